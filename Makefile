@@ -1,0 +1,74 @@
+# Every target sets up what it needs by itself; a fresh machine needs Python 3.11 or later, git and make.
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench soak docs coverage node-tools pins clean
+.DELETE_ON_ERROR:
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+PY     := .venv/bin/python
+PIP    := -m pip --disable-pip-version-check
+PYTEST := $(PY) -m pytest
+DOCS   := $(PY) tools/docs.py
+READY  := .venv/.ready
+READY_BENCH := .venv-bench/.ready
+export SOAK_MINUTES ?= 10
+
+help: ## list these targets
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '%-18s %s\n' "$$name" "$$text"; done
+
+demo: $(READY) ## watch a protocol run, in one command
+	@.venv/bin/treadle demo
+
+test: $(READY) ## the test suite (without the soak tests)
+	$(PYTEST) -n auto --dist worksteal
+
+check: $(READY) node-tools ## format, lint, types, import rules, generated docs, protocols
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m mypy
+	$(PYTEST) -q tests/test_imports.py
+	$(DOCS) --check
+	.venv/bin/treadle protocol check
+
+bench: $(READY_BENCH) ## measure, beside other programs, in an environment of its own
+	.venv-bench/bin/python bench/run.py
+
+# A soak test runs for SOAK_MINUTES at most; the hard limit is there for one that does not stop.
+soak: $(READY) ## the long random runs: SOAK_MINUTES=10 each
+	@if $(PYTEST) -m soak --collect-only -q >/dev/null; then \
+	  timeout --kill-after=30 $$((SOAK_MINUTES * 120 + 120)) $(PYTEST) -m soak -n auto --dist worksteal; \
+	elif [ $$? -eq 5 ]; then echo 'soak: there are no soak tests yet'; \
+	else $(PYTEST) -m soak --collect-only -q; fi
+
+docs: $(READY) ## write the generated pages anew
+	$(DOCS)
+
+coverage: $(READY) ## the test suite with branch coverage
+	$(PYTEST) -n auto --dist worksteal --cov --cov-report=term
+
+node-tools: $(READY) ## install what the Mermaid check needs, in the user's cache
+	@$(PY) tools/node/install.py
+
+pins: ## refresh requirements/*.txt to the newest versions that pyproject.toml allows
+	@PYTHON='$(PYTHON)' tools/pins
+
+clean: ## remove what these targets made in this folder
+	rm -rf .venv .venv-bench .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.* dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml requirements/dev.txt
+	$(call environment,.venv,requirements/dev.txt)
+
+$(READY_BENCH): pyproject.toml requirements/bench.txt
+	$(call environment,.venv-bench,requirements/bench.txt)
+
+# $(1) = folder, $(2) = pinned requirements. The build tool is pinned with them, so nothing is built in isolation.
+define environment
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	  || { echo "Treadle needs Python 3.11 or later; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo 'Setting up $(1) (once; about a minute) ...'
+	@$(PYTHON) -m venv $(1)
+	@$(1)/bin/python $(PIP) install -qq --requirement $(2)
+	@$(1)/bin/python $(PIP) install -qq --no-deps --no-build-isolation --editable .
+	@$(1)/bin/python $(PIP) check >/dev/null || $(1)/bin/python $(PIP) check
+	@touch $(1)/.ready
+endef

@@ -1,0 +1,40 @@
+"""The commands. Each lives in `treadle.cli.<name>` as `app: typer.Typer` and is imported only when it is asked for.
+
+A group has commands of its own (`treadle protocol list`); a plain command is its app's one function (`treadle demo`).
+"""
+
+import sys
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from treadle import __version__
+from treadle.cli.guard import guard
+
+COMMANDS = ("demo",)
+GROUPS = ("protocol", "spec")
+
+
+def main() -> int:
+    """Runs the command that the arguments name."""
+    return guard(lambda: build(sys.argv[1:])(prog_name="treadle"))
+
+
+def build(arguments: list[str]) -> typer.Typer:
+    """The program with the one command that the arguments begin with, or with all of them, to list or to suggest."""
+    names = COMMANDS + GROUPS
+    app = typer.Typer(callback=treadle, no_args_is_help=True, pretty_exceptions_enable=False)
+    for name in arguments[:1] if arguments[:1] and arguments[0] in names else names:
+        part = import_module(f"treadle.cli.{name}").app
+        app.add_typer(part, name=name if name in GROUPS else None)
+    return app
+
+
+def treadle(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    """Drives coding agents through test-first protocols and believes nothing it has not checked itself."""
+    if version:
+        typer.echo(f"treadle {__version__}")
+        raise typer.Exit

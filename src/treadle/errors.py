@@ -1,0 +1,36 @@
+"""Every exception of Treadle. A message says what happened, where, and what to do next.
+
+Outcomes are data: a malformed exit, a write outside the scope or a time-out is an event, never an exception.
+"""
+
+
+class TreadleError(Exception):
+    """Anything a person can act on; the command line prints it without a traceback."""
+
+
+class ProtocolError(TreadleError):
+    """A protocol cannot be loaded or does not pass its checks; its findings are printed below the message."""
+
+    def __init__(self, message: str, findings: tuple[object, ...] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.findings = findings
+
+    def __str__(self) -> str:
+        return "\n".join([self.message, *(f"  {finding}" for finding in self.findings)])
+
+
+class IllegalEvent(TreadleError):
+    """An event that the run cannot take; the run is unchanged."""
+
+
+class ReplayDivergence(TreadleError):
+    """A history disagrees with its hashes or with what the kernel makes of it."""
+
+
+class PortError(TreadleError):
+    """The surroundings failed (store, git, an agent program); trying again may help if `retryable`."""
+
+    def __init__(self, message: str, *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.retryable = retryable

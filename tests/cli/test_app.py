@@ -1,0 +1,40 @@
+import subprocess
+import sys
+
+import pytest
+
+PARTS = {"treadle.cli.demo", "treadle.cli.protocol", "treadle.cli.spec"}
+
+
+def parts_imported_for(*arguments: str) -> set[str]:
+    script = "import sys; from treadle.cli.app import build; build(sys.argv[1:]); print(*sys.modules)"
+    command = [sys.executable, "-c", script, *arguments]
+    return set(subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.split()) & PARTS
+
+
+def treadle(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "treadle", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("name", ["demo", "protocol", "spec"])
+def test_a_command_does_not_import_the_others(name: str) -> None:
+    assert parts_imported_for(name, "whatever") == {f"treadle.cli.{name}"}
+
+
+def test_help_lists_every_command() -> None:
+    result = treadle("--help")
+    assert (result.returncode, result.stderr) == (0, "")
+    for name in ["demo", "protocol", "spec", "--version"]:
+        assert name in result.stdout
+
+
+def test_a_group_with_one_command_stays_a_group() -> None:
+    assert "new" in treadle("spec", "--help").stdout
+
+
+def test_an_unknown_command_gets_a_suggestion() -> None:
+    result = treadle("protocl")
+    assert result.returncode == 2
+    assert "protocol" in result.stderr
+    assert "Traceback" not in result.stderr

@@ -1,0 +1,71 @@
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+import pytest
+
+from treadle.cli.guard import guard
+from treadle.errors import PortError, ProtocolError, TreadleError
+
+
+def raising(error: BaseException) -> Callable[[], NoReturn]:
+    def run() -> NoReturn:
+        raise error
+
+    return run
+
+
+def test_a_command_that_ends_well() -> None:
+    assert guard(lambda: "whatever it returns") == 0
+
+
+def test_an_error_is_a_sentence_and_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    assert guard(raising(TreadleError("v3.yaml:7: unknown key 'setps'; did you mean 'steps'?"))) == 2
+    assert capsys.readouterr().err == "treadle: v3.yaml:7: unknown key 'setps'; did you mean 'steps'?\n"
+
+
+def test_findings_stand_below_the_message(capsys: pytest.CaptureFixture[str]) -> None:
+    assert guard(raising(ProtocolError("v3 has 2 errors", ("node.impl: one", "node.tests: two")))) == 2
+    assert capsys.readouterr().err == "treadle: v3 has 2 errors\n  node.impl: one\n  node.tests: two\n"
+
+
+def test_an_interrupt() -> None:
+    assert guard(raising(KeyboardInterrupt())) == 130
+
+
+def test_an_unexpected_error_is_called_a_bug(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TREADLE_DEBUG", raising=False)
+    assert guard(raising(KeyError("step"))) == 70
+    message = capsys.readouterr().err
+    assert "this is a bug in treadle: KeyError: 'step'" in message
+    assert "TREADLE_DEBUG=1" in message
+    assert "Traceback" not in message
+
+
+def test_a_bug_shows_its_traceback_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TREADLE_DEBUG", "1")
+    with pytest.raises(KeyError):
+        guard(raising(KeyError("step")))
+
+
+def test_an_exit_code_passes_through() -> None:
+    with pytest.raises(SystemExit, match="3"):
+        guard(raising(SystemExit(3)))
+
+
+def test_a_reader_that_goes_away_is_met_with_silence() -> None:
+    script = "import sys; from treadle.cli.guard import guard; sys.exit(guard(lambda: print('x' * 1_000_000)))"
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
+
+
+def test_a_port_error_says_whether_to_try_again() -> None:
+    assert PortError("the store is locked", retryable=True).retryable
+    assert not PortError("the store is not a database").retryable
