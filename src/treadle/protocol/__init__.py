@@ -1,0 +1,1 @@
+"""What a protocol is: data, loaded, checked and drawn, never executed."""

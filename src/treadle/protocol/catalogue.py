@@ -1,0 +1,89 @@
+"""The names a protocol may use for checks and effects, and what each stands for.
+
+A protocol refers to checks and effects by name only. This is the vocabulary; the code behind each name lives with the
+evidence, and a test there keeps the two lists equal. `derives` says which computed fields a passed check can fill in.
+"""
+
+from typing import Final
+
+from treadle.protocol.model import Authority, Model, Proof
+
+
+class CheckSpec(Model, frozen=True, kw_only=True):
+    """A mechanical check: what it establishes, what it can compute, whether it takes an argument."""
+
+    help: str
+    derives: tuple[Authority, ...] = ()
+    arg: str = ""
+
+
+def _check(help_: str, *derives: Authority, arg: str = "") -> CheckSpec:
+    return CheckSpec(help=help_, derives=derives, arg=arg)
+
+
+CHECKS: Final[dict[str, CheckSpec]] = {
+    "commit": _check("the lane's tree differs from the activity's base; recorded as one commit", "git"),
+    "checkpoint": _check("the lane's tree is recorded as a commit, changed or not", "git"),
+    "scope": _check("changed paths lie inside the role's write scope"),
+    "scope_tests": _check("only test files changed"),
+    "scope_src": _check("only implementation files changed"),
+    "readonly": _check("the lane's tree is unchanged"),
+    "build": _check("the build command succeeds"),
+    "measure": _check("runs the tests and records what passed and failed; refuses nothing", "tests", "git"),
+    "red": _check("the new tests are collected, run, and fail for the right reason; what was green still is", "tests"),
+    "red_one": _check("as red, with exactly one new test", "tests"),
+    "green": _check("the whole suite passes; nothing newly skipped, expected to fail, or deleted", "tests"),
+    "green_own_and_baseline": _check("this cycle's tests and everything green before it pass", "tests"),
+    "tests_unmodified": _check("test files are those of the last accepted test-writing exit"),
+    "interface_unmodified": _check("interface files are those of the scaffold"),
+    "interface_exact": _check("the skeleton has exactly the planned signatures"),
+    "still_red_on_skeleton": _check("changed tests fail on the red checkpoint and pass on head"),
+    "contract_exists": _check("the contract suite is there and is collected"),
+    "contract": _check("the contract suite passes", "tests"),
+    "manifest": _check("every listed test is collected and maps to a known criterion", "manifest"),
+    "manifest_complete": _check("every criterion has a listed test", "manifest"),
+    "coverage_complete": _check("every criterion that was not given to a child has a passing test", "manifest"),
+    "plan_covers_criteria": _check("the plan and the children together cover every criterion", "manifest"),
+    "children_partition": _check("children have disjoint criteria and paths, and their interfaces exist", "manifest"),
+    "plan_parses": _check("the plan document yields batches, cycles and signatures", "manifest"),
+    "plan_sound": _check("no dependency or shared file inside a batch, none forward, parallelism 1 to 3"),
+    "no_undefined": _check("no unimplemented bodies are left"),
+    "no_todo": _check("no TODO without an owner"),
+    "format": _check("the formatter finds nothing"),
+    "lint": _check("the linter finds nothing"),
+    "post_check": _check("the project's own command succeeds", arg="command"),
+    "minimal": _check("size of the diff, public symbols that no test reaches"),
+    "rebased": _check("the lane stands on the new head, without conflict markers", "git"),
+    "canon": _check("every symbol a sibling merged has the sibling's signature and body"),
+    "mechanical_only": _check("only imports, names, arguments and parameter lists changed"),
+    "protection": _check("no touched path needs a person's word, or it was given"),
+    "disjoint_writes": _check("the tasks' files do not overlap", "manifest"),
+    "owned_files": _check("only the task's own files changed"),
+    "diff_only": _check("an existing document was amended, not rewritten"),
+    "schema": _check("the document parses", "manifest", arg="kind"),
+    "no_secrets": _check("no credential in the diff"),
+    "documents": _check("the documents that the exit returns are well formed and were written", "git", "manifest"),
+}
+
+EFFECTS: Final[dict[str, str]] = {
+    "merge": "squash-merge into the parent's branch, verified before it is published",
+    "rebase": "put the lanes on the parent's new head",
+    "rollback": "put a lane back to its last accepted commit; what was there is kept",
+    "fold": "take an accepted lane into the instance's branch",
+    "archive": "merge the delta into the design document and archive it",
+    "publish": "write the protocol's documents to the user's tree",
+    "notify": "tell a person",
+}
+
+SCOPES: Final = frozenset({"scope", "scope_tests", "scope_src", "owned_files"})
+"""Any of these bounds what a writer changed."""
+
+PROOFS: Final[dict[Proof, tuple[frozenset[str], ...]]] = {
+    "": (),
+    "red": (frozenset({"red", "red_one"}),),
+    "green": (frozenset({"green", "green_own_and_baseline"}),),
+    "approval": (frozenset({"readonly"}),),
+    "contract": (frozenset({"contract"}),),
+    "plan": (frozenset({"plan_covers_criteria", "plan_parses", "disjoint_writes"}),),
+}
+"""An exit that proves something needs one check of each of these sets."""

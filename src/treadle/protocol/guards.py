@@ -1,0 +1,205 @@
+"""Guards: a small, closed expression language over what a route may look at.
+
+The text is parsed with Python's grammar and compiled to closures, node by node, from a whitelist: no calls, no
+attributes beyond `data.x`, `last.x`, `spent.x`, no powers. Evaluation never fails: a missing value is None, an
+ordering with a value of another kind is false, arithmetic treats what is not a number as 0 and stays within bounds.
+"""
+
+import ast
+import operator
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+Value = Any
+Lookup = Callable[[str, str], Value]
+"""(root, name) → value; plain names have an empty second part."""
+_Compiled = Callable[[Lookup], Value]
+
+ROOTS: Final = frozenset({"data", "last", "spent"})
+NAMES: Final = frozenset({"attempt", "same_failure", "depth", "root"})
+_BOUND: Final = 10**9
+_MAX_TEXT: Final = 300
+_MAX_DEPTH: Final = 16
+_ORDER: Final[dict[type[ast.cmpop], Callable[[Any, Any], bool]]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+_ARITHMETIC: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+}
+
+
+class GuardError(ValueError):
+    """The text is not a guard; the message says why."""
+
+
+class Comparison(NamedTuple):
+    """A name compared with literals, for the checker: `last.review == 'Approved'`."""
+
+    name: str
+    literals: tuple[Value, ...]
+
+
+class Guard(NamedTuple):
+    """A compiled guard and the names it mentions (`data.count`, `last.review`, `attempt`, …)."""
+
+    text: str
+    names: frozenset[str]
+    comparisons: tuple[Comparison, ...]
+    evaluate: _Compiled
+
+
+@cache
+def parse(text: str) -> Guard:
+    """Compile a guard, or raise GuardError."""
+    if len(text) > _MAX_TEXT:
+        raise GuardError(f"a guard has at most {_MAX_TEXT} characters, this one has {len(text)}")
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        detail = getattr(error, "msg", None) or str(error)
+        raise GuardError(f"cannot be read: {detail}") from None
+    compiler = _Compiler()
+    evaluate = compiler.compile(tree.body, 0)
+    return Guard(text, frozenset(compiler.names), tuple(compiler.comparisons), evaluate)
+
+
+def holds(text: str, lookup: Lookup) -> bool:
+    """Whether a guard holds; the empty guard always does."""
+    return not text or bool(parse(text).evaluate(lookup))
+
+
+class _Compiler:
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.comparisons: list[Comparison] = []
+
+    def compile(self, node: ast.expr, depth: int) -> _Compiled:
+        if depth > _MAX_DEPTH:
+            raise GuardError(f"is nested more than {_MAX_DEPTH} deep")
+        match node:
+            case ast.Constant():
+                return self._constant(node)
+            case ast.Name() | ast.Attribute() | ast.Subscript():
+                return self._name(node)
+            case ast.BoolOp(op=op, values=values):
+                parts = [self.compile(value, depth + 1) for value in values]
+                junction = all if isinstance(op, ast.And) else any
+                return lambda look: junction(part(look) for part in parts)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                negated = self.compile(operand, depth + 1)
+                return lambda look: not negated(look)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                opposite = self.compile(operand, depth + 1)
+                return lambda look: -_number(opposite(look))
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
+                return self._arithmetic(_ARITHMETIC[type(op)], self.compile(left, depth + 1), right, depth)
+            case ast.Compare():
+                return self._compare(node, depth)
+            case ast.Tuple(elts=items) | ast.List(elts=items):
+                literals = tuple(_literal(item) for item in items)
+                return lambda _: literals
+        raise GuardError(f"may not contain {_describe(node)}")
+
+    def _constant(self, node: ast.Constant) -> _Compiled:
+        value = _literal(node)
+        return lambda _: value
+
+    def _name(self, node: ast.Name | ast.Attribute | ast.Subscript) -> _Compiled:
+        match node:
+            case ast.Name(id=name):
+                self.names.add(name)
+                return lambda look: look(name, "")
+            case ast.Attribute(value=ast.Name(id=base), attr=name) if base in ROOTS:
+                return self._path(base, name)
+            case ast.Subscript(value=ast.Name(id=base), slice=ast.Constant(value=str(name))) if base in ROOTS:
+                return self._path(base, name)
+        raise GuardError(f"may not contain {_describe(node)}; only data.x, last.x and spent.x have parts")
+
+    def _path(self, root: str, name: str) -> _Compiled:
+        self.names.add(f"{root}.{name}")
+        return lambda look: look(root, name)
+
+    def _arithmetic(self, op: Callable[[Any, Any], Any], left: _Compiled, right: ast.expr, depth: int) -> _Compiled:
+        second = self.compile(right, depth + 1)
+        return lambda look: max(-_BOUND, min(_BOUND, op(_number(left(look)), _number(second(look)))))
+
+    def _compare(self, node: ast.Compare, depth: int) -> _Compiled:
+        operands = [node.left, *node.comparators]
+        self._note_literals(operands)
+        values = [self.compile(operand, depth + 1) for operand in operands]
+        tests = [_comparison(op) for op in node.ops]
+
+        def evaluate(look: Lookup) -> bool:
+            results = [value(look) for value in values]
+            return all(test(a, b) for test, a, b in zip(tests, results, results[1:], strict=False))
+
+        return evaluate
+
+    def _note_literals(self, operands: list[ast.expr]) -> None:
+        names = [_name_of(operand) for operand in operands]
+        literals = [value for operand in operands for value in _literals_of(operand)]
+        self.comparisons += [Comparison(name, tuple(literals)) for name in names if name and literals]
+
+
+def _comparison(op: ast.cmpop) -> Callable[[Value, Value], bool]:
+    match op:
+        case ast.Eq():
+            return lambda a, b: bool(a == b)
+        case ast.NotEq():
+            return lambda a, b: bool(a != b)
+        case ast.In():
+            return lambda a, b: isinstance(b, tuple) and a in b
+        case ast.NotIn():
+            return lambda a, b: not (isinstance(b, tuple) and a in b)
+    order = _ORDER.get(type(op))
+    if order is None:
+        raise GuardError("may only compare with == != < <= > >= in not in")
+    return lambda a, b: _comparable(a, b) and order(a, b)
+
+
+def _comparable(a: Value, b: Value) -> bool:
+    numbers = isinstance(a, int | float) and isinstance(b, int | float)
+    return numbers or (isinstance(a, str) and isinstance(b, str))
+
+
+def _number(value: Value) -> int | float:
+    return value if isinstance(value, int | float) else 0
+
+
+def _literal(node: ast.expr) -> Value:
+    match node:
+        case ast.Constant(value=value) if value is None or isinstance(value, bool | str):
+            return value
+        case ast.Constant(value=int(value) | float(value)) if abs(value) <= _BOUND:
+            return value
+        case ast.Constant(value=int() | float()):
+            raise GuardError(f"may not contain a number beyond {_BOUND}")
+    raise GuardError(f"may not contain {_describe(node)} here; a list holds literals only")
+
+
+def _literals_of(node: ast.expr) -> list[Value]:
+    if isinstance(node, ast.Tuple | ast.List):
+        return [_literal(item) for item in node.elts]
+    return [_literal(node)] if isinstance(node, ast.Constant) else []
+
+
+def _name_of(node: ast.expr) -> str:
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=ast.Name(id=base), attr=name):
+            return f"{base}.{name}"
+        case ast.Subscript(value=ast.Name(id=base), slice=ast.Constant(value=str(name))):
+            return f"{base}.{name}"
+    return ""
+
+
+def _describe(node: ast.expr) -> str:
+    kinds = {ast.Call: "a call", ast.Attribute: "an attribute", ast.Lambda: "a lambda", ast.Subscript: "a subscript"}
+    return f"{kinds.get(type(node), type(node).__name__)} ({ast.unparse(node)[:40]!r})"

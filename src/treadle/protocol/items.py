@@ -1,0 +1,64 @@
+"""What the kernel sees of a value: scalars, counts, and items that children are spawned over."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+import msgspec
+
+from treadle.protocol.fields import parse_type, record_of
+from treadle.protocol.model import Field, Record
+
+Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
+"""A plain value, as `json.loads` gives it."""
+
+Routed: TypeAlias = bool | int | float | str | tuple["Item | str", ...] | None
+"""One routed field: its value, a list's length, or the list itself as items (of records) or texts.
+
+One tuple type for both kinds of list, because a decoder cannot choose between two.
+"""
+
+RefOf: TypeAlias = Callable[[Json], str]
+
+
+class Item(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One element of a routed list: what identifies it, where it lies, and its own routed fields."""
+
+    key: str
+    ref: str
+    fields: dict[str, Routed] = {}
+
+
+def content_ref(value: Json) -> str:
+    """The address of a value: `sha256:…` of its canonical JSON (sorted keys, no spaces, UTF-8)."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def routed_fields(
+    types: Mapping[str, Record], fields: Mapping[str, Field], values: Mapping[str, Json], ref_of: RefOf = content_ref
+) -> dict[str, Routed]:
+    """What guards and spawns may look at: the fields declared so, absent ones as None."""
+    return {name: _routed(types, field, values.get(name), ref_of) for name, field in fields.items() if field.route}
+
+
+def _routed(types: Mapping[str, Record], field: Field, value: Json, ref_of: RefOf) -> Routed:
+    match value:
+        case list() if field.route == "items":
+            record = types.get(record_of(parse_type(field.type)))
+            return tuple(_item(types, record, item, at, ref_of) for at, item in enumerate(value, start=1))
+        case list():
+            return len(value)
+        case dict():
+            return True
+        case _:
+            return value
+
+
+def _item(types: Mapping[str, Record], record: Record | None, value: Json, at: int, ref_of: RefOf) -> Item | str:
+    """A record as an item, known by its position if nothing else identifies it; anything else as text."""
+    if record is None or not isinstance(value, dict):
+        return str(value)
+    key = value.get(record.key)
+    return Item(str(at if key is None else key), ref_of(value), routed_fields(types, record.fields, value, ref_of))

@@ -1,0 +1,461 @@
+"""The protocol model: frozen, JSON in and out, pinned by its digest.
+
+A protocol is graphs of steps; a step leaves by a typed exit; a table says where each exit leads.
+Everything here is data. The kernel interprets it, the checker proves things about it, the drawer prints it.
+Shorthand, includes, overlays and cloned gates are gone by the time a `Protocol` exists: the loader resolves them.
+"""
+
+from functools import cache, cached_property
+from typing import Final, Literal, NamedTuple
+
+import msgspec
+
+Authority = Literal["agent", "git", "tests", "kernel", "api", "manifest"]
+"""Who fills a field in. Only `agent` fields are asked of the agent; the rest is computed by the orchestrator."""
+Routing = Literal["", "value", "items"]
+Severity = Literal["INFO", "WARN", "BLOCKER"]
+Proof = Literal["", "red", "green", "approval", "contract", "plan"]
+Kind = Literal["agent", "effect", "check", "ask", "map"]
+Perm = Literal["read_files", "list_dirs", "read_code", "run_commands", "modify", "web"]
+Recipient = Literal["parent", "siblings", "children", "sender"]
+
+PERMS: Final[tuple[Perm, ...]] = ("read_files", "list_dirs", "read_code", "run_commands", "modify", "web")
+"""Γ₁ … Γ₆, in order."""
+SYSTEM_EXITS: Final = ("!timeout", "!crash", "!invalid", "!gate", "!exhausted", "!blocked", "!store", "!limit")
+"""What can happen to an activity besides the exits it declares."""
+ABORTED: Final = "Aborted"
+"""The outcome a person's abort gives to any instance; never a good one."""
+CHECK_EXITS: Final = ("Passed", "Failed")
+MAP_EXITS: Final = ("AllOk", "SomeFailed")
+
+
+class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Base of everything that is part of a protocol."""
+
+
+class Field(Model, frozen=True, kw_only=True):
+    """One field of an exit or a record."""
+
+    type: str
+    by: Authority = "agent"
+    route: Routing = ""
+    help: str = ""
+    also: tuple[str, ...] = ()
+
+
+class Record(Model, frozen=True, kw_only=True):
+    """A named record type; `key` names the field that identifies an item in a list of them."""
+
+    fields: dict[str, Field]
+    key: str = "id"
+    help: str = ""
+
+
+class Exit(Model, frozen=True, kw_only=True):
+    """A typed way to leave a step. `route_on` names the enum field that refines the routing key."""
+
+    fields: dict[str, Field] = {}
+    route_on: str = ""
+    severity: Severity = "INFO"
+    route_hint: str = ""
+    proves: Proof = ""
+    symbol: str = ""
+    help: str = ""
+    also: tuple[str, ...] = ()
+
+
+class Mode(Model, frozen=True, kw_only=True):
+    """One way in which a role is invoked."""
+
+    template: str = ""
+    exits: tuple[str, ...] = ()
+    symbol: str = ""
+    help: str = ""
+
+
+class Role(Model, frozen=True, kw_only=True):
+    """Who does a step: templates, model tiers, permissions and write scope."""
+
+    display: str = ""
+    symbol: str = ""
+    models: tuple[str, ...] = ("standard",)
+    template: str = ""
+    modes: dict[str, Mode] = {}
+    perms: tuple[Perm, ...] = ("read_files", "list_dirs", "read_code")
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    interactive: bool = False
+
+
+class CheckRef(Model, frozen=True, kw_only=True):
+    """A mechanical check by name; an advisory one reports but never refuses."""
+
+    name: str
+    arg: str = ""
+    advisory: bool = False
+
+
+class Need(Model, frozen=True, kw_only=True):
+    """A slot that a step reads: `step.Exit`, `step.Exit?` (optional), `step.Exit*` (all of them), `up.…` (a parent's).
+
+    `!crash?` (no step) is the report of whatever system exit led here.
+    """
+
+    exit: str
+    step: str = ""
+    up: bool = False
+    optional: bool = False
+    every: bool = False
+
+    def __str__(self) -> str:
+        path = ".".join(part for part in ("up" if self.up else "", self.step, self.exit) if part)
+        return path + ("?" if self.optional else "*" if self.every else "")
+
+    @property
+    def slot(self) -> str:
+        return f"{self.step}.{self.exit}" if self.step else self.exit
+
+
+class Wait(Model, frozen=True, kw_only=True):
+    """What holds a step: a group of children, or a person's `go`."""
+
+    kind: Literal["group", "manual"]
+    group: str = ""
+
+
+class Thread(Model, frozen=True, kw_only=True):
+    """Which conversation an agent step continues: a new one, or that of a step (resumed or forked)."""
+
+    kind: Literal["new", "resume", "fork"] = "new"
+    step: str = ""
+    up: bool = False
+    degrade: Literal["payloads", "fail"] = "payloads"
+
+
+class Spawn(Model, frozen=True, kw_only=True, tag="spawn"):
+    """Reconcile a group of children with the items of a field, by key."""
+
+    group: str
+    graph: str
+    over: str
+
+
+class Send(Model, frozen=True, kw_only=True, tag="send"):
+    """Post a signal; its data is the payload of the exit that is being routed."""
+
+    signal: str
+    to: Recipient
+
+
+class Tier(Model, frozen=True, kw_only=True, tag="tier"):
+    """Move the role of this step to a stronger model."""
+
+    by: int = 1
+
+
+class ResetThread(Model, frozen=True, kw_only=True, tag="reset_thread"):
+    """Forget the conversation of a step (default: the step being left)."""
+
+    step: str = ""
+
+
+class CancelGroup(Model, frozen=True, kw_only=True, tag="cancel"):
+    """Finish all live children of a group."""
+
+    group: str
+
+
+Action = Spawn | Send | Tier | ResetThread | CancelGroup
+
+
+class Route(Model, frozen=True, kw_only=True):
+    """One row: where an exit leads, when, and what happens on the way."""
+
+    to: str
+    do: tuple[Action, ...] = ()
+    when: str = ""
+    charge: str = ""
+    over: str = ""
+    """Where the edge leads instead once the budget it charges is spent (filled in by the loader)."""
+    fresh: bool = False
+    sync: bool = False
+    sets: dict[str, str] = {}
+
+
+Rows = tuple[Route, ...]
+
+
+class Becomes(Model, frozen=True, kw_only=True):
+    """What a spent attempt budget turns into."""
+
+    key: str
+    when: str = ""
+
+
+class Step(Model, frozen=True, kw_only=True):
+    """One row group of the protocol: who works, what comes out, where it leads."""
+
+    kind: Kind
+    title: str = ""
+    symbol: str = ""
+    exits: tuple[str, ...] = ()
+    routes: dict[str, Rows] = {}
+    wait: tuple[Wait, ...] = ()
+    needs: tuple[Need, ...] = ()
+    prio: int = 2
+    # agent, effect, check
+    gates: dict[str, tuple[CheckRef, ...]] = {}
+    attempts: int = 1
+    becomes: tuple[Becomes, ...] = (Becomes(key="!exhausted"),)
+    pools: tuple[str, ...] = ()
+    timeout: int = 1800
+    lane: str = "main"
+    # agent
+    role: str = ""
+    mode: str = ""
+    template: str = ""
+    nudge_after: int = 60
+    nudges: int = 1
+    thread: Thread = Thread()
+    reads: tuple[str, ...] | None = None
+    writes: tuple[str, ...] | None = None
+    keep_work: bool = False
+    estimate: tuple[int, int, int, int] | None = None
+    """Tokens read (low, high) and written (low, high), as a reference for people."""
+    # effect, check
+    effect: str = ""
+    checks: tuple[CheckRef, ...] = ()
+    # ask
+    asks: Literal["", "human", "parent"] = ""
+    signal: str = ""
+    choices: dict[str, str] = {}
+    remind: int = 0
+    default: str = ""
+    default_after: int = 0
+    skippable: bool = False
+    # map
+    graph: str = ""
+    over: str = ""
+    """The items: `in.field`, or `step.Exit.field`. Empty: one child with this instance's own input (a call)."""
+    window: str = ""
+    """How many at once: a number, or `in.field`. Empty: all."""
+    after: str = ""
+    keep_going: bool = False
+
+
+class Handler(Model, frozen=True, kw_only=True):
+    """A signal that may interrupt an instance at a safe point."""
+
+    step: str
+    prio: int = 1
+    coalesce: bool = False
+    reply: bool = False
+    preempt: int = -1
+    """Seconds a running activity may go on after the signal: -1 until it ends by itself, 0 not at all."""
+
+
+class Budget(Model, frozen=True, kw_only=True):
+    """How often the edges that charge it may be taken."""
+
+    max: int
+    to: str
+    resets: tuple[str, ...] = ()
+
+
+class Graph(Model, frozen=True, kw_only=True):
+    """A set of steps that one instance walks through."""
+
+    start: str
+    steps: dict[str, Step]
+    ends: dict[str, tuple[Need, ...]]
+    """Outcomes, each with the slots that must be there (and the exits it accepts)."""
+    title: str = ""
+    input: tuple[str, str] = ("input", "")
+    """Name in templates, and type."""
+    handlers: dict[str, Handler] = {}
+    budgets: dict[str, Budget] = {}
+    system: dict[str, Rows] = {}
+    ok: dict[str, tuple[str, ...]] = {}
+    """Which outcomes of a child count as success, by group (a map step's group has its name)."""
+    vars: dict[str, int | str | bool] = {}
+    commands: dict[str, str] = {}
+    """Aliases of `treadle go` for this graph: `/p` → step."""
+
+
+class Limits(Model, frozen=True, kw_only=True):
+    """What a run may use before a person is asked."""
+
+    depth: int = 4
+    children: int = 8
+    instances: int = 200
+    agents: int = 8
+    infra_retries: int = 2
+    cost: float = 0.0
+    wall: int = 0
+
+
+class Artifact(Model, frozen=True, kw_only=True):
+    """A file that the protocol is about: who writes it, and from which view it is generated."""
+
+    path: str
+    writer: str
+    symbol: str = ""
+    view: str = ""
+    help: str = ""
+
+
+class Protection(Model, frozen=True, kw_only=True):
+    """Ψ: how careful a change to these paths must be (1–3 proceed, 4–6 ask a person)."""
+
+    glob: str
+    level: int
+
+
+class Protocol(Model, frozen=True, kw_only=True, dict=True):
+    """A whole protocol. Two protocols with the same digest behave the same."""
+
+    name: str
+    version: str
+    root: str
+    title: str = ""
+    help: str = ""
+    types: dict[str, Record] = {}
+    exits: dict[str, Exit] = {}
+    roles: dict[str, Role] = {}
+    graphs: dict[str, Graph] = {}
+    pools: dict[str, int] = {}
+    limits: Limits = Limits()
+    artifacts: dict[str, Artifact] = {}
+    protections: tuple[Protection, ...] = ()
+    toolchain: tuple[str, ...] = ()
+    templates: dict[str, str] = {}
+    """Path below `templates/` → text, so that a pinned protocol is complete."""
+
+    @cached_property
+    def routing_keys(self) -> dict[str, dict[str, frozenset[str]]]:
+        """Graph → step → the keys its own exits can produce."""
+        return {
+            name: {step: frozenset(exit_keys(self, graph.steps[step])) for step in graph.steps}
+            for name, graph in self.graphs.items()
+        }
+
+    @cached_property
+    def duties(self) -> dict[str, dict[str, dict[str, tuple[CheckRef, ...]]]]:
+        """Graph → step → routing key → the checks a claim must pass; a key without an entry needs no verification."""
+        return {
+            name: {step: _duties(self, graph.steps[step]) for step in graph.steps}
+            for name, graph in self.graphs.items()
+        }
+
+    @cached_property
+    def histories(self) -> dict[str, frozenset[str]]:
+        """Graph → the slots of which somebody wants all values (`step.Exit*`)."""
+        return {
+            name: frozenset(
+                need.slot
+                for other in self.graphs.values()
+                for step in other.steps.values()
+                for need in step.needs
+                if need.every and (need.up or other is graph)
+            )
+            for name, graph in self.graphs.items()
+        }
+
+
+def _duties(protocol: Protocol, step: Step) -> dict[str, tuple[CheckRef, ...]]:
+    if step.kind not in ("agent", "effect"):
+        return {}
+    found: dict[str, tuple[CheckRef, ...]] = {}
+    for key in exit_keys(protocol, step):
+        checks = step.gates.get(key) or step.gates.get(tag_of(key)) or ()
+        fields = protocol.exits[tag_of(key)].fields.values() if tag_of(key) in protocol.exits else ()
+        computed = step.kind == "agent" and any(field.by not in ("agent", "kernel") for field in fields)
+        if checks or computed:
+            found[key] = checks
+    return found
+
+
+class Target(NamedTuple):
+    """A route's target, taken apart."""
+
+    kind: Literal["step", "redirect", "resume", "end"]
+    name: str
+
+
+@cache
+def target(text: str) -> Target:
+    """Take a target apart: `step`, `^step`, `@resume`, `@end:Outcome`."""
+    if text == "@resume":
+        return Target("resume", "")
+    if text.startswith("@end:"):
+        return Target("end", text[5:])
+    if text.startswith("^"):
+        return Target("redirect", text[1:])
+    return Target("step", text)
+
+
+@cache
+def tag_of(key: str) -> str:
+    """`Stuck.SkillCeiling` → `Stuck`, `!gate.red` → `!gate`."""
+    return key.partition(".")[0]
+
+
+def base_of(step: str) -> str:
+    """The step a gate was cloned from: `stuck@impl` → `stuck`."""
+    return step.partition("@")[0]
+
+
+def row(graph: Graph, step: str, key: str) -> Rows | None:
+    """The rows that apply to an exit of a step, or None.
+
+    The step's own row for the key, then for its tag. A system exit without one: a step that has attempts left to
+    spend tries again after `!gate` and `!invalid`; then the graph's row, `!blocked` and `!store` falling back to
+    `!crash`'s; then `!*`.
+    """
+    routes = graph.steps[step].routes
+    tag = tag_of(key)
+    rows = routes.get(key) or routes.get(tag)
+    if rows or not key.startswith("!"):
+        return rows
+    if "!*" in routes:
+        return routes["!*"]
+    if tag in ("!gate", "!invalid") and graph.steps[step].attempts > 1:
+        return (Route(to=step),)
+    names = (key, tag, "!crash", "!*") if tag in ("!blocked", "!store") else (key, tag, "!*")
+    return next((graph.system[name] for name in names if name in graph.system), None)
+
+
+def exit_keys(protocol: Protocol, step: Step) -> tuple[str, ...]:
+    """The routing keys that a step's own exits can produce, refined by `route_on` where its enum is known."""
+    if step.kind == "ask":
+        return tuple(step.routes)
+    if step.kind == "check":
+        return CHECK_EXITS
+    if step.kind == "map":
+        return MAP_EXITS
+    keys: list[str] = []
+    for name in step.exits:
+        exit_ = protocol.exits.get(name)
+        if exit_ is None or exit_.route_on not in exit_.fields:
+            keys.append(name)
+            continue
+        keys += [f"{name}.{value}" for value in exit_.fields[exit_.route_on].type.rstrip("?").split(" | ")]
+    return tuple(keys)
+
+
+def system_keys(step: Step) -> tuple[str, ...]:
+    """The system exits that can happen to a step."""
+    match step.kind:
+        case "agent":
+            gated = bool(step.gates)
+            return tuple(k for k in SYSTEM_EXITS if k != "!gate" or gated)
+        case "effect":
+            gated = bool(step.gates)
+            return tuple(k for k in ("!timeout", "!crash", "!gate", "!exhausted") if k != "!gate" or gated)
+        case "check":
+            return ("!timeout", "!crash")
+        case "map":
+            return ("!limit",)
+        case "ask":
+            return ()
