@@ -1,0 +1,1 @@
+"""The reducer: the only place where a run changes."""

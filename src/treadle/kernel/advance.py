@@ -1,0 +1,240 @@
+"""What an instance does next: serve a signal, start its step, or wait (R12, R13)."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from treadle.kernel.commands import ActivityCommand, AskHuman, Inputs, RunAgent, RunChecks, RunEffect
+from treadle.kernel.groups import begin_map, map_result, open_barrier, progress_map
+from treadle.kernel.mailbox import is_held, next_signal, post, take
+from treadle.kernel.routing import REPORTS, enter, leave
+from treadle.kernel.state import Activity, Ask, Frame, Instance, Message, Pool, Slot
+from treadle.kernel.turn import Turn
+from treadle.protocol.model import Need, Step, tag_of
+
+AGENTS_POOL = "run:agents"
+LIMIT_ASK = "run!limit"
+
+
+def advance(t: Turn, inst: Instance) -> None:
+    """Move an instance until it runs something, waits, or ends."""
+    while inst.live and not t.outcome:
+        if _settle_waiting(t, inst):
+            continue
+        if inst.frames[-1].status == "active" or _is_paused(t, inst):
+            return
+        signal = next_signal(t, inst)
+        if signal is not None:
+            _interrupt_with(t, inst, signal)
+        elif inst.frames[-1].status != "queued" or is_held(t, inst) or not _start(t, inst, inst.frames[-1]):
+            return
+
+
+def _settle_waiting(t: Turn, inst: Instance) -> bool:
+    """Route what has been answered or has completed below any frame, interrupted or not."""
+    for frame in inst.frames:
+        if frame.reply:
+            key, slot = frame.reply, frame.reply_slot
+            frame.reply, frame.id, frame.status = "", "", "queued"
+            leave(t, inst, frame, key, slot)
+            return True
+        if frame.status == "waiting" and (step := t.step(inst, frame)).kind == "map":
+            _open_barriers(t, inst, frame)
+            key = progress_map(t, inst, frame, step)
+            if key:
+                frame.status = "queued"
+                leave(t, inst, frame, key, map_result(t, inst, frame, step))
+                return True
+    return False
+
+
+def _open_barriers(t: Turn, inst: Instance, frame: Frame) -> None:
+    for child in open_barrier(t, inst, frame.step):
+        for synced in child.frames:
+            if synced.status == "synced":
+                enter(t, child, synced, synced.landing)
+
+
+def _is_paused(t: Turn, inst: Instance) -> bool:
+    above: Instance | None = inst
+    while above is not None:
+        if above.paused:
+            return True
+        above = t.inst(above.parent) if above.parent else None
+    return False
+
+
+def _interrupt_with(t: Turn, inst: Instance, signal: Message) -> None:
+    t.dequeue(inst)
+    step = t.graph(inst).handlers[signal.name].step
+    frame = Frame(step, signal=signal.name, signals=take(t, inst, signal))
+    inst.frames.append(frame)
+    inst.attempts[step] = 0
+    inst.visits[step] = inst.visits.get(step, 0) + 1
+
+
+def _start(t: Turn, inst: Instance, frame: Frame) -> bool:
+    """Start the step a frame is queued at; False if that must wait for a pool or a person."""
+    step = t.step(inst, frame)
+    pools = _pools(inst, step)
+    if step.kind == "ask":
+        _ask(t, inst, frame, step)
+    elif step.kind == "map":
+        _map(t, inst, frame, step)
+    elif LIMIT_ASK in t.asks or not _admitted(t, inst, pools):
+        return False
+    else:
+        _begin(t, inst, frame, step, pools)
+    if frame.step in inst.released:
+        inst.released.remove(frame.step)
+    return True
+
+
+def _map(t: Turn, inst: Instance, frame: Frame, step: Step) -> None:
+    frame.status = "waiting"
+    if not begin_map(t, inst, frame, step):
+        frame.status = "queued"
+        leave(t, inst, frame, "!limit", Slot(f"text:{t.live} instances are live", {}, t.seq))
+
+
+def _admitted(t: Turn, inst: Instance, pools: tuple[str, ...]) -> bool:
+    """Whether all its pools have room for it; if not, it waits in the queue of the first that has none.
+
+    Whoever comes while others queue goes behind them, even if there is room at the moment.
+    """
+    short = next((name for name in pools if not _has_room(t, inst, name)), None)
+    if short is None:
+        t.dequeue(inst)
+    elif inst.ticket is None:
+        t.enqueue(inst, short)
+    return short is None
+
+
+def _pools(inst: Instance, step: Step) -> tuple[str, ...]:
+    owners = {"self": inst.id, "parent": inst.parent or "run", "run": "run"}
+    named = tuple(f"{owners[scope]}:{name}" for scope, _, name in (text.partition(":") for text in step.pools))
+    return (*named, AGENTS_POOL) if step.kind == "agent" else named
+
+
+def _has_room(t: Turn, inst: Instance, name: str) -> bool:
+    pool = t.pools.get(name)
+    return pool is None or (pool.held < capacity(t, name) and (not pool.queue or t.admitted == inst.id))
+
+
+def capacity(t: Turn, pool: str) -> int:
+    """How many activities may hold a pool at once."""
+    return t.protocol.limits.agents if pool == AGENTS_POOL else t.protocol.pools[pool.rpartition(":")[2]]
+
+
+def _begin(t: Turn, inst: Instance, frame: Frame, step: Step, pools: tuple[str, ...]) -> None:
+    """Take the pools, all at once, and issue the activity."""
+    for name in pools:
+        pool = t.pools.get(name) or Pool()
+        t.pools = t.pools.set(name, msgspec.structs.replace(pool, held=pool.held + 1))
+    attempt = inst.attempts[frame.step] = inst.attempts.get(frame.step, 0) + 1
+    visit = inst.visits.get(frame.step, 1)
+    id_ = f"{inst.id}:{frame.step}#{visit}.{attempt}"
+    due = t.set_timer(id_, step.timeout)
+    command = _command(t, inst, frame, step, id_, visit, attempt, due)
+    is_check = step.kind == "check"
+    phase: Literal["running", "verifying"] = "verifying" if is_check else "running"
+    t.put_activity(Activity(command, phase, None, step.checks if is_check else (), 0, pools))
+    t.commands.append(command)
+    frame.status, frame.id = "active", id_
+
+
+def _command(
+    t: Turn, inst: Instance, frame: Frame, step: Step, id_: str, visit: int, attempt: int, due: int
+) -> ActivityCommand:
+    inputs = inputs_of(t, inst, frame, step)
+    job: dict[str, Any] = {"id": id_, "inst": inst.id, "graph": inst.graph, "step": frame.step, "visit": visit}
+    job |= {"attempt": attempt, "inputs": inputs, "due": due}
+    if step.kind == "check":
+        return RunChecks(**job, checks=step.checks)
+    if step.kind == "effect":
+        return RunEffect(**job, effect=step.effect)
+    session, fork = _thread(t, inst, frame, step)
+    return RunAgent(
+        **job,
+        role=step.role,
+        attempts=step.attempts,
+        mode=step.mode,
+        lane=step.lane,
+        tier=inst.tiers.get(step.role, 0),
+        session=session,
+        fork=fork,
+        vars=inst.vars.copy(),
+    )
+
+
+def _thread(t: Turn, inst: Instance, frame: Frame, step: Step) -> tuple[str, bool]:
+    """The conversation to go on with: its own after the first time, else the one its step names."""
+    thread = step.thread
+    own = inst.threads.get(frame.step, "")
+    if thread.kind == "new":
+        return "", False
+    if own or thread.kind == "resume":
+        return own or inst.threads.get(thread.step, ""), False
+    owner = t.inst(inst.parent) if thread.up else inst
+    session = owner.threads.get(thread.step, "") if owner else ""
+    return session, bool(session)
+
+
+def _ask(t: Turn, inst: Instance, frame: Frame, step: Step) -> None:
+    """Post a question, on every entry: to the parent's mailbox, or to a person (who is the root's parent)."""
+    inst.attempts[frame.step] = inst.attempts.get(frame.step, 0) + 1
+    id_ = f"{inst.id}:{frame.step}#{inst.visits.get(frame.step, 1)}.{inst.attempts[frame.step]}"
+    frame.status, frame.id = "waiting", id_
+    if step.asks == "parent" and inst.parent:
+        t.put_ask(id_, Ask(inst.id, frame.step))
+        refs = tuple(ref for need in step.needs for ref in _refs(t, inst, frame, need))
+        post(t, inst.parent, Message(step.signal, inst.id, refs, t.seq, id_))
+        return
+    inputs = inputs_of(t, inst, frame, step)
+    choices = tuple(step.routes)
+    command = AskHuman(id=id_, inst=inst.id, graph=inst.graph, step=frame.step, choices=choices, inputs=inputs)
+    t.put_ask(id_, Ask(inst.id, frame.step, command))
+    t.commands.append(command)
+    if step.remind:
+        t.set_timer(f"{id_}!remind", step.remind)
+    if step.default_after:
+        t.set_timer(f"{id_}!default", step.default_after)
+
+
+def inputs_of(t: Turn, inst: Instance, frame: Frame, step: Step) -> Inputs:
+    """What a step is given: its input, the slots it needs, the signals it serves, reports and notes."""
+    inputs: Inputs = {"in": (inst.input.ref,)}
+    for need in step.needs:
+        refs = _refs(t, inst, frame, need)
+        if refs:
+            inputs[str(need).rstrip("?*")] = refs
+    if frame.signals:
+        inputs["signals"] = tuple(ref for message in frame.signals for ref in message.refs)
+    if report := _report(inst, frame.step):
+        inputs["gate_report"] = (report,)
+    if inst.note_ref:
+        inputs["human_note"] = (inst.note_ref,)
+    return inputs
+
+
+def _refs(t: Turn, inst: Instance, frame: Frame, need: Need) -> tuple[str, ...]:
+    """The payloads behind a need. An optional one counts only if written since the reading step was last left."""
+    if not need.step:
+        matches = frame.cause and need.exit in ("!*", frame.cause, tag_of(frame.cause))
+        return (frame.cause_ref,) if matches and frame.cause_ref else ()
+    owner = t.inst(inst.parent) if need.up else inst
+    if owner is None:
+        return ()
+    if need.every:
+        return owner.history.get(need.slot, ())
+    slot = owner.slots.get(need.slot)
+    stale = slot is not None and need.optional and not need.up and slot.seq <= inst.left.get(frame.step, -1)
+    return () if slot is None or stale else (slot.ref,)
+
+
+def _report(inst: Instance, step: str) -> str:
+    """The newest report on why this step was not accepted, while it still matters."""
+    since = inst.left.get(step, -1)
+    slots = [slot for key in REPORTS if (slot := inst.slots.get(f"{step}.{key}"))]
+    fresh = [slot for slot in slots if slot.seq >= since]
+    return max(fresh, key=lambda slot: slot.seq).ref if fresh else ""

@@ -1,0 +1,136 @@
+"""Facts from the world. Every event has an id, by which the store drops duplicates, and a time."""
+
+from typing import Literal
+
+import msgspec
+
+from treadle.protocol.items import Item, Routed
+from treadle.protocol.model import Severity
+
+
+class Envelope(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """All that the kernel sees of an exit; the payload lies in the content-addressed store."""
+
+    type: str
+    variant: str = ""
+    fields: dict[str, Routed] = {}
+    payload_ref: str = ""
+    severity: Severity = "INFO"
+    route_hint: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"{self.type}.{self.variant}" if self.variant else self.type
+
+
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What an activity consumed."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+
+
+class CheckResult(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What one check said."""
+
+    check: str
+    ok: bool
+    report_ref: str = ""
+
+
+class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag=True):
+    """Base of all events; `ts` is in milliseconds since the epoch."""
+
+    id: str
+    ts: int
+
+
+class RunStarted(Fact, frozen=True, kw_only=True):
+    """A run begins: which protocol, under which kernel semantics, with which input."""
+
+    run: str
+    protocol: str
+    input: Item
+    semantics: int = 1
+    level: Literal[0, 1, 2] = 2
+    """Autonomy: below 2 every agent step waits for a person's `go`."""
+
+
+class SessionStarted(Fact, frozen=True, kw_only=True):
+    """An agent's conversation has an id that can be resumed."""
+
+    act: str
+    session: str
+
+
+class Exited(Fact, frozen=True, kw_only=True):
+    """An activity claims to be done."""
+
+    act: str
+    envelope: Envelope
+    channel: str = ""
+    usage: Usage = Usage()
+
+
+class Checked(Fact, frozen=True, kw_only=True):
+    """The checks of a claim, or of a check step, have run."""
+
+    act: str
+    results: tuple[CheckResult, ...] = ()
+    derived: dict[str, Routed] = {}
+    payload_ref: str = ""
+    """The payload with its computed fields filled in."""
+    fingerprint: str = ""
+    """What failed and with which diff; equal fingerprints in a row are the same failure again."""
+
+
+class Failed(Fact, frozen=True, kw_only=True):
+    """An activity ended without an exit."""
+
+    act: str
+    why: Literal["crash", "invalid", "blocked", "store"]
+    detail_ref: str = ""
+    usage: Usage = Usage()
+
+
+class TimerFired(Fact, frozen=True, kw_only=True):
+    """A timer that the kernel has set is due."""
+
+    timer: str
+
+
+class Idle(Fact, frozen=True, kw_only=True):
+    """An activity has been silent for a while."""
+
+    act: str
+    idle_s: int
+
+
+class Replied(Fact, frozen=True, kw_only=True):
+    """A person has answered a question."""
+
+    ask: str
+    choice: str
+    note_ref: str = ""
+    actor: str = ""
+
+
+class Signalled(Fact, frozen=True, kw_only=True):
+    """Something from outside for an instance: `go`, `pause`, `resume`, `abort`, or a signal it handles."""
+
+    inst: str
+    name: str
+    step: str = ""
+    data_ref: str = ""
+
+
+class Upgraded(Fact, frozen=True, kw_only=True):
+    """An operator moves the run to another version of its protocol."""
+
+    protocol: str
+    steps: dict[str, str] = {}
+    """Where steps went: `graph.old` → `new`."""
+
+
+Event = RunStarted | SessionStarted | Exited | Checked | Failed | TimerFired | Idle | Replied | Signalled | Upgraded

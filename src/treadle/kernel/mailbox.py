@@ -1,0 +1,115 @@
+"""Signals: how they arrive, which one is served next, and how an answer finds the one who asked (R12, R14)."""
+
+import msgspec
+
+from treadle.kernel.commands import Cancel
+from treadle.kernel.state import Instance, Message, Slot
+from treadle.kernel.turn import Turn
+
+_REFS_KEPT = 32
+
+
+def post(t: Turn, to: str, message: Message) -> None:
+    """Put a signal into a mailbox; what no handler serves goes to the dead letters.
+
+    A handler that coalesces takes all its signals at once, so they are united on arrival and a mailbox stays bounded.
+    """
+    inst = t.edit(to)
+    handler = t.graph(inst).handlers.get(message.name)
+    if handler is None or not inst.live:
+        t.bury(to, message.name, message.sender)
+        return
+    if handler.coalesce:
+        _unite(inst, message)
+    else:
+        inst.mailbox.append(message)
+    if handler.preempt == 0:
+        preempt(t, inst, message.name)
+    elif handler.preempt > 0 and inst.frames[-1].status == "active":
+        t.set_timer(f"{to}!preempt:{message.name}", handler.preempt)
+
+
+def preempt(t: Turn, inst: Instance, signal: str) -> None:
+    """Stop a running activity that a waiting signal outranks; it costs no attempt and starts again later (R18)."""
+    handlers = t.graph(inst).handlers
+    frame = inst.frames[-1]
+    prio = handlers[signal].prio
+    outranked = prio < handlers[frame.signal].prio if frame.signal else prio <= t.step(inst, frame).prio
+    act = t.activity(frame.id, "running")
+    if act is None or not outranked or all(message.name != signal for message in inst.mailbox):
+        return
+    t.commands.append(Cancel(id=frame.id, why="preempted"))
+    t.end_activity(act)
+    inst.attempts[frame.step] -= 1
+    inst.visits[frame.step] += 1
+    frame.status, frame.id = "queued", ""
+
+
+def _unite(inst: Instance, message: Message) -> None:
+    for place, waiting in enumerate(inst.mailbox):
+        if waiting.name == message.name and waiting.sender == message.sender and not waiting.ask:
+            new = tuple(ref for ref in message.refs if ref not in waiting.refs)
+            refs = (waiting.refs + new)[-_REFS_KEPT:]
+            inst.mailbox[place] = msgspec.structs.replace(waiting, refs=refs)
+            return
+    inst.mailbox.append(message)
+
+
+def next_signal(t: Turn, inst: Instance) -> Message | None:
+    """The signal to serve now, if any: the best by class and arrival, if its class comes before the work at hand."""
+    _drop_abandoned(t, inst)
+    if not inst.mailbox:
+        return None
+    handlers = t.graph(inst).handlers
+    best = min(inst.mailbox, key=lambda message: (handlers[message.name].prio, message.seq))
+    prio = handlers[best.name].prio
+    top = inst.frames[-1]
+    if top.signal:
+        return best if prio < handlers[top.signal].prio else None
+    if top.status != "queued" or is_held(t, inst):
+        return best
+    return best if prio <= t.step(inst, top).prio else None
+
+
+def _drop_abandoned(t: Turn, inst: Instance) -> None:
+    """A question whose asker has gone elsewhere needs no answer."""
+    abandoned = [message for message in inst.mailbox if message.ask and message.ask not in t.asks]
+    for message in abandoned:
+        inst.mailbox.remove(message)
+        t.bury(inst.id, message.name, message.sender)
+
+
+def is_held(t: Turn, inst: Instance) -> bool:
+    """Whether the top frame waits for its children or for a person's `go`."""
+    top = inst.frames[-1]
+    step = t.step(inst, top)
+    manual = t.state.level < 2 and step.kind == "agent"
+    for wait in step.wait:
+        manual = manual or wait.kind == "manual"
+        if wait.kind == "group" and (group := inst.groups.get(wait.group)) and group.open:
+            return True
+    return manual and top.step not in inst.released
+
+
+def take(t: Turn, inst: Instance, message: Message) -> tuple[Message, ...]:
+    """Remove a signal from the mailbox, with all others of its name if its handler coalesces."""
+    if t.graph(inst).handlers[message.name].coalesce:
+        taken = tuple(other for other in inst.mailbox if other.name == message.name)
+    else:
+        taken = (message,)
+    inst.mailbox = [other for other in inst.mailbox if other not in taken]
+    t.cancel_timer(f"{inst.id}!preempt:{message.name}")
+    return taken
+
+
+def reply(t: Turn, ask_id: str, key: str, slot: Slot) -> None:
+    """Hand an answer to the frame that waits for it; an answer nobody waits for goes to the dead letters."""
+    ask = t.asks.get(ask_id)
+    if ask is None:
+        t.bury(ask_id, key, "")
+        return
+    inst = t.edit(ask.inst)
+    t.end_ask(ask_id)
+    for frame in inst.frames:
+        if frame.id == ask_id:
+            frame.reply, frame.reply_slot = key, slot

@@ -1,0 +1,220 @@
+"""From an exit to the next position: record, choose a row, charge, act, go (R4–R9)."""
+
+from collections.abc import Callable
+
+from treadle.errors import IllegalEvent
+from treadle.kernel.groups import cancel, reconcile, refusal
+from treadle.kernel.lifecycle import arrive, children, finish, interrupt
+from treadle.kernel.mailbox import post, reply
+from treadle.kernel.state import Frame, Instance, Message, Slot
+from treadle.kernel.turn import Turn
+from treadle.protocol.guards import holds, parse
+from treadle.protocol.model import (
+    CancelGroup,
+    Graph,
+    ResetThread,
+    Route,
+    Send,
+    Spawn,
+    Tier,
+    base_of,
+    row,
+    tag_of,
+    target,
+)
+
+REPORTS = ("!gate", "!invalid", "!timeout")
+"""System exits whose report the next attempt is shown; an accepted exit makes them history."""
+
+
+def leave(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot, again: bool = False) -> None:
+    """Route an accepted exit (or a system exit) of the step a frame stands at."""
+    route = choose(t, inst, frame, key, slot)
+    record(t, inst, frame, key, slot)
+    if route.to == frame.step and not route.fresh and _is_spent(t, inst, frame):
+        if again:
+            raise IllegalEvent(f"{inst.graph}.{frame.step}: {key} leads back to a step without attempts left")
+        leave(t, inst, frame, _spent_becomes(t, inst, frame, slot), slot, again=True)
+        return
+    if route.charge and not _charge(t, inst, route.charge):
+        route = Route(to=route.over)
+    _perform(t, inst, frame, route, slot)
+    if inst.live:
+        _go(t, inst, frame, route, key, slot)
+
+
+def choose(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot) -> Route:
+    """The first row whose guard holds (R5); the checker proves that there is one."""
+    rows = row(t.graph(inst), frame.step, key)
+    if rows:
+        if not rows[0].when:
+            return rows[0]
+        lookup = _scope(inst, frame, slot)
+        for route in rows:
+            if holds(route.when, lookup):
+                return route
+    raise IllegalEvent(f"{inst.graph}.{frame.step}: no row for {key}; check the protocol before running it")
+
+
+def spawn_refused(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot) -> str:
+    """Why the row of an exit may not spawn what it asks for (R19); empty if it may."""
+    for action in choose(t, inst, frame, key, slot).do:
+        if isinstance(action, Spawn) and (why := refusal(t, inst, slot.fields.get(action.over))):
+            return why
+    return ""
+
+
+def record(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot) -> None:
+    """R4: the slot of the exit, the key the step last left by, and what its slot held before."""
+    name = f"{frame.step}.{tag_of(key)}"
+    if not key.startswith("!"):
+        for report in REPORTS:
+            inst.slots.pop(f"{frame.step}.{report}", None)
+    inst.slots[name] = slot
+    inst.last[frame.step] = key
+    if name in t.protocol.histories.get(inst.graph, ()):
+        inst.history[name] = (*inst.history.get(name, ()), slot.ref)
+
+
+def _is_spent(t: Turn, inst: Instance, frame: Frame) -> bool:
+    step = t.step(inst, frame)
+    return step.kind in ("agent", "effect", "check") and inst.attempts.get(frame.step, 0) >= step.attempts
+
+
+def _spent_becomes(t: Turn, inst: Instance, frame: Frame, slot: Slot) -> str:
+    lookup = _scope(inst, frame, slot)
+    return next(option.key for option in t.step(inst, frame).becomes if holds(option.when, lookup))
+
+
+def _scope(inst: Instance, frame: Frame, slot: Slot) -> Callable[[str, str], object]:
+    def lookup(root: str, name: str) -> object:
+        match root:
+            case "data":
+                value = slot.fields.get(name)
+                return len(value) if isinstance(value, tuple) else value
+            case "last":
+                return inst.last.get(name)
+            case "spent":
+                return inst.spent.get(name, 0)
+            case "attempt":
+                return inst.attempts.get(frame.step, 0)
+            case "same_failure":
+                return inst.failures.get(frame.step, ("", 0))[1]
+            case "depth":
+                return inst.depth
+            case "root":
+                return not inst.parent
+        return inst.vars.get(root)
+
+    return lookup
+
+
+def _charge(t: Turn, inst: Instance, name: str) -> bool:
+    """R6: count an edge against a budget; False once the budget is spent."""
+    spent = inst.spent.get(name, 0)
+    if spent >= t.graph(inst).budgets[name].max:
+        return False
+    inst.spent[name] = spent + 1
+    return True
+
+
+def _perform(t: Turn, inst: Instance, frame: Frame, route: Route, slot: Slot) -> None:
+    """R8: the row's variables and actions, in order."""
+    if route.sets:
+        lookup = _scope(inst, frame, slot)
+        inst.vars.update({name: parse(text).evaluate(lookup) for name, text in route.sets.items()})
+    for action in route.do:
+        match action:
+            case Spawn():
+                reconcile(t, inst, action, slot.fields.get(action.over))
+            case Send():
+                _send(t, inst, frame, action, slot)
+            case Tier():
+                role = t.step(inst, frame).role
+                inst.tiers[role] = max(0, inst.tiers.get(role, 0) + action.by)
+            case ResetThread():
+                inst.threads.pop(action.step or frame.step, None)
+            case CancelGroup():
+                cancel(t, inst, action.group)
+
+
+def _send(t: Turn, inst: Instance, frame: Frame, action: Send, slot: Slot) -> None:
+    if action.to == "sender":
+        for asked in frame.signals:
+            if asked.ask:
+                reply(t, asked.ask, action.signal, Slot(slot.ref, slot.fields, t.seq))
+            else:
+                _post(t, inst, asked.sender, action.signal, slot)
+        return
+    if action.to == "children":
+        recipients = [child.id for child in children(t, inst)]
+    elif not inst.parent:
+        recipients = []
+    elif action.to == "parent":
+        recipients = [inst.parent]
+    else:
+        siblings = children(t, t.edit(inst.parent), inst.group)
+        recipients = [other.id for other in siblings if other.id != inst.id]
+    for id_ in recipients:
+        _post(t, inst, id_, action.signal, slot)
+
+
+def _post(t: Turn, inst: Instance, to: str, signal: str, slot: Slot) -> None:
+    if t.inst(to) is not None:
+        post(t, to, Message(signal, inst.id, (slot.ref,), t.seq))
+    else:
+        t.bury(to, signal, inst.id)
+
+
+def _go(t: Turn, inst: Instance, frame: Frame, route: Route, key: str, slot: Slot) -> None:
+    """R9: end, resume, redirect, or enter; the frame that moves is found by identity, never by position."""
+    place = target(route.to)
+    cause = (key, slot.ref) if key.startswith("!") else ("", "")
+    match place.kind:
+        case "end":
+            finish(t, inst, place.name, slot)
+        case "resume":
+            _drop(t, inst, frame)
+        case "redirect":
+            _drop(t, inst, frame)
+            redirect(t, inst, place.name, cause)
+        case "step" if route.sync and inst.parent:
+            frame.status, frame.landing = "synced", place.name
+            arrive(t, inst, 1)
+        case "step":
+            enter(t, inst, frame, place.name, route.fresh, cause)
+
+
+def _drop(t: Turn, inst: Instance, frame: Frame) -> None:
+    inst.left[frame.step] = t.seq
+    inst.frames = [other for other in inst.frames if other is not frame]
+
+
+def redirect(t: Turn, inst: Instance, step: str, cause: tuple[str, str] = ("", "")) -> None:
+    """Send the main frame to a step, dropping what it waited for."""
+    main = inst.frames[0]
+    if t.step(inst, main).kind == "map":
+        cancel(t, inst, main.step)
+    interrupt(t, inst, main)
+    enter(t, inst, main, step, True, cause)
+
+
+def enter(
+    t: Turn, inst: Instance, frame: Frame, step: str, fresh: bool = False, cause: tuple[str, str] = ("", "")
+) -> None:
+    """Put a frame in front of a step; coming from elsewhere starts a new visit with new attempts (R7)."""
+    if step != frame.step or fresh:
+        if step != frame.step:
+            inst.left[frame.step] = t.seq
+        inst.attempts[step] = 0
+        inst.visits[step] = inst.visits.get(step, 0) + 1
+        inst.failures.pop(step, None)
+        _refill(t.graph(inst), inst, step)
+    frame.step, frame.status, frame.id, frame.landing = step, "queued", "", ""
+    frame.cause, frame.cause_ref = cause
+
+
+def _refill(graph: Graph, inst: Instance, step: str) -> None:
+    for name, budget in graph.budgets.items():
+        if name in inst.spent and (step in budget.resets or base_of(step) in budget.resets):
+            inst.spent[name] = 0

@@ -1,0 +1,215 @@
+"""A run's state: instances, activities, questions, timers and pools.
+
+Values, never changed once a `State` holds them: the run-wide maps are persistent (an update shares all it does not
+touch), and an instance is copied the first time an event touches it. So an old state stays valid, and the cost of an
+event does not depend on the size of the run.
+"""
+
+import hashlib
+from typing import Any, Literal, get_args, get_origin
+
+import msgspec
+from immutables import Map
+
+from treadle.kernel.commands import ActivityCommand, AskHuman
+from treadle.kernel.events import Envelope, Usage
+from treadle.protocol.items import Item, Routed
+from treadle.protocol.model import CheckRef
+
+SEMANTICS = 1
+"""The version of the reducer's rules; a run pins it."""
+
+
+class Slot(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where the payload of an accepted exit lies, what guards may see of it, and when it was written."""
+
+    ref: str = ""
+    fields: dict[str, Routed] = {}
+    seq: int = 0
+
+
+class Message(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A signal in a mailbox. `ask` is set when the sender waits for an answer."""
+
+    name: str
+    sender: str
+    refs: tuple[str, ...]
+    seq: int
+    ask: str = ""
+
+
+class Frame(msgspec.Struct, omit_defaults=True):
+    """One position in a graph: the main one, or that of a handler on top of it."""
+
+    step: str
+    status: Literal["queued", "active", "waiting", "synced"] = "queued"
+    signal: str = ""
+    """The signal that a handler frame serves; empty for the main frame."""
+    signals: tuple[Message, ...] = ()
+    cause: str = ""
+    """The system exit that led here, and its report."""
+    cause_ref: str = ""
+    id: str = ""
+    """The activity or the question that the frame is busy with."""
+    reply: str = ""
+    """The answer to its question, not yet routed, and its payload."""
+    reply_slot: Slot = Slot()
+    landing: str = ""
+    """Where a synced frame goes when its barrier opens."""
+
+
+class Group(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The children of a spawn or of a map step."""
+
+    members: Map[str, str] = Map()
+    """Key → instance: the roster of a spawn, everything a map has started."""
+    open: int = 0
+    """How many members have not ended well."""
+    mapped: bool = False
+    # maps only
+    pending: tuple[Item, ...] = ()
+    current: tuple[str, ...] = ()
+    live: int = 0
+    bad: int = 0
+    total: int = 0
+    window: int = 0
+    arrived: int = 0
+    """How many of the current chunk have arrived at its barrier."""
+
+
+class Instance(msgspec.Struct, omit_defaults=True):
+    """A graph being executed."""
+
+    id: str
+    n: int
+    graph: str
+    input: Slot
+    parent: str = ""
+    group: str = ""
+    key: str = ""
+    depth: int = 0
+    outcome: str = ""
+    result: Slot = Slot()
+    frames: list[Frame] = []
+    mailbox: list[Message] = []
+    attempts: dict[str, int] = {}
+    visits: dict[str, int] = {}
+    spent: dict[str, int] = {}
+    last: dict[str, str] = {}
+    left: dict[str, int] = {}
+    slots: dict[str, Slot] = {}
+    history: dict[str, tuple[str, ...]] = {}
+    failures: dict[str, tuple[str, int]] = {}
+    groups: dict[str, Group] = {}
+    tiers: dict[str, int] = {}
+    threads: dict[str, str] = {}
+    vars: dict[str, int | str | bool] = {}
+    note_ref: str = ""
+    released: list[str] = []
+    """Steps that a person has let go ahead of time."""
+    paused: bool = False
+    ticket: tuple[str, int] | None = None
+    """Its place in the queue of a pool."""
+
+    @property
+    def live(self) -> bool:
+        return not self.outcome
+
+    def draft(self) -> "Instance":
+        """A copy that may be changed without touching this one."""
+        copy = msgspec.structs.replace(self)
+        copy.frames = [msgspec.structs.replace(frame) for frame in self.frames]
+        copy.mailbox, copy.released = self.mailbox.copy(), self.released.copy()
+        copy.attempts, copy.visits, copy.spent = self.attempts.copy(), self.visits.copy(), self.spent.copy()
+        copy.last, copy.left, copy.slots = self.last.copy(), self.left.copy(), self.slots.copy()
+        copy.history, copy.failures = self.history.copy(), self.failures.copy()
+        copy.groups, copy.tiers = self.groups.copy(), self.tiers.copy()
+        copy.threads, copy.vars = self.threads.copy(), self.vars.copy()
+        return copy
+
+
+class Activity(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One execution of an agent, effect or check step."""
+
+    command: ActivityCommand
+    phase: Literal["running", "verifying"] = "running"
+    claim: Envelope | None = None
+    checks: tuple[CheckRef, ...] = ()
+    nudges: int = 0
+    pools: tuple[str, ...] = ()
+
+
+class Ask(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An open question: to a person (then with its command) or to the parent."""
+
+    inst: str
+    step: str
+    command: AskHuman | None = None
+
+
+class Pool(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How many activities hold a pool, and who waits for it, in order of arrival."""
+
+    held: int = 0
+    queue: Map[int, str] = Map()
+    head: int = 0
+    tail: int = 0
+
+
+class DeadLetter(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A signal that nobody took."""
+
+    inst: str
+    name: str
+    sender: str = ""
+
+
+class State(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Everything about a run that the next event may depend on."""
+
+    run: str = ""
+    protocol: str = ""
+    semantics: int = SEMANTICS
+    level: int = 2
+    seq: int = 0
+    now: int = 0
+    started: int = 0
+    created: int = 0
+    live: int = 0
+    insts: Map[str, Instance] = Map()
+    acts: Map[str, Activity] = Map()
+    asks: Map[str, Ask] = Map()
+    timers: Map[str, int] = Map()
+    pools: Map[str, Pool] = Map()
+    dead: tuple[DeadLetter, ...] = ()
+    usage: Usage = Usage()
+    allowances: int = 1
+    """How often the cost and time limits have been granted."""
+    outcome: str = ""
+
+
+def dump_state(state: State) -> bytes:
+    """Canonical JSON: equal states give equal bytes."""
+    return msgspec.json.encode(state, enc_hook=_encode, order="deterministic")
+
+
+def load_state(data: bytes) -> State:
+    """The state that `dump_state` wrote."""
+    return msgspec.json.decode(data, type=State, dec_hook=_decode)
+
+
+def state_hash(state: State) -> str:
+    return hashlib.sha256(dump_state(state)).hexdigest()
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, Map):
+        return dict(value.items())
+    raise NotImplementedError(type(value))
+
+
+def _decode(kind: Any, value: Any) -> Any:
+    if get_origin(kind) is Map:
+        key, item = get_args(kind)
+        return Map(msgspec.convert(value, dict[key, item], dec_hook=_decode, str_keys=True))  # type: ignore[valid-type]
+    raise NotImplementedError(kind)

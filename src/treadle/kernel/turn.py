@@ -1,0 +1,199 @@
+"""One turn: the scratch pad on which a single event is worked out.
+
+It lends out copies of instances, collects commands, and at the end builds the next state. The functions of the other
+modules take a turn as their first argument; nothing outlives it but the state and the commands it returns.
+"""
+
+import heapq
+
+import msgspec
+
+from treadle.kernel.commands import Cancel, CancelTimer, Command, Notify, SetTimer
+from treadle.kernel.state import Activity, Ask, DeadLetter, Frame, Instance, Pool, State
+from treadle.protocol.model import Graph, Protocol, Step
+
+_DEAD_LETTERS_KEPT = 64
+
+
+class Turn:
+    """The state before the event, what it changes, and what is to be done."""
+
+    def __init__(self, protocol: Protocol, state: State, ts: int) -> None:
+        self.protocol = protocol
+        self.state = state
+        self.seq = state.seq + 1
+        self.now = max(state.now, ts)
+        self.created = state.created
+        self.live = state.live
+        self.acts = state.acts
+        self.asks = state.asks
+        self.timers = state.timers
+        self.pools = state.pools
+        self.dead = state.dead
+        self.usage = state.usage
+        self.allowances = state.allowances
+        self.outcome = state.outcome
+        self.commands: list[Command] = []
+        self.freed: list[str] = []
+        self.admitted = ""
+        """Who was called from a queue just now, and so goes before the others in it."""
+        self._drafts: dict[str, Instance] = {}
+        self._work: list[tuple[int, str]] = []
+        self._waiting: set[str] = set()
+
+    # instances
+
+    def inst(self, id_: str) -> Instance | None:
+        """An instance to look at."""
+        return self._drafts.get(id_) or self.state.insts.get(id_)
+
+    def edit(self, id_: str) -> Instance:
+        """An instance to change; it will also be advanced before the turn ends."""
+        draft = self._drafts.get(id_)
+        if draft is None:
+            draft = self._drafts[id_] = self.state.insts[id_].draft()
+        self.touch(draft)
+        return draft
+
+    def add(self, inst: Instance) -> None:
+        self._drafts[inst.id] = inst
+        self.live += 1
+        self.touch(inst)
+
+    def touch(self, inst: Instance) -> None:
+        """Put an instance on the worklist, in order of creation."""
+        if inst.id not in self._waiting:
+            self._waiting.add(inst.id)
+            heapq.heappush(self._work, (inst.n, inst.id))
+
+    def take_work(self) -> Instance | None:
+        if not self._work:
+            return None
+        _, id_ = heapq.heappop(self._work)
+        self._waiting.discard(id_)
+        return self._drafts.get(id_) or self.edit_quietly(id_)
+
+    def edit_quietly(self, id_: str) -> Instance:
+        draft = self._drafts[id_] = self.state.insts[id_].draft()
+        return draft
+
+    def everyone(self) -> list[Instance]:
+        """All live instances, in order of creation; only for rare events, it costs the size of the run."""
+        ids = set(self.state.insts) | set(self._drafts)
+        found = [inst for id_ in ids if (inst := self.inst(id_)) is not None and inst.live]
+        return sorted(found, key=lambda inst: inst.n)
+
+    def graph(self, inst: Instance) -> Graph:
+        return self.protocol.graphs[inst.graph]
+
+    def step(self, inst: Instance, frame: Frame) -> Step:
+        return self.protocol.graphs[inst.graph].steps[frame.step]
+
+    # activities, asks, timers
+
+    def activity(self, id_: str, *phases: str) -> Activity | None:
+        """A current activity in one of these phases; anything else is stale (R1)."""
+        act = self.acts.get(id_)
+        return act if act is not None and act.phase in phases else None
+
+    def put_activity(self, act: Activity) -> None:
+        self.acts = self.acts.set(act.command.id, act)
+
+    def end_activity(self, act: Activity) -> None:
+        """Forget an activity, free its pools (R13), drop its deadline."""
+        id_ = act.command.id
+        self.acts = self.acts.delete(id_)
+        self.cancel_timer(id_)
+        for name in act.pools:
+            pool = self.pools[name]
+            self.pools = self.pools.set(name, msgspec.structs.replace(pool, held=pool.held - 1))
+            self.freed.append(name)
+
+    def put_ask(self, id_: str, ask: Ask) -> None:
+        self.asks = self.asks.set(id_, ask)
+
+    def end_ask(self, id_: str) -> None:
+        ask = self.asks.get(id_)
+        if ask is None:
+            return
+        self.asks = self.asks.delete(id_)
+        self.cancel_timer(f"{id_}!remind")
+        self.cancel_timer(f"{id_}!default")
+        if ask.command is not None:
+            self.commands.append(Cancel(id=id_, why="answered"))
+
+    def set_timer(self, id_: str, seconds: int) -> int:
+        due = self.now + seconds * 1000
+        self.timers = self.timers.set(id_, due)
+        self.commands.append(SetTimer(id=id_, due=due))
+        return due
+
+    def cancel_timer(self, id_: str) -> None:
+        if id_ in self.timers:
+            self.timers = self.timers.delete(id_)
+            self.commands.append(CancelTimer(id=id_))
+
+    # pools: persistent queues, first come first served
+
+    def enqueue(self, inst: Instance, name: str) -> None:
+        pool = self.pools.get(name) or Pool()
+        queue = pool.queue.set(pool.tail, inst.id)
+        self.pools = self.pools.set(name, msgspec.structs.replace(pool, queue=queue, tail=pool.tail + 1))
+        inst.ticket = (name, pool.tail)
+
+    def dequeue(self, inst: Instance) -> None:
+        if inst.ticket is None:
+            return
+        name, number = inst.ticket
+        inst.ticket = None
+        pool = self.pools[name]
+        if number in pool.queue:
+            self.pools = self.pools.set(name, msgspec.structs.replace(pool, queue=pool.queue.delete(number)))
+
+    def first_in_queue(self, name: str) -> Instance | None:
+        """Take the first waiting instance out of a pool's queue."""
+        pool = self.pools[name]
+        head = pool.head
+        while head < pool.tail and head not in pool.queue:
+            head += 1
+        if head == pool.tail:
+            self.pools = self.pools.set(name, msgspec.structs.replace(pool, head=head))
+            return None
+        queue = pool.queue
+        self.pools = self.pools.set(name, msgspec.structs.replace(pool, head=head + 1, queue=queue.delete(head)))
+        inst = self.edit(queue[head])
+        inst.ticket = None
+        self.admitted = inst.id
+        return inst
+
+    # the end
+
+    def notify(self, inst: str, what: str, detail: str = "") -> None:
+        self.commands.append(Notify(id=f"{inst}!{what}#{self.seq}", inst=inst, what=what, detail=detail))
+
+    def bury(self, inst: str, name: str, sender: str) -> None:
+        self.dead = (*self.dead, DeadLetter(inst, name, sender))[-_DEAD_LETTERS_KEPT:]
+
+    def finish(self) -> State:
+        insts = self.state.insts
+        if self._drafts:
+            with insts.mutate() as changed:
+                for id_, draft in self._drafts.items():
+                    changed[id_] = draft
+                insts = changed.finish()
+        return msgspec.structs.replace(
+            self.state,
+            seq=self.seq,
+            now=self.now,
+            created=self.created,
+            live=self.live,
+            insts=insts,
+            acts=self.acts,
+            asks=self.asks,
+            timers=self.timers,
+            pools=self.pools,
+            dead=self.dead,
+            usage=self.usage,
+            allowances=self.allowances,
+            outcome=self.outcome,
+        )

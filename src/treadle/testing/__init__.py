@@ -1,0 +1,1 @@
+"""For tests of protocols, Treadle's own and yours."""

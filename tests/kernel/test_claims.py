@@ -1,0 +1,214 @@
+"""R1–R4, R7, R16, R17: an exit is a claim; what is recorded of it, and what a failure costs."""
+
+import pytest
+
+from tests.kernel.protocols import WORK_AND_REVIEW, agent, ask, graph, need, protocol, to
+from treadle.errors import IllegalEvent
+from treadle.kernel.commands import Cancel, CancelTimer, Notify, Nudge, RunAgent, RunChecks, SetTimer
+from treadle.kernel.events import Checked, CheckResult, Envelope, Exited
+from treadle.kernel.reduce import reduce
+from treadle.kernel.state import State
+from treadle.protocol.items import Routed
+from treadle.protocol.model import Becomes, CheckRef, Exit, Field, Step, Thread
+from treadle.testing.scenario import Scenario
+
+
+def test_a_run_starts_exactly_once() -> None:
+    run = Scenario(WORK_AND_REVIEW)
+    with pytest.raises(IllegalEvent, match="starts exactly once"):
+        run.happens(run.log[0])
+    with pytest.raises(IllegalEvent, match="has not started"):
+        reduce(WORK_AND_REVIEW, State(), Exited(id="x", ts=0, act="a", envelope=Envelope("Ready")))
+
+
+def test_the_first_step_starts_with_a_deadline() -> None:
+    run = Scenario(WORK_AND_REVIEW)
+    [job] = run.issued(RunAgent)
+    assert (job.id, job.role, job.attempt, job.attempts) == ("root:work#1.1", "worker", 1, 3)
+    assert run.issued(SetTimer) == [SetTimer(id=job.id, due=1000 + 1800 * 1000)]
+    assert job.inputs == {"in": ("ref:input",)}
+
+
+def test_a_claim_is_verified_before_it_counts() -> None:
+    run = Scenario(WORK_AND_REVIEW).claims("Ready")
+    assert run.where() == "work"
+    [checks] = run.issued(RunChecks)
+    assert (checks.exit, [check.name for check in checks.checks]) == ("Ready", ["scope", "green", "minimal"])
+    assert run.issued(CancelTimer)
+    assert run.checked().where() == "review"
+
+
+@pytest.mark.parametrize("fails", [["green"], ["scope"], ["scope", "green"]])
+def test_a_failed_check_refuses_the_exit(fails: list[str]) -> None:
+    run = Scenario(WORK_AND_REVIEW).says("Ready", fails=fails)
+    assert run.where() == "work"
+    assert run.inst().last == {"work": "!gate"}
+    assert run.job().attempt == 2
+    assert run.job().inputs["gate_report"] == (f"report:{fails[0]}",)
+
+
+def test_an_advisory_check_refuses_nothing() -> None:
+    assert Scenario(WORK_AND_REVIEW).says("Ready", fails=["minimal"]).where() == "review"
+
+
+def test_a_check_that_did_not_run_has_not_passed() -> None:
+    run = Scenario(WORK_AND_REVIEW).claims("Ready")
+    run.happens(Checked(id="c", ts=0, act=run.activity(), results=(CheckResult("scope", True),)))
+    assert run.inst().last == {"work": "!gate"}
+
+
+def test_a_check_that_said_both_has_not_passed() -> None:
+    run = Scenario(WORK_AND_REVIEW).claims("Ready")
+    both = (CheckResult("scope", True), CheckResult("green", False), CheckResult("green", True))
+    run.happens(Checked(id="c", ts=0, act=run.activity(), results=both))
+    assert run.inst().last == {"work": "!gate"}
+
+
+def test_computed_fields_are_added_by_the_checks() -> None:
+    run = Scenario(WORK_AND_REVIEW).claims("Ready", count=1)
+    results = tuple(CheckResult(name, True) for name in ("scope", "green"))
+    derived: dict[str, Routed] = {"passed": 7}
+    run.happens(Checked(id="c", ts=0, act=run.activity(), results=results, derived=derived, payload_ref="full"))
+    slot = run.inst().slots["work.Ready"]
+    assert (slot.ref, slot.fields) == ("full", {"count": 1, "passed": 7})
+
+
+def test_an_exit_with_computed_fields_is_verified_even_without_gates() -> None:
+    exits = {"Ready": Exit(fields={"commit": Field(type="text", by="git")})}
+    run = Scenario(protocol(graph({"work": agent({"Ready": to("@end:Done")})}), exits=exits)).claims("Ready")
+    assert run.issued(RunChecks)
+    assert run.checked().where() == "@Done"
+
+
+@pytest.mark.parametrize("exit_", ["Good", "Nonsense", "Ready.variant"])
+def test_an_exit_the_step_does_not_have_is_invalid(exit_: str) -> None:
+    run = Scenario(WORK_AND_REVIEW).says(exit_)
+    assert run.inst().last == {"work": "!invalid"}
+    assert run.job().attempt == 2
+
+
+def test_stale_events_change_nothing() -> None:
+    run = Scenario(WORK_AND_REVIEW).says("Ready")
+    before = run.state
+    for event in run.log[1:]:
+        assert reduce(run.protocol, run.state, event) == (before, ())
+
+
+def test_exhausted_attempts_take_the_graphs_row() -> None:
+    run = Scenario(WORK_AND_REVIEW)
+    for _ in range(3):
+        run.says("Retry")
+    assert run.where() == "@Failed"
+    assert run.inst().last["work"] == "!exhausted"
+
+
+def test_exhausted_attempts_become_what_the_step_says() -> None:
+    spent = (Becomes(key="Stuck.Loop", when="same_failure >= 2"), Becomes(key="Stuck.Ceiling"))
+    exits = {"Stuck": Exit(route_on="why", fields={"why": Field(type="Loop | Ceiling")})}
+    steps = {
+        "work": agent(
+            {"Ready": to("@end:Done"), "Stuck": to("human"), "Stuck.Loop": to("@end:Failed")},
+            gates="green",
+            attempts=2,
+            becomes=spent,
+        ),
+        "human": ask(retry="work"),
+    }
+    stuck = protocol(graph(steps), exits=exits)
+    run = Scenario(stuck).says("Ready", fails=["green"], fingerprint="a")
+    assert run.says("Ready", fails=["green"], fingerprint="b").where() == "human"
+    run = Scenario(stuck).says("Ready", fails=["green"], fingerprint="a")
+    assert run.says("Ready", fails=["green"], fingerprint="a").where() == "@Failed"
+    assert run.inst().last["work"] == "Stuck.Loop"
+
+
+def test_entering_from_elsewhere_starts_new_attempts() -> None:
+    run = Scenario(WORK_AND_REVIEW).says("Retry").says("Ready").says("More")
+    assert run.job().id == "root:work#2.1"
+
+
+def test_an_optional_slot_is_seen_until_its_reader_leaves() -> None:
+    run = Scenario(WORK_AND_REVIEW).says("Ready").says("More")
+    critique = run.inst().slots["review.More"].ref
+    assert run.job().inputs["review.More"] == (critique,)
+    run.says("Retry")
+    assert run.job().inputs["review.More"] == (critique,)
+    run.says("Stuck").answers("retry")
+    assert "review.More" not in run.job().inputs
+
+
+def test_a_history_keeps_every_payload() -> None:
+    run = Scenario(WORK_AND_REVIEW).says("Retry").says("Retry")
+    assert run.job().inputs["work.Retry"] == ("ref:root:work#1.1.Retry", "ref:root:work#1.2.Retry")
+
+
+def test_a_lost_worker_is_issued_again_and_costs_no_attempt() -> None:
+    run = Scenario(WORK_AND_REVIEW)
+    for retry in (1, 2):
+        run.fails("crash")
+        [job] = run.issued(RunAgent)
+        assert (job.id, job.retry) == ("root:work#1.1", retry)
+    assert run.fails("crash").where() == "@Failed"
+    assert run.inst().last["work"] == "!crash"
+
+
+def test_lost_checks_are_issued_again() -> None:
+    run = Scenario(WORK_AND_REVIEW).claims("Ready").fails("crash")
+    assert [job.exit for job in run.issued(RunChecks)] == ["Ready"]
+    assert run.checked().where() == "review"
+
+
+@pytest.mark.parametrize("why", ["blocked", "store"])
+def test_other_failures_are_system_exits(why: str) -> None:
+    assert Scenario(WORK_AND_REVIEW).fails(why).inst().last == {"work": f"!{why}"}
+
+
+def test_the_deadline_cancels_and_fails() -> None:
+    run = Scenario(WORK_AND_REVIEW)
+    act = run.activity()
+    run.times_out()
+    assert run.commands[0] == Cancel(id=act, why="timeout")
+    assert run.inst().last == {"work": "!timeout"}
+
+
+def test_silence_is_nudged_as_often_as_the_step_says() -> None:
+    run = Scenario(WORK_AND_REVIEW).is_silent()
+    assert run.issued(Nudge) == [Nudge(id="root:work#1.1", count=1)]
+    assert run.is_silent().commands == ()
+
+
+def test_check_steps_leave_by_passed_or_failed() -> None:
+    checks = (CheckRef(name="no_todo"), CheckRef(name="format"))
+    step = Step(
+        kind="check",
+        checks=checks,
+        routes={"Passed": to("@end:Done"), "Failed": to("@end:Failed"), "Failed.format": to("fix")},
+    )
+    lock = protocol(graph({"lock": step, "fix": agent({"Fixed": to("lock")}, needs=(need("lock.Failed"),))}))
+    assert Scenario(lock).checked().where() == "@Done"
+    assert Scenario(lock).checked(fails=["no_todo"]).where() == "@Failed"
+    run = Scenario(lock).checked(fails=["format"])
+    assert run.where() == "fix"
+    assert run.says("Fixed").where() == "lock"
+
+
+def test_sessions_are_remembered_for_resuming_and_forking() -> None:
+    steps = {
+        "plan": agent({"Plan": to("work")}),
+        "work": agent(
+            {"Ready": to("@end:Done"), "Retry": to("work")}, attempts=2, thread=Thread(kind="fork", step="plan")
+        ),
+    }
+    run = Scenario(protocol(graph(steps))).has_session("s1").says("Plan")
+    job = run.job()
+    assert isinstance(job, RunAgent)
+    assert (job.session, job.fork) == ("s1", True)
+    run.has_session("s2").says("Retry")
+    job = run.job()
+    assert isinstance(job, RunAgent)
+    assert (job.session, job.fork) == ("s2", False)
+
+
+def test_a_status_query_is_answered_from_the_state() -> None:
+    [note] = Scenario(WORK_AND_REVIEW).signals("StatusQuery").issued(Notify)
+    assert (note.what, note.detail) == ("status", "work active")

@@ -1,0 +1,151 @@
+"""Purity, replay, the hash chain, snapshots, recovery, upgrade."""
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.kernel.protocols import BATCH, TREE, WORK_AND_REVIEW
+from treadle.errors import IllegalEvent, ReplayDivergence
+from treadle.kernel.commands import AskHuman, Done, Notify, RunAgent, RunChecks, RunEffect, SetTimer
+from treadle.kernel.events import Event, Upgraded
+from treadle.kernel.reduce import outstanding, reduce
+from treadle.kernel.replay import GENESIS, chain, decode_event, encode_event, fold
+from treadle.kernel.state import State, dump_state, load_state, state_hash
+from treadle.testing.scenario import Scenario, items
+
+
+def recorded(events: list[Event]) -> list[tuple[Event, str]]:
+    log, last = [], GENESIS
+    for event in events:
+        last = chain(last, event)
+        log.append((event, last))
+    return log
+
+
+@st.composite
+def walks(draw: st.DrawFn) -> Scenario:
+    """A random walk through one of the small protocols."""
+    start: Callable[[], Scenario] = draw(
+        st.sampled_from(
+            [
+                lambda: Scenario(WORK_AND_REVIEW),
+                lambda: Scenario(TREE),
+                lambda: Scenario(BATCH, {"cycles": items("a", "b", "c"), "parallel": 2}),
+            ]
+        )
+    )
+    run = start()
+    for _ in range(draw(st.integers(0, 25))):
+        if run.state.outcome:
+            break
+        _move(run, draw)
+    return run
+
+
+def _move(run: Scenario, draw: st.DrawFn) -> None:
+    if not run.open():
+        for inst in sorted(run.state.insts):
+            run.signals("resume", to=inst)
+        return
+    command = draw(st.sampled_from(run.open()))
+    match command:
+        case RunAgent() | RunEffect():
+            step = run.protocol.graphs[command.graph].steps[command.step]
+            exit_ = draw(st.sampled_from([*step.exits, "Nonsense"]))
+            keys = draw(st.lists(st.sampled_from("abcd"), unique=True, max_size=4))
+            run.claims(exit_, command.id, parts=items(*keys))
+        case RunChecks():
+            checks = [check.name for check in run.state.acts[command.id].checks]
+            run.checked(command.id, draw(st.sets(st.sampled_from(checks or ["none"]))))
+        case AskHuman():
+            run.answers(draw(st.sampled_from(command.choices)), command.id)
+        case SetTimer():
+            run.fires(command.id)
+    if draw(st.booleans()):
+        run.signals(draw(st.sampled_from(["Shift", "pause", "resume", "abort", "Probe"])), to=draw(_someone(run)))
+
+
+def _someone(run: Scenario) -> st.SearchStrategy[str]:
+    return st.sampled_from(sorted(run.state.insts))
+
+
+@given(walks())
+@settings(max_examples=150, deadline=None)
+def test_replay_gives_the_same_state_and_leaves_old_ones_alone(run: Scenario) -> None:
+    state, hashes = State(), []
+    states = []
+    for event in run.log:
+        states.append(state)
+        hashes.append(state_hash(state))
+        state, _ = reduce(run.protocol, state, event)
+    assert state == run.state
+    assert [state_hash(old) for old in states] == hashes
+    assert fold(run.protocol, recorded(run.log)) == run.state
+
+
+@given(walks(), st.data())
+@settings(max_examples=100, deadline=None)
+def test_a_snapshot_continues_like_the_original(run: Scenario, data: st.DataObject) -> None:
+    cut = data.draw(st.integers(1, len(run.log)))
+    state = State()
+    for event in run.log[:cut]:
+        state, _ = reduce(run.protocol, state, event)
+    again = load_state(dump_state(state))
+    assert again == state
+    for event in run.log[cut:]:
+        state, first = reduce(run.protocol, state, event)
+        again, second = reduce(run.protocol, again, event)
+        assert first == second
+    assert dump_state(again) == dump_state(state)
+
+
+@given(walks())
+@settings(max_examples=100, deadline=None)
+def test_outstanding_holds_every_command_that_was_issued_and_not_settled(run: Scenario) -> None:
+    ids = [command.id for command in outstanding(run.state)]
+    assert len(set(ids)) >= len(run.state.acts)
+    if run.state.outcome:
+        assert outstanding(run.state) == (Done(id="run", outcome=run.state.outcome),)
+    else:
+        timers = {id_ for id_ in run.state.timers if id_ not in run.state.acts}
+        people = {id_ for id_, ask in run.state.asks.items() if ask.command}
+        assert set(ids) == set(run.state.acts) | timers | people
+
+
+@given(walks())
+@settings(max_examples=50, deadline=None)
+def test_events_survive_being_stored(run: Scenario) -> None:
+    assert [decode_event(encode_event(event)) for event in run.log] == run.log
+
+
+def test_a_changed_event_is_named() -> None:
+    run = Scenario(WORK_AND_REVIEW).says("Ready").says("Good")
+    log = recorded(run.log)
+    changed = msgspec.structs.replace(log[2][0], ts=5)
+    log[2] = (changed, log[2][1])
+    with pytest.raises(ReplayDivergence, match=r"event 3 \(e3\)"):
+        fold(run.protocol, log)
+
+
+def test_a_run_of_other_semantics_is_refused() -> None:
+    start = msgspec.structs.replace(Scenario(WORK_AND_REVIEW).log[0], semantics=99)
+    with pytest.raises(IllegalEvent, match="semantics 99"):
+        reduce(WORK_AND_REVIEW, State(), start)
+
+
+def _renamed() -> object:
+    graph = WORK_AND_REVIEW.graphs["main"]
+    steps = {"inspect" if name == "review" else name: step for name, step in graph.steps.items()}
+    return msgspec.structs.replace(WORK_AND_REVIEW, graphs={"main": msgspec.structs.replace(graph, steps=steps)})
+
+
+def test_an_upgrade_moves_positions_or_is_refused() -> None:
+    run = Scenario(WORK_AND_REVIEW).signals("pause").says("Ready")
+    new = msgspec.convert(msgspec.to_builtins(_renamed()), type(WORK_AND_REVIEW))
+    state, commands = reduce(new, run.state, Upgraded(id="u", ts=0, protocol="new"))
+    assert (state.protocol, [type(command) for command in commands]) == ("digest", [Notify])
+    state, _ = reduce(new, run.state, Upgraded(id="u", ts=0, protocol="new", steps={"main.review": "inspect"}))
+    assert (state.protocol, state.insts["root"].frames[0].step) == ("new", "inspect")
