@@ -2,7 +2,7 @@
 
 import msgspec
 
-from tests.kernel.protocols import BATCH, agent, graph, protocol, to
+from tests.kernel.protocols import BATCH, agent, ask, graph, protocol, to
 from treadle.protocol.items import Item
 from treadle.protocol.model import Limits, Step
 from treadle.testing.scenario import Scenario, items
@@ -84,6 +84,7 @@ def test_an_empty_map_is_done_at_once() -> None:
 
 def test_equal_keys_are_told_apart() -> None:
     assert batch("a", "a").running() == ["root/a:red", "root/a~2:red"]
+    assert batch("a", "a~2", "a", parallel=3).running() == ["root/a:red", "root/a~2:red", "root/a~3:red"]
 
 
 def test_hostile_keys_cannot_shape_an_id() -> None:
@@ -157,3 +158,24 @@ def test_a_map_beyond_the_limit_of_instances_leaves_by_limit() -> None:
     table = msgspec.structs.replace(BATCH, limits=Limits(instances=2))
     run = Scenario(table, {"cycles": items("a", "b"), "parallel": 2})
     assert run.inst().last == {"all": "!limit"}
+
+
+def test_a_map_entered_again_starts_all_anew_unless_it_keeps_what_is_done() -> None:
+    for keep, expected in ((False, ["root/a~2:work", "root/b~2:work"]), (True, ["root/b~2:work"])):
+        every = Step(
+            kind="map",
+            graph="part",
+            over="in.parts",
+            keep_going=True,
+            keep_done=keep,
+            routes={"AllOk": to("@end:Done"), "SomeFailed": to("again")},
+        )
+        steps = {"every": every, "again": ask(retry="every")}
+        part = ("part", graph({"work": agent({"Ok": to("@end:Done")})}))
+        run = Scenario(protocol(graph(steps, ok={"every": ("Done",)}), part), {"parts": items("a", "b")})
+        run.says("Ok", at="root/a:work").fails("blocked", at="root/b:work").answers("retry")
+        assert run.running() == expected
+        for place in expected:
+            run.says("Ok", at=place)
+        assert run.where() == "@Done"
+        assert run.inst().slots["every.AllOk"].fields["total"] == 2

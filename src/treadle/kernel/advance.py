@@ -10,7 +10,7 @@ from treadle.kernel.mailbox import is_held, next_signal, post, take
 from treadle.kernel.routing import REPORTS, enter, leave
 from treadle.kernel.state import Activity, Ask, Frame, Instance, Message, Pool, Slot
 from treadle.kernel.turn import Turn
-from treadle.protocol.model import Need, Step, tag_of
+from treadle.protocol.model import Need, Step
 
 AGENTS_POOL = "run:agents"
 LIMIT_ASK = "run!limit"
@@ -187,7 +187,7 @@ def _ask(t: Turn, inst: Instance, frame: Frame, step: Step) -> None:
     frame.status, frame.id = "waiting", id_
     if step.asks == "parent" and inst.parent:
         t.put_ask(id_, Ask(inst.id, frame.step))
-        refs = tuple(ref for need in step.needs for ref in _refs(t, inst, frame, need))
+        refs = tuple(ref for need in step.needs if need.step for ref in _refs(t, inst, frame, need))
         post(t, inst.parent, Message(step.signal, inst.id, refs, t.seq, id_))
         return
     inputs = inputs_of(t, inst, frame, step)
@@ -205,12 +205,11 @@ def inputs_of(t: Turn, inst: Instance, frame: Frame, step: Step) -> Inputs:
     """What a step is given: its input, the slots it needs, the signals it serves, reports and notes."""
     inputs: Inputs = {"in": (inst.input.ref,)}
     for need in step.needs:
-        refs = _refs(t, inst, frame, need)
-        if refs:
+        if need.step and (refs := _refs(t, inst, frame, need)):
             inputs[str(need).rstrip("?*")] = refs
     if frame.signals:
         inputs["signals"] = tuple(ref for message in frame.signals for ref in message.refs)
-    if report := _report(inst, frame.step):
+    if report := _report(inst, frame.step) or frame.cause_ref:
         inputs["gate_report"] = (report,)
     if inst.note_ref:
         inputs["human_note"] = (inst.note_ref,)
@@ -219,9 +218,6 @@ def inputs_of(t: Turn, inst: Instance, frame: Frame, step: Step) -> Inputs:
 
 def _refs(t: Turn, inst: Instance, frame: Frame, need: Need) -> tuple[str, ...]:
     """The payloads behind a need. An optional one counts only if written since the reading step was last left."""
-    if not need.step:
-        matches = frame.cause and need.exit in ("!*", frame.cause, tag_of(frame.cause))
-        return (frame.cause_ref,) if matches and frame.cause_ref else ()
     owner = t.inst(inst.parent) if need.up else inst
     if owner is None:
         return ()

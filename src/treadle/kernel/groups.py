@@ -77,13 +77,26 @@ def cancel(t: Turn, inst: Instance, name: str) -> None:
 def begin_map(t: Turn, inst: Instance, frame: Frame, step: Step) -> bool:
     """Start a map step; False if it would exceed the run's limit of instances."""
     items = _distinct(_map_items(inst, frame, step))
+    done = _done(t, inst, frame, items) if step.keep_done else {}
+    pending = tuple(item for item in items if item.key not in done)
     window = _window(inst, step) or len(items)
-    if t.live + min(window, len(items)) > t.protocol.limits.instances:
+    if t.live + min(window, len(pending)) > t.protocol.limits.instances:
         return False
     inst.groups[frame.step] = Group(
-        mapped=True, pending=items, open=len(items), total=len(items), window=max(window, 1)
+        members=Map(done), mapped=True, pending=pending, open=len(pending), total=len(items), window=max(window, 1)
     )
     return True
+
+
+def _done(t: Turn, inst: Instance, frame: Frame, items: tuple[Item, ...]) -> dict[str, str]:
+    """Items of an earlier visit that ended well and have not changed since."""
+    before = inst.groups.get(frame.step, Group()).members
+    pairs = ((item, t.inst(before.get(item.key, ""))) for item in items)
+    return {
+        item.key: child.id
+        for item, child in pairs
+        if child is not None and is_good(t, inst, child) and child.input.ref == item.ref
+    }
 
 
 def _map_items(inst: Instance, frame: Frame, step: Step) -> tuple[Item, ...]:
@@ -102,12 +115,15 @@ def _window(inst: Instance, step: Step) -> int:
 
 
 def _distinct(items: tuple[Item, ...]) -> tuple[Item, ...]:
-    seen: dict[str, int] = {}
-    result = []
+    """The items with keys that differ: `a`, `a~2`, …"""
+    found: dict[str, Item] = {}
     for item in items:
-        seen[item.key] = count = seen.get(item.key, 0) + 1
-        result.append(item if count == 1 else Item(f"{item.key}~{count}", item.ref, item.fields))
-    return tuple(result)
+        key, count = item.key, 1
+        while key in found:
+            count += 1
+            key = f"{item.key}~{count}"
+        found[key] = item if key == item.key else Item(key, item.ref, item.fields)
+    return tuple(found.values())
 
 
 def progress_map(t: Turn, inst: Instance, frame: Frame, step: Step) -> str:

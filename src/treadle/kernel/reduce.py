@@ -63,7 +63,7 @@ from treadle.kernel.mailbox import post, preempt, reply
 from treadle.kernel.routing import leave, redirect, spawn_refused
 from treadle.kernel.state import SEMANTICS, Activity, Ask, Frame, Instance, Message, Slot, State
 from treadle.kernel.turn import Turn
-from treadle.protocol.model import ABORTED, Need, Protocol
+from treadle.protocol.model import ABORTED, Need, Protocol, system_keys, tag_of
 
 
 def reduce(protocol: Protocol, state: State, event: Event) -> tuple[State, tuple[Command, ...]]:
@@ -205,7 +205,10 @@ def _accept(t: Turn, act: Activity, envelope: Envelope) -> None:
 
 
 def _fail(t: Turn, act: Activity, key: str, ref: str) -> None:
+    """Leave by a system exit; one that the table of this kind of step does not have is a fault of ours: `!crash`."""
     inst, frame = _position(t, act)
+    if tag_of(key) not in system_keys(t.step(inst, frame)):
+        key = "!crash"
     t.end_activity(act)
     frame.status, frame.id = "queued", ""
     leave(t, inst, frame, key, Slot(ref, {}, t.seq))

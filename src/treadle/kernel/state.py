@@ -204,7 +204,7 @@ def state_hash(state: State) -> str:
 
 def _encode(value: Any) -> Any:
     if isinstance(value, Map):
-        return dict(value.items())
+        return {str(key): item for key, item in value.items()}
     raise NotImplementedError(type(value))
 
 

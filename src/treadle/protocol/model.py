@@ -242,6 +242,8 @@ class Step(Model, frozen=True, kw_only=True):
     """How many at once: a number, or `in.field`. Empty: all."""
     after: str = ""
     keep_going: bool = False
+    keep_done: bool = False
+    """Entered again: items that ended well and have not changed are not started anew."""
 
 
 class Handler(Model, frozen=True, kw_only=True):
@@ -445,13 +447,13 @@ def exit_keys(protocol: Protocol, step: Step) -> tuple[str, ...]:
 
 
 def system_keys(step: Step) -> tuple[str, ...]:
-    """The system exits that can happen to a step."""
+    """The system exits that can happen to a step; an exit that starts children can be refused like one with gates."""
+    rows = step.routes.values()
+    gated = bool(step.gates) or any(isinstance(action, Spawn) for row in rows for route in row for action in route.do)
     match step.kind:
         case "agent":
-            gated = bool(step.gates)
             return tuple(k for k in SYSTEM_EXITS if k != "!gate" or gated)
         case "effect":
-            gated = bool(step.gates)
             return tuple(k for k in ("!timeout", "!crash", "!gate", "!exhausted") if k != "!gate" or gated)
         case "check":
             return ("!timeout", "!crash")

@@ -1,0 +1,107 @@
+"""The checker: what is proved about a protocol before it may run.
+
+Theory of operation
+===================
+
+A protocol is finite data, so what can go wrong in a run can be looked for in the table instead of in the run. The
+kernel interprets a table without doubts: it assumes that a row exists for whatever happens, that a slot is there when
+a template reads it, that a join ends. This module earns those assumptions. Each check is one function with its number;
+each looks at a `Subject`: the protocol, its graphs as edges (`flow`), who starts whom (`sites`), and what has been
+written where (`known`).
+
+**Nothing is undefined.** Every name exists (3), every exit and every failure has a row of which exactly one applies
+(1, 4), no row speaks of what cannot happen (2), guards can be evaluated (18), templates find the variables and fields
+they mention (15), numbers are in range (20). So `reduce` never meets a case that the table does not answer.
+
+**Nothing waits for ever.** An instance waits only for an activity, which has a deadline; a person; a pool, which only
+running activities hold and which is taken all at once; the barrier of its chunk; its children; or its parent's
+answer. A barrier opens, because siblings pass the same sequence of landings (10), are started together (11), and
+leave by ending. A join ends, because its group is spawned (13), every outcome of a child is good or handled, and the
+handler of a bad one changes the roster before the join is looked at again. An answer comes, because every parent
+handles the question and replies on every path with something the asker has a row for (8). A handler runs whenever its
+instance runs nothing, stays apart from the work it interrupts (7), and never waits downward or sideways (14); it may
+ask upward, which ends at a person. Waiting thus goes down to running activities or up to a person, and no cycle can
+close.
+
+**Nothing goes on for ever.** Every loop charges a budget that nothing inside it refills, or passes a person (9): the
+budgets form a lexicographic ranking. Self-routes are bounded by attempts, and what starts over or moves to a stronger
+model without counting attempts charges a budget (17). Trees are bounded by the run's limits. From every step an end can
+be reached (6), and every step and graph can be come to (5), so the proof is not about dead text.
+
+**Nothing is believed or lost.** A step starts only where the slots it needs have been written on every path (12): this
+is what makes red-before-green and review-before-merge structural. Every exit carries the gates that its computed fields
+and its `proves` call for, scopes fit the roles (16). Whoever an exit leads to declares that it reads it (19), so no
+critique, question or report disappears between two steps.
+
+What is not proved: that agents are any good, that a person answers, that a command in the project's toolchain ends.
+
+Only things that are declared and never used are warnings; everything else must be repaired before a run.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from treadle.protocol.checks.answers import questions_are_answered, reply_handlers_answer
+from treadle.protocol.checks.approvals import merges_are_approved
+from treadle.protocol.checks.barriers import barriers_are_in_step, barriers_need_a_map
+from treadle.protocol.checks.declarations import declarations_hold_together
+from treadle.protocol.checks.delivery import exits_are_delivered
+from treadle.protocol.checks.evidence import exits_are_proved
+from treadle.protocol.checks.guards import guards_can_be_read
+from treadle.protocol.checks.handlers import handlers_never_wait_below, handlers_stay_apart
+from treadle.protocol.checks.items import items_fit_their_graph
+from treadle.protocol.checks.joins import joins_end
+from treadle.protocol.checks.loops import loops_are_bounded
+from treadle.protocol.checks.names import graphs_mention_what_exists
+from treadle.protocol.checks.permissions import scopes_make_sense
+from treadle.protocol.checks.ranges import numbers_make_sense
+from treadle.protocol.checks.reach import (
+    every_signal_finds_a_handler,
+    every_step_is_reachable,
+    every_step_reaches_an_end,
+)
+from treadle.protocol.checks.retries import fresh_starts_are_paid_for
+from treadle.protocol.checks.slots import needs_are_met
+from treadle.protocol.checks.subject import Places, Subject
+from treadle.protocol.checks.tables import every_exit_is_routed, failures_are_covered, no_stale_rows
+from treadle.protocol.checks.templates import templates_fit_their_steps
+from treadle.protocol.checks.unused import nothing_is_unused
+from treadle.protocol.findings import Finding
+from treadle.protocol.model import Protocol
+
+CHECKS: Final[tuple[Callable[[Subject], Iterable[Finding]], ...]] = (
+    every_exit_is_routed,
+    no_stale_rows,
+    declarations_hold_together,
+    graphs_mention_what_exists,
+    failures_are_covered,
+    every_step_is_reachable,
+    every_signal_finds_a_handler,
+    nothing_is_unused,
+    every_step_reaches_an_end,
+    handlers_stay_apart,
+    reply_handlers_answer,
+    questions_are_answered,
+    loops_are_bounded,
+    barriers_are_in_step,
+    barriers_need_a_map,
+    needs_are_met,
+    joins_end,
+    handlers_never_wait_below,
+    templates_fit_their_steps,
+    items_fit_their_graph,
+    scopes_make_sense,
+    exits_are_proved,
+    merges_are_approved,
+    fresh_starts_are_paid_for,
+    guards_can_be_read,
+    exits_are_delivered,
+    numbers_make_sense,
+)
+
+
+def check(protocol: Protocol, places: Places | None = None) -> list[Finding]:
+    """Everything that is wrong with a protocol, in the order of the checks; `places` maps dotted paths to lines."""
+    subject = Subject(protocol, places)
+    found = (finding for prove in CHECKS for finding in prove(subject))
+    return list(dict.fromkeys(found))

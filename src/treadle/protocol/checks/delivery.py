@@ -1,0 +1,75 @@
+"""Check 19: whoever an exit leads to declares that it reads it, so that nothing an agent said is lost on the way."""
+
+from collections.abc import Iterable, Iterator
+
+from treadle.protocol.checks.flow import Edge, Flow
+from treadle.protocol.checks.subject import Subject
+from treadle.protocol.findings import Finding
+from treadle.protocol.model import Need, Step, tag_of
+
+
+def exits_are_delivered(subject: Subject) -> Iterator[Finding]:
+    """19. An exit with fields, and the report of a failure, stand in the needs of what they lead to."""
+    for flow in subject.flows.values():
+        lost: dict[tuple[str, str, str], list[tuple[Edge, str]]] = {}
+        for edge in flow.edges:
+            if slot := _lost(subject, flow, edge):
+                row = (edge.step, edge.name if edge.is_system else slot, edge.to.name)
+                lost.setdefault(row, []).append((edge, slot))
+        for edges in lost.values():
+            yield _finding(subject, flow, *edges[0], more=len(edges) > 1)
+
+
+def _finding(subject: Subject, flow: Flow, edge: Edge, slot: str, more: bool) -> Finding:
+    """One finding for all failures that take the same row, or for all variants of an exit."""
+    goal = edge.to.name
+    what = "the report of the failure" if edge.is_system else "its fields"
+    kind = "outcome " if edge.to.kind == "end" else ""
+    key, slot = (edge.name, edge.name) if edge.is_system and more else (edge.key, slot)
+    message = f"{key} leads to {kind}'{goal}', which does not take {what}"
+    return subject.finding(
+        19, f"{flow.name}.{edge.step}", edge.path, message, f"add '{slot}?' to the needs of '{goal}'"
+    )
+
+
+def _lost(subject: Subject, flow: Flow, edge: Edge) -> str:
+    """The slot that the goal of an edge should list and does not."""
+    source = flow.graph.steps[edge.step]
+    if source.kind == "ask" or edge.to.kind == "resume":
+        return ""
+    if edge.to.kind == "end":
+        if edge.to.name not in flow.graph.ends:
+            return ""
+        needs, goal = flow.graph.ends[edge.to.name], None
+    else:
+        goal = flow.graph.steps.get(edge.lands_at)
+        if goal is None:
+            return ""
+        needs = goal.needs
+    if edge.is_system:
+        return _lost_report(subject, flow, edge, needs)
+    slot = f"{edge.step}.{tag_of(edge.key)}"
+    exit_ = subject.protocol.exits.get(tag_of(edge.key))
+    if source.kind in ("check", "map") or exit_ is None or not exit_.fields or _listed(slot, needs, goal):
+        return ""
+    return slot
+
+
+def _listed(slot: str, needs: Iterable[Need], goal: Step | None) -> bool:
+    over = goal.over.rpartition(".")[0] if goal else ""
+    return slot == over or any(need.slot == slot and not need.up for need in needs)
+
+
+def _lost_report(subject: Subject, flow: Flow, edge: Edge, needs: Iterable[Need]) -> str:
+    if edge.lands_at == edge.step or (edge.to.kind == "end" and not _is_good(subject, flow, edge.to.name)):
+        return ""
+    accepted = {need.exit for need in needs if not need.step}
+    return "" if accepted & {edge.key, tag_of(edge.key), "!*"} else tag_of(edge.key)
+
+
+def _is_good(subject: Subject, flow: Flow, outcome: str) -> bool:
+    """Whether some parent counts the outcome as success."""
+    graphs = subject.protocol.graphs
+    return any(
+        outcome in graphs[site.parent].ok.get(site.group, ()) for site in subject.sites if site.child == flow.name
+    )

@@ -1,0 +1,142 @@
+"""What a template may look into: the declared variables of a step, with the fields they have."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple, TypeAlias
+
+from treadle.protocol.checks.declarations import TOOLCHAIN
+from treadle.protocol.checks.flow import Flow
+from treadle.protocol.fields import ListType, OptionalType, RecordType, TypeExpr, TypeNotationError, parse_type
+from treadle.protocol.model import Need, Protocol, Step, tag_of
+
+
+class Members(NamedTuple):
+    """Something with known parts: a step's slots, an exit's fields, a variable of the orchestrator."""
+
+    label: str
+    parts: "Mapping[str, Shape]"
+    optional: bool = False
+
+
+class Many(NamedTuple):
+    """A list of things with known parts."""
+
+    item: "Shape"
+    optional: bool = False
+
+
+Shape: TypeAlias = TypeExpr | Members | Many | None
+"""What is known about a value; None for a value of which nothing is known."""
+
+_TEXT: Final[TypeExpr] = parse_type("text")
+_ALWAYS: Final[dict[str, Shape]] = {
+    "run": Members("run", {"id": _TEXT, "protocol": _TEXT}),
+    "node": Members(
+        "node", dict.fromkeys(("id", "key", "graph", "branch", "parent"), _TEXT) | {"depth": parse_type("int")}
+    ),
+    "step": _TEXT,
+    "role": _TEXT,
+    "mode": Members("mode", {"type": _TEXT}),
+    "attempt": parse_type("int"),
+    "max_attempts": parse_type("int"),
+    "gate_report": _TEXT,
+    "human_note": _TEXT,
+    "scope": Members("scope", dict.fromkeys(("reads", "writes", "hidden"), parse_type("[text]"))),
+    "toolchain": Members("toolchain", dict.fromkeys(TOOLCHAIN, _TEXT)),
+    "signals": Many(Members("signals", {"name": _TEXT, "sender": _TEXT, "data": None})),
+    "session": _TEXT,
+    "params": _TEXT,
+    "exit_schema": None,
+}
+"""The variables that every template has."""
+
+
+def variables(protocol: Protocol, flow: Flow, step: Step) -> dict[str, Shape]:
+    """Everything the template of a step may use."""
+    found = dict(_ALWAYS)
+    found["vars"] = Members("vars", dict.fromkeys(flow.graph.vars))
+    name, kind = flow.graph.input
+    found[name] = RecordType(kind) if kind in protocol.types else None
+    found["up"] = Members("up", _slots(protocol, [need for need in step.needs if need.up], "up."))
+    return found | _slots(protocol, [need for need in step.needs if not need.up], "", flow)
+
+
+def hidden_names(flow: Flow, step: Step) -> list[str]:
+    """Steps that cannot be read under their own name, because another variable has it."""
+    taken = {*_ALWAYS, "vars", "up", flow.graph.input[0]}
+    return sorted({need.step for need in step.needs if not need.up and variable(need.step) in taken})
+
+
+def variable(step: str) -> str:
+    """How a step is called in templates."""
+    return step.replace("-", "_")
+
+
+def _slots(protocol: Protocol, needs: list[Need], prefix: str, flow: Flow | None = None) -> dict[str, Shape]:
+    parts: dict[str, dict[str, Shape]] = {}
+    for need in needs:
+        if need.step:
+            label = f"{prefix}{variable(need.step)}.{need.exit}"
+            parts.setdefault(variable(need.step), {})[need.exit] = _slot(protocol, need, label, flow)
+    return {name: Members(prefix + name, exits) for name, exits in parts.items()}
+
+
+def _slot(protocol: Protocol, need: Need, label: str, flow: Flow | None) -> Shape:
+    """The payload of an exit; what asks, maps and checks leave is not declared anywhere."""
+    exit_ = protocol.exits.get(tag_of(need.exit))
+    source = flow.graph.steps.get(need.step) if flow else None
+    if exit_ is None or (source is not None and source.kind not in ("agent", "effect")):
+        return None if not need.optional else Members(label, {}, optional=True)
+    fields = {name: type_of(field.type) for name, field in exit_.fields.items()}
+    payload = Members(label, fields, need.optional)
+    return Many(Members(label, fields)) if need.every else payload
+
+
+def type_of(text: str) -> Shape:
+    """The shape of a declared type; unknown if it cannot be read."""
+    try:
+        return parse_type(text)
+    except TypeNotationError:
+        return None
+
+
+def is_optional(shape: Shape) -> bool:
+    """Whether the value may be absent."""
+    return isinstance(shape, OptionalType) or (isinstance(shape, Members | Many) and shape.optional)
+
+
+def present(shape: Shape) -> Shape:
+    """The same value, known to be there."""
+    if isinstance(shape, OptionalType):
+        return shape.inner
+    if isinstance(shape, Members | Many):
+        return shape._replace(optional=False)
+    return shape
+
+
+def item_of(shape: Shape) -> Shape:
+    """The shape of the items of a list; unknown for anything else."""
+    inner = present(shape)
+    if isinstance(inner, ListType):
+        return inner.item
+    return inner.item if isinstance(inner, Many) else None
+
+
+def parts_of(protocol: Protocol, shape: Shape) -> Mapping[str, Shape] | None:
+    """The parts of a value by name; None if they are not known."""
+    inner = present(shape)
+    if isinstance(inner, Members):
+        return inner.parts
+    if isinstance(inner, RecordType):
+        record = protocol.types.get(inner.name)
+        return {name: type_of(field.type) for name, field in record.fields.items()} if record else None
+    return None if inner is None else {}
+
+
+def describe(shape: Shape) -> str:
+    """What a value is, in the words of a message."""
+    inner = present(shape)
+    if isinstance(inner, Members):
+        return f"'{inner.label}'"
+    if isinstance(inner, Many):
+        return "a list"
+    return f"'{inner}'" if isinstance(inner, RecordType) else f"'{inner}'" if inner is not None else "it"

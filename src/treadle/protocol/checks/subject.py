@@ -1,0 +1,82 @@
+"""What a check looks at: the protocol, its flows, who starts whom, and how a finding is written."""
+
+from collections.abc import Callable
+from functools import cached_property
+
+import msgspec
+
+from treadle.protocol.checks.flow import Flow
+from treadle.protocol.checks.known import Known, known_slots
+from treadle.protocol.checks.sites import Site, sites_of
+from treadle.protocol.findings import Finding, Level, Place
+from treadle.protocol.model import Protocol, Send, Step
+
+Places = Callable[[str], Place]
+
+
+class Subject:
+    """A protocol under examination."""
+
+    def __init__(self, protocol: Protocol, places: Places | None) -> None:
+        self.protocol = protocol
+        self._places = places or (lambda _: Place(protocol.name))
+
+    def finding(
+        self, check: int, where: str, path: str, message: str, hint: str = "", *, level: Level = "error", line: int = 0
+    ) -> Finding:
+        """Say what is wrong; `path` is the dotted path that decides the line, `line` counts inside that file."""
+        place = self._places(path)
+        if line:
+            place = msgspec.structs.replace(place, line=line, column=0)
+        return Finding(place, where, message, hint, check, level)
+
+    @cached_property
+    def flows(self) -> dict[str, Flow]:
+        return {name: Flow(self.protocol, name, graph) for name, graph in self.protocol.graphs.items()}
+
+    @cached_property
+    def sites(self) -> tuple[Site, ...]:
+        return tuple(site for flow in self.flows.values() for site in sites_of(flow))
+
+    def parents(self, graph: str) -> list[str]:
+        """The graphs that can start instances of a graph."""
+        return list(dict.fromkeys(site.parent for site in self.sites if site.child == graph))
+
+    def children(self, graph: str) -> list[str]:
+        """The graphs whose instances a graph can start, as far as they exist."""
+        found = dict.fromkeys(site.child for site in self.sites if site.parent == graph)
+        return [child for child in found if child in self.protocol.graphs]
+
+    def siblings(self, graph: str) -> list[str]:
+        """The graphs whose instances can be in one group with one of this graph."""
+        groups = {(site.parent, site.group) for site in self.sites if site.child == graph}
+        found = dict.fromkeys(site.child for site in self.sites if (site.parent, site.group) in groups)
+        return [child for child in found if child in self.protocol.graphs]
+
+    @cached_property
+    def sent(self) -> frozenset[str]:
+        """The signals that some graph sends or asks; all others come from outside."""
+        steps = [step for flow in self.flows.values() for step in flow.graph.steps.values()]
+        asked = {step.signal for step in steps if step.kind == "ask"}
+        rows = [row for step in steps for rows in step.routes.values() for row in rows]
+        rows += [row for flow in self.flows.values() for rows in flow.graph.system.values() for row in rows]
+        return frozenset(asked | {action.signal for row in rows for action in row.do if isinstance(action, Send)})
+
+    def template_of(self, step: Step) -> str:
+        """The template of a step: its own, its mode's, or its role's; empty if it has none."""
+        role = self.protocol.roles.get(step.role)
+        mode = role.modes.get(step.mode) if role else None
+        return step.template or (mode.template if mode else "") or (role.template if role else "")
+
+    @cached_property
+    def known(self) -> dict[str, Known]:
+        """For each graph, what has certainly been written when a step of it starts."""
+        return {name: known_slots(flow, self.sites, self.flows) for name, flow in self.flows.items()}
+
+    @cached_property
+    def live_graphs(self) -> list[str]:
+        """The graphs that a run can come to, the root first."""
+        found = [self.protocol.root] if self.protocol.root in self.protocol.graphs else []
+        for graph in found:
+            found += [child for child in self.children(graph) if child not in found]
+        return found

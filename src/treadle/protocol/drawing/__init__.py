@@ -1,0 +1,1 @@
+"""What the drawings of a protocol are made of."""

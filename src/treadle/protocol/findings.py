@@ -1,0 +1,71 @@
+"""What is wrong with a protocol, and where: printed by the command line, returned as JSON, counted by tests."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Literal
+
+import msgspec
+
+Level = Literal["error", "warning"]
+LOAD = 0
+"""The `check` of a finding that the loader made; the static checks count from 1."""
+
+
+class Place(msgspec.Struct, frozen=True, order=True):
+    """A place in a file; lines and columns count from 1, and line 0 is the file as a whole."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing that is wrong: `where` is the part of the protocol (`node.tests`), `hint` says what to do about it."""
+
+    place: Place
+    where: str
+    message: str
+    hint: str = ""
+    check: int = LOAD
+    level: Level = "error"
+
+    def __str__(self) -> str:
+        level = "warning: " if self.level == "warning" else ""
+        where = f"{self.where}: " if self.where else ""
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{self.place}: {level}{where}{self.message}{hint}"
+
+
+def to_json(findings: Iterable[Finding]) -> list[dict[str, str | int]]:
+    """The findings as flat JSON objects, for programs that read them."""
+    return [
+        {
+            "file": finding.place.file,
+            "line": finding.place.line,
+            "column": finding.place.column,
+            "where": finding.where,
+            "message": finding.message,
+            "hint": finding.hint,
+            "check": finding.check,
+            "level": finding.level,
+        }
+        for finding in findings
+    ]
+
+
+def suggest(word: str, known: Iterable[str]) -> str:
+    """`did you mean 'impl'?` if something known is near enough, else nothing."""
+    names = sorted(set(known))
+    exact = [name for name in names if name.lower() == word.lower()]
+    near = exact or get_close_matches(word[:100], names, n=1, cutoff=0.6) or _extended(word, names)
+    return f"did you mean '{near[0]}'?" if near else ""
+
+
+def _extended(word: str, names: list[str]) -> list[str]:
+    """`impl` for `implement`: letter-by-letter likeness alone would miss it."""
+    return [
+        name for name in names if min(len(name), len(word)) >= 3 and (word.startswith(name) or name.startswith(word))
+    ]

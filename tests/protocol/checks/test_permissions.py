@@ -1,0 +1,85 @@
+"""Planted nonsense in write scopes, protections and artifacts."""
+
+import pytest
+
+from tests.protocol.checks.planted import bugfix, change, said
+from treadle.protocol.model import Artifact, Protection, Protocol
+
+
+@pytest.mark.parametrize(
+    ("protocol", "expected"),
+    [
+        pytest.param(
+            change(bugfix(), "roles.critic", writes=("docs/**",)),
+            [
+                (
+                    "16 critic: has a write scope but not the permission 'modify' (add `modify` to "
+                    "`perms`, or empty `writes`)"
+                )
+            ],
+            id="a_scope_without_the_permission",
+        ),
+        pytest.param(
+            change(bugfix(), "graphs.main.steps.review", writes=("docs/**",)),
+            [
+                (
+                    "16 main.review: has a write scope, but role 'critic' may not modify (add `modify` to "
+                    "role 'critic', or empty `writes`)"
+                )
+            ],
+            id="a_step_scope_without_the_permission",
+        ),
+        pytest.param(
+            change(bugfix(), "roles.de", writes=("{part}/**", "tests/**")),
+            [
+                (
+                    "16 main.fix: may write tests ({part}/**, tests/**), but its gates want them "
+                    "unmodified (exclude them with `!`, e.g. '!tests/**')"
+                )
+            ],
+            id="an_implementer_who_may_write_tests",
+        ),
+        pytest.param(
+            change(bugfix(), "roles.de", writes=("**",)),
+            [
+                (
+                    "16 main.fix: may write tests (**), but its gates want them unmodified (exclude them "
+                    "with `!`, e.g. '!tests/**')"
+                )
+            ],
+            id="an_implementer_who_may_write_everything",
+        ),
+        pytest.param(
+            change(bugfix(), "roles.de", writes=("*.go",)),
+            [
+                (
+                    "16 main.fix: may write tests (*.go), but its gates want them unmodified (exclude "
+                    "them with `!`, e.g. '!tests/**')"
+                )
+            ],
+            id="an_implementer_who_may_write_any_go_file",
+        ),
+        pytest.param(
+            change(bugfix(), "roles.de", writes=("{prat}/**",)),
+            [
+                (
+                    "16 main.fix: '{prat}/**' has a placeholder 'prat' that the graph's input does not "
+                    "have (did you mean 'part'?)"
+                )
+            ],
+            id="an_unknown_placeholder",
+        ),
+        pytest.param(
+            change(bugfix(), "", protections=(Protection(glob="api/**", level=7),)),
+            ["16 'api/**' has protection level 7 (levels are 1 to 6)"],
+            id="a_protection_beyond_six",
+        ),
+        pytest.param(
+            change(bugfix(), "", artifacts={"notes": Artifact(path="NOTES.md", writer="qaa")}),
+            ["16 artifact 'notes' is written by unknown role 'qaa' (did you mean 'qa'?)"],
+            id="an_artifact_nobody_writes",
+        ),
+    ],
+)
+def test_a_planted_fault_is_named(protocol: Protocol, expected: list[str]) -> None:
+    assert said(protocol) == expected

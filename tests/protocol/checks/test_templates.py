@@ -1,0 +1,251 @@
+"""Planted faults in templates, and templates that are right in unusual ways."""
+
+import pytest
+
+from tests.protocol.checks.planted import bugfix, change, put, said, tree
+from treadle.protocol.check import check
+from treadle.protocol.findings import Place
+from treadle.protocol.model import Protocol
+
+
+@pytest.mark.parametrize(
+    ("protocol", "expected"),
+    [
+        pytest.param(
+            put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.commit }}\n{{ bgu.id }}"),
+            ["15 main.review: template uses 'bgu', which is not declared (did you mean 'bug'?)"],
+            id="an_undeclared_variable",
+        ),
+        pytest.param(
+            put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.commit }}{{ fix.Stuck }}"),
+            [("15 main.review: template uses 'fix.Stuck', which is not declared (add 'fix.Stuck' to `needs`)")],
+            id="an_undeclared_slot",
+        ),
+        pytest.param(
+            put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.commit }}{{ bug.txt }}"),
+            [("15 main.review: template reads 'bug.txt', but 'Bug' has no field 'txt' (did you mean 'text'?)")],
+            id="an_unknown_field_of_the_input",
+        ),
+        pytest.param(
+            put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.comit }}"),
+            [
+                (
+                    "15 main.review: template reads 'fix.Fixed.comit', but 'fix.Fixed' has no field "
+                    "'comit' (did you mean 'commit'?)"
+                )
+            ],
+            id="an_unknown_field_of_an_exit",
+        ),
+        pytest.param(
+            put(
+                bugfix(),
+                "templates",
+                "fix.jinja",
+                "{{ repro.Reproduced.tests }}{% if review.Rejected %}"
+                "{% for fault in review.Rejected.faults | sort %}{{ fault.why }}{% endfor %}{% endif %}",
+            ),
+            [("15 main.fix: template reads 'fault.why', but 'Fault' has no field 'why' (its fields are id, what)")],
+            id="an_unknown_field_of_an_item",
+        ),
+        pytest.param(
+            put(
+                bugfix(),
+                "templates",
+                "fix.jinja",
+                "{{ repro.Reproduced.tests }}{% if review.Rejected %}"
+                "{% set one = review.Rejected.faults | first %}{{ one.why }}{% endif %}",
+            ),
+            [("15 main.fix: template reads 'one.why', but 'Fault' has no field 'why' (its fields are id, what)")],
+            id="an_unknown_field_of_the_first_item",
+        ),
+        pytest.param(
+            put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.commit.hash }}"),
+            [
+                (
+                    "15 main.review: template reads 'fix.Fixed.commit.hash', but 'text' has no field "
+                    "'hash' (it has no fields)"
+                )
+            ],
+            id="a_field_of_a_text",
+        ),
+        pytest.param(
+            put(bugfix(), "templates", "again.jinja", "{{ run.name }}"),
+            [("15 main.repro: template reads 'run.name', but 'run' has no field 'name' (its fields are id, protocol)")],
+            id="an_unknown_part_of_the_run",
+        ),
+        pytest.param(
+            put(bugfix(), "templates", "fix.jinja", "{{ repro.Reproduced.tests }}{{ review.Rejected.faults }}"),
+            [
+                (
+                    "15 main.fix: template reads 'review.Rejected.faults', but 'review.Rejected' may be "
+                    "absent (put it inside `if review.Rejected`)"
+                )
+            ],
+            id="an_absent_slot",
+        ),
+        pytest.param(
+            put(
+                bugfix(),
+                "templates",
+                "fix.jinja",
+                "{{ repro.Reproduced.tests }}{% if not review.Rejected %}{{ review.Rejected.faults }}{% endif %}",
+            ),
+            [
+                (
+                    "15 main.fix: template reads 'review.Rejected.faults', but 'review.Rejected' may be "
+                    "absent (put it inside `if review.Rejected`)"
+                )
+            ],
+            id="an_absent_slot_in_the_other_branch",
+        ),
+        pytest.param(
+            put(tree(), "templates", "work.jinja", "{% for part in plan.Planned.parts %}{{ part.text }}{% endfor %}"),
+            [
+                (
+                    "15 node.work: template loops over 'plan.Planned.parts', which may be absent (put it "
+                    "inside `if plan.Planned.parts`)"
+                )
+            ],
+            id="a_loop_over_an_absent_list",
+        ),
+        pytest.param(
+            put(tree(), "templates", "work.jinja", "{{ plan.Planned.parts | length }}"),
+            [
+                (
+                    "15 node.work: template takes 'length' of 'plan.Planned.parts', which may be absent "
+                    "(put it inside `if plan.Planned.parts`)"
+                )
+            ],
+            id="a_count_of_an_absent_list",
+        ),
+        pytest.param(
+            put(
+                bugfix(),
+                "templates",
+                "repro.jinja",
+                "{{ bug.id }}{% include 'agian.jinja' %}{% include 'again.jinja' %}",
+            ),
+            [("15 main.repro: template includes unknown template 'agian.jinja' (did you mean 'again.jinja'?)")],
+            id="an_unknown_template",
+        ),
+        pytest.param(
+            put(bugfix(), "templates", "repro.jinja", "{{ bug.id }}{% include bug.id %}{% include 'again.jinja' %}"),
+            ["15 main.repro: template names another template by an expression (write its name as a text)"],
+            id="a_computed_template",
+        ),
+        pytest.param(
+            put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.commit | fense }}"),
+            ["15 main.review: template uses unknown filter 'fense' (did you mean 'fence'?)"],
+            id="an_unknown_filter",
+        ),
+        pytest.param(
+            put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.commit is definde }}"),
+            ["15 main.review: template uses unknown test 'definde' (did you mean 'defined'?)"],
+            id="an_unknown_test",
+        ),
+        pytest.param(
+            put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.commit.__class__ }}"),
+            [("15 main.review: template looks into '__class__', which templates may not (use declared fields only)")],
+            id="a_private_attribute",
+        ),
+        pytest.param(
+            put(
+                put(bugfix(), "templates", "parts.jinja", "{% macro m(x) %}{{ x }}{{ bug.id }}{% endmacro %}"),
+                "templates",
+                "review.jinja",
+                "{% import 'parts.jinja' as parts %}{{ parts.m(fix.Fixed.commit) }}",
+            ),
+            ["15 main.review: template uses 'bug', which is not declared (declare it in `needs`)"],
+            id="an_import_without_context",
+        ),
+        pytest.param(
+            put(bugfix(), "templates", "review.jinja", "Look at it."),
+            [
+                (
+                    "15 warning: main.review: needs 'fix.Fixed', but its template never shows it (use it "
+                    "in the template, or remove it)"
+                )
+            ],
+            id="a_need_that_is_never_shown",
+        ),
+        pytest.param(
+            put(
+                put(
+                    change(bugfix(), "graphs.main", input=("review", "Bug")),
+                    "templates",
+                    "repro.jinja",
+                    "{{ review.id }}{% include 'again.jinja' %}",
+                ),
+                "templates",
+                "human.jinja",
+                "{{ fix.Stuck and fix.Stuck.why }}",
+            ),
+            [
+                ("15 main.fix: reads step 'review', but in templates 'review' means something else (rename the step)"),
+                (
+                    "15 warning: main.human: needs 'review.Rejected?', but its template never shows it "
+                    "(use it in the template, or remove it)"
+                ),
+                (
+                    "15 main.human: reads step 'review', but in templates 'review' means something else "
+                    "(rename the step)"
+                ),
+            ],
+            id="a_step_whose_name_is_taken",
+        ),
+    ],
+)
+def test_a_planted_fault_is_named(protocol: Protocol, expected: list[str]) -> None:
+    assert said(protocol) == expected
+
+
+def test_a_syntax_error_has_its_line() -> None:
+    protocol = put(bugfix(), "templates", "repro.jinja", "{{ bug.id }}\n{% if bug %}")
+    [finding] = check(protocol)
+    assert finding.check == 15
+    assert finding.where == "repro.jinja"
+    assert finding.message.startswith("is not a template: Unexpected end of template.")
+    assert finding.place.line == 2
+
+
+def test_a_fault_has_its_line_in_the_template_it_stands_in() -> None:
+    protocol = put(bugfix(), "templates", "again.jinja", "{% if gate_report %}\n\n{{ gate_reprt }}{% endif %}")
+    [finding] = check(protocol, Place)
+    assert (str(finding.place), finding.where) == ("templates.again.jinja:3", "main.repro")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ fix.Fixed.commit }}{{ node.branch }}{{ toolchain.test }}{{ scope.writes | join }}{{ mode.type }}",
+        "{% if fix.Fixed.note %}{{ fix.Fixed.note | length }}{% endif %}",
+        "{{ fix.Fixed.note and fix.Fixed.note | length }}",
+        "{{ fix.Fixed.note | default('') | length }}",
+        "{{ fix.Fixed.note | length if fix.Fixed.note is not none else 0 }}",
+        "{% if fix.Fixed.note is none %}-{% else %}{{ fix.Fixed.note | length }}{% endif %}",
+        "{% if not fix.Fixed.note %}-{% else %}{{ fix.Fixed.note | length }}{% endif %}",
+        "{% set fixed = fix.Fixed %}{{ fixed.commit }}",
+        "{% with one = fix.Fixed %}{{ one.commit }}{% endwith %}",
+        "{{ fix['Fixed']['commit'] }}",
+        "{% for name, value in fix.Fixed.items() %}{{ loop.index }}{{ name }}{{ value }}{% endfor %}",
+        "{% macro show(x, y=1) %}{{ x.anything }}{{ y }}{{ bug.id }}{% endmacro %}{{ show(fix.Fixed) }}",
+        "{% if mode.type == 'Other' %}{{ nothing }}{% else %}{{ fix.Fixed.commit }}{% endif %}",
+        "{% if step != 'review' %}{{ nothing }}{% endif %}{{ fix.Fixed.commit }}",
+        "{% for signal in signals %}{{ signal.data.whatever }}{% endfor %}{{ fix.Fixed.commit }}",
+        "{% filter upper %}{{ fix.Fixed.commit }}{% endfilter %}",
+        "{% set text %}{{ fix.Fixed.commit }}{% endset %}{{ text }}",
+        "{% block one %}{{ fix.Fixed.commit }}{% endblock %}",
+    ],
+)
+def test_a_template_that_is_right(text: str) -> None:
+    assert said(put(bugfix(), "templates", "review.jinja", text)) == []
+
+
+def test_a_template_that_includes_itself_is_walked_once() -> None:
+    text = "{{ fix.Fixed.commit }}{% include 'review.jinja' %}"
+    assert said(put(bugfix(), "templates", "review.jinja", text)) == []
+
+
+def test_a_template_nested_too_deeply_is_a_finding() -> None:
+    text = "{{ fix.Fixed.commit }}{{ " + "(" * 4000 + "1" + ")" * 4000 + " }}"
+    assert "is nested too deeply" in " ".join(said(put(bugfix(), "templates", "review.jinja", text)))

@@ -1,0 +1,62 @@
+"""What the kernel sees of a value: scalars, counts and items, and the address of the whole."""
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from tests.protocol.exits import json_values
+from treadle.protocol.answer import routed
+from treadle.protocol.items import Item, Json, Routed, content_ref, routed_fields
+from treadle.protocol.model import Exit, Field, Protocol, Record, Routing
+
+
+@pytest.mark.parametrize(
+    ("type_", "route", "value", "seen"),
+    [
+        ("text", "value", "x", "x"),
+        ("bool", "value", False, False),
+        ("1 | 2", "value", 2, 2),
+        ("[text]", "value", ["a", "b"], 2),
+        ("[text]", "value", [], 0),
+        ("[text]?", "value", None, None),
+        ("[text]", "items", ["a", "b"], ("a", "b")),
+        ("[int]", "items", [1, 2], ("1", "2")),
+        ("[text]?", "items", None, None),
+        ("[Task]", "items", [], ()),
+        ("[Task]", "items", [{"id": "a", "size": 3, "note": "n"}], (Item("a", "ref", {"size": 3}),)),
+        ("[Task]", "value", [{"id": "a"}], 1),
+        ("Task", "value", {"id": "a"}, True),
+    ],
+)
+def test_how_a_field_is_seen(type_: str, route: Routing, value: Json, seen: Routed) -> None:
+    task = Record(
+        fields={"id": Field(type="text"), "size": Field(type="int", route="value"), "note": Field(type="text")}
+    )
+    fields = {"it": Field(type=type_, route=route), "other": Field(type="text")}
+    assert routed_fields({"Task": task}, fields, {"it": value, "other": "x"}, lambda _: "ref") == {"it": seen}
+
+
+def test_items_survive_encoding() -> None:
+    item = Item("a", "ref", {"n": 1, "x": 0.5, "t": "t", "no": None, "of": ("b", "c"), "in": (Item("b", "ref"),)})
+    assert msgspec.json.decode(msgspec.json.encode(item), type=Item) == item
+
+
+@given(json_values)
+def test_an_address_depends_on_the_value_only(value: Json) -> None:
+    again = msgspec.json.decode(msgspec.json.encode(value))
+    assert content_ref(again) == content_ref(value)
+    assert content_ref([value]) != content_ref(value)
+
+
+def test_what_nothing_identifies_is_known_by_its_position() -> None:
+    exit_ = Exit(fields={"notes": Field(type="[Note]", route="items")})
+    types = {"Note": Record(fields={"text": Field(type="text")})}
+    protocol = Protocol(name="p", version="1", root="g", types=types, exits={"E": exit_})
+    items = routed(protocol, "E", {"notes": [{"text": "x"}, {"text": "x"}]}, lambda _: "ref")["notes"]
+    assert items == (Item("1", "ref"), Item("2", "ref"))
+
+
+def test_equal_values_have_equal_addresses() -> None:
+    assert content_ref({"b": 1, "a": "ä"}) == content_ref({"a": "ä", "b": 1})
+    assert content_ref({"a": 1}) != content_ref({"a": True})
+    assert content_ref(None) == "sha256:74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b"

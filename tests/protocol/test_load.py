@@ -1,0 +1,164 @@
+"""Folders: found by name or by path, read within limits, never outside of themselves."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.protocol.loading import MINIMAL, STEP
+from treadle.errors import ProtocolError
+from treadle.protocol.check import check
+from treadle.protocol.load import MAX_TEMPLATE, available, find, load, load_files, load_source, starting_folder
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write(tmp_path / "small")
+
+
+def write(folder: Path, text: str = MINIMAL + STEP) -> Path:
+    (folder / "templates").mkdir(parents=True)
+    (folder / "protocol.yaml").write_text(text)
+    (folder / "templates/work.jinja").write_text("work\n")
+    return folder
+
+
+def problem(path: Path | str, **options: Path) -> str:
+    with pytest.raises(ProtocolError) as caught:
+        load_source(path, **options)  # type: ignore[arg-type]
+    (finding,) = caught.value.findings
+    return str(finding)
+
+
+def test_a_folder_is_loaded_with_its_templates(folder: Path) -> None:
+    (folder / "templates/parts").mkdir()
+    (folder / "templates/parts/_head.jinja").write_text("head")
+    (folder / "templates/notes.md").write_text("not a template")
+    assert load(folder).templates == {"work.jinja": "work\n", "parts/_head.jinja": "head"}
+    assert load(str(folder)) == load(folder / "protocol.yaml") == load(folder)
+
+
+def test_a_name_is_searched_in_the_projects_folders_first(tmp_path: Path, folder: Path) -> None:
+    write(tmp_path / "v3")
+    assert find("small", search=[tmp_path]) == folder
+    assert load("v3", search=[tmp_path]).name == "small"
+    assert available([tmp_path])["v3"] == tmp_path / "v3"
+
+
+def test_a_name_may_be_a_folder_right_here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder.parent)
+    assert load("small") == load(folder)
+
+
+def test_every_built_in_protocol_loads_under_its_own_name() -> None:
+    assert available()
+    for name in available():
+        assert load(name).name == name
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_unknown_name(tmp_path: Path) -> None:
+    with pytest.raises(ProtocolError, match=r"there is no protocol 'smal' \(did you mean 'small'\?\)"):
+        load("smal", search=[tmp_path])
+    with pytest.raises(ProtocolError, match=r"there is no protocol 'zzzz' \(known: small, "):
+        load("zzzz", search=[tmp_path])
+
+
+def test_a_path_without_a_protocol(tmp_path: Path) -> None:
+    hint = "(a protocol is a folder: `treadle protocol new NAME` writes one)"
+    assert problem(tmp_path) == f"{tmp_path}: there is no protocol.yaml in this folder {hint}"
+    assert problem(tmp_path / "no") == f"{tmp_path}/no: there is no such folder {hint}"
+
+
+def test_a_link_that_leads_out_is_refused(tmp_path: Path, folder: Path) -> None:
+    (tmp_path / "secret.jinja").write_text("secret")
+    (folder / "templates/leak.jinja").symlink_to(tmp_path / "secret.jinja")
+    expected = f"{folder}/templates/leak.jinja: this link leads out of the protocol's folder (copy the file)"
+    assert problem(folder) == expected
+
+
+def test_a_linked_folder_of_templates_is_not_entered(tmp_path: Path, folder: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/leak.jinja").write_text("secret")
+    (folder / "templates/link").symlink_to(tmp_path / "elsewhere")
+    (folder / "templates/loop").symlink_to(folder / "templates")
+    assert list(load(folder).templates) == ["work.jinja"]
+
+
+def test_a_link_inside_the_folder_is_a_template(folder: Path) -> None:
+    (folder / "templates/same.jinja").symlink_to(folder / "templates/work.jinja")
+    assert load(folder).templates["same.jinja"] == "work\n"
+
+
+def test_a_link_to_itself_and_an_odd_name_are_refused(folder: Path) -> None:
+    loop = folder / "templates/loop.jinja"
+    loop.symlink_to(loop)
+    assert problem(folder) == f"{loop}: this link leads nowhere (remove it)"
+    loop.unlink()
+    (folder / "templates/a\nb").mkdir()
+    (folder / "templates/a\nb/x.jinja").write_text("x")
+    assert "a file name with unusual characters (use letters, digits, . _ and -)" in problem(folder)
+
+
+def test_limits_and_encodings(folder: Path) -> None:
+    template = folder / "templates/work.jinja"
+    template.write_text("x" * (MAX_TEMPLATE + 1))
+    size = f"the file has {MAX_TEMPLATE + 1} bytes, the limit is {MAX_TEMPLATE}"
+    assert problem(folder) == f"{template}: {size} (make it smaller)"
+    template.write_bytes(b"caf\xe9")
+    assert problem(folder) == f"{template}: the file is not UTF-8 at byte 3 (save it as UTF-8)"
+
+
+def test_a_missing_overlay(folder: Path) -> None:
+    with pytest.raises(ProtocolError, match=r"no.yaml: there is no such file \(check the path\)"):
+        load_source(folder, overlays=[folder / "no.yaml"])
+
+
+def test_rules_for_a_protocol_without_rules(folder: Path) -> None:
+    rules = folder.parent / "rules.yaml"
+    rules.write_text("steps: {}\n")
+    expected = "step_rules: this protocol has no step rules (remove the file, or use an overlay)"
+    assert problem(folder, rules=rules) == f"{rules}:1: {expected}"
+
+
+def test_a_projects_own_rules_lie_over_the_protocols(tmp_path: Path) -> None:
+    rules = tmp_path / "step-rules.yaml"
+    rules.write_text("steps:\n  impl:\n    max_attempts: 7\n")
+    story = load_source("waterfall", rules=rules).protocol.graphs["story"].steps
+    usual = load("waterfall").graphs["story"].steps
+    assert (usual["impl"].attempts, story["impl"].attempts) == (5, 7)
+    assert list(story) == list(usual)
+    rules.write_text("steps:\n  impl:\n    max_attempts: lots\n")
+    assert problem("waterfall", rules=rules).startswith(f"{rules}:3: ")
+
+
+def test_the_message_counts_the_problems(folder: Path) -> None:
+    (folder / "protocol.yaml").write_text((MINIMAL + STEP).replace("root", "rot").replace("start", "strat"))
+    with pytest.raises(ProtocolError) as caught:
+        load(folder)
+    assert caught.value.message == f"{folder}/protocol.yaml cannot be loaded: 4 problems"
+
+
+def test_the_example_of_the_documentation_loads() -> None:
+    text = (ROOT / "docs/language.md").read_text()
+    (example,) = re.findall(r"```yaml\n(protocol: .*?)```", text, re.DOTALL)
+    protocol = load_files({"protocol.yaml": example})
+    assert list(protocol.graphs["main"].steps) == ["repro", "fix", "human@repro", "human@fix"]
+
+
+@pytest.mark.parametrize("name", ["mine", "a-b_1"])
+def test_the_starting_folder_loads(name: str) -> None:
+    protocol = load_files(starting_folder(name))
+    assert protocol.name == name
+    assert {"reproduce.jinja", "fix.jinja", "stuck.jinja"} <= set(protocol.templates)
+
+
+def test_the_starting_folder_passes_every_check() -> None:
+    assert check(load_files(starting_folder("mine"))) == []
+
+
+def test_the_starting_folder_has_a_name() -> None:
+    with pytest.raises(ProtocolError, match=r"'../x' is not a name \(use letters, digits, _ and -\)"):
+        starting_folder("../x")

@@ -1,0 +1,171 @@
+"""The fractal, row by row: state machine, routing matrix, mailbox and exceptions of the seed."""
+
+from pathlib import Path
+
+import pytest
+
+from treadle.kernel.commands import RunAgent
+from treadle.protocol.check import check
+from treadle.protocol.inputs import load_input
+from treadle.protocol.load import BUILT_IN, load
+from treadle.testing.scenario import Scenario, items
+
+FRACTAL = load("fractal")
+
+
+def leaf() -> Scenario:
+    """A root that is a leaf; its first test is being written."""
+    return Scenario(FRACTAL).says("InitLeaf")
+
+
+def challenged() -> Scenario:
+    return leaf().says("EmitChallenge")
+
+
+def concluded() -> Scenario:
+    """A leaf whose suite is complete; the mechanical checks are running."""
+    return challenged().says("TestPassed").says("ConcludeSuite")
+
+
+def tree(*keys: str) -> Scenario:
+    """A root with these children, all of them leaves with a first test under way."""
+    run = Scenario(FRACTAL).says("SpawnTree", childSpecs=items(*keys))
+    for key in keys:
+        run.says("InitLeaf", at=f"root/{key}:planner")
+    return run
+
+
+def merged(run: Scenario, at: str) -> Scenario:
+    run.says("EmitChallenge", at=f"{at}:test_author").says("TestPassed", at=f"{at}:implementer")
+    run.says("ConcludeSuite", at=f"{at}:test_author").checked(f"{at}:lock")
+    return run.says("Approve", at=f"{at}:reviewer").says("MergeComplete", at=f"{at}:merger")
+
+
+def agent(run: Scenario, at: str) -> RunAgent:
+    job = run.job(at)
+    assert isinstance(job, RunAgent)
+    return job
+
+
+def test_the_checker_has_nothing_to_say() -> None:
+    assert check(FRACTAL) == []
+
+
+def test_the_example_is_an_input() -> None:
+    path = Path(BUILT_IN, "fractal", "example.yaml")
+    assert load_input(FRACTAL, path.read_text(), path.name).item.key == "REQ-102"
+
+
+def test_a_leaf_alternates_one_test_and_one_fix_until_it_is_merged() -> None:
+    run = leaf()
+    for _ in range(3):
+        assert run.running() == ["root:test_author"]
+        run.says("EmitChallenge")
+        assert run.running() == ["root:implementer"]
+        run.says("TestPassed")
+    run.says("ConcludeSuite").checked("lock").says("Approve").says("MergeComplete")
+    assert run.state.outcome == "Merged"
+
+
+def test_two_new_tests_are_not_a_challenge() -> None:
+    assert leaf().says("EmitChallenge", fails=["red_one"]).running() == ["root:test_author"]
+
+
+def test_a_suite_is_not_concluded_while_a_criterion_lacks_a_test() -> None:
+    assert challenged().says("TestPassed").says("ConcludeSuite", fails=["manifest_complete"]).where() == "test_author"
+
+
+def test_a_tree_freezes_until_all_children_are_merged_then_is_glued_and_reviewed() -> None:
+    run = merged(tree("a", "b"), "root/a")
+    assert run.where("root/a") == "@Merged"
+    assert (run.where(), run.status()) == ("glue", "queued")
+    run.says("EmitChallenge", at="root/b:test_author").says("RebaseClean", at="root/b:rebase")
+    run.says("TestPassed", at="root/b:implementer").says("ConcludeSuite", at="root/b:test_author")
+    run.checked("root/b:lock").says("Approve", at="root/b:reviewer").says("MergeComplete", at="root/b:merger")
+    assert run.running() == ["root:glue"]
+    assert run.says("GlueComplete").checked("lock").running() == ["root:reviewer"]
+
+
+def test_the_mailbox_accepts_the_work_then_rebases_then_goes_on() -> None:
+    """The seed's example: TestPassed while a ContextShift arrives."""
+    run = challenged().signals("StatusQuery").signals("ContextShift")
+    assert run.running() == ["root:implementer"]
+    assert run.says("TestPassed").running() == ["root:rebase"]
+    assert run.inst().last["implementer"] == "TestPassed"
+    assert run.says("RebaseClean").running() == ["root:test_author"]
+
+
+def test_a_glued_tree_is_repaired_without_a_challenge() -> None:
+    run = merged(tree("a"), "root/a").says("GlueComplete").checked("lock").says("RequestChanges")
+    assert agent(run, "fix").lane == "impl"
+    assert run.says("ChangesMade").running() == ["root:lock"]
+
+
+def test_a_critique_reaches_the_implementer_and_the_test_author_looks_again() -> None:
+    run = concluded().checked("lock").says("RequestChanges")
+    assert "reviewer.RequestChanges" in run.job("fix").inputs
+    assert run.says("ChangesMade").running() == ["root:test_author"]
+
+
+def test_missing_criteria_go_back_to_the_test_author() -> None:
+    run = concluded().checked("lock").says("Reject")
+    assert "reviewer.Reject" in run.job("test_author").inputs
+
+
+@pytest.mark.parametrize(
+    ("fails", "goal"),
+    [("format", "fix"), ("green coverage_complete", "fix"), ("contract", "fix"), ("coverage_complete", "test_author")],
+)
+def test_the_lock_sends_what_it_finds_to_whom_it_concerns(fails: str, goal: str) -> None:
+    assert concluded().checked("lock", fails=fails.split()).running() == [f"root:{goal}"]
+
+
+@pytest.mark.parametrize("reason", ["ContractViolation", "BuildFailure", "IntegrationFailure"])
+def test_a_refused_merge_is_repaired_by_the_implementer(reason: str) -> None:
+    run = concluded().checked("lock").says("Approve").says(f"MergeRejected.{reason}")
+    assert "merger.MergeRejected" in run.job("fix").inputs
+
+
+@pytest.mark.parametrize("exit_", ["BlockedDependency", "SpecAmbiguity", "Stuck.SpecImpossible"])
+def test_what_the_implementer_cannot_decide_goes_to_the_planner(exit_: str) -> None:
+    run = challenged().says(exit_)
+    assert f"implementer.{exit_.partition('.')[0]}" in run.job("planner").inputs
+
+
+def test_a_skill_ceiling_moves_to_a_stronger_model_twice_then_asks() -> None:
+    run = challenged()
+    for tier in (1, 2):
+        job = agent(run.says("Stuck.SkillCeiling"), "implementer")
+        assert (job.tier, job.attempt) == (tier, 1)
+    assert run.says("Stuck.SkillCeiling").asked() == ["root:stuck@implementer"]
+
+
+def test_a_loop_starts_over_without_its_conversation() -> None:
+    run = challenged().has_session("old").says("Stuck.InfiniteLoop")
+    assert agent(run, "implementer").session == ""
+
+
+def test_missing_resources_ask_a_person() -> None:
+    assert challenged().says("Stuck.ResourceExhausted").asked() == ["root:resources@implementer"]
+
+
+def test_five_retries_with_the_same_failure_are_a_loop_and_else_a_ceiling() -> None:
+    same, other = challenged(), challenged()
+    for attempt in range(5):
+        same.says("RequestRetry", fingerprint="same")
+        other.says("RequestRetry", fingerprint=f"another {attempt}")
+    assert same.inst().last["implementer"] == "Stuck.InfiniteLoop"
+    assert other.inst().last["implementer"] == "Stuck.SkillCeiling"
+    assert (agent(same, "implementer").tier, agent(other, "implementer").tier) == (0, 1)
+
+
+def test_a_critique_from_outside_comes_before_work_and_redirects_only_what_is_done() -> None:
+    early = challenged().signals("SemanticCritique").says("TestPassed").says("RequestChanges", at="critique")
+    assert early.running() == ["root:test_author"]
+    late = concluded().checked("lock").signals("SemanticCritique").says("Approve").says("RequestChanges", at="critique")
+    assert "critique.RequestChanges" in late.job("fix").inputs
+
+
+def test_a_tree_that_becomes_a_leaf_gives_its_children_up() -> None:
+    run = tree("a").signals("abort", to="root/a").answers("replan").says("InitLeaf", at="root:planner")
+    assert run.running() == ["root:test_author"]

@@ -1,0 +1,185 @@
+"""V3, row by row: what the seed's edge table, wait table and retry protocol ask for."""
+
+from pathlib import Path
+
+import pytest
+
+from treadle.kernel.commands import RunAgent
+from treadle.protocol.check import check
+from treadle.protocol.inputs import load_input
+from treadle.protocol.load import BUILT_IN, load
+from treadle.testing.scenario import Scenario, items
+
+V3 = load("v3")
+
+
+def scaffolded(*keys: str) -> Scenario:
+    """A root with these children, all of them set up; their tests are being written."""
+    run = Scenario(V3).says("InitWork", childSpecs=items(*keys) if keys else None)
+    for key in keys:
+        run.says("InitWork", at=f"root/{key}:scaffold")
+    return run
+
+
+def implemented(run: Scenario, at: str) -> Scenario:
+    """A node whose tests are red, then green."""
+    return run.says("TestsReady", at=f"{at}:tests").says("TestsPassed", at=f"{at}:impl")
+
+
+def merged(run: Scenario, at: str) -> Scenario:
+    return implemented(run, at).says("Approved", at=f"{at}:review").says("MergeComplete", at=f"{at}:merge")
+
+
+def test_the_checker_has_nothing_to_say() -> None:
+    assert check(V3) == []
+
+
+def test_the_example_is_an_input() -> None:
+    path = Path(BUILT_IN, "v3", "example.yaml")
+    assert load_input(V3, path.read_text(), path.name).item.key == "slug"
+
+
+def test_a_leaf_goes_from_scaffold_to_trunk() -> None:
+    run = scaffolded()
+    assert run.running() == ["root:tests"]
+    merged(run, "root")
+    assert run.state.outcome == "Merged"
+
+
+def test_impl_is_held_until_tests_are_red_and_children_are_accepted() -> None:
+    run = scaffolded("a", "b")
+    assert run.running() == ["root/a:tests", "root/b:tests", "root:tests"]
+    run.says("TestsReady", at="root:tests")
+    assert (run.where(), run.status()) == ("impl", "queued")
+    merged(run, "root/a").says("ChildAccepted", at="root:judge")
+    assert (run.where(), run.status()) == ("impl", "queued")
+    run.says("TestsReady", at="root/b:tests").says("RebaseClean", at="root/b:rebase")
+    run.says("TestsPassed", at="root/b:impl").says("Approved", at="root/b:review")
+    run.says("MergeComplete", at="root/b:merge").says("ChildAccepted", at="root:judge")
+    assert run.running() == ["root:impl"]
+    assert len(run.job("root:impl").inputs["judge.ChildAccepted"]) == 2
+
+
+def test_tests_that_are_not_red_are_written_again_and_never_reach_impl() -> None:
+    run = scaffolded()
+    for _ in range(4):
+        run.says("TestsReady", fails=["red"])
+        assert run.running() == ["root:tests"]
+    run.says("TestsReady", fails=["red"])
+    assert run.asked() == ["root:stuck@tests"]
+
+
+def test_a_merge_rebases_siblings_before_their_next_step_and_is_judged() -> None:
+    run = scaffolded("a", "b").says("TestsReady", at="root:tests")
+    merged(run, "root/a")
+    assert run.running() == ["root/b:tests", "root:judge"]
+    run.says("TestsReady", at="root/b:tests")
+    assert run.running() == ["root/b:rebase", "root:judge"]
+    run.says("RebaseClean", at="root/b:rebase")
+    assert run.running() == ["root/b:impl", "root:judge"]
+
+
+@pytest.mark.parametrize(("additional", "goal"), [(0, "impl"), (2, "tests")])
+def test_more_tests_splits_on_the_tests_that_are_missing(additional: int, goal: str) -> None:
+    run = implemented(scaffolded(), "root").says("MoreTests", additionalTests=additional)
+    assert run.where() == goal
+    assert "review.MoreTests" in run.job().inputs
+
+
+def test_the_implementer_sees_the_critiques_after_the_tests_were_added() -> None:
+    run = implemented(scaffolded(), "root").says("MoreTests", additionalTests=1).says("TestsReady")
+    assert run.job("impl").inputs["review.MoreTests"] == ("ref:root:review#1.1.MoreTests",)
+    run.says("TestsPassed").says("Approved").says("MergeRejected.BuildFailure")
+    assert "review.MoreTests" not in run.job("impl").inputs
+    assert "merge.MergeRejected" in run.job("impl").inputs
+
+
+def test_the_fifth_retry_is_stuck_and_remembers_the_others() -> None:
+    run = scaffolded().says("TestsReady")
+    for attempt in range(1, 6):
+        job = run.job("impl")
+        assert job.attempt == attempt
+        assert len(job.inputs.get("impl.RequestRetry", ())) == attempt - 1
+        run.says("RequestRetry")
+    assert run.asked() == ["root:stuck@impl"]
+    assert run.answers("retry", note="n").job("impl").attempt == 1
+
+
+@pytest.mark.parametrize("exit_", ["BlockedDependency", "SpecAmbiguity"])
+def test_what_blocks_the_implementer_goes_to_the_planner(exit_: str) -> None:
+    run = scaffolded().says("TestsReady").says(exit_)
+    assert run.running() == ["root:scaffold"]
+    assert f"impl.{exit_}" in run.job().inputs
+
+
+def test_replanning_is_bounded() -> None:
+    run = scaffolded()
+    for _ in range(5):
+        run.says("InvalidScaffold").says("InitWork", childSpecs=None)
+    assert run.says("InvalidScaffold").asked() == ["root:stuck@tests"]
+
+
+def test_planning_again_keeps_children_and_moves_them_to_the_new_interface() -> None:
+    run = scaffolded("a").says("InvalidScaffold", at="root:tests").says("InitWork", at="root:scaffold", childSpecs=None)
+    assert run.running() == ["root/a:tests", "root:tests"]
+    assert run.says("TestsReady", at="root/a:tests").where("root/a") == "rebase"
+
+
+@pytest.mark.parametrize("reason", ["ContractViolation", "BuildFailure", "IntegrationFailure"])
+def test_a_refused_merge_goes_back_to_impl(reason: str) -> None:
+    run = implemented(scaffolded(), "root").says("Approved").says(f"MergeRejected.{reason}")
+    assert run.running() == ["root:impl"]
+
+
+@pytest.mark.parametrize(("additional", "goal"), [(0, "impl"), (1, "tests")])
+def test_a_rejected_child_works_on_with_the_critiques(additional: int, goal: str) -> None:
+    run = merged(scaffolded("a"), "root/a").says("TestsReady", at="root:tests")
+    run.says("ChildRejected", at="root:judge", additionalTests=additional)
+    assert run.where("root/a") == goal
+    assert "verdict.ChildRejected" in run.job(f"root/a:{goal}").inputs
+    assert (run.where(), run.status()) == ("impl", "queued")
+
+
+def test_a_child_cannot_be_accepted_while_its_contract_tests_fail() -> None:
+    run = merged(scaffolded("a"), "root/a").says("TestsReady", at="root:tests")
+    run.says("ChildAccepted", at="root:judge", fails=["contract_children"])
+    assert run.where("root/a") == "verdict"
+    assert run.job("judge").attempt == 2
+    assert run.says("ChildRejected", at="root:judge", additionalTests=0).where("root/a") == "impl"
+
+
+def test_a_conflict_is_adapted_or_goes_to_the_planner() -> None:
+    run = scaffolded("a", "b")
+    run.signals("ContextShift", to="root/b").says("TestsReady", at="root/b:tests")
+    run.says("RebaseDrift", at="root/b:rebase")
+    run.says("RebaseAdapted", at="root/b:adapt", fails=["mechanical_only"])
+    assert run.job("adapt").attempt == 2
+    run.says("RebaseConflict", at="root/b:adapt")
+    assert run.where("root/b") == "scaffold"
+    assert "adapt.RebaseConflict" in run.job("root/b:scaffold").inputs
+
+
+def test_a_question_climbs_until_somebody_knows() -> None:
+    run = Scenario(V3).says("InitWork", childSpecs=items("a")).says("ClarificationNeeded", at="root/a:scaffold")
+    run.says("TestsReady", at="root:tests").says("ClarificationNeeded", at="root:answer")
+    assert run.asked() == ["root:escalate"]
+    run.answers("Clarified", note="the answer")
+    assert run.job("root/a:scaffold").inputs["clarify.Clarified"] == ("the answer",)
+
+
+def test_a_lost_child_is_planned_anew_or_ends_the_node() -> None:
+    run = scaffolded("a").says("TestsReady", at="root:tests").signals("abort", to="root/a")
+    assert run.asked() == ["root:lost_child"]
+    run.answers("replan").says("InitWork", at="root:scaffold", childSpecs=items("a"))
+    assert run.running() == ["root/a~2:scaffold", "root:tests"]
+
+
+def test_the_reviewer_resumes_the_test_author_and_others_fork_the_scaffold() -> None:
+    run = Scenario(V3).has_session("planning").says("InitWork", childSpecs=None)
+    job = run.job("tests")
+    assert isinstance(job, RunAgent)
+    assert (job.session, job.fork, job.lane) == ("planning", True, "tests")
+    run.has_session("testing").says("TestsReady").says("TestsPassed")
+    job = run.job("review")
+    assert isinstance(job, RunAgent)
+    assert (job.session, job.fork) == ("testing", False)
