@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.kernel.protocols import BATCH, TREE, WORK_AND_REVIEW
+from tests.kernel.protocols import BATCH, TREE, WORK_AND_REVIEW, need
 from treadle.errors import IllegalEvent, ReplayDivergence
 from treadle.kernel.commands import AskHuman, Done, Notify, RunAgent, RunChecks, RunEffect, SetTimer
 from treadle.kernel.events import Event, Upgraded
 from treadle.kernel.reduce import outstanding, reduce
 from treadle.kernel.replay import GENESIS, chain, decode_event, encode_event, fold
 from treadle.kernel.state import State, dump_state, load_state, state_hash
+from treadle.protocol.model import Protocol
 from treadle.testing.scenario import Scenario, items
 
 
@@ -136,16 +137,42 @@ def test_a_run_of_other_semantics_is_refused() -> None:
         reduce(WORK_AND_REVIEW, State(), start)
 
 
-def _renamed() -> object:
+def _renamed() -> Protocol:
     graph = WORK_AND_REVIEW.graphs["main"]
     steps = {"inspect" if name == "review" else name: step for name, step in graph.steps.items()}
     return msgspec.structs.replace(WORK_AND_REVIEW, graphs={"main": msgspec.structs.replace(graph, steps=steps)})
 
 
-def test_an_upgrade_moves_positions_or_is_refused() -> None:
+MAPPED = {"main.review": "inspect"}
+
+
+def test_an_upgrade_moves_positions() -> None:
     run = Scenario(WORK_AND_REVIEW).signals("pause").says("Ready")
-    new = msgspec.convert(msgspec.to_builtins(_renamed()), type(WORK_AND_REVIEW))
-    state, commands = reduce(new, run.state, Upgraded(id="u", ts=0, protocol="new"))
-    assert (state.protocol, [type(command) for command in commands]) == ("digest", [Notify])
-    state, _ = reduce(new, run.state, Upgraded(id="u", ts=0, protocol="new", steps={"main.review": "inspect"}))
+    state, _ = reduce(_renamed(), run.state, Upgraded(id="u", ts=0, protocol="new", steps=MAPPED))
     assert (state.protocol, state.insts["root"].frames[0].step) == ("new", "inspect")
+
+
+def _needy() -> Protocol:
+    graph = WORK_AND_REVIEW.graphs["main"]
+    work = msgspec.structs.replace(graph.steps["work"], needs=(need("plan.Plan"),))
+    steps = {**graph.steps, "work": work}
+    return msgspec.structs.replace(WORK_AND_REVIEW, graphs={"main": msgspec.structs.replace(graph, steps=steps)})
+
+
+@pytest.mark.parametrize(
+    ("new", "steps", "exits", "why"),
+    [
+        (_renamed(), {}, ["Ready"], "the new protocol has no step main.review"),
+        (_renamed(), MAPPED, ["Ready"], "main.review is busy and cannot become inspect now"),
+        (_needy(), {}, [], "main.work needs plan.Plan"),
+    ],
+)
+def test_an_upgrade_that_does_not_fit_is_refused(
+    new: Protocol, steps: dict[str, str], exits: list[str], why: str
+) -> None:
+    run = Scenario(WORK_AND_REVIEW)
+    for exit_ in exits:
+        run.says(exit_)
+    state, commands = reduce(new, run.state, Upgraded(id="u", ts=0, protocol="new", steps=steps))
+    assert state.protocol == "digest"
+    assert [command.detail for command in commands if isinstance(command, Notify)] == [why]

@@ -1,0 +1,71 @@
+"""People: answers to questions, and what they may do at any moment: go, pause, resume, abort, signal (R18)."""
+
+from treadle.kernel.advance import LIMIT_ASK
+from treadle.kernel.events import Replied, Signalled
+from treadle.kernel.lifecycle import finish
+from treadle.kernel.limits import limit_answered
+from treadle.kernel.mailbox import post, reply
+from treadle.kernel.routing import redirect
+from treadle.kernel.state import Instance, Message, Slot
+from treadle.kernel.turn import Turn
+from treadle.protocol.model import ABORTED, Need
+
+
+def replied(t: Turn, e: Replied) -> bool:
+    """A person's answer; its note is kept for the next agent of that instance, until that agent's work is accepted."""
+    ask = t.asks.get(e.ask)
+    if ask is None or ask.command is None or e.choice not in ask.command.choices:
+        return False
+    if e.ask == LIMIT_ASK:
+        return limit_answered(t, e.choice)
+    inst = t.edit(ask.inst)
+    if e.note_ref:
+        inst.note_ref = e.note_ref
+    reply(t, e.ask, e.choice, Slot(e.note_ref, {}, t.seq))
+    return True
+
+
+def signalled(t: Turn, e: Signalled) -> bool:
+    """R18 and signals from outside."""
+    inst = t.inst(e.inst)
+    if inst is None or not inst.live:
+        return False
+    inst = t.edit(e.inst)
+    match e.name:
+        case "abort":
+            finish(t, inst, ABORTED)
+        case "pause":
+            inst.paused = True
+        case "resume":
+            inst.paused = False
+            for other in t.everyone():
+                t.touch(other)
+        case "go":
+            _go(t, inst, e.step)
+        case name if name in t.graph(inst).handlers:
+            post(t, inst.id, Message(name, "", (e.data_ref,), t.seq))
+        case "StatusQuery":
+            t.notify(inst.id, "status", f"{inst.frames[-1].step} {inst.frames[-1].status}")
+        case name:
+            t.bury(inst.id, name, "")
+    return True
+
+
+def _go(t: Turn, inst: Instance, step: str) -> None:
+    """Let a held step start, or (a command of the graph) send a waiting main frame to another one."""
+    graph = t.graph(inst)
+    step = graph.commands.get(step, step)
+    main = inst.frames[0]
+    if step == main.step or any(frame.step == step for frame in inst.frames):
+        inst.released.append(step)
+    elif step not in graph.commands.values() or main.status == "active" or len(inst.frames) > 1:
+        t.notify(inst.id, "refused", f"cannot go to {step} from {main.step} now")
+    elif missing := [str(need) for need in graph.steps[step].needs if is_missing(inst, need)]:
+        t.notify(inst.id, "refused", f"{step} needs {', '.join(missing)}")
+    else:
+        redirect(t, inst, step)
+        inst.released.append(step)
+
+
+def is_missing(inst: Instance, need: Need) -> bool:
+    return not (need.optional or need.every or need.up or need.slot in inst.slots)
