@@ -3,7 +3,7 @@
 import msgspec
 from immutables import Map
 
-from treadle.kernel.lifecycle import create, finish, is_good
+from treadle.kernel.lifecycle import children, create, finish, is_good
 from treadle.kernel.state import Frame, Group, Instance, Slot
 from treadle.kernel.turn import Turn
 from treadle.protocol.items import Item, Routed
@@ -65,12 +65,9 @@ def _roster(t: Turn, inst: Instance, members: dict[str, str]) -> Group:
 
 def cancel(t: Turn, inst: Instance, name: str) -> None:
     """End all live children of a group; it is empty afterwards."""
-    group = inst.groups.pop(name, None)
-    if group is None:
-        return
-    ids = sorted(group.members.values())
-    members = [child for id_ in ids if (child := t.inst(id_)) is not None and child.live]
-    for child in sorted(members, key=lambda child: child.n):
+    members = children(t, inst, name)
+    inst.groups.pop(name, None)
+    for child in members:
         finish(t, t.edit(child.id), ABORTED)
 
 

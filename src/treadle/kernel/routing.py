@@ -10,6 +10,7 @@ from treadle.kernel.state import Frame, Instance, Message, Slot
 from treadle.kernel.turn import Turn
 from treadle.protocol.guards import holds, parse
 from treadle.protocol.model import (
+    ABORTED,
     CancelGroup,
     Graph,
     ResetThread,
@@ -193,8 +194,9 @@ def _drop(t: Turn, inst: Instance, frame: Frame) -> None:
 def redirect(t: Turn, inst: Instance, step: str, cause: tuple[str, str] = ("", "")) -> None:
     """Send the main frame to a step, dropping what it waited for."""
     main = inst.frames[0]
-    if t.step(inst, main).kind == "map":
-        cancel(t, inst, main.step)
+    if main.status == "waiting" and t.step(inst, main).kind == "map":
+        for child in children(t, inst, main.step):
+            finish(t, t.edit(child.id), ABORTED)
     interrupt(t, inst, main)
     enter(t, inst, main, step, True, cause)
 
