@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.protocol.sample import SAMPLE, rows
-from treadle.protocol.model import Graph, Protocol, Step
+from treadle.protocol.mermaid import mermaid
+from treadle.protocol.model import Budget, Graph, Handler, Protocol, Route, Step
 from treadle.protocol.svg import svg
 
 NS = "{http://www.w3.org/2000/svg}"
@@ -74,3 +75,34 @@ def test_an_unknown_target_is_drawn_and_does_not_break_the_drawing() -> None:
     step = Step(kind="agent", role="r", exits=("A",), routes={"A": rows("nowhere")})
     broken = Protocol(name="p", version="1", root="g", graphs={"g": Graph(start="b", ends={}, steps={"a": step})})
     assert {"nowhere", "unknown step", "a", "b"} <= set(texts(svg(broken)))
+
+
+NAMES = ("a", "b", "c", "gate@a", "gate@b", "d")
+TARGETS = st.sampled_from([*NAMES, "^a", "@resume", "@end:Done", "@end:Aborted", "nowhere", "@end:Other", "^gate@a"])
+ROUTES = st.lists(st.builds(Route, to=TARGETS, charge=st.sampled_from(["", "x"]), over=TARGETS), min_size=1, max_size=3)
+STEPS = st.builds(
+    Step,
+    kind=st.sampled_from(["agent", "effect", "check", "ask", "map"]),
+    routes=st.dictionaries(
+        st.sampled_from(["A", "B", "Stuck.X", "!crash", "!*", "!gate"]), ROUTES.map(tuple), max_size=4
+    ),
+)
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    steps=st.lists(STEPS, min_size=6, max_size=6),
+    handlers=st.dictionaries(st.sampled_from(["S", "T"]), st.builds(Handler, step=st.sampled_from(NAMES))),
+    budget=st.builds(Budget, max=st.just(3), to=TARGETS),
+)
+def test_any_table_can_be_drawn(steps: list[Step], handlers: dict[str, Handler], budget: Budget) -> None:
+    graph = Graph(
+        start="a",
+        ends={"Done": ()},
+        steps=dict(zip(NAMES, steps, strict=True)),
+        handlers=handlers,
+        budgets={"x": budget},
+    )
+    protocol = Protocol(name="p", version="1", root="g", graphs={"g": graph})
+    assert {"a", "b", "c", "gate", "d"} <= set(texts(svg(protocol)))
+    assert mermaid(protocol).startswith("stateDiagram-v2")

@@ -160,7 +160,10 @@ def spawn_otherwise(protocol: Protocol) -> Iterator[Change]:
                 continue
             for graph in protocol.graphs:
                 if graph != action.graph:
-                    yield f"{at}: {_shown(action)} starts {graph}", put(protocol, *at.path, "do", n, "graph", value=graph)
+                    yield (
+                        f"{at}: {_shown(action)} starts {graph}",
+                        put(protocol, *at.path, "do", n, "graph", value=graph),
+                    )
             for exit_ in [protocol.exits[at.key]] if at.key in protocol.exits else []:
                 for field in exit_.fields:
                     if field != action.over:

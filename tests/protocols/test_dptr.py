@@ -76,6 +76,15 @@ def test_a_rejected_architecture_is_a_persons_decision() -> None:
     assert run.asked() == ["root:rejected"]
 
 
+def test_a_module_is_redesigned_until_the_critic_accepts() -> None:
+    run = Scenario(part("design")).signals("go", step="design").says("Designed").signals("go", step="critic")
+    assert run.says("REVISE").running() == []
+    run.signals("go", step="design")
+    assert "critic.REVISE" in run.job("design").inputs
+    run.says("Designed").signals("go", step="critic").says("ACCEPT")
+    assert run.state.outcome == "Accepted"
+
+
 def test_planner_and_critic_argue_until_the_plan_is_accepted() -> None:
     run = Scenario(part("plan"))
     run.says("PC").says("NR").says("DG").says("DA").says("PR")
@@ -232,6 +241,20 @@ def test_a_broken_agent_halts(why: str) -> None:
     run = batch("c1").fails(why)
     assert run.asked() == ["root/c1:halt@red"]
     assert run.answers("retry").running() == ["root/c1:red"]
+
+
+def test_a_session_that_takes_too_long_halts() -> None:
+    run = batch("c1").times_out()
+    assert run.asked() == ["root/c1:halt@red"]
+    assert run.answers("abort").asked() == ["root:failed"]
+
+
+def test_a_session_that_is_lost_is_started_again_twice_before_it_halts() -> None:
+    run = batch("c1")
+    for _ in range(2):
+        run.fails("crash")
+        assert run.running() == ["root/c1:red"]
+    assert run.fails("crash").asked() == ["root/c1:halt@red"]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from treadle.kernel.commands import RunAgent
+from treadle.kernel.commands import Notify, RunAgent
 from treadle.protocol.check import check
 from treadle.protocol.inputs import load_input
 from treadle.protocol.load import BUILT_IN, load
@@ -169,3 +169,159 @@ def test_a_critique_from_outside_comes_before_work_and_redirects_only_what_is_do
 def test_a_tree_that_becomes_a_leaf_gives_its_children_up() -> None:
     run = tree("a").signals("abort", to="root/a").answers("replan").says("InitLeaf", at="root:planner")
     assert run.running() == ["root:test_author"]
+
+
+# the rest of the state machine and of the routing matrix
+
+
+def test_types_that_are_missing_are_repaired_by_the_planner() -> None:
+    run = leaf().says("InvalidScaffold")
+    assert "test_author.InvalidScaffold" in run.job("planner").inputs
+    for _ in range(4):
+        run.says("InitLeaf").says("InvalidScaffold")
+    assert run.says("InitLeaf").says("InvalidScaffold").asked() == ["root:stuck@test_author"]
+
+
+def test_glue_that_lacks_something_is_planned_anew() -> None:
+    run = merged(tree("a"), "root/a").says("BlockedDependency", at="root:glue")
+    assert "glue.BlockedDependency" in run.job("planner").inputs
+    run.says("SpawnTree", childSpecs=items("a", "b"))
+    assert (run.where("root/a"), run.where("root/b")) == ("@Merged", "planner")
+    assert (run.where(), run.status()) == ("glue", "queued")
+
+
+def test_reviews_are_bounded() -> None:
+    run = concluded()
+    for _ in range(5):
+        run.checked("lock").says("Reject").says("ConcludeSuite")
+    assert run.checked("lock").says("Reject").asked() == ["root:stuck@reviewer"]
+
+
+def test_challenges_are_bounded() -> None:
+    run = leaf()
+    for _ in range(60):
+        run.says("EmitChallenge").says("TestPassed")
+    assert run.says("EmitChallenge").asked() == ["root:stuck@test_author"]
+
+
+def test_a_reviewer_who_touches_something_has_not_approved() -> None:
+    run = concluded().checked("lock").says("Approve", fails=["readonly"])
+    assert run.running() == ["root:reviewer"]
+
+
+def test_a_green_claim_that_is_not_green_is_an_attempt() -> None:
+    run = challenged().says("TestPassed", fails=["tests_unmodified"])
+    assert (run.running(), run.job().attempt) == (["root:implementer"], 2)
+
+
+# exceptions
+
+
+@pytest.mark.parametrize(("choice", "goal"), [("retry", "implementer"), ("replan", "planner")])
+def test_missing_resources_are_found_or_planned_around(choice: str, goal: str) -> None:
+    run = challenged().says("Stuck.ResourceExhausted").answers(choice, note="more memory")
+    assert run.job(goal).inputs["human_note"] == ("more memory",)
+
+
+def test_two_fresh_starts_are_enough() -> None:
+    run = challenged().says("Stuck.InfiniteLoop").says("Stuck.InfiniteLoop")
+    assert run.says("Stuck.InfiniteLoop").asked() == ["root:stuck@implementer"]
+
+
+def test_a_stronger_model_stays_for_repairs_too() -> None:
+    run = challenged().says("Stuck.SkillCeiling").says("TestPassed").says("ConcludeSuite")
+    assert agent(run.checked("lock", fails=["build"]), "fix").tier == 1
+
+
+def test_a_retry_is_counted_by_the_kernel_and_sees_what_was_tried() -> None:
+    run = challenged().says("RequestRetry").says("RequestRetry")
+    job = agent(run, "implementer")
+    assert (job.attempt, len(job.inputs["implementer.RequestRetry"])) == (3, 2)
+
+
+def test_an_unclear_spec_goes_up_to_the_parents_planner() -> None:
+    run = Scenario(FRACTAL).says("SpawnTree", childSpecs=items("a")).says("ClarificationNeeded", at="root/a:planner")
+    assert run.running() == ["root:answer"]
+    run.says("Clarified", at="root:answer")
+    assert "clarify.Clarified" in run.job("root/a:planner").inputs
+    assert (run.where(), run.status()) == ("glue", "queued")
+
+
+def test_a_contradiction_climbs_to_the_root_and_the_person_behind_it() -> None:
+    run = tree("a").says("EmitChallenge", at="root/a:test_author").says("Stuck.SpecImpossible", at="root/a:implementer")
+    run.says("ClarificationNeeded", at="root/a:planner").says("ClarificationNeeded", at="root:answer")
+    assert run.asked() == ["root:escalate"]
+    run.answers("Clarified", note="drop AC-2")
+    assert run.job("root/a:planner").inputs["clarify.Clarified"] == ("drop AC-2",)
+
+
+# folding and following
+
+
+def test_a_sibling_follows_a_merge_before_it_goes_on() -> None:
+    run = merged(tree("a", "b"), "root/a")
+    assert run.running() == ["root/b:test_author"]
+    run.says("EmitChallenge", at="root/b:test_author")
+    assert run.job("root/b:rebase").inputs["signals"] == ("ref:root/a:merger#1.1.MergeComplete",)
+    assert run.says("RebaseClean", at="root/b:rebase").running() == ["root/b:implementer"]
+
+
+def test_a_merge_waits_until_its_node_has_followed_the_one_before() -> None:
+    run = tree("a", "b")
+    for key in ("a", "b"):
+        run.says("EmitChallenge", at=f"root/{key}:test_author").says("TestPassed", at=f"root/{key}:implementer")
+        run.says("ConcludeSuite", at=f"root/{key}:test_author").checked(f"root/{key}:lock")
+        run.says("Approve", at=f"root/{key}:reviewer")
+    assert run.running() == ["root/a:merger"]
+    assert run.says("MergeComplete").running() == ["root/b:rebase"]
+    assert run.says("RebaseClean").running() == ["root/b:merger"]
+
+
+def test_an_adapted_leaf_goes_on_where_it_was() -> None:
+    run = challenged().signals("ContextShift").says("TestPassed").says("RebaseDrift").says("RebaseAdapted")
+    assert run.running() == ["root:test_author"]
+
+
+def test_a_conflict_beyond_repair_goes_to_the_planner() -> None:
+    run = challenged().signals("ContextShift").says("TestPassed").says("RebaseDrift").says("RebaseConflict")
+    assert "rebaser.RebaseConflict" in run.job("planner").inputs
+
+
+def test_a_frozen_tree_is_rebased_with_its_children() -> None:
+    run = tree("a").signals("ContextShift")
+    assert run.running() == ["root/a:test_author", "root:rebase"]
+    run.says("RebaseClean", at="root:rebase").says("EmitChallenge", at="root/a:test_author")
+    assert run.running() == ["root/a:rebase"]
+
+
+# the mailbox
+
+
+def test_the_mailbox_is_served_in_the_published_order() -> None:
+    """Whatever the order of arrival: ContextShift, SemanticCritique, the next work; StatusQuery comes last."""
+    run = challenged().signals("StatusQuery").signals("SemanticCritique").signals("ContextShift")
+    served = []
+    run.says("TestPassed")
+    for exit_ in ("RebaseClean", "Noted", "InvalidScaffold"):
+        served += run.running()
+        run.says(exit_)
+    assert served == ["root:rebase", "root:critique", "root:test_author"]
+    assert [message.name for message in run.inst().mailbox] == ["StatusQuery"]
+
+
+def test_the_next_test_is_queued_until_the_rebase_is_clean() -> None:
+    run = challenged().claims("TestPassed").signals("ContextShift").checked("implementer")
+    assert [frame.step for frame in run.inst().frames] == ["test_author", "rebase"]
+    assert "implementer.TestPassed" in run.inst().slots
+    run.says("RebaseDrift")
+    assert run.running() == ["root:rebaser"]
+    assert run.says("RebaseAdapted").running() == ["root:test_author"]
+
+
+def test_a_status_query_is_answered_at_once_and_by_the_node_when_it_has_nothing_else_to_do() -> None:
+    run = challenged().signals("StatusQuery")
+    assert [note.detail for note in run.issued(Notify)] == ["implementer active"]
+    assert run.says("TestPassed").running() == ["root:test_author"]
+    held = tree("a").signals("StatusQuery")
+    assert "root:status" in held.running()
+    assert held.says("Notified", at="root:status").where() == "glue"

@@ -135,7 +135,8 @@ def test_an_empty_plan_is_not_executed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "step"), [("/p", "O3P"), ("/plan-critic", "O4C"), ("/tdd-execute", "O5T"), ("/rev", "O6V")]
+    ("command", "step"),
+    [("/arch-critic", "O2A"), ("/p", "O3P"), ("/plan-critic", "O4C"), ("/tdd-execute", "O5T"), ("/rev", "O6V")],
 )
 def test_a_command_starts_a_mode_only_when_what_it_needs_is_there(command: str, step: str) -> None:
     run = Scenario(RIPER, {"modules": ()})
@@ -169,6 +170,15 @@ def _first_check(step: str, code: str) -> str:
 def test_whatever_is_reported_in_a_cycle_ends_it(step: str, code: str) -> None:
     run = walk(planned("c1"), "root/c1", until=step).says(code)
     assert run.where("root/c1") == "@Failed"
+
+
+@pytest.mark.parametrize("why", ["timeout", "blocked", "store"])
+def test_any_error_ends_a_cycle(why: str) -> None:
+    run = planned("c1", "c2")
+    run.times_out() if why == "timeout" else run.fails(why)
+    assert run.where("root/c1") == "@Failed"
+    assert "root/c2" not in run.state.insts
+    assert run.running() == ["root:O6V_failed"]
 
 
 def test_a_failure_is_analysed_and_then_a_persons() -> None:

@@ -183,3 +183,163 @@ def test_the_reviewer_resumes_the_test_author_and_others_fork_the_scaffold() -> 
     job = run.job("review")
     assert isinstance(job, RunAgent)
     assert (job.session, job.fork) == ("testing", False)
+
+
+# the rest of the edge table: where each row leads, and what bounds it
+
+
+def test_a_claim_that_a_check_refutes_is_an_attempt() -> None:
+    run = scaffolded().says("TestsReady").says("TestsPassed", fails=["interface_unmodified"])
+    assert (run.job("impl").attempt, run.job("impl").inputs["gate_report"]) == (2, ("report:interface_unmodified",))
+    for _ in range(4):
+        run.says("TestsPassed", fails=["green"])
+    assert run.asked() == ["root:stuck@impl"]
+
+
+def test_who_is_stuck_gets_a_person() -> None:
+    run = scaffolded().says("TestsReady").says("Stuck")
+    assert "impl.Stuck" in run.ask().inputs
+    assert run.answers("replan", note="another way").job("scaffold").inputs["human_note"] == ("another way",)
+
+
+def test_the_deadline_of_any_step_is_a_persons_matter() -> None:
+    run = scaffolded().says("TestsReady").times_out()
+    assert run.asked() == ["root:stuck@impl"]
+    assert run.answers("abort").state.outcome == "Aborted"
+
+
+@pytest.mark.parametrize(("choice", "goal"), [("replan", "scaffold"), ("retest", "tests"), ("retry", "review")])
+def test_a_rejected_approach_is_a_persons_decision(choice: str, goal: str) -> None:
+    run = implemented(scaffolded(), "root").says("Reject")
+    assert "review.Reject" in run.ask().inputs
+    run.answers(choice)
+    assert run.running() == [f"root:{goal}"]
+    assert ("review.Reject" in run.job().inputs) == (goal != "review")
+
+
+def test_only_an_approval_of_this_round_is_merged() -> None:
+    run = implemented(scaffolded(), "root").says("Approved", fails=["coverage_complete"])
+    assert run.running() == ["root:review"]
+    run.says("Approved")
+    assert run.job("merge").inputs["review.Approved"] == ("ref:root:review#1.2.Approved",)
+
+
+def test_reviews_are_bounded() -> None:
+    run = implemented(scaffolded(), "root")
+    for _ in range(5):
+        run.says("MoreTests", additionalTests=0).says("TestsPassed")
+    run.says("MoreTests", additionalTests=0)
+    assert run.asked() == ["root:stuck@review"]
+    run.answers("replan").says("InitWork", childSpecs=None).says("TestsReady").says("TestsPassed")
+    assert run.says("MoreTests", additionalTests=0).running() == ["root:impl"]
+
+
+def test_merges_are_bounded() -> None:
+    run = implemented(scaffolded(), "root").says("Approved")
+    for _ in range(5):
+        run.says("MergeRejected.BuildFailure").says("TestsPassed").says("Approved")
+    assert run.says("MergeRejected.ContractViolation").asked() == ["root:stuck@merge"]
+
+
+def test_verdicts_are_bounded() -> None:
+    run = merged(scaffolded("a"), "root/a").says("TestsReady", at="root:tests")
+    for _ in range(5):
+        run.says("ChildRejected", at="root:judge", additionalTests=0).says("TestsPassed", at="root/a:impl")
+        run.says("Approved", at="root/a:review").says("MergeComplete", at="root/a:merge")
+    run.says("ChildRejected", at="root:judge", additionalTests=0)
+    assert run.asked() == ["root/a:stuck@verdict"]
+
+
+def test_conflicts_are_bounded() -> None:
+    run = scaffolded("a").says("TestsReady", at="root:tests")
+    for _ in range(3):
+        run.signals("ContextShift", to="root/a").says("TestsReady", at="root/a:tests")
+        run.says("RebaseDrift", at="root/a:rebase").says("RebaseConflict", at="root/a:adapt")
+        run.says("InitWork", at="root/a:scaffold", childSpecs=None)
+    run.signals("ContextShift", to="root/a").says("TestsReady", at="root/a:tests")
+    run.says("RebaseDrift", at="root/a:rebase").says("RebaseConflict", at="root/a:adapt")
+    assert run.asked() == ["root/a:conflict@adapt"]
+
+
+def test_questions_are_bounded() -> None:
+    run = Scenario(V3)
+    for _ in range(5):
+        run.says("ClarificationNeeded").answers("Clarified", note="so")
+    assert run.says("ClarificationNeeded").asked() == ["root:stuck@scaffold"]
+
+
+# merging, following, judging
+
+
+def test_siblings_are_told_what_was_merged() -> None:
+    run = merged(scaffolded("a", "b"), "root/a").says("TestsReady", at="root/b:tests")
+    event = ("ref:root/a:merge#1.1.MergeComplete",)
+    assert run.job("root/b:rebase").inputs["signals"] == event
+    run.says("TestsReady", at="root:tests")
+    assert run.job("root:judge").inputs["signals"] == event
+
+
+def test_two_merges_are_one_rebase() -> None:
+    run = scaffolded("a", "b", "c").says("TestsReady", at="root:tests")
+    implemented(run, "root/a").says("Approved", at="root/a:review")
+    implemented(run, "root/b").says("Approved", at="root/b:review")
+    assert run.running() == ["root/a:merge", "root/c:tests"]
+    run.says("MergeComplete", at="root/a:merge")
+    assert "root/b:rebase" in run.running()
+    run.says("RebaseClean", at="root/b:rebase").says("MergeComplete", at="root/b:merge")
+    run.says("TestsReady", at="root/c:tests")
+    assert len(run.job("root/c:rebase").inputs["signals"]) == 2
+    assert run.says("RebaseClean", at="root/c:rebase").where("root/c") == "impl"
+
+
+def test_a_rebase_reaches_the_children_too() -> None:
+    run = scaffolded("a", "b")
+    run.says("InvalidScaffold", at="root/b:tests").says("InitWork", at="root/b:scaffold", childSpecs=items("x"))
+    run.says("InitWork", at="root/b/x:scaffold").says("TestsReady", at="root/b:tests")
+    merged(run, "root/a")
+    assert run.where("root/b") == "rebase"
+    run.says("RebaseClean", at="root/b:rebase").says("TestsReady", at="root/b/x:tests")
+    assert run.where("root/b/x") == "rebase"
+
+
+def test_an_adapted_node_goes_on_where_it_was() -> None:
+    run = merged(scaffolded("a", "b"), "root/a").says("TestsReady", at="root/b:tests")
+    run.says("RebaseDrift", at="root/b:rebase").says("RebaseAdapted", at="root/b:adapt")
+    assert run.running()[0] == "root/b:impl"
+    assert run.inst("root/b").last["tests"] == "TestsReady"
+
+
+def test_a_conflict_that_nobody_can_adapt_waits_for_a_person() -> None:
+    run = scaffolded("a").signals("ContextShift", to="root/a").says("TestsReady", at="root/a:tests")
+    run.says("RebaseDrift", at="root/a:rebase")
+    for _ in range(3):
+        run.says("RebaseAdapted", at="root/a:adapt", fails=["canon"])
+    assert run.asked() == ["root/a:conflict@adapt"]
+    assert run.answers("replan").where("root/a") == "scaffold"
+
+
+def test_a_person_judges_where_the_judge_cannot() -> None:
+    run = merged(scaffolded("a"), "root/a").says("TestsReady", at="root:tests").times_out("root:judge")
+    assert run.asked() == ["root:judge_by_hand@judge"]
+    run.answers("ChildAccepted", note="good")
+    assert (run.where("root/a"), run.running()) == ("@Merged", ["root:impl"])
+
+
+def test_a_question_climbs_two_levels_and_the_answer_comes_back() -> None:
+    run = Scenario(V3).says("InitWork", childSpecs=items("a")).says("TestsReady", at="root:tests")
+    run.says("InitWork", at="root/a:scaffold", childSpecs=items("x"))
+    run.says("ClarificationNeeded", at="root/a/x:scaffold")
+    assert (run.where("root/a/x"), run.where("root/a")) == ("clarify", "tests")
+    run.says("TestsReady", at="root/a:tests").says("ClarificationNeeded", at="root/a:answer")
+    assert (run.where("root/a"), run.running()) == ("escalate", ["root:answer"])
+    run.says("Clarified", at="root:answer")
+    assert (run.where("root/a"), run.status("root/a")) == ("impl", "queued")
+    assert run.job("root/a/x:scaffold").inputs["clarify.Clarified"] == ("ref:root:answer#1.1.Clarified",)
+
+
+def test_a_question_can_end_the_node_that_asked() -> None:
+    run = Scenario(V3).says("InitWork", childSpecs=items("a")).says("TestsReady", at="root:tests")
+    run.says("ClarificationNeeded", at="root/a:scaffold").times_out("root:answer").answers("abort")
+    assert run.where("root/a") == "@Aborted"
+    assert run.asked() == ["root:lost_child"]
+    assert run.answers("abort").state.outcome == "Aborted"

@@ -86,6 +86,9 @@ PROOFS: Final[dict[Proof, tuple[frozenset[str], ...]]] = {
     "green": (frozenset({"green", "green_own_and_baseline"}),),
     "approval": (frozenset({"readonly"}),),
     "contract": (frozenset({"contract"}),),
-    "plan": (frozenset({"plan_covers_criteria", "plan_parses", "disjoint_writes"}),),
+    "plan": (
+        frozenset({"plan_covers_criteria", "plan_parses", "disjoint_writes"}),
+        frozenset({"plan_covers_criteria", "plan_sound", "disjoint_writes"}),  # to be parsed is not to be sound
+    ),
 }
 """An exit that proves something needs one check of each of these sets."""

@@ -41,12 +41,22 @@ Only things that are declared and never used are warnings; everything else must 
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from treadle.protocol.checks.afresh import fresh_starts_differ
 from treadle.protocol.checks.answers import questions_are_answered, reply_handlers_answer
 from treadle.protocol.checks.approvals import merges_are_approved
+from treadle.protocol.checks.arrivals import reports_arrive
 from treadle.protocol.checks.barriers import barriers_are_in_step, barriers_need_a_map
+from treadle.protocol.checks.branches import moved_branches_are_announced
+from treadle.protocol.checks.budgets import budgets_bound_something
+from treadle.protocol.checks.children import groups_are_one_thing, nothing_is_finished_early
+from treadle.protocol.checks.claims import documents_are_checked, proofs_are_claimed, readers_write_nothing
+from treadle.protocol.checks.decisions import decisions_make_a_difference
 from treadle.protocol.checks.declarations import declarations_hold_together
 from treadle.protocol.checks.delivery import exits_are_delivered
+from treadle.protocol.checks.duties import commits_are_guarded
+from treadle.protocol.checks.earnings import successes_are_earned
 from treadle.protocol.checks.evidence import exits_are_proved
+from treadle.protocol.checks.frames import answers_are_what_was_said, handlers_keep_to_themselves
 from treadle.protocol.checks.guards import guards_can_be_read
 from treadle.protocol.checks.handlers import handlers_never_wait_below, handlers_stay_apart
 from treadle.protocol.checks.items import items_fit_their_graph
@@ -61,10 +71,13 @@ from treadle.protocol.checks.reach import (
     every_step_reaches_an_end,
 )
 from treadle.protocol.checks.retries import fresh_starts_are_paid_for
+from treadle.protocol.checks.shares import contracts_exist, merges_say_what_earned_them, parts_are_disjoint
 from treadle.protocol.checks.slots import needs_are_met
+from treadle.protocol.checks.steps import steps_mention_what_exists
 from treadle.protocol.checks.subject import Places, Subject
 from treadle.protocol.checks.tables import every_exit_is_routed, failures_are_covered, no_stale_rows
 from treadle.protocol.checks.templates import templates_fit_their_steps
+from treadle.protocol.checks.territory import tests_are_out_of_reach
 from treadle.protocol.checks.unused import nothing_is_unused
 from treadle.protocol.findings import Finding
 from treadle.protocol.model import Protocol
@@ -74,6 +87,7 @@ CHECKS: Final[tuple[Callable[[Subject], Iterable[Finding]], ...]] = (
     no_stale_rows,
     declarations_hold_together,
     graphs_mention_what_exists,
+    steps_mention_what_exists,
     failures_are_covered,
     every_step_is_reachable,
     every_signal_finds_a_handler,
@@ -97,6 +111,24 @@ CHECKS: Final[tuple[Callable[[Subject], Iterable[Finding]], ...]] = (
     guards_can_be_read,
     exits_are_delivered,
     numbers_make_sense,
+    handlers_keep_to_themselves,
+    answers_are_what_was_said,
+    budgets_bound_something,
+    groups_are_one_thing,
+    nothing_is_finished_early,
+    tests_are_out_of_reach,
+    commits_are_guarded,
+    proofs_are_claimed,
+    readers_write_nothing,
+    documents_are_checked,
+    parts_are_disjoint,
+    merges_say_what_earned_them,
+    contracts_exist,
+    fresh_starts_differ,
+    reports_arrive,
+    successes_are_earned,
+    moved_branches_are_announced,
+    decisions_make_a_difference,
 )
 
 

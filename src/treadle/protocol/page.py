@@ -108,7 +108,7 @@ def _leaving(protocol: Protocol) -> dict[str, list[str]]:
 def _exit(name: str, exit_: Exit, steps: Iterable[str]) -> str:
     text = f"### {plain(f'{exit_.symbol} {name}'.strip())}\n\n"
     facts = [
-        exit_.help.rstrip("."),
+        plain(exit_.help.strip().rstrip(".")),
         f"Leaves {', '.join(map(_code, steps))}" if steps else "",
         f"Proves {exit_.proves}" if exit_.proves else "",
         f"Severity {exit_.severity}" if exit_.severity != "INFO" else "",
@@ -116,8 +116,9 @@ def _exit(name: str, exit_: Exit, steps: Iterable[str]) -> str:
         f"`{exit_.route_on}` refines where it leads" if exit_.route_on else "",
         f"Also accepted as {', '.join(map(_code, exit_.also))}" if exit_.also else "",
     ]
-    text += ". ".join(fact for fact in facts if fact) + ".\n"
-    return text + (f"\n{fields_table(exit_.fields)}" if exit_.fields else "")
+    told = " ".join(f"{fact}." for fact in facts if fact)
+    parts = [f"{told}\n" if told else "", fields_table(exit_.fields) if exit_.fields else ""]
+    return text + "\n".join(part for part in parts if part)
 
 
 def fields_table(fields: dict[str, Field]) -> str:

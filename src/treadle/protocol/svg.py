@@ -3,12 +3,13 @@
 Plain SVG without scripts or anything fetched; the colours follow the reader's light or dark mode.
 """
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from treadle.protocol.drawing.layout import Box, Link, Path, Point, layout
+from treadle.protocol.drawing.legend import legend
 from treadle.protocol.drawing.letters import width, wrap
-from treadle.protocol.drawing.picture import Edge, Node, Part, Picture, picture
+from treadle.protocol.drawing.paint import stylesheet, tips
+from treadle.protocol.drawing.picture import Edge, Part, Picture, picture
 from treadle.protocol.drawing.shapes import SMALL, SMALL_LINE, box_of, draw, n, path, safe, words
 from treadle.protocol.model import Protocol
 
@@ -17,53 +18,8 @@ HEADING = 34.0
 NARROWEST = 560.0
 BROAD = 1500.0
 """Interruptions are drawn beside the work they interrupt while this lasts."""
-HEAD = 16.0
+TITLE, HEAD = 20.0, 16.0
 LABEL_WIDEST = 210.0
-
-LIGHT: Final = {
-    "paper": "#ffffff",
-    "panel": "#f6f8fa",
-    "rim": "#d0d7de",
-    "ink": "#1f2328",
-    "faint": "#59636e",
-    "agent": "#ffffff",
-    "ask": "#fff1d6",
-    "effect": "#ddeeff",
-    "map": "#ece5fb",
-    "signal": "#ffe3e3",
-    "line": "#57606a",
-    "alarm": "#c0392b",
-    "child": "#7353ba",
-}
-DARK: Final = {
-    "paper": "#0d1117",
-    "panel": "#151b23",
-    "rim": "#3d444d",
-    "ink": "#f0f6fc",
-    "faint": "#9198a1",
-    "agent": "#212830",
-    "ask": "#4a3a12",
-    "effect": "#12304f",
-    "map": "#33265a",
-    "signal": "#552226",
-    "line": "#9198a1",
-    "alarm": "#ff7b72",
-    "child": "#b394f4",
-}
-STYLE: Final = """
-text{{font-family:Verdana,"DejaVu Sans",sans-serif;fill:{ink};text-anchor:middle}}
-.name{{font-size:13px;font-weight:600}}.small,.more{{font-size:11px;fill:{faint}}}.exit{{font-size:11px}}
-.title{{font-size:18px;font-weight:600;text-anchor:start}}.head{{font-size:14px;font-weight:600;text-anchor:start}}
-.note{{font-size:11px;fill:{faint};text-anchor:start}}
-.paper{{fill:{paper}}}.panel{{fill:{panel};stroke:{rim}}}.back{{fill:{panel}}}
-.box{{fill:{agent};stroke:{line};stroke-width:1.2}}.dot{{fill:{ink}}}.ring{{fill:none;stroke:{ink};stroke-width:1.5}}
-.ask .box{{fill:{ask}}}.effect .box,.check .box{{fill:{effect}}}.map .box,.group .box{{fill:{map}}}
-.group .box{{stroke:{child};stroke-dasharray:4 3}}.signal .box,.resume .box,.any .box{{fill:{signal}}}
-.link{{fill:none;stroke:{line};stroke-width:1.3}}.interrupt{{stroke:{alarm};stroke-dasharray:6 4}}
-.system{{stroke:{alarm};stroke-dasharray:2 3}}.spawn{{stroke:{child};stroke-dasharray:4 3}}
-.tip-plain{{fill:{line}}}.tip-interrupt,.tip-system{{fill:{alarm}}}.tip-spawn{{fill:{child}}}
-"""
-TIPS: Final = ("plain", "interrupt", "system", "spawn")
 
 
 class Panel(NamedTuple):
@@ -79,8 +35,8 @@ def svg(protocol: Protocol, graph: str | None = None) -> str:
     names = [graph] if graph is not None else list(protocol.graphs)
     pictures = [picture(protocol, name) for name in names]
     panels = [_panel(drawn) for drawn in pictures]
-    inner = max([NARROWEST, *(panel.size.width for panel in panels)])
     title = f"{protocol.name}: {protocol.title}" if protocol.title else protocol.name
+    inner = max([NARROWEST, width(title, TITLE), *(panel.size.width for panel in panels)])
     body, y = words(title, MARGIN, MARGIN + 14, "title"), MARGIN + HEADING
     for row in _side_by_side([panel.size for panel in panels], inner):
         height = max(panels[place].size.height for place in row)
@@ -90,37 +46,29 @@ def svg(protocol: Protocol, graph: str | None = None) -> str:
             body += _framed(panels[place], Point(x, y), Box(across, height))
             x += across + MARGIN
         y += height + MARGIN
-    legend, height = _legend(pictures, inner)
-    body += f'<g transform="translate({n(MARGIN)} {n(y)})">{legend}</g>\n'
+    signs, height = legend(pictures, inner)
+    body += f'<g transform="translate({n(MARGIN)} {n(y)})">{signs}</g>\n'
     return _document(title, Box(inner + 2 * MARGIN, y + height + MARGIN / 2), body)
 
 
 def _document(title: str, size: Box, body: str) -> str:
-    dark = STYLE.format(**DARK).strip()
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{n(size.width)}" height="{n(size.height)}" '
-        f'viewBox="0 0 {n(size.width)} {n(size.height)}">\n<title>{safe(title)}</title>\n'
-        f"<style>{STYLE.format(**LIGHT)}@media (prefers-color-scheme:dark){{\n{dark}\n}}</style>\n<defs>\n"
-        + "".join(map(_tip, TIPS))
-        + f'</defs>\n<rect class="paper" width="100%" height="100%"/>\n{body}</svg>\n'
-    )
-
-
-def _tip(style: str) -> str:
-    return (
-        f'<marker id="tip-{style}" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="8" markerHeight="8" '
-        f'markerUnits="userSpaceOnUse" orient="auto"><path class="tip-{style}" d="M0 0L10 5L0 10z"/></marker>\n'
+        f'viewBox="0 0 {n(size.width)} {n(size.height)}">\n<title>{safe(title)}</title>\n{stylesheet()}{tips()}'
+        f'<rect class="paper" width="100%" height="100%"/>\n{body}</svg>\n'
     )
 
 
 def _side_by_side(sizes: list[Box], across: float) -> list[list[int]]:
-    """Things in rows, as many in each as fit, by their numbers."""
+    """Things in rows, by their numbers: each in the first row with room for it."""
     rows: list[list[int]] = []
     for place, size in enumerate(sizes):
-        used = sum(sizes[it].width + 2 * MARGIN for it in rows[-1]) if rows else across
-        if used + size.width > across:
-            rows.append([])
-        rows[-1].append(place)
+        room = across - size.width
+        row = next((row for row in rows if sum(sizes[it].width + 2 * MARGIN for it in row) <= room), None)
+        if row is None:
+            rows.append([place])
+        else:
+            row.append(place)
     return rows
 
 
@@ -142,7 +90,8 @@ def _panel(drawn: Picture) -> Panel:
             x += size.width + 2 * MARGIN
         across = max(across, x)
         y += max(drawings[place][0].height for place in row) + MARGIN
-    across = max(across - MARGIN, 2 * MARGIN + width(drawn.title, HEAD), NARROWEST if drawn.notes else 0)
+    noted = min(NARROWEST, max((width(note, SMALL) for note in drawn.notes), default=0.0))
+    across = max(across - MARGIN, 2 * MARGIN + max(width(drawn.title, HEAD), noted))
     for line in _noted(drawn, across):
         body += words(line, MARGIN, y, "note")
         y += SMALL_LINE
@@ -191,39 +140,3 @@ def _label(edge: Edge, at: Point) -> str:
 def _line(edge: Edge, its: Path) -> str:
     look = "" if edge.style == "plain" else f" {edge.style}"
     return f'<path class="link{look}" d="{path(its.points)}" marker-end="url(#tip-{edge.style})"/>\n'
-
-
-KINDS: Final = {
-    "agent": "agent",
-    "effect": "orchestrator's own work",
-    "check": "checks",
-    "ask": "asks a person or the parent",
-    "map": "a child per item",
-    "group": "group of children",
-    "signal": "signal that interrupts",
-}
-STYLES: Final = {"interrupt": "interrupts or goes on after it", "system": "system exit", "spawn": "spawns, waits for"}
-
-
-def _legend(pictures: list[Picture], inner: float) -> tuple[str, float]:
-    """A sample of each sign that the drawing uses, in as many lines as they need."""
-    body, x, y = "", 0.0, 24.0
-    for across, sample in _samples(pictures):
-        if x and x + across > inner:
-            x, y = 0.0, y + 48
-        body += f'<g transform="translate({n(x)} {n(y)})">{sample}</g>'
-        x += across + MARGIN
-    return body, y + 36
-
-
-def _samples(pictures: list[Picture]) -> Iterator[tuple[float, str]]:
-    kinds = {node.kind for drawn in pictures for part in drawn.parts for node in part.nodes}
-    styles = {edge.style for drawn in pictures for part in drawn.parts for edge in part.edges}
-    for kind, meaning in KINDS.items():
-        if kind in kinds:
-            node = Node(id="", kind=kind, title=meaning)
-            yield box_of(node).width, draw(node, Point(box_of(node).width / 2, 0))
-    for style, meaning in STYLES.items():
-        if style in styles:
-            line = f'<path class="link {style}" d="M0 0H44" marker-end="url(#tip-{style})"/>'
-            yield 52 + width(meaning, SMALL), line + words(meaning, 52, 4, "note")

@@ -17,8 +17,8 @@ from treadle.protocol.model import Protocol, Step
             ),
             [
                 (
-                    "16 main.merge: merges what fix.Fixed leads to, which nobody has approved (lead every "
-                    "path through one of review.Approved, or through a person)"
+                    "16 main.merge: merges what comes from fix.Fixed, which nobody has approved (lead "
+                    "every path through one of review.Approved, or through a person)"
                 )
             ],
             id="a_way_around_the_reviewer",
@@ -31,8 +31,8 @@ from treadle.protocol.model import Protocol, Step
             ),
             [
                 (
-                    "16 main.merge: merges what the entry at 'merge' leads to, which nobody has approved "
-                    "(lead every path through one of review.Approved, or through a person)"
+                    "16 main.merge: merges what comes from the entry at 'merge', which nobody has "
+                    "approved (lead every path through one of review.Approved, or through a person)"
                 )
             ],
             id="a_merge_by_command",
@@ -60,8 +60,8 @@ from treadle.protocol.model import Protocol, Step
             ),
             [
                 (
-                    "16 main.merge: merges what fix.Fixed leads to, which nobody has approved (lead every "
-                    "path through one of review.Approved, or through a person)"
+                    "16 main.merge: merges what comes from fix.Fixed, which nobody has approved (lead "
+                    "every path through one of review.Approved, or through a person)"
                 )
             ],
             id="a_way_around_the_reviewer_through_a_check",
@@ -75,6 +75,22 @@ def test_a_planted_fault_is_named(protocol: Protocol, expected: list[str]) -> No
 def test_a_person_may_lead_the_work_to_the_merge() -> None:
     free = change(bugfix(), "graphs.main.steps.merge", needs=needs("review.Approved?"))
     assert said(put(free, "graphs.main.steps.human.routes", "accept", to("merge"))) == []
+
+
+def test_an_approval_is_of_what_was_there() -> None:
+    """A writer after the reviewer makes the approval stale, though its slot is still set."""
+    late = put(bugfix(), "graphs.main.steps.review.routes", "Approved", to("polish"))
+    polish = Step(
+        kind="agent",
+        role="de",
+        exits=("Fixed",),
+        needs=needs("review.Approved", "repro.Reproduced", "review.Rejected?"),
+        gates={"Fixed": gates("commit scope green tests_unmodified")},
+        routes={"Fixed": to("merge")},
+    )
+    merge = change(late, "graphs.main.steps.merge", needs=needs("review.Approved", "polish.Fixed"))
+    [line] = said(put(merge, "graphs.main.steps", "polish", polish), 16)
+    assert line.startswith("16 main.merge: merges what comes from polish.Fixed, which nobody has approved")
 
 
 def test_time_is_not_a_person() -> None:

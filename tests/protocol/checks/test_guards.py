@@ -141,6 +141,11 @@ from treadle.protocol.model import Becomes, Field, Protocol
             id="an_assignment_that_cannot_be_read",
         ),
         pytest.param(
+            change(bugfix(), "graphs.main", vars={"root": 1}),
+            [("18 main: variable 'root' cannot be read: in guards that name means something else (rename it)")],
+            id="a_variable_whose_name_is_taken",
+        ),
+        pytest.param(
             change(
                 bugfix(),
                 "graphs.main.steps.fix",

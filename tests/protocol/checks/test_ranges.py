@@ -35,6 +35,11 @@ from treadle.protocol.model import Budget, Handler, Limits, Protocol
             id="no_such_class_of_a_handler",
         ),
         pytest.param(
+            put(tree(), "graphs.node.handlers", "Shift", Handler(step="rebase", preempt=-2)),
+            ["20 node: handler of 'Shift' preempts after -2 seconds (-1 never, 0 at once, or seconds)"],
+            id="a_negative_grace",
+        ),
+        pytest.param(
             change(batch(), "graphs.main.steps.cycles", window="0"),
             ["20 main.cycles: has the window '0' (a number above 0, or `in.field`)"],
             id="no_window",

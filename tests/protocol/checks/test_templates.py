@@ -220,7 +220,7 @@ def test_a_fault_has_its_line_in_the_template_it_stands_in() -> None:
         "{{ fix.Fixed.commit }}{{ node.branch }}{{ toolchain.test }}{{ scope.writes | join }}{{ mode.type }}",
         "{% if fix.Fixed.note %}{{ fix.Fixed.note | length }}{% endif %}",
         "{{ fix.Fixed.note and fix.Fixed.note | length }}",
-        "{{ fix.Fixed.note | default('') | length }}",
+        "{{ fix.Fixed.note | default('', true) | length }}",
         "{{ fix.Fixed.note | length if fix.Fixed.note is not none else 0 }}",
         "{% if fix.Fixed.note is none %}-{% else %}{{ fix.Fixed.note | length }}{% endif %}",
         "{% if not fix.Fixed.note %}-{% else %}{{ fix.Fixed.note | length }}{% endif %}",
@@ -239,6 +239,17 @@ def test_a_fault_has_its_line_in_the_template_it_stands_in() -> None:
 )
 def test_a_template_that_is_right(text: str) -> None:
     assert said(put(bugfix(), "templates", "review.jinja", text)) == []
+
+
+def test_a_default_for_the_undefined_leaves_none() -> None:
+    text = "{{ fix.Fixed.note | default('') | length }}"
+    assert said(put(bugfix(), "templates", "review.jinja", text)) != []
+
+
+def test_a_private_name_in_a_filter() -> None:
+    text = "{{ fix.Fixed.commit | attr('__class__') }}"
+    [line] = said(put(bugfix(), "templates", "review.jinja", text))
+    assert "looks into '__class__', which templates may not" in line
 
 
 def test_a_template_that_includes_itself_is_walked_once() -> None:

@@ -1,13 +1,15 @@
-"""Check 16, the merges: nothing is merged that nobody has approved.
+"""Check 16, the merges: nothing is merged that nobody has approved since it was written.
 
-An approval is a slot that only an accepted exit with `proves: approval` writes. A person who leads the work straight
-to a merge has approved it as well, for as long as only the orchestrator's own steps lie between.
+Work is approved by an accepted exit with `proves: approval`, or by a person who leads it onward. It stays approved
+until somebody who may write leaves an exit behind. Handlers are apart: what follows a sibling's merge is held to its
+own gates and resumes where the work was.
 """
 
 from collections.abc import Iterator
 
 from treadle.protocol.checks.evidence import slots_that_prove
-from treadle.protocol.checks.flow import Flow, step_path
+from treadle.protocol.checks.flow import Edge, Flow, step_path
+from treadle.protocol.checks.permissions import write_scope
 from treadle.protocol.checks.subject import Subject
 from treadle.protocol.findings import Finding
 
@@ -16,32 +18,48 @@ def merges_are_approved(subject: Subject) -> Iterator[Finding]:
     """16. Where a graph has a reviewer, every path to a merge has been approved."""
     for flow in subject.flows.values():
         approvals = slots_that_prove(subject.protocol, flow, "approval")
-        known = subject.known[flow.name]
+        causes = _unapproved(flow, approvals) if approvals else {}
         for name, step in flow.graph.steps.items():
-            if step.effect != "merge" or not approvals or name not in known or approvals & known[name]:
-                continue
-            source = _unapproved(subject, flow, name, approvals, set())
-            if source:
-                message = f"merges what {source} leads to, which nobody has approved"
+            if step.effect == "merge" and name in causes and name in flow.main:
+                message = f"merges what comes from {causes[name]}, which nobody has approved"
                 hint = f"lead every path through one of {', '.join(sorted(approvals))}, or through a person"
                 yield subject.finding(16, f"{flow.name}.{name}", step_path(flow.name, name), message, hint)
 
 
-def _unapproved(subject: Subject, flow: Flow, goal: str, approvals: set[str], seen: set[str]) -> str:
-    """What brings something unapproved to a step; empty if nothing does."""
-    known = subject.known[flow.name]
-    seen.add(goal)
-    handlers = [handler.step for handler in flow.graph.handlers.values()]
-    if goal in (flow.graph.start, *handlers, *flow.graph.commands.values()) and not approvals & known[goal]:
-        return f"the entry at '{goal}'"
-    for edge in flow.edges:
-        if edge.lands_at != goal or edge.step not in known or approvals & (known[edge.step] | edge.slots):
-            continue
-        source = flow.graph.steps[edge.step]
-        if source.kind == "ask" and source.asks == "human" and edge.key != source.default:
-            continue
-        if source.kind == "agent":
-            return str(edge)
-        if edge.step not in seen and (found := _unapproved(subject, flow, edge.step, approvals, seen)):
-            return found
-    return ""
+def _unapproved(flow: Flow, approvals: set[str]) -> dict[str, str]:
+    """The steps that unapproved work can come to, and where it comes from."""
+    causes = {name: f"the entry at '{name}'" for name in _entries(flow, approvals)}
+    causes |= {edge.lands_at: str(edge) for edge in flow.edges if _writes(flow, edge, approvals)}
+    todo = list(causes)
+    while todo:
+        name = todo.pop(0)
+        for edge in flow.out.get(name, ()):
+            if edge.lands_at and edge.lands_at not in causes and not _approves(flow, edge, approvals):
+                causes[edge.lands_at] = causes[name]
+                todo.append(edge.lands_at)
+    return causes
+
+
+def _entries(flow: Flow, approvals: set[str]) -> Iterator[str]:
+    graph = flow.graph
+    yield graph.start
+    yield from (handler.step for handler in graph.handlers.values())
+    for goal in graph.commands.values():
+        required = (
+            {need.slot for need in graph.steps[goal].needs if not need.optional} if goal in graph.steps else set()
+        )
+        if not required & approvals:
+            yield goal
+
+
+def _writes(flow: Flow, edge: Edge, approvals: set[str]) -> bool:
+    """Whether an edge brings new work: the accepted exit of an agent who may write."""
+    step = flow.graph.steps[edge.step]
+    works = step.kind == "agent" and not edge.is_system and bool(write_scope(flow.protocol, step))
+    return works and bool(edge.lands_at) and not _approves(flow, edge, approvals)
+
+
+def _approves(flow: Flow, edge: Edge, approvals: set[str]) -> bool:
+    step = flow.graph.steps[edge.step]
+    person = step.kind == "ask" and step.asks == "human" and edge.key != step.default
+    return person or bool(edge.slots & approvals)

@@ -9,7 +9,7 @@ from treadle.protocol.model import Need, Step, tag_of
 
 
 def exits_are_delivered(subject: Subject) -> Iterator[Finding]:
-    """19. An exit with fields, and the report of a failure, stand in the needs of what they lead to."""
+    """19. An exit, a parent's answer and the report of a failure stand in the needs of what they lead to."""
     for flow in subject.flows.values():
         lost: dict[tuple[str, str, str], list[tuple[Edge, str]]] = {}
         for edge in flow.edges:
@@ -35,24 +35,24 @@ def _finding(subject: Subject, flow: Flow, edge: Edge, slot: str, more: bool) ->
 def _lost(subject: Subject, flow: Flow, edge: Edge) -> str:
     """The slot that the goal of an edge should list and does not."""
     source = flow.graph.steps[edge.step]
-    if source.kind == "ask" or edge.to.kind == "resume":
+    if edge.to.kind == "resume" or (source.kind == "ask" and not _brings_an_answer(subject, source, edge)):
         return ""
     if edge.to.kind == "end":
-        if edge.to.name not in flow.graph.ends:
-            return ""
-        needs, goal = flow.graph.ends[edge.to.name], None
+        needs, goal = flow.graph.ends.get(edge.to.name), None
     else:
         goal = flow.graph.steps.get(edge.lands_at)
-        if goal is None:
-            return ""
-        needs = goal.needs
-    if edge.is_system:
-        return _lost_report(subject, flow, edge, needs)
-    slot = f"{edge.step}.{tag_of(edge.key)}"
-    exit_ = subject.protocol.exits.get(tag_of(edge.key))
-    if source.kind in ("check", "map") or exit_ is None or not exit_.fields or _listed(slot, needs, goal):
+        needs = goal.needs if goal else None
+    if needs is None:
         return ""
-    return slot
+    if edge.is_system:
+        return _lost_report(edge, needs)
+    slot = f"{edge.step}.{tag_of(edge.key)}"
+    return "" if _listed(slot, needs, goal) else slot
+
+
+def _brings_an_answer(subject: Subject, source: Step, edge: Edge) -> bool:
+    """A parent answers with an exit of its own; a person answers with a word."""
+    return source.asks == "parent" and edge.key in subject.protocol.exits
 
 
 def _listed(slot: str, needs: Iterable[Need], goal: Step | None) -> bool:
@@ -60,16 +60,8 @@ def _listed(slot: str, needs: Iterable[Need], goal: Step | None) -> bool:
     return slot == over or any(need.slot == slot and not need.up for need in needs)
 
 
-def _lost_report(subject: Subject, flow: Flow, edge: Edge, needs: Iterable[Need]) -> str:
-    if edge.lands_at == edge.step or (edge.to.kind == "end" and not _is_good(subject, flow, edge.to.name)):
+def _lost_report(edge: Edge, needs: Iterable[Need]) -> str:
+    if edge.lands_at == edge.step:
         return ""
     accepted = {need.exit for need in needs if not need.step}
     return "" if accepted & {edge.key, tag_of(edge.key), "!*"} else tag_of(edge.key)
-
-
-def _is_good(subject: Subject, flow: Flow, outcome: str) -> bool:
-    """Whether some parent counts the outcome as success."""
-    graphs = subject.protocol.graphs
-    return any(
-        outcome in graphs[site.parent].ok.get(site.group, ()) for site in subject.sites if site.child == flow.name
-    )

@@ -180,3 +180,8 @@ class Flow:
 def step_path(graph: str, step: str) -> str:
     """The dotted path of a step; a cloned ask stands where the original does."""
     return f"graphs.{graph}.steps.{base_of(step)}"
+
+
+def agents(graph: Graph) -> list[str]:
+    """The agent steps of a graph."""
+    return [name for name, step in graph.steps.items() if step.kind == "agent"]

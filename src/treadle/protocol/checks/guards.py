@@ -7,8 +7,8 @@ from treadle.protocol.checks.results import result_fields
 from treadle.protocol.checks.subject import Subject
 from treadle.protocol.fields import EnumType, TypeNotationError, bare, parse_type
 from treadle.protocol.findings import Finding, suggest
-from treadle.protocol.guards import NAMES, Guard, GuardError, parse
-from treadle.protocol.model import Field, Route, system_keys, tag_of
+from treadle.protocol.guards import NAMES, ROOTS, Guard, GuardError, parse
+from treadle.protocol.model import Field, Route, base_of, system_keys, tag_of
 
 MAP_FIELDS = {"total": Field(type="int", route="value"), "failed": Field(type="int", route="value")}
 """What guards may see of a map's result."""
@@ -17,8 +17,12 @@ MAP_FIELDS = {"total": Field(type="int", route="value"), "failed": Field(type="i
 def guards_can_be_read(subject: Subject) -> Iterator[Finding]:
     """18. Every `when` and every value of `sets` parses and speaks of what is there."""
     for flow in subject.flows.values():
+        for variable in flow.graph.vars:
+            if variable in NAMES | ROOTS:
+                message = f"variable '{variable}' cannot be read: in guards that name means something else"
+                yield subject.finding(18, flow.name, f"graphs.{flow.name}.vars.{variable}", message, "rename it")
         for name, step in flow.graph.steps.items():
-            where, path = f"{flow.name}.{name}", step_path(flow.name, name)
+            where, path = f"{flow.name}.{base_of(name)}", step_path(flow.name, name)
             for key, rows in step.routes.items():
                 fields = _fields(subject, flow, name, key)
                 for way in rows:
@@ -52,11 +56,11 @@ def _expression(
 
 
 def _fields(subject: Subject, flow: Flow, name: str, key: str) -> dict[str, Field]:
-    """What `data.` can mean in the rows of a key. The answer to an ask brings what the answering row routes."""
+    """What `data.` can mean in the rows of a key. A parent's answer brings what its exit routes."""
     step = flow.graph.steps[name]
     if step.kind == "map":
         return MAP_FIELDS if step.over else result_fields(subject, flow.name, name) or {}
-    if step.kind == "ask":
+    if step.kind == "ask" and (step.asks != "parent" or key not in subject.protocol.exits):
         return _all_fields(subject) if step.asks == "parent" else {}
     exit_ = subject.protocol.exits.get(tag_of(key))
     return dict(exit_.fields) if exit_ else {}

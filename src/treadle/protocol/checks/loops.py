@@ -6,7 +6,8 @@ the way down form a lexicographic ranking that every walk through the graph lowe
 no edge can be taken out is one that an unlucky run never leaves.
 
 A handler that redirects (`^step`) closes loops as well: its signal can come at any time, so every main step is taken
-to lead to it. One that resumes does not: the work goes on where it was. Nor does a signal that no graph sends: it comes
+to lead to it. One that resumes does not, unless it starts the children anew that it was told of: the work goes on where
+it was. Nor does a signal that no graph sends: it comes
 from outside, each time by somebody's will.
 """
 
@@ -17,7 +18,7 @@ from treadle.protocol.checks.components import components, shortest_cycle
 from treadle.protocol.checks.flow import TRYING_KINDS, Edge, Flow
 from treadle.protocol.checks.subject import Subject
 from treadle.protocol.findings import Finding
-from treadle.protocol.model import base_of
+from treadle.protocol.model import Spawn, base_of
 
 
 class Arc(NamedTuple):
@@ -66,7 +67,16 @@ def _arcs(flow: Flow, sent: frozenset[str]) -> list[Arc]:
             arcs += [
                 Arc(name, entry, f"signal {signal}", path=f"graphs.{flow.name}.handlers.{signal}") for name in main
             ]
-    return arcs
+    return arcs + [arc for signal in flow.handled for arc in _respawns(flow, signal)]
+
+
+def _respawns(flow: Flow, signal: str) -> Iterator[Arc]:
+    """The handler of a failed child that starts children again may have to do so again."""
+    for edge in flow.edges if signal.startswith("child:") else ():
+        person = flow.graph.steps[edge.step].asks == "human"
+        spawns = any(isinstance(action, Spawn) for action in edge.actions)
+        if edge.step in flow.handled[signal] and edge.to.kind == "resume" and spawns and not person:
+            yield Arc(edge.step, flow.graph.handlers[signal].step, f"{edge}, {signal}", edge.charges, edge.path)
 
 
 def _bounded(flow: Flow, edge: Edge) -> bool:

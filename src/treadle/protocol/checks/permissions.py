@@ -71,6 +71,11 @@ def writes_tests(protocol: Protocol, step: Step) -> bool:
     return any(_TEST_NAME.search(glob) or _EVERYTHING.fullmatch(glob) for glob in scope if not glob.startswith("!"))
 
 
+def is_test(glob: str) -> bool:
+    """Whether a glob names test files."""
+    return bool(_TEST_NAME.search(glob))
+
+
 def gates_of(step: Step, key: str) -> tuple[CheckRef, ...]:
     """The checks that an exit must pass: those of its key, else of its tag."""
     return step.gates.get(key) or step.gates.get(tag_of(key)) or ()

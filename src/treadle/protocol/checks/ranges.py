@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from treadle.protocol.checks.flow import step_path
 from treadle.protocol.checks.subject import Subject
 from treadle.protocol.findings import Finding
-from treadle.protocol.model import Step
+from treadle.protocol.model import Step, base_of
 
 _DIGITS = "0123456789"
 
@@ -31,10 +31,14 @@ def numbers_make_sense(subject: Subject) -> Iterator[Finding]:
             if handler.prio not in range(4):
                 path = f"graphs.{graph_name}.handlers.{signal}.prio"
                 yield subject.finding(20, graph_name, path, f"handler of '{signal}' has class {handler.prio}", "0 to 3")
+            if handler.preempt < -1:
+                path = f"graphs.{graph_name}.handlers.{signal}.preempt"
+                message = f"handler of '{signal}' preempts after {handler.preempt} seconds"
+                yield subject.finding(20, graph_name, path, message, "-1 never, 0 at once, or seconds")
         for name, step in graph.steps.items():
             for field, message, hint in _step_faults(step):
                 path = f"{step_path(graph_name, name)}.{field}"
-                yield subject.finding(20, f"{graph_name}.{name}", path, message, hint)
+                yield subject.finding(20, f"{graph_name}.{base_of(name)}", path, message, hint)
 
 
 def _step_faults(step: Step) -> Iterator[tuple[str, str, str]]:

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from treadle.protocol.checks.flow import TRYING_KINDS, Flow, step_path
 from treadle.protocol.checks.subject import Subject
 from treadle.protocol.findings import Finding, suggest
-from treadle.protocol.model import SYSTEM_EXITS, Exit, Rows, exit_keys, row, system_keys, tag_of
+from treadle.protocol.model import SYSTEM_EXITS, Exit, Rows, base_of, exit_keys, row, system_keys, tag_of
 
 
 def every_exit_is_routed(subject: Subject) -> Iterator[Finding]:
     """1. Every exit has rows, of which only the last is unguarded."""
     for flow in subject.flows.values():
         for name, step in flow.graph.steps.items():
-            where, path = f"{flow.name}.{name}", step_path(flow.name, name)
+            where, path = f"{flow.name}.{base_of(name)}", step_path(flow.name, name)
             if step.kind == "ask" and not step.routes:
                 yield subject.finding(1, where, path, "the question has no answers", "add `routes: {choice: target}`")
             becomes = {becomes.key for becomes in step.becomes} - set(_own_keys(flow, name))
@@ -38,10 +38,10 @@ def _guarded(subject: Subject, where: str, path: str, key: str, rows: Rows) -> I
 
 
 def no_stale_rows(subject: Subject) -> Iterator[Finding]:
-    """2. No row, gate, `becomes` or `ok` entry speaks of something that cannot happen."""
+    """2. No row, gate or `becomes` speaks of something that cannot happen."""
     for flow in subject.flows.values():
         for name, step in flow.graph.steps.items():
-            where, path = f"{flow.name}.{name}", step_path(flow.name, name)
+            where, path = f"{flow.name}.{base_of(name)}", step_path(flow.name, name)
             own = _own_keys(flow, name)
             for key in step.routes if step.kind != "ask" else ():
                 yield from _stale_row(subject, flow, name, key, own)

@@ -5,10 +5,11 @@ from functools import lru_cache
 
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
+from treadle.protocol.checks.expressions import Fault
 from treadle.protocol.checks.flow import Flow, step_path
-from treadle.protocol.checks.walk import Fault, Walk
 from treadle.protocol.checks.shapes import hidden_names, variable, variables
 from treadle.protocol.checks.subject import Subject
+from treadle.protocol.checks.walk import Walk
 from treadle.protocol.findings import Finding
 from treadle.protocol.model import Step, base_of
 

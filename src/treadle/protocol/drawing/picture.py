@@ -158,7 +158,8 @@ def _united(edges: list[Edge]) -> list[Edge]:
     """One edge for each pair of nodes; it is drawn plainly if any of its exits is ordinary."""
     found: dict[tuple[str, str], list[Edge]] = {}
     for edge in edges:
-        found.setdefault((edge.source, edge.target), []).append(edge)
+        if edge.source != edge.target:
+            found.setdefault((edge.source, edge.target), []).append(edge)
     return [_unite(same) for same in found.values()]
 
 

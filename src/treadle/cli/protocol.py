@@ -1,0 +1,181 @@
+"""`treadle protocol`: look at protocols, prove them, draw them, try them against a random world, begin a new one."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from treadle.cli.output import print_json, print_markdown, print_table, write, write_new
+
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+Name = Annotated[str, typer.Argument(help="A protocol's name, or the path of its folder.")]
+GraphName = Annotated[str | None, typer.Option("--graph", "-g", help="Only this graph.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+
+@app.callback()
+def protocol() -> None:
+    """Look at protocols, prove them, draw them, try them against a random world, begin a new one."""
+
+
+@app.command("list")
+def list_(json: Json = False) -> None:
+    """Lists the protocols that can be named here."""
+    from treadle.cli.survey import survey
+
+    found = survey()
+    if json:
+        print_json(found)
+    else:
+        columns = ("Name", "Title", "Graphs", "Steps", "From")
+        print_table(columns, [(it.name, it.title, str(it.graphs), str(it.steps), it.source) for it in found])
+
+
+@app.command()
+def show(name: Name, json: Json = False) -> None:
+    """Describes a protocol: its graphs, roles, exits and input."""
+    from treadle.cli.library import opened
+    from treadle.protocol.page import page
+
+    model = opened(name).protocol
+    if json:
+        print_json(model)
+    else:
+        print_markdown(page(model))
+
+
+@app.command()
+def check(
+    protocols: Annotated[
+        list[str] | None, typer.Argument(help="Names or paths; default: all that can be named.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Proves protocols before they run. Exit code 0: nothing is wrong; 2: there are findings."""
+    from treadle.cli.survey import examine
+
+    results = examine(protocols or [])
+    if json:
+        print_json([finding for result in results for finding in result.as_json()])
+    else:
+        typer.echo("\n".join(line for result in results for line in result.lines()))
+    if any(result.failed for result in results):
+        raise typer.Exit(2)
+
+
+@app.command()
+def table(
+    name: Name,
+    graph: GraphName = None,
+    full: Annotated[bool, typer.Option("--full", help="Every step's system exits and every copy of a gate.")] = False,
+    json: Json = False,
+) -> None:
+    """Prints the edge table: who leaves by which exit, where that leads, what is checked on the way."""
+    from treadle.cli.survey import protocol_with
+    from treadle.protocol.markdown import COLUMNS, without_repeats
+    from treadle.protocol.table import table as rows_of
+
+    model = protocol_with(name, graph)
+    if json:
+        print_json(rows_of(model, graph, full=full))
+        return
+    for each in [graph] if graph else model.graphs:
+        print_table(COLUMNS, without_repeats(rows_of(model, each, full=full)), title=each)
+
+
+@app.command()
+def draw(
+    name: Name,
+    graph: GraphName = None,
+    svg: Annotated[Path | None, typer.Option("--svg", help="Write an SVG drawing to this file instead.")] = None,
+) -> None:
+    """Draws a protocol: as Mermaid on standard output, or as SVG into a file."""
+    from treadle.cli.survey import protocol_with
+    from treadle.protocol.mermaid import mermaid
+    from treadle.protocol.svg import svg as drawn
+
+    model = protocol_with(name, graph)
+    if svg is None:
+        typer.echo(mermaid(model, graph), nl=False)
+    else:
+        write(svg, drawn(model, graph))
+        typer.echo(f"{svg} is written")
+
+
+@app.command()
+def schema(
+    name: Name,
+    step: Annotated[str, typer.Argument(help="A step, or GRAPH.STEP where several graphs have one of that name.")],
+    strict: Annotated[bool, typer.Option("--strict", help="Optional fields must be there, as null.")] = False,
+    tools: Annotated[bool, typer.Option("--tools", help="One schema per exit, as tools take them.")] = False,
+) -> None:
+    """Prints the JSON Schema of the answer that an agent gives at a step."""
+    from treadle.cli.survey import agent_step
+    from treadle.protocol import schema as schemas
+
+    model, found = agent_step(name, step)
+    make = schemas.tool_schemas if tools else schemas.schema
+    print_json(make(model, found, strict=strict))
+
+
+@app.command()
+def sim(
+    name: Name,
+    runs: Annotated[int, typer.Option(min=1, help="How many runs.")] = 50,
+    seed: Annotated[int, typer.Option(help="The first run's seed; the others follow.")] = 0,
+    faults: Annotated[float, typer.Option(min=0, max=1, help="How often something goes wrong.")] = 0.3,
+    json: Json = False,
+) -> None:
+    """Runs a protocol against a random world, with every invariant held after every event. Exit code 2: findings."""
+    from treadle.cli.library import opened
+    from treadle.cli.trial import simulated
+    from treadle.simulate.run import many
+
+    (found,) = many([opened(name).protocol], runs, faults, seed)
+    if json:
+        print_json(found)
+    else:
+        typer.echo("\n".join(simulated(found, faults)))
+    if found.findings:
+        raise typer.Exit(2)
+
+
+@app.command()
+def explore(
+    name: Name,
+    scope: Annotated[
+        list[str] | None, typer.Option(help="Bounds, e.g. 'attempts=1 depth=1 widths=0,2 graph=cycle'.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many states to look at before giving up.")] = 20_000,
+    json: Json = False,
+) -> None:
+    """Tries every answer in every order, in a small scope. Exit code 2: a deadlock, a dead end or a fault was found."""
+    from treadle.cli.library import opened
+    from treadle.cli.trial import explored, scope_of
+    from treadle.simulate.explore import explore as search
+
+    model = opened(name).protocol
+    found = search(model, scope_of(model, scope or []), limit_states=limit)
+    if json:
+        print_json(found)
+    else:
+        typer.echo("\n".join(explored(found)))
+    if found.findings:
+        raise typer.Exit(2)
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="What the protocol is called.")],
+    to: Annotated[
+        Path | None, typer.Option("--to", help="The folder to write; default: .treadle/protocols/NAME.")
+    ] = None,
+) -> None:
+    """Writes a small, complete, commented protocol to begin with."""
+    from treadle.cli.library import OWN
+    from treadle.protocol.load import starting_folder
+
+    folder = to or OWN / name
+    for path, text in starting_folder(name).items():
+        write_new(folder / path, text)
+    typer.echo(f"{folder} is written; edit it, then `treadle protocol check {name if to is None else folder}`")

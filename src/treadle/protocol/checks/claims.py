@@ -1,0 +1,103 @@
+"""Check 16, the other end of `proves`: an exit that is held to a proof says what it proves."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from treadle.protocol.catalogue import PROOFS
+from treadle.protocol.checks.evidence import slots_that_prove
+from treadle.protocol.checks.flow import Flow, step_path
+from treadle.protocol.checks.permissions import gates_of, has_gate, write_scope
+from treadle.protocol.checks.subject import Subject
+from treadle.protocol.findings import Finding
+from treadle.protocol.model import Exit, Proof, Step, exit_keys, tag_of
+
+_MEASURED: Final[tuple[Proof, ...]] = ("red", "green", "contract", "plan")
+"""Proofs that a check of their own establishes; approval is a judgement."""
+
+
+def proofs_are_claimed(subject: Subject) -> Iterator[Finding]:
+    """16. Exits that pass a proving check, and judges whose word counts, say what they prove."""
+    for flow in subject.flows.values():
+        for name, step in flow.graph.steps.items():
+            if step.kind == "agent":
+                for message, hint in dict.fromkeys((*_unclaimed(subject, flow, name), *_judge(subject, flow, name))):
+                    path = f"{step_path(flow.name, name)}.exits"
+                    yield subject.finding(16, f"{flow.name}.{name}", path, message, hint)
+
+
+def _unclaimed(subject: Subject, flow: Flow, name: str) -> Iterator[tuple[str, str]]:
+    step = flow.graph.steps[name]
+    for key in exit_keys(subject.protocol, step):
+        exit_ = subject.protocol.exits.get(tag_of(key))
+        if exit_ is None or exit_.proves:
+            continue
+        for proof in _MEASURED:
+            checks = PROOFS[proof][0]
+            if has_gate(gates_of(step, key), *checks) and _could_prove(subject, flow, name, proof):
+                message = f"exit '{tag_of(key)}' passes what proves {proof}, but does not say so"
+                yield message, f"add `proves: {proof}` to the exit"
+
+
+def _could_prove(subject: Subject, flow: Flow, name: str, proof: Proof) -> bool:
+    """Green proves something only after red."""
+    known = subject.known[flow.name].get(name, frozenset())
+    return proof != "green" or bool(slots_that_prove(subject.protocol, flow, "red") & known)
+
+
+def _judge(subject: Subject, flow: Flow, name: str) -> Iterator[tuple[str, str]]:
+    """A step that writes nothing and can say no: its yes is an approval, above all where it leads to a merge."""
+    step = flow.graph.steps[name]
+    if name not in flow.main or write_scope(subject.protocol, step):
+        return
+    exits = {tag: subject.protocol.exits[tag] for tag in step.exits if tag in subject.protocol.exits}
+    consents = [tag for tag, exit_ in exits.items() if exit_.severity == "INFO"]
+    if consents and len(consents) < len(exits) and not any(exit_.proves for exit_ in exits.values()):
+        yield f"can refuse, but none of its exits proves anything ({', '.join(exits)})", _hint(consents[0])
+    for edge in flow.out[name]:
+        goal = flow.graph.steps.get(edge.lands_at)
+        exit_ = exits.get(tag_of(edge.key))
+        if goal is not None and goal.effect == "merge" and exit_ is not None and exit_.proves != "approval":
+            yield (
+                f"exit '{edge.key}' leads to merge '{edge.lands_at}', but does not prove approval",
+                _hint(tag_of(edge.key)),
+            )
+
+
+def _hint(tag: str) -> str:
+    return f"add `proves: approval` to exit '{tag}'"
+
+
+def readers_write_nothing(subject: Subject) -> Iterator[Finding]:
+    """16. Who may leave only with an unchanged tree has no write scope."""
+    for flow in subject.flows.values():
+        for name, step in flow.graph.steps.items():
+            scope = write_scope(subject.protocol, step)
+            if scope and step.exits and all(_is_read_only(step, exits) for exits in _keys(subject, step)):
+                message = f"may write {', '.join(scope)}, but every exit wants the tree unchanged"
+                path = f"{step_path(flow.name, name)}.writes"
+                yield subject.finding(16, f"{flow.name}.{name}", path, message, "write `writes: []`")
+
+
+def _keys(subject: Subject, step: Step) -> list[str]:
+    return list(exit_keys(subject.protocol, step)) if step.kind == "agent" else []
+
+
+def _is_read_only(step: Step, key: str) -> bool:
+    return has_gate(gates_of(step, key), "readonly")
+
+
+def documents_are_checked(subject: Subject) -> Iterator[Finding]:
+    """16. An exit that returns an artifact's text is gated by `documents`."""
+    for flow in subject.flows.values():
+        for name, step in flow.graph.steps.items():
+            for key in _keys(subject, step):
+                texts = _documents(subject, subject.protocol.exits.get(tag_of(key)))
+                if texts and not has_gate(gates_of(step, key), "documents"):
+                    message = f"exit '{key}' returns the document '{texts[0]}', but no gate looks at it"
+                    path = f"{step_path(flow.name, name)}.gates"
+                    yield subject.finding(16, f"{flow.name}.{name}", path, message, "gate it by 'documents'")
+
+
+def _documents(subject: Subject, exit_: Exit | None) -> list[str]:
+    fields = exit_.fields.items() if exit_ else ()
+    return [name for name, field in fields if field.by == "agent" and name in subject.protocol.artifacts]

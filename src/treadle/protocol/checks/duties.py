@@ -1,0 +1,116 @@
+"""Check 16, what a commit calls for: whoever changes files shows that it is recorded, bounded, and breaks nothing."""
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from treadle.protocol.checks.evidence import slots_that_prove
+from treadle.protocol.checks.flow import Flow, step_path
+from treadle.protocol.checks.permissions import gates_of, has_gate, is_test, write_scope, writes_tests
+from treadle.protocol.checks.subject import Subject
+from treadle.protocol.checks.territory import may_hold_tests, test_globs
+from treadle.protocol.findings import Finding
+from treadle.protocol.model import CheckRef, Exit, Step, exit_keys, tag_of
+
+_DOCUMENT = re.compile(r"(^|/)(docs?|memory-bank)/|\.(md|rst|adoc|txt|json|ya?ml|toml)$")
+_KEPT: Final = ("no_secrets", "protection")
+"""What holds for a project's files holds for every change of them."""
+_KEPT_IN_CODE: Final = (("interface_exact", "interface_unmodified"), ("no_undefined",))
+"""What one author of code keeps, the others of the same work keep too."""
+
+
+class Commit(NamedTuple):
+    """An accepted exit that records what a writer has changed."""
+
+    flow: Flow
+    name: str
+    key: str
+    exit: Exit
+
+    @property
+    def step(self) -> Step:
+        return self.flow.graph.steps[self.name]
+
+    @property
+    def gates(self) -> tuple[CheckRef, ...]:
+        return gates_of(self.step, self.key)
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        return tuple(glob for glob in write_scope(self.flow.protocol, self.step) if not glob.startswith("!"))
+
+    @property
+    def is_code(self) -> bool:
+        """Whether the writer may change more than tests and documents."""
+        tests = test_globs(self.flow)
+        return any(not is_test(glob) and glob not in tests and not _DOCUMENT.search(glob) for glob in self.scope)
+
+    @property
+    def is_work(self) -> bool:
+        """Whether it is the main work on code: not a plan, not an adaptation, not by who writes the tests too."""
+        main = self.name in self.flow.main and self.exit.proves != "plan"
+        return main and self.is_code and not may_hold_tests(self.flow, self.step)
+
+
+def commits(subject: Subject, flow: Flow) -> Iterator[Commit]:
+    """The exits of a graph that record what somebody has changed."""
+    protocol = subject.protocol
+    for name, step in flow.graph.steps.items():
+        if step.kind != "agent" or not write_scope(protocol, step):
+            continue
+        for key in dict.fromkeys(key if key in step.gates else tag_of(key) for key in exit_keys(protocol, step)):
+            exit_ = protocol.exits.get(tag_of(key))
+            if exit_ is not None and any(field.by == "git" for field in exit_.fields.values()):
+                yield Commit(flow, name, key, exit_)
+
+
+def commits_are_guarded(subject: Subject) -> Iterator[Finding]:
+    """16. What a writer leaves is recorded, held to its scope, built, and keeps what others keep."""
+    found = {flow.name: list(commits(subject, flow)) for flow in subject.flows.values()}
+    everywhere = [commit for own in found.values() for commit in own]
+    for own in found.values():
+        for commit in own:
+            for message, hint in (*_alone(subject, commit), *_together(commit, own, everywhere)):
+                path = f"{step_path(commit.flow.name, commit.name)}.gates"
+                yield subject.finding(16, f"{commit.flow.name}.{commit.name}", path, message, hint)
+
+
+def _alone(subject: Subject, commit: Commit) -> Iterator[tuple[str, str]]:
+    protocol, key, gates = subject.protocol, commit.key, commit.gates
+    if not has_gate(gates, "commit", "checkpoint"):
+        yield f"exit '{key}' names a commit, but no gate records one", "gate it by 'commit' or 'checkpoint'"
+    bounds = _bounds(commit)
+    if not has_gate(gates, "readonly", *bounds):
+        message = f"exit '{key}' is not held to its write scope ({', '.join(commit.scope)})"
+        yield message, f"gate it by {' or '.join(repr(name) for name in bounds)}"
+    if commit.exit.proves == "red" and not has_gate(gates, "scope_tests") and not all(map(is_test, commit.scope)):
+        yield f"exit '{key}' proves red, but more than tests may have changed for it", "gate it by 'scope_tests'"
+    if (
+        "build" in protocol.toolchain
+        and (commit.is_code or commit.exit.proves == "green")
+        and not has_gate(gates, "build")
+    ):
+        yield f"exit '{key}' brings code that nobody has built", "gate it by 'build'"
+    red = any(slots_that_prove(protocol, flow, "red") for flow in subject.flows.values())
+    if red and commit.is_work and not has_gate(gates, "tests_unmodified", "scope_src"):
+        yield f"exit '{key}' brings code, but tests may have been changed for it", "gate it by 'tests_unmodified'"
+
+
+def _bounds(commit: Commit) -> tuple[str, ...]:
+    """The checks that hold a writer to its scope; only `scope` knows what a placeholder stands for."""
+    if any("{" in glob for glob in commit.scope):
+        return ("scope",)
+    if all(map(is_test, commit.scope)):
+        return ("scope", "scope_tests")
+    return ("scope",) if writes_tests(commit.flow.protocol, commit.step) else ("scope", "scope_src")
+
+
+def _together(commit: Commit, own: list[Commit], everywhere: list[Commit]) -> Iterator[tuple[str, str]]:
+    for name in _KEPT:
+        if any(has_gate(other.gates, name) for other in everywhere) and not has_gate(commit.gates, name):
+            yield f"exit '{commit.key}' is not gated by '{name}', which other commits are", f"gate it by '{name}'"
+    for names in _KEPT_IN_CODE if commit.is_work else ():
+        peer = next((other for other in own if other.is_work and has_gate(other.gates, *names)), None)
+        if peer is not None and not has_gate(commit.gates, *names):
+            message = f"exit '{commit.key}' is not gated by {' or '.join(names)}, as '{peer.name}.{peer.key}' is"
+            yield message, f"gate it by {' or '.join(repr(name) for name in names)}"

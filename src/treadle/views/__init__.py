@@ -1,0 +1,1 @@
+"""What people read: pure functions of a run's state and log."""

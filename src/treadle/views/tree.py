@@ -1,0 +1,106 @@
+"""A run as a tree of instances: where each stands, what it does there, and what it waits for."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from treadle.kernel.state import Frame, Instance, State
+from treadle.protocol.model import Protocol, base_of
+from treadle.protocol.table import who
+
+Mood = Literal["works", "checks", "waits", "asks", "done", "failed"]
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """One instance, or the work of it that is interrupted, in a tree drawn line by line."""
+
+    depth: int
+    instance: str
+    name: str
+    """The instance's own name; empty for its interrupted work."""
+    step: str = ""
+    mood: Mood
+    text: str
+    """What it does or waits for, in a few words."""
+
+
+def tree(protocol: Protocol, state: State) -> list[Line]:
+    """Every instance below the one that started it, in the order they were created."""
+    below: dict[str, list[Instance]] = {}
+    for inst in sorted(state.insts.values(), key=lambda inst: inst.n):
+        below.setdefault(inst.parent, []).append(inst)
+    return list(_lines(protocol, state, below, "", 0))
+
+
+def _lines(
+    protocol: Protocol, state: State, below: dict[str, list[Instance]], parent: str, depth: int
+) -> Iterator[Line]:
+    for inst in below.get(parent, []):
+        yield from _instance(protocol, state, inst, depth)
+        yield from _lines(protocol, state, below, inst.id, depth + 1)
+
+
+def _instance(protocol: Protocol, state: State, inst: Instance, depth: int) -> Iterator[Line]:
+    name = inst.id.rpartition("/")[2]
+    if inst.outcome:
+        good = _is_good(protocol, state, inst)
+        yield Line(depth=depth, instance=inst.id, name=name, mood="done" if good else "failed", text=inst.outcome)
+        return
+    for place, frame in enumerate(reversed(inst.frames)):
+        shown = name if place == 0 else ""
+        mood, text = _doing(protocol, state, inst, frame) if place == 0 else ("waits", "interrupted")
+        signal = f" on {frame.signal}" if frame.signal else ""
+        yield Line(depth=depth, instance=inst.id, name=shown, step=base_of(frame.step) + signal, mood=mood, text=text)
+
+
+def _is_good(protocol: Protocol, state: State, inst: Instance) -> bool:
+    parent = state.insts.get(inst.parent)
+    if parent is None:
+        return inst.outcome != "Aborted"
+    return inst.outcome in protocol.graphs[parent.graph].ok.get(inst.group, ())
+
+
+def _doing(protocol: Protocol, state: State, inst: Instance, frame: Frame) -> tuple[Mood, str]:
+    step = protocol.graphs[inst.graph].steps.get(frame.step)
+    if step is None:
+        return "waits", "is at a step that this protocol does not have"
+    if inst.paused:
+        return "waits", "paused by a person"
+    if frame.status == "active":
+        return _activity(state, frame, who(step), inst.attempts.get(frame.step, 0), step.attempts)
+    if frame.status == "synced":
+        return "waits", "waits for its siblings to arrive"
+    if frame.status == "waiting" and step.kind == "ask":
+        ask = state.asks.get(frame.id)
+        choices = ", ".join(step.routes)
+        person = step.asks == "human" or (ask is not None and ask.command is not None)
+        return ("asks", f"asks a person: {choices}") if person else ("waits", "waits for its parent's answer")
+    if frame.status == "waiting":
+        return "waits", _children(inst, frame.step)
+    return "waits", _held(inst, [wait.group for wait in step.wait])
+
+
+def _activity(state: State, frame: Frame, worker: str, attempt: int, attempts: int) -> tuple[Mood, str]:
+    act = state.acts.get(frame.id)
+    count = f", attempt {attempt} of {attempts}" if attempt > 1 else ""
+    if act is not None and act.phase == "verifying":
+        claimed = f"{act.claim.key} claimed, " if act.claim else ""
+        return "checks", f"{claimed}checking {' '.join(check.name for check in act.checks)}{count}"
+    return "works", f"{worker}{count}"
+
+
+def _children(inst: Instance, group: str) -> str:
+    found = inst.groups.get(group)
+    if found is None:
+        return "waits for its children"
+    return f"{len(found.members) - found.live} of {found.total or len(found.members)} children done"
+
+
+def _held(inst: Instance, groups: list[str]) -> str:
+    for group in groups:
+        if not group:
+            return "waits for a person's go"
+        if inst.groups.get(group) and inst.groups[group].open:
+            return f"held, {inst.groups[group].open} of {group} open"
+    return "queued"

@@ -1,0 +1,32 @@
+import pytest
+
+from tests.cli.treadle import treadle
+
+LINES = {
+    "  1 A run starts: the planner reads the spec.",
+    "      root: scaffold · planner:Scaffold",
+    "      root/lexer: tests · tdd:WriteTests, attempt 2 of 5",
+    "      root/parser: rebase on ContextShift · effect rebase",
+    "      root: stuck · asks a person: retry, replan, abort",
+    "      root: Merged",
+}
+
+
+def test_the_told_run_goes_from_start_to_end() -> None:
+    found = treadle("demo")
+    assert (found.code, found.err) == (0, "")
+    assert LINES - set(found.out.splitlines()) == set()
+
+
+@pytest.mark.parametrize("name", ["dptr", "fractal", "riper", "v3", "waterfall"])
+def test_a_random_run_of_any_protocol_ends_and_is_the_same_every_time(name: str) -> None:
+    first = treadle("demo", "--protocol", name, "--seed", "3")
+    assert (first.code, first.err) == (0, "")
+    assert first.out.splitlines()[-1].startswith("      root: ")
+    assert treadle("demo", "--protocol", name, "--seed", "3").out == first.out
+    assert treadle("demo", "--protocol", name, "--seed", "4").out != first.out
+
+
+def test_bad_arguments() -> None:
+    assert treadle("demo", "--protocol", "v33").code == 2
+    assert treadle("demo", "--faults", "2").code == 2

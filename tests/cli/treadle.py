@@ -1,0 +1,33 @@
+"""Runs the command line in this process, as a shell would see it."""
+
+import io
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from typing import Any, NamedTuple
+
+import msgspec
+
+from treadle.cli.start import main
+
+
+class Outcome(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        return msgspec.json.decode(self.out)
+
+
+def treadle(*arguments: str) -> Outcome:
+    """What a command prints and returns."""
+    out, err, before = io.StringIO(), io.StringIO(), sys.argv
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            sys.argv = ["treadle", *arguments]
+            code: object = main()
+        except SystemExit as exit_:
+            code = exit_.code
+        finally:
+            sys.argv = before
+    return Outcome(code if isinstance(code, int) else 0, out.getvalue(), err.getvalue())

@@ -1,0 +1,86 @@
+from tests.protocol.sample import SAMPLE, STORIES, rows
+from treadle.protocol.load import load
+from treadle.protocol.model import Graph, Protocol, Route, Step
+from treadle.testing.scenario import Scenario, items
+from treadle.views.tree import Line, tree
+
+V3 = load("v3")
+
+
+def shown(run: Scenario) -> list[tuple[str, str, str, str]]:
+    return [(line.instance, line.step, line.mood, line.text) for line in tree(run.protocol, run.state)]
+
+
+def spawned() -> Scenario:
+    return Scenario(V3).says("InitWork", childSpecs=items("a", "b"))
+
+
+def test_children_stand_below_their_parent() -> None:
+    assert tree(V3, spawned().state)[1:] == [
+        Line(depth=1, instance="root/a", name="a", step="scaffold", mood="works", text="planner:Scaffold"),
+        Line(depth=1, instance="root/b", name="b", step="scaffold", mood="works", text="planner:Scaffold"),
+    ]
+
+
+def test_a_claim_is_shown_with_the_checks_that_it_must_pass() -> None:
+    run = spawned().claims("TestsReady", at="root:tests")
+    assert shown(run)[0] == (
+        "root",
+        "tests",
+        "checks",
+        "TestsReady claimed, checking checkpoint scope scope_tests build manifest red",
+    )
+
+
+def test_a_refused_claim_is_another_attempt() -> None:
+    run = spawned().says("TestsReady", at="root:tests", fails=["red"])
+    assert shown(run)[0] == ("root", "tests", "works", "tdd:WriteTests, attempt 2 of 5")
+
+
+def test_a_join_says_how_many_are_open() -> None:
+    run = spawned().says("TestsReady", at="root:tests")
+    assert shown(run)[0] == ("root", "impl", "waits", "held, 2 of children open")
+
+
+def test_a_question_to_a_person_lists_the_choices() -> None:
+    run = spawned().says("InitWork", at="root/a:scaffold").says("TestsReady", at="root/a:tests")
+    run.says("Stuck", at="root/a:impl")
+    assert ("root/a", "stuck", "asks", "asks a person: retry, replan, abort") in shown(run)
+
+
+def test_an_interruption_stands_above_the_work_that_it_interrupts() -> None:
+    run = spawned().signals("ContextShift", to="root/a").says("InitWork", at="root/a:scaffold")
+    assert [line for line in shown(run) if line[0] == "root/a"] == [
+        ("root/a", "rebase on ContextShift", "works", "effect rebase"),
+        ("root/a", "tests", "waits", "interrupted"),
+    ]
+
+
+def test_ends_are_good_or_bad_as_the_parent_sees_them() -> None:
+    run = spawned().signals("abort", to="root/a")
+    assert ("root/a", "", "failed", "Aborted") in shown(run)
+    run.signals("abort", to="root")
+    assert shown(run)[0] == ("root", "", "failed", "Aborted")
+
+
+def test_a_pause_and_a_manual_start_wait_for_a_person() -> None:
+    assert shown(spawned().signals("pause", to="root/a"))[1][2:] == ("waits", "paused by a person")
+    assert shown(Scenario(SAMPLE))[0] == ("root", "sdd-delta", "waits", "waits for a person's go")
+
+
+def test_a_map_counts_its_children() -> None:
+    run = Scenario(SAMPLE).signals("go", step="sdd-delta").says("InitWork", childSpecs=items("x", "y"))
+    run.signals("abort", to="root/x")
+    assert shown(run)[0] == ("root", "each", "waits", "1 of 2 children done")
+
+
+def test_a_barrier_is_a_wait_for_siblings() -> None:
+    steps = {
+        "a": Step(kind="effect", effect="fold", exits=("Done",), routes={"Done": (Route(to="b", sync=True),)}),
+        "b": Step(kind="effect", effect="fold", exits=("Done",), routes={"Done": rows("@end:Merged")}),
+    }
+    pair = Graph(start="a", ends={"Merged": ()}, steps=steps)
+    both = Protocol(name="p", version="1", root="stories", graphs={"stories": STORIES, "node": pair})
+    run = Scenario(both).signals("go", step="sdd-delta").says("InitWork", childSpecs=items("x", "y"))
+    run.says("Done", at="root/x:a")
+    assert ("root/x", "a", "waits", "waits for its siblings to arrive") in shown(run)

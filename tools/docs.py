@@ -1,0 +1,126 @@
+"""Writes the generated pages: a page and a drawing per protocol, the command line, and the map of coverage.
+
+python -m tools.docs            writes them
+python -m tools.docs --check    exits 1 and lists those that are not what would be written
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from typer.main import get_command
+
+from tools.coverage_map import coverage_page
+from treadle.cli.app import build
+from treadle.protocol.load import BUILT_IN, available, load
+from treadle.protocol.markdown import COLUMNS, escape_markdown, markdown_table, without_repeats
+from treadle.protocol.mermaid import mermaid
+from treadle.protocol.model import Protocol
+from treadle.protocol.page import exits, given, heading, overview, roles
+from treadle.protocol.svg import svg
+from treadle.protocol.table import table
+
+DOCS: Final = Path(__file__).parents[1] / "docs"
+UNTOLD: Final = ("help", "install_completion", "show_completion")
+MADE: Final = "<!-- written by tools/docs.py; `make docs` writes it anew -->\n\n"
+
+
+def bring_up_to_date(made: dict[str, str], docs: Path, *, only_check: bool) -> int:
+    """Writes what is stale and removes what is left over, or only says what is; returns the exit code."""
+    wanted = {docs / path: text for path, text in made.items()}
+    stale = [path for path, text in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+    left = [path for path in sorted((docs / "protocols").glob("*")) if path not in wanted]
+    if only_check:
+        for path in stale + left:
+            print(f"{path.relative_to(docs.parent)} is stale; run `make docs`", file=sys.stderr)
+        return 1 if stale or left else 0
+    for path in left:
+        path.unlink()
+    for path in stale:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(wanted[path], encoding="utf-8")
+        print(f"{path.relative_to(docs.parent)} is written")
+    return 0
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Every generated file, below the folder for documentation, with its text."""
+    protocols = [load(name) for name in available()]
+    for protocol in protocols:
+        yield f"protocols/{protocol.name}.md", protocol_page(protocol)
+        yield f"protocols/{protocol.name}.svg", svg(protocol)
+    yield "protocols/index.md", index_page(protocols)
+    yield "cli.md", cli_page()
+    yield "coverage.md", MADE + coverage_page()
+
+
+def index_page(protocols: list[Protocol]) -> str:
+    """The list of the built-in protocols."""
+    lines = "".join(f"- [{it.name}]({it.name}.md): {escape_markdown(it.title)}\n" for it in protocols)
+    return f"{MADE}# Protocols\n\nWhat comes with Treadle. Each page is made from the protocol itself.\n\n{lines}"
+
+
+def protocol_page(protocol: Protocol) -> str:
+    """Everything about one protocol."""
+    drawing = f"[![The drawing of {protocol.name}]({protocol.name}.svg)]({protocol.name}.svg)\n"
+    graphs = [_graph(protocol, name) for name in protocol.graphs]
+    parts = [heading(protocol), drawing, overview(protocol), *graphs, roles(protocol), exits(protocol), given(protocol)]
+    return MADE + "\n".join(parts) + _example(protocol.name)
+
+
+def _graph(protocol: Protocol, name: str) -> str:
+    shown = markdown_table(COLUMNS, without_repeats(table(protocol, name)))
+    title = protocol.graphs[name].title
+    head = f"## Graph {name}\n\n" + (f"{escape_markdown(title)}\n\n" if title else "")
+    return f"{head}{shown}\n```mermaid\n{mermaid(protocol, name)}```\n"
+
+
+def _example(name: str) -> str:
+    path = BUILT_IN / name / "example.yaml"
+    if not path.is_file():
+        return ""
+    text = path.read_text(encoding="utf-8")
+    return f"\n### Example\n\n`treadle spec new --protocol {name}` writes it:\n\n```yaml\n{text}```\n"
+
+
+def cli_page() -> str:
+    """The reference of the command line, from the commands themselves."""
+    root: Any = get_command(build([]))
+    parts = [_command("treadle", root)]
+    for name, part in root.commands.items():
+        parts.append(_command(f"treadle {name}", part))
+        parts += [_command(f"treadle {name} {sub}", it) for sub, it in getattr(part, "commands", {}).items()]
+    outro = "Every command exits with 0 when all is well, with 2 when something is wrong that you can repair.\n"
+    return f"{MADE}# The command line\n\n{outro}\n" + "\n".join(parts)
+
+
+def _command(name: str, command: Any) -> str:
+    shown = [param for param in command.params if param.name not in UNTOLD]
+    usage = " ".join(
+        [name, *(_placeholder(param) for param in shown), *(["COMMAND"] if hasattr(command, "commands") else [])]
+    )
+    lines = [(_names(param), _meaning(param)) for param in shown]
+    text = f"## {name}\n\n{(command.help or '').strip()}\n\n```console\n{usage}\n```\n"
+    return text + (f"\n{markdown_table(('Argument or option', 'Meaning'), lines)}" if lines else "")
+
+
+def _placeholder(param: Any) -> str:
+    if param.param_type_name == "argument":
+        word = param.name.upper() + ("…" if param.nargs < 0 else "")
+    else:
+        word = param.opts[0] + ("" if param.is_flag else f" {param.name.upper()}")
+    return word if param.required else f"[{word}]"
+
+
+def _names(param: Any) -> str:
+    return param.name.upper() if param.param_type_name == "argument" else ", ".join(param.opts)
+
+
+def _meaning(param: Any) -> str:
+    default = "" if param.required or param.default in (None, False) else f" Default: {param.default}."
+    return f"{param.help or ''}{default}"
+
+
+if __name__ == "__main__":
+    sys.exit(bring_up_to_date(dict(pages()), DOCS, only_check="--check" in sys.argv[1:]))
