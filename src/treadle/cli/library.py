@@ -37,7 +37,7 @@ def folder(name: str) -> Path:
     known = names()
     if name in known:
         return known[name]
-    if not Path(name).exists():
+    if not Path(name).exists() and Path(name).name == name:
         hint = suggest(name, known)
         raise TreadleError(f"there is no protocol '{name}'{f' ({hint})' if hint else ''}; there are {', '.join(known)}")
     return find(Path(name))
