@@ -10,6 +10,9 @@ from treadle.kernel.state import Instance, Message, Slot
 from treadle.kernel.turn import Turn
 from treadle.protocol.model import ABORTED, Need
 
+STATUS_QUERY = "StatusQuery"
+"""Answered from the state at once: whoever asks whether an instance is alive must not wait behind its work."""
+
 
 def replied(t: Turn, e: Replied) -> bool:
     """A person's answer; its note is kept for the next agent of that instance, until that agent's work is accepted."""
@@ -31,6 +34,8 @@ def signalled(t: Turn, e: Signalled) -> bool:
     if inst is None or not inst.live:
         return False
     inst = t.edit(e.inst)
+    if e.name == STATUS_QUERY:
+        t.notify(inst.id, "status", f"{inst.frames[-1].step} {inst.frames[-1].status}")
     match e.name:
         case "abort":
             finish(t, inst, ABORTED)
@@ -44,9 +49,7 @@ def signalled(t: Turn, e: Signalled) -> bool:
             _go(t, inst, e.step)
         case name if name in t.graph(inst).handlers:
             post(t, inst.id, Message(name, "", (e.data_ref,), t.seq))
-        case "StatusQuery":
-            t.notify(inst.id, "status", f"{inst.frames[-1].step} {inst.frames[-1].status}")
-        case name:
+        case name if name != STATUS_QUERY:
             t.bury(inst.id, name, "")
     return True
 
