@@ -11,7 +11,7 @@ from treadle.kernel.events import Envelope, Exited, RunStarted
 from treadle.kernel.reduce import reduce
 from treadle.kernel.state import State
 from treadle.protocol.items import Item
-from treadle.protocol.model import Exit, Graph, Limits, Protocol, Role, Route, Step
+from treadle.protocol.model import Exit, Graph, Limits, Protocol, Role, Route, Rows, Step
 
 SIZES = (10, 100, 1000, 5000)
 EVENTS = 10_000
@@ -93,7 +93,7 @@ def ring(length: int) -> Protocol:
         name: Step(kind="agent", role="worker", exits=("Next",), routes={"Next": (done, Route(to=other, sets=count))})
         for name, other in (("a", "b"), ("b", "a"))
     }
-    rows = {key: (Route(to="@end:Done"),) for key in ("AllOk", "SomeFailed")}
+    rows: dict[str, Rows] = {key: (Route(to="@end:Done"),) for key in ("AllOk", "SomeFailed")}
     every = Step(kind="map", graph="ring", over="in.items", routes=rows)
     graphs = {
         "top": Graph(start="every", ends={"Done": ()}, ok={"every": ("Done",)}, steps={"every": every}),

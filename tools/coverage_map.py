@@ -1,28 +1,16 @@
 """The map from every element of the five published protocols to its place in this repository, and the page of it.
 
-The map is `docs/coverage/*.yaml`. A place is a path, with what is meant inside the file:
-
-    src/treadle/protocols/v3/protocol.yaml#graphs.node.steps.impl.routes.Stuck    a path in the YAML tree
-    src/treadle/protocols/v3/protocol.yaml#graphs.node.steps.impl.gates.TestsPassed=green    and a word that is there
-    src/treadle/protocols/v3/templates/review_impl.jinja#60 seconds    a text in any other file
-    src/treadle/kernel/routing.py::enter    a function, a class, a constant, or Class.member
-    tests/kernel/test_trees.py::test_the_worked_trace
-
-An element without a place awaits a room of the house, or a part of one that is there already: `store`, `views/state`.
+The map is `docs/coverage/*.yaml`; `tools/places.py` says how to read a place.
 """
 
-import re
-from itertools import starmap
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-from ruamel.yaml import YAML
 
-from treadle.protocol.markdown import escape_markdown
+from tools.places import DOCS, links, read_yaml
+from treadle.protocol.drawing.markdown import escape_markdown
 
-ROOT: Final = Path(__file__).parents[1]
-FOLDER: Final = ROOT / "docs" / "coverage"
+FOLDER: Final = DOCS / "coverage"
 SEEDS: Final = ("dptr", "riper", "v3-spec", "v3-fractal", "agentic-coding-protocol")
 
 
@@ -56,14 +44,9 @@ class Seed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return tuple(element for section in self.sections for element in section.elements)
 
 
-def read_yaml(text: str) -> Any:
-    return YAML(typ="safe").load(text)
-
-
 def seeds() -> tuple[Seed, ...]:
     """The whole map."""
-    files = [FOLDER / f"{name}.yaml" for name in SEEDS]
-    return tuple(msgspec.convert(read_yaml(file.read_text(encoding="utf-8")), Seed) for file in files)
+    return tuple(msgspec.convert(read_yaml(FOLDER / f"{name}.yaml"), Seed) for name in SEEDS)
 
 
 def coverage_page() -> str:
@@ -96,22 +79,4 @@ def _counted(seed: Seed) -> str:
 
 def _row(element: Element) -> str:
     name = escape_markdown(element.element) + (f"<br>{escape_markdown(element.note)}" if element.note else "")
-    inside: dict[str, list[str]] = {}
-    for place in (*element.places, *element.meanwhile):
-        file, _, part = split_place(place)
-        inside.setdefault(file, []).append(part)
-    return f"| {name} | {'<br>'.join(starmap(_link, inside.items()))} | {element.awaits} |"
-
-
-def _link(file: str, parts: list[str]) -> str:
-    shown = ", ".join(escape_markdown(part) for part in parts if part)
-    link = f"[{file.removeprefix('src/treadle/')}](../{file})"
-    return f"{link}: {shown}" if shown else link
-
-
-def split_place(place: str) -> tuple[str, str, str]:
-    """The file, `#` or `::` or nothing, and what is meant inside the file."""
-    file = re.split("#|::", place, maxsplit=1)[0]
-    rest = place[len(file) :]
-    mark = "::" if rest.startswith("::") else rest[:1]
-    return file, mark, rest[len(mark) :]
+    return f"| {name} | {links((*element.places, *element.meanwhile))} | {element.awaits} |"

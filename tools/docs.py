@@ -1,4 +1,4 @@
-"""Writes the generated pages: a page and a drawing per protocol, the command line, and the map of coverage.
+"""Writes the generated pages: protocols and their drawings, the command line, coverage, contradictions.
 
 python -m tools.docs            writes them
 python -m tools.docs --check    exits 1 and lists those that are not what would be written
@@ -11,17 +11,18 @@ from typing import Any, Final
 
 from typer.main import get_command
 
+from tools.contradictions import contradictions_page
 from tools.coverage_map import coverage_page
+from tools.places import DOCS
 from treadle.cli.app import build
+from treadle.protocol.drawing.markdown import COLUMNS, escape_markdown, markdown_table, without_repeats
+from treadle.protocol.drawing.mermaid import mermaid
+from treadle.protocol.drawing.page import exits, given, heading, overview, roles
+from treadle.protocol.drawing.svg import svg
+from treadle.protocol.drawing.table import table
 from treadle.protocol.load import BUILT_IN, available, load
-from treadle.protocol.markdown import COLUMNS, escape_markdown, markdown_table, without_repeats
-from treadle.protocol.mermaid import mermaid
 from treadle.protocol.model import Protocol
-from treadle.protocol.page import exits, given, heading, overview, roles
-from treadle.protocol.svg import svg
-from treadle.protocol.table import table
 
-DOCS: Final = Path(__file__).parents[1] / "docs"
 UNTOLD: Final = ("help", "install_completion", "show_completion")
 MADE: Final = "<!-- written by tools/docs.py; `make docs` writes it anew -->\n\n"
 
@@ -53,6 +54,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "protocols/index.md", index_page(protocols)
     yield "cli.md", cli_page()
     yield "coverage.md", MADE + coverage_page()
+    yield "contradictions.md", MADE + contradictions_page()
 
 
 def index_page(protocols: list[Protocol]) -> str:

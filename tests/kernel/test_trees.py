@@ -28,7 +28,7 @@ def test_an_empty_group_holds_nothing() -> None:
 
 
 def test_the_worked_trace() -> None:
-    """Design §5.5: merge, broadcast, interrupt at the safe point, judge while held, accept, go on."""
+    """Merge, broadcast, interrupt at the safe point, judge while held, accept, go on."""
     run = grown("a", "b")
     run.says("Worked", at="root/a:work").says("Merged", at="root/a:merge")
     assert run.running() == ["root/b:work", "root:judge"]

@@ -5,7 +5,6 @@ from typing import Any, get_args
 import msgspec
 from hypothesis import strategies as st
 
-from treadle.protocol.clone import cloned
 from treadle.protocol.model import (
     PERMS,
     SYSTEM_EXITS,
@@ -38,9 +37,10 @@ from treadle.protocol.model import (
     Tier,
     Wait,
 )
-from treadle.protocol.parse_records import EXIT_KEYS, RECORD_KEYS
-from treadle.protocol.parse_steps import RESERVED
-from treadle.protocol.part import Log
+from treadle.protocol.reading.clone import cloned
+from treadle.protocol.reading.parse_records import EXIT_KEYS, RECORD_KEYS
+from treadle.protocol.reading.parse_steps import RESERVED
+from treadle.protocol.reading.part import Log
 
 LETTERS = "abcXYZ"
 TEXT = st.text(max_size=20) | st.sampled_from(

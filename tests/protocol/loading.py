@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from treadle.errors import ProtocolError
-from treadle.protocol.assemble import Files, Loaded, assemble
 from treadle.protocol.model import Protocol, Step
+from treadle.protocol.reading.assemble import Files, Loaded, assemble
 
 MINIMAL = """\
 protocol: small

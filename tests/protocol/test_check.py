@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.protocol.checks.planted import batch, bugfix, change, put, to, tree
-from treadle.protocol.check import CHECKS, check
+from treadle.protocol.check import CHECKS, FINER, check
 from treadle.protocol.findings import Place
 from treadle.protocol.load import BUILT_IN, START, available, load_source
 from treadle.protocol.model import Graph, Protocol, Record, Route, Step
@@ -41,8 +41,8 @@ def test_findings_come_in_the_order_of_the_checks() -> None:
 
 
 def test_every_check_says_its_number_and_what_it_proves() -> None:
-    numbers = [int((prove.__doc__ or "0.").partition(".")[0]) for prove in CHECKS]
-    assert set(numbers) == set(range(1, 21))
+    numbers = [int((prove.__doc__ or "0.").partition(".")[0]) for prove in (*CHECKS, *FINER)]
+    assert set(numbers) == set(range(1, 24))
 
 
 def test_a_finding_stands_at_the_row_it_is_about() -> None:

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.protocol.emit import WIDTH, Plain, emit
-from treadle.protocol.source import read
+from treadle.protocol.reading.source import read
 
 SCALARS = st.none() | st.booleans() | st.integers(-(2**62), 2**62) | st.floats(-1e9, 1e9) | st.text(max_size=12)
 KEYS = st.text(max_size=8).filter(lambda key: key != "<<")

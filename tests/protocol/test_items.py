@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from tests.protocol.exits import json_values
-from treadle.protocol.answer import routed
+from treadle.protocol.answers.answer import routed
 from treadle.protocol.items import Item, Json, Routed, content_ref, routed_fields
 from treadle.protocol.model import Exit, Field, Protocol, Record, Routing
 

@@ -5,8 +5,6 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from treadle.protocol.model import Protocol
-
 Whole = TypeVar("Whole", bound=msgspec.Struct)
 GONE: Final = object()
 """What a change returns to remove an entry of a mapping or of a tuple."""
@@ -46,11 +44,3 @@ def _edit(value: Any, path: tuple[str | int, ...], by: Callable[[Any], Any]) -> 
 
 def _entry(key: str | int, entry: Any) -> dict[str | int, Any]:
     return {} if entry is GONE else {key: entry}
-
-
-def look(protocol: Protocol, *path: str | int) -> Any:
-    """The part at a path."""
-    value: Any = protocol
-    for key in path:
-        value = getattr(value, key) if isinstance(value, msgspec.Struct) and isinstance(key, str) else value[key]
-    return value

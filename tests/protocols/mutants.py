@@ -11,65 +11,64 @@ from typing import Final, NamedTuple
 
 from tests.protocols import mutate_duties, mutate_rows, mutate_steps
 from tests.protocols.mutate_rows import Change
-from treadle.protocol.assemble import with_clones
-from treadle.protocol.check import CHECKS
+from treadle.protocol.check import CHECKS, FINER
+from treadle.protocol.checks.delivery import exits_are_delivered
+from treadle.protocol.checks.names import graphs_mention_what_exists
+from treadle.protocol.checks.slots import needs_are_met
 from treadle.protocol.checks.subject import Subject
+from treadle.protocol.checks.templates import templates_fit_their_steps
 from treadle.protocol.load import load_source
 from treadle.protocol.model import Protocol
-from treadle.protocol.part import Log
+from treadle.protocol.reading.assemble import with_clones
+from treadle.protocol.reading.part import Log
 
-PROTOCOLS: Final = ("v3", "fractal", "dptr", "riper", "waterfall")
+PROTOCOLS: Final = ("waterfall", "dptr", "fractal", "riper", "v3")
+"""The longest to check first, so that they can be shared out."""
+EVERY: Final = 6
+"""Of the operators that make many mutants, one in so many is looked at."""
 
+Operator = Callable[[Protocol], Iterator[Change]]
 
-class Operator(NamedTuple):
-    """A kind of mistake; of an operator that makes very many, one in `every` belongs to the sample."""
-
-    make: Callable[[Protocol], Iterator[Change]]
-    every: int = 1
-
-    @property
-    def name(self) -> str:
-        return self.make.__name__
-
-
-OPERATORS: Final = (
-    Operator(mutate_rows.drop_row),
-    Operator(mutate_rows.retarget, every=8),
-    Operator(mutate_rows.swap_targets, every=2),
-    Operator(mutate_rows.drop_charge),
-    Operator(mutate_rows.drop_fresh),
-    Operator(mutate_rows.drop_sync),
-    Operator(mutate_rows.drop_action),
-    Operator(mutate_rows.send_elsewhere),
-    Operator(mutate_rows.spawn_otherwise),
-    Operator(mutate_rows.drop_guard),
-    Operator(mutate_rows.guard_last),
-    Operator(mutate_rows.misspell_guard),
-    Operator(mutate_steps.drop_step),
-    Operator(mutate_steps.drop_exit),
-    Operator(mutate_steps.drop_need),
-    Operator(mutate_steps.redirect_need, every=8),
-    Operator(mutate_steps.drop_end_needs),
-    Operator(mutate_steps.drop_outcome),
-    Operator(mutate_steps.drop_wait),
-    Operator(mutate_steps.drop_becomes),
-    Operator(mutate_steps.map_otherwise, every=4),
-    Operator(mutate_steps.drop_handler),
-    Operator(mutate_steps.drop_reply),
-    Operator(mutate_steps.retarget_handler, every=4),
-    Operator(mutate_steps.drop_reset),
-    Operator(mutate_steps.refill_inside),
-    Operator(mutate_steps.retarget_budget, every=4),
-    Operator(mutate_duties.drop_gate),
-    Operator(mutate_duties.drop_gates),
-    Operator(mutate_duties.advise_gate),
-    Operator(mutate_duties.drop_proves),
-    Operator(mutate_duties.drop_route_on),
-    Operator(mutate_duties.drop_route),
-    Operator(mutate_duties.drop_writes),
-    Operator(mutate_duties.write_tests),
-    Operator(mutate_duties.let_readers_write),
-    Operator(mutate_duties.misspell_template, every=8),
+FEW: Final[tuple[Operator, ...]] = (
+    mutate_rows.drop_charge,
+    mutate_rows.drop_fresh,
+    mutate_rows.drop_sync,
+    mutate_rows.drop_action,
+    mutate_rows.drop_guard,
+    mutate_rows.misspell_guard,
+    mutate_steps.drop_outcome,
+    mutate_steps.drop_wait,
+    mutate_steps.drop_becomes,
+    mutate_steps.drop_handler,
+    mutate_steps.drop_reply,
+    mutate_steps.drop_reset,
+    mutate_steps.refill_inside,
+    mutate_duties.drop_proves,
+    mutate_duties.drop_route_on,
+    mutate_duties.drop_route,
+    mutate_duties.drop_writes,
+    mutate_duties.write_tests,
+    mutate_duties.let_readers_write,
+)
+"""Operators that make so few mutants that all of them are looked at."""
+MANY: Final[tuple[Operator, ...]] = (
+    mutate_rows.drop_row,
+    mutate_rows.retarget,
+    mutate_rows.swap_targets,
+    mutate_rows.send_elsewhere,
+    mutate_rows.spawn_otherwise,
+    mutate_rows.guard_last,
+    mutate_steps.drop_step,
+    mutate_steps.drop_exit,
+    mutate_steps.drop_need,
+    mutate_steps.redirect_need,
+    mutate_steps.drop_end_needs,
+    mutate_steps.map_otherwise,
+    mutate_steps.retarget_handler,
+    mutate_steps.retarget_budget,
+    mutate_duties.drop_gate,
+    mutate_duties.drop_gates,
+    mutate_duties.misspell_template,
 )
 
 
@@ -82,6 +81,15 @@ class Mutant(NamedTuple):
     sampled: bool
 
 
+class Verdict(NamedTuple):
+    """What became of a mutant; `refusal` is the first error, empty if it is a legal protocol."""
+
+    protocol: str
+    operator: str
+    mutant: str
+    refusal: str
+
+
 @cache
 def written(name: str) -> Protocol:
     """A protocol as its authors wrote it."""
@@ -89,17 +97,30 @@ def written(name: str) -> Protocol:
 
 
 def mutants(name: str) -> Iterator[Mutant]:
-    """All mutants of a protocol; one that is equal to the protocol or to an earlier one is none."""
+    """All mutants of a protocol; one that is equal to the protocol is none."""
     original = written(name)
-    for operator in OPERATORS:
-        for text, protocol in operator.make(original):
+    for operator in (*FEW, *MANY):
+        for text, protocol in operator(original):
             if protocol != original:
-                yield Mutant(operator.name, text, protocol, _is_sampled(f"{name} {text}", operator.every))
+                sampled = operator in FEW or _is_sampled(f"{name} {text}")
+                yield Mutant(operator.__name__, text, protocol, sampled)
 
 
-def _is_sampled(text: str, every: int) -> bool:
+def _is_sampled(text: str) -> bool:
     """Decided by the text alone, so that a change elsewhere in the protocol moves no other mutant in or out."""
-    return int.from_bytes(sha256(text.encode()).digest()[:4]) % every == 0
+    return int.from_bytes(sha256(text.encode()).digest()[:4]) % EVERY == 0
+
+
+def judge(name: str, everything: bool) -> list[Verdict]:
+    """The verdicts on the mutants of a protocol: on all of them, or on the sample."""
+    chosen = (mutant for mutant in mutants(name) if everything or mutant.sampled)
+    return [Verdict(name, mutant.operator, mutant.text, refusal(mutant.protocol)) for mutant in chosen]
+
+
+_QUICK: Final = (graphs_mention_what_exists, exits_are_delivered, needs_are_met)
+_SLOW: Final = (templates_fit_their_steps,)
+_ORDER: Final = sorted((*CHECKS, *FINER), key=lambda prove: (prove in _SLOW, prove not in _QUICK))
+"""The checks, those first that find most for their time: one error is enough."""
 
 
 def refusal(protocol: Protocol) -> str:
@@ -109,5 +130,5 @@ def refusal(protocol: Protocol) -> str:
     if log.findings:
         return str(log.findings[0])
     subject = Subject(runnable, None)
-    found = (finding for prove in CHECKS for finding in prove(subject))
+    found = (finding for prove in _ORDER for finding in prove(subject))
     return next((f"{finding.check} {finding}" for finding in found if finding.level == "error"), "")

@@ -13,13 +13,15 @@ _NAME = re.compile(r"(?<![\w.'\"])[A-Za-z_]\w*(?:\.\w+)+")
 
 
 def drop_gate(protocol: Protocol) -> Iterator[Change]:
-    """An exit passes one check less."""
+    """An exit passes one check less. An advisory check is no gate: it refuses nothing, with or without a mistake."""
     for path, where, _, _, step in steps(protocol):
         for key, checks in step.gates.items():
             for n, check in enumerate(checks):
-                yield f"{where} {key}: gate {_shown(check)} dropped", drop(protocol, *path, "gates", key, n)
+                if not check.advisory:
+                    yield f"{where} {key}: gate {_shown(check)} dropped", drop(protocol, *path, "gates", key, n)
         for n, check in enumerate(step.checks):
-            yield f"{where}: check {_shown(check)} dropped", drop(protocol, *path, "checks", n)
+            if not check.advisory:
+                yield f"{where}: check {_shown(check)} dropped", drop(protocol, *path, "checks", n)
 
 
 def _shown(check: CheckRef) -> str:
@@ -31,16 +33,6 @@ def drop_gates(protocol: Protocol) -> Iterator[Change]:
     for path, where, _, _, step in steps(protocol):
         for key in step.gates:
             yield f"{where} {key}: ungated", drop(protocol, *path, "gates", key)
-
-
-def advise_gate(protocol: Protocol) -> Iterator[Change]:
-    """A check reports where it should refuse."""
-    for path, where, _, _, step in steps(protocol):
-        for key, checks in step.gates.items():
-            for n, check in enumerate(checks):
-                if not check.advisory:
-                    changed = put(protocol, *path, "gates", key, n, "advisory", value=True)
-                    yield f"{where} {key}: gate {_shown(check)} only advises", changed
 
 
 def drop_proves(protocol: Protocol) -> Iterator[Change]:

@@ -132,9 +132,8 @@ _RECIPIENTS: Final = ("parent", "siblings", "children", "sender")
 def send_elsewhere(protocol: Protocol) -> Iterator[Change]:
     """A signal goes to somebody else, or another one is sent."""
     handled = sorted({signal for graph in protocol.graphs.values() for signal in graph.handlers})
-    answers = sorted({at.row.do[n].signal for at, n in _sends(protocol)})
-    for at, n in _sends(protocol):
-        send = at.row.do[n]
+    answers = sorted({send.signal for _, _, send in _sends(protocol)})
+    for at, n, send in _sends(protocol):
         for recipient in _RECIPIENTS:
             if recipient != send.to:
                 text = f"{at}: {_shown(send)} goes to {recipient}"
@@ -145,11 +144,11 @@ def send_elsewhere(protocol: Protocol) -> Iterator[Change]:
                 yield text, put(protocol, *at.path, "do", n, "signal", value=signal)
 
 
-def _sends(protocol: Protocol) -> Iterator[tuple[At, int]]:
+def _sends(protocol: Protocol) -> Iterator[tuple[At, int, Send]]:
     for at in rows(protocol):
         for n, action in enumerate(at.row.do):
             if isinstance(action, Send):
-                yield at, n
+                yield at, n, action
 
 
 def spawn_otherwise(protocol: Protocol) -> Iterator[Change]:

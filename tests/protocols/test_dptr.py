@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
+from treadle.protocol.answers.inputs import load_input
 from treadle.protocol.check import check
-from treadle.protocol.inputs import load_input
 from treadle.protocol.items import Item
 from treadle.protocol.load import BUILT_IN, load
 from treadle.protocol.model import Protocol

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from treadle.kernel.commands import Notify, RunAgent
+from treadle.protocol.answers.inputs import load_input
 from treadle.protocol.check import check
-from treadle.protocol.inputs import load_input
 from treadle.protocol.load import BUILT_IN, load
 from treadle.testing.scenario import Scenario, items
 

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
+from treadle.protocol.answers.inputs import load_input
 from treadle.protocol.check import check
-from treadle.protocol.inputs import load_input
 from treadle.protocol.load import BUILT_IN, load
 from treadle.protocol.model import Protocol
 from treadle.testing.scenario import Scenario, items
@@ -197,3 +197,11 @@ def test_protected_files_need_a_persons_word_and_the_work_stays() -> None:
 def test_a_verdict_against_the_evidence_is_not_believed() -> None:
     run = walk(planned("c1"), "root/c1").says("Validated.Passed", fails=["green"])
     assert run.asked() == ["root:findings"]
+
+
+def test_the_dispatch_line_says_revise_or_disagree() -> None:
+    run = Scenario(RIPER, {"modules": ()}).signals("go", step="O1P").says("Designed", modules=()).says("ACCEPT")
+    assert run.says("PC").inst().vars["stance"] == ""
+    assert run.says("NR").inst().vars["stance"] == "revise"
+    assert run.says("DG").inst().vars["stance"] == "disagree"
+    assert list(RIPER.roles["planner"].params) == ["S", "R", "CTX"]

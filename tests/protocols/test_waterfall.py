@@ -9,9 +9,9 @@ from jinja2 import StrictUndefined
 from jinja2.loaders import DictLoader
 from jinja2.sandbox import SandboxedEnvironment
 
-from treadle.protocol.answer import Claim, validate
+from treadle.protocol.answers.answer import Claim, validate
+from treadle.protocol.answers.inputs import load_input
 from treadle.protocol.check import check
-from treadle.protocol.inputs import load_input
 from treadle.protocol.items import Item
 from treadle.protocol.load import BUILT_IN, load, load_source
 from treadle.protocol.model import Protocol

@@ -23,7 +23,7 @@ def print_json(value: object) -> None:
 def print_table(columns: Sequence[str], lines: Sequence[Sequence[str]], title: str = "") -> None:
     """A table: drawn on a terminal, Markdown otherwise."""
     if not is_terminal():
-        from treadle.protocol.markdown import escape_markdown, markdown_table
+        from treadle.protocol.drawing.markdown import escape_markdown, markdown_table
 
         typer.echo((f"### {escape_markdown(title)}\n\n" if title else "") + markdown_table(columns, lines))
         return

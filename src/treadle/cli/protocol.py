@@ -35,7 +35,7 @@ def list_(json: Json = False) -> None:
 def show(name: Name, json: Json = False) -> None:
     """Describes a protocol: its graphs, roles, exits and input."""
     from treadle.cli.library import opened
-    from treadle.protocol.page import page
+    from treadle.protocol.drawing.page import page
 
     model = opened(name).protocol
     if json:
@@ -72,8 +72,8 @@ def table(
 ) -> None:
     """Prints the edge table: who leaves by which exit, where that leads, what is checked on the way."""
     from treadle.cli.survey import protocol_with
-    from treadle.protocol.markdown import COLUMNS, without_repeats
-    from treadle.protocol.table import table as rows_of
+    from treadle.protocol.drawing.markdown import COLUMNS, without_repeats
+    from treadle.protocol.drawing.table import table as rows_of
 
     model = protocol_with(name, graph)
     if json:
@@ -91,8 +91,8 @@ def draw(
 ) -> None:
     """Draws a protocol: as Mermaid on standard output, or as SVG into a file."""
     from treadle.cli.survey import protocol_with
-    from treadle.protocol.mermaid import mermaid
-    from treadle.protocol.svg import svg as drawn
+    from treadle.protocol.drawing.mermaid import mermaid
+    from treadle.protocol.drawing.svg import svg as drawn
 
     model = protocol_with(name, graph)
     if svg is None:
@@ -111,7 +111,7 @@ def schema(
 ) -> None:
     """Prints the JSON Schema of the answer that an agent gives at a step."""
     from treadle.cli.survey import agent_step
-    from treadle.protocol import schema as schemas
+    from treadle.protocol.answers import schema as schemas
 
     model, found = agent_step(name, step)
     make = schemas.tool_schemas if tools else schemas.schema

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from treadle.cli.library import names, opened
 from treadle.errors import ProtocolError, TreadleError
-from treadle.protocol.inputs import MAX_TEXT, load_input
+from treadle.protocol.answers.inputs import MAX_TEXT, load_input
 
 
 def accepted_by(file: Path, protocol: str | None) -> list[str]:

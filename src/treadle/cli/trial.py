@@ -10,6 +10,7 @@ from treadle.protocol.model import Protocol
 from treadle.simulate.explore import Exploration
 from treadle.simulate.run import Finding, Summary
 from treadle.simulate.scope import Scope
+from treadle.simulate.scopes import SCOPES
 
 
 class Bounds(msgspec.Struct, frozen=True):
@@ -23,16 +24,20 @@ class Bounds(msgspec.Struct, frozen=True):
 
 
 def scope_of(protocol: Protocol, words: Iterable[str]) -> Scope:
-    """The scope that `attempts=2 depth=1 widths=0,2 graph=cycle` asks for."""
+    """One of the protocol's named scopes, or the one that `attempts=2 depth=1 widths=0,2 graph=cycle` asks for."""
+    words = tuple(words)
+    named = SCOPES.get(protocol.name, {})
+    if len(words) == 1 and words[0] in named:
+        return named[words[0]]
     given: dict[str, object] = {}
     known = Bounds.__struct_fields__
     for word in (word for text in words for word in text.split()):
         key, _, value = word.partition("=")
         if key not in known or not value:
-            hint = suggest(key, known)
-            raise TreadleError(
-                f"'{word}' is no scope{f' ({hint})' if hint else ''}; write {', '.join(f'{it}=…' for it in known)}"
-            )
+            hint = suggest(key, [*known, *named])
+            names = f"one of {', '.join(named)}, or " if named else ""
+            keys = ", ".join(f"{it}=…" for it in known)
+            raise TreadleError(f"'{word}' is no scope{f' ({hint})' if hint else ''}; write {names}{keys}")
         given[key] = value.split(",") if key == "widths" else value
     try:
         bounds = msgspec.convert(given, Bounds, strict=False)

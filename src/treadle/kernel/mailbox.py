@@ -12,15 +12,17 @@ _REFS_KEPT = 32
 def post(t: Turn, to: str, message: Message) -> None:
     """Put a signal into a mailbox; what no handler serves goes to the dead letters.
 
-    A handler that coalesces takes all its signals at once, so they are united on arrival and a mailbox stays bounded.
+    A handler that coalesces takes all its signals at once, so they are united on arrival, and what has become
+    pointless makes room: a mailbox stays bounded however long its owner is busy.
     """
     inst = t.edit(to)
     handler = t.graph(inst).handlers.get(message.name)
     if handler is None or not inst.live:
         t.bury(to, message.name, message.sender)
         return
+    _drop_abandoned(t, inst)
     if handler.coalesce:
-        _unite(inst, message)
+        _unite(t, inst, message)
     else:
         inst.mailbox.append(message)
     if handler.preempt == 0:
@@ -45,14 +47,23 @@ def preempt(t: Turn, inst: Instance, signal: str) -> None:
     frame.status, frame.id = "queued", ""
 
 
-def _unite(inst: Instance, message: Message) -> None:
+def _unite(t: Turn, inst: Instance, message: Message) -> None:
+    """Add a signal to a waiting one of its name, from the same sender or from one that has ended since."""
     for place, waiting in enumerate(inst.mailbox):
-        if waiting.name == message.name and waiting.sender == message.sender and not waiting.ask:
+        if waiting.name == message.name and not waiting.ask and not message.ask and _may_unite(t, waiting, message):
             new = tuple(ref for ref in message.refs if ref not in waiting.refs)
             refs = (waiting.refs + new)[-_REFS_KEPT:]
-            inst.mailbox[place] = msgspec.structs.replace(waiting, refs=refs)
+            inst.mailbox[place] = msgspec.structs.replace(waiting, sender=message.sender, refs=refs)
             return
     inst.mailbox.append(message)
+
+
+def _may_unite(t: Turn, waiting: Message, message: Message) -> bool:
+    """News of children are kept apart, because each is about its sender."""
+    if waiting.sender == message.sender or message.name.startswith("child:"):
+        return waiting.sender == message.sender
+    sender = t.inst(waiting.sender)
+    return sender is not None and not sender.live
 
 
 def next_signal(t: Turn, inst: Instance) -> Message | None:
@@ -72,11 +83,20 @@ def next_signal(t: Turn, inst: Instance) -> Message | None:
 
 
 def _drop_abandoned(t: Turn, inst: Instance) -> None:
-    """A question whose asker has gone elsewhere needs no answer."""
-    abandoned = [message for message in inst.mailbox if message.ask and message.ask not in t.asks]
-    for message in abandoned:
+    """Forget what has become pointless: a question whose asker has gone elsewhere, news of a child since replaced."""
+    for message in [message for message in inst.mailbox if _is_abandoned(t, inst, message)]:
         inst.mailbox.remove(message)
         t.bury(inst.id, message.name, message.sender)
+
+
+def _is_abandoned(t: Turn, inst: Instance, message: Message) -> bool:
+    if message.ask:
+        return message.ask not in t.asks
+    child = t.inst(message.sender) if message.name.startswith("child:") else None
+    if child is None or child.parent != inst.id:
+        return False
+    group = inst.groups.get(child.group)
+    return group is None or group.members.get(child.key) != child.id
 
 
 def is_held(t: Turn, inst: Instance) -> bool:

@@ -28,7 +28,7 @@ running activities, taken all at once), the barrier of its chunk (which the chec
 which siblings leave by ending), its children (downwards), or its parent's answer (upwards). A handler never waits
 downwards or sideways and can start whenever its instance runs nothing, so no cycle of waiting can close.
 
-The rules are numbered as in the design: R1 dedup · R2 claim · R3 verify · R4 record · R5 route · R6 charge ·
+The rules, numbered for comments and tests: R1 dedup · R2 claim · R3 verify · R4 record · R5 route · R6 charge ·
 R7 attempts · R8 actions · R9 goto · R10 finish · R11 settle · R12 advance · R13 start · R14 priorities ·
 R15 merge freshness (a consequence of R11: signals are served before freed pools are handed on) · R16 timers ·
 R17 lost worker · R18 preempt, pause, abort · R19 limits · R20 upgrade.

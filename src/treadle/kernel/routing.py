@@ -24,7 +24,7 @@ from treadle.protocol.model import (
     target,
 )
 
-REPORTS = ("!gate", "!invalid", "!timeout")
+REPORTS = ("!gate", "!invalid", "!timeout", "!crash", "!blocked", "!store")
 """System exits whose report the next attempt is shown; an accepted exit makes them history."""
 
 

@@ -85,7 +85,7 @@ PROOFS: Final[dict[Proof, tuple[frozenset[str], ...]]] = {
     "red": (frozenset({"red", "red_one"}),),
     "green": (frozenset({"green", "green_own_and_baseline"}),),
     "approval": (frozenset({"readonly"}),),
-    "contract": (frozenset({"contract"}),),
+    "contract": (frozenset({"contract", "contract_children"}),),
     "plan": (
         frozenset({"plan_covers_criteria", "plan_parses", "disjoint_writes"}),
         frozenset({"plan_covers_criteria", "plan_sound", "disjoint_writes"}),  # to be parsed is not to be sound

@@ -14,24 +14,28 @@ written where (`known`).
 they mention (15), numbers are in range (20). So `reduce` never meets a case that the table does not answer.
 
 **Nothing waits for ever.** An instance waits only for an activity, which has a deadline; a person; a pool, which only
-running activities hold and which is taken all at once; the barrier of its chunk; its children; or its parent's
-answer. A barrier opens, because siblings pass the same sequence of landings (10), are started together (11), and
-leave by ending. A join ends, because its group is spawned (13), every outcome of a child is good or handled, and the
-handler of a bad one changes the roster before the join is looked at again. An answer comes, because every parent
-handles the question and replies on every path with something the asker has a row for (8). A handler runs whenever its
-instance runs nothing, stays apart from the work it interrupts (7), and never waits downward or sideways (14); it may
-ask upward, which ends at a person. Waiting thus goes down to running activities or up to a person, and no cycle can
-close.
+running activities hold and which is taken all at once; the barrier of its chunk; its children; or its parent's answer.
+A barrier opens, because siblings pass the same sequence of landings (10), are started together (11), and leave by
+ending. A join ends, because its group is spawned (13), every outcome of a child is good or handled, and the handler of
+a bad one changes the roster before the join is looked at again. An answer comes, because every parent handles the
+question and replies on every path with something the asker has a row for (8). A handler runs whenever its instance
+runs nothing, stays apart from the work it interrupts and from other handlers (7), and never waits downward or sideways
+(14); it may ask upward, which ends at a person. Waiting thus goes down to running activities or up to a person, and no
+cycle can close.
 
-**Nothing goes on for ever.** Every loop charges a budget that nothing inside it refills, or passes a person (9): the
-budgets form a lexicographic ranking. Self-routes are bounded by attempts, and what starts over or moves to a stronger
-model without counting attempts charges a budget (17). Trees are bounded by the run's limits. From every step an end can
-be reached (6), and every step and graph can be come to (5), so the proof is not about dead text.
+**Nothing goes on for ever.** Every loop, also one through children that are started again, charges a budget that
+nothing inside it refills, or passes a person (9): the budgets form a lexicographic ranking. Self-routes are bounded by
+attempts, and what starts over or moves to a stronger model without counting attempts charges a budget (17). Trees are
+bounded by the run's limits. From every step an end can be reached (6), and every step and graph can be come to (5), so
+the proof is not about dead text.
 
 **Nothing is believed or lost.** A step starts only where the slots it needs have been written on every path (12): this
-is what makes red-before-green and review-before-merge structural. Every exit carries the gates that its computed fields
-and its `proves` call for, scopes fit the roles (16). Whoever an exit leads to declares that it reads it (19), so no
-critique, question or report disappears between two steps.
+is what makes red-before-green and review-before-merge structural. Every exit carries the gates that its computed
+fields and its `proves` call for, and says what it proves if it passes such gates; scopes fit the roles, and what is
+merged has been approved since it was written (16). Nothing is merged while children are at work (13), and whoever
+moves a branch tells those who stand on it (22). Whoever an exit leads to declares that it reads it (19), so no
+critique, question or report disappears between two steps. A success names every proof that lies on all ways to it
+(21), so none is routed around unnoticed. What somebody decides leads somewhere else than its opposite (23).
 
 What is not proved: that agents are any good, that a person answers, that a command in the project's toolchain ends.
 
@@ -41,7 +45,7 @@ Only things that are declared and never used are warnings; everything else must 
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from treadle.protocol.checks.afresh import fresh_starts_differ
+from treadle.protocol.checks.afresh import fresh_starts_differ, retries_have_attempts
 from treadle.protocol.checks.answers import questions_are_answered, reply_handlers_answer
 from treadle.protocol.checks.approvals import merges_are_approved
 from treadle.protocol.checks.arrivals import reports_arrive
@@ -50,13 +54,19 @@ from treadle.protocol.checks.branches import moved_branches_are_announced
 from treadle.protocol.checks.budgets import budgets_bound_something
 from treadle.protocol.checks.children import groups_are_one_thing, nothing_is_finished_early
 from treadle.protocol.checks.claims import documents_are_checked, proofs_are_claimed, readers_write_nothing
+from treadle.protocol.checks.commands import commands_are_run
+from treadle.protocol.checks.confirmations import protected_files_ask_a_person
 from treadle.protocol.checks.decisions import decisions_make_a_difference
 from treadle.protocol.checks.declarations import declarations_hold_together
 from treadle.protocol.checks.delivery import exits_are_delivered
-from treadle.protocol.checks.duties import commits_are_guarded
+from treadle.protocol.checks.duties import commits_are_guarded, suites_are_built
 from treadle.protocol.checks.earnings import successes_are_earned
 from treadle.protocol.checks.evidence import exits_are_proved
-from treadle.protocol.checks.frames import answers_are_what_was_said, handlers_keep_to_themselves
+from treadle.protocol.checks.frames import (
+    answers_are_what_was_said,
+    handlers_keep_to_themselves,
+    questions_reach_a_parent,
+)
 from treadle.protocol.checks.guards import guards_can_be_read
 from treadle.protocol.checks.handlers import handlers_never_wait_below, handlers_stay_apart
 from treadle.protocol.checks.items import items_fit_their_graph
@@ -82,7 +92,9 @@ from treadle.protocol.checks.unused import nothing_is_unused
 from treadle.protocol.findings import Finding
 from treadle.protocol.model import Protocol
 
-CHECKS: Final[tuple[Callable[[Subject], Iterable[Finding]], ...]] = (
+Check = Callable[[Subject], Iterable[Finding]]
+
+CHECKS: Final[tuple[Check, ...]] = (
     every_exit_is_routed,
     no_stale_rows,
     declarations_hold_together,
@@ -111,29 +123,39 @@ CHECKS: Final[tuple[Callable[[Subject], Iterable[Finding]], ...]] = (
     guards_can_be_read,
     exits_are_delivered,
     numbers_make_sense,
+)
+FINER: Final[tuple[Check, ...]] = (
+    commands_are_run,
     handlers_keep_to_themselves,
     answers_are_what_was_said,
+    questions_reach_a_parent,
     budgets_bound_something,
     groups_are_one_thing,
     nothing_is_finished_early,
     tests_are_out_of_reach,
     commits_are_guarded,
+    suites_are_built,
     proofs_are_claimed,
     readers_write_nothing,
     documents_are_checked,
+    protected_files_ask_a_person,
     parts_are_disjoint,
     merges_say_what_earned_them,
     contracts_exist,
     fresh_starts_differ,
+    retries_have_attempts,
     reports_arrive,
     successes_are_earned,
     moved_branches_are_announced,
     decisions_make_a_difference,
 )
+"""Checks of what a protocol means to do. Where one of the others fails, they would say the same in more words."""
 
 
 def check(protocol: Protocol, places: Places | None = None) -> list[Finding]:
     """Everything that is wrong with a protocol, in the order of the checks; `places` maps dotted paths to lines."""
     subject = Subject(protocol, places)
-    found = (finding for prove in CHECKS for finding in prove(subject))
-    return list(dict.fromkeys(found))
+    found = [finding for prove in CHECKS for finding in prove(subject)]
+    if not any(finding.level == "error" for finding in found):
+        found += [finding for prove in FINER for finding in prove(subject)]
+    return sorted(dict.fromkeys(found), key=lambda finding: finding.check)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from treadle.protocol.assemble import MAIN, TEMPLATES
 from treadle.protocol.digest import told
 from treadle.protocol.emit import Plain, emit
 from treadle.protocol.model import (
@@ -26,8 +25,9 @@ from treadle.protocol.model import (
     Tier,
     Wait,
 )
-from treadle.protocol.notation import check_words, thread_text
-from treadle.protocol.parse_steps import KEYS, KIND_OF
+from treadle.protocol.reading.assemble import MAIN, TEMPLATES
+from treadle.protocol.reading.notation import check_words, thread_text
+from treadle.protocol.reading.parse_steps import KEYS, KIND_OF
 
 Entries = dict[str, Plain]
 _PREEMPT = {-1: "never", 0: "now"}

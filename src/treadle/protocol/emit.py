@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from treadle.protocol.scalars import resolve, written
+from treadle.protocol.reading.scalars import resolve, written
 
 Plain = str | int | float | bool | None | list["Plain"] | dict[str, "Plain"]
 

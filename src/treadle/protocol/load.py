@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from treadle.protocol.assemble import MAIN, TEMPLATES, Changes, Files, Loaded, Sources, assemble, load_files
 from treadle.protocol.digest import digest
 from treadle.protocol.dump import dump
 from treadle.protocol.findings import Place, suggest
-from treadle.protocol.fragments import Library
 from treadle.protocol.model import Protocol
-from treadle.protocol.part import NAME, quoted
-from treadle.protocol.source import MAX_TEXT, Node, fail, read
+from treadle.protocol.reading.assemble import MAIN, TEMPLATES, Changes, Files, Loaded, Sources, assemble, load_files
+from treadle.protocol.reading.fragments import Library
+from treadle.protocol.reading.part import NAME, quoted
+from treadle.protocol.reading.source import MAX_TEXT, Node, fail, read
 
 __all__ = [
     "Loaded",

@@ -85,6 +85,8 @@ class Role(Model, frozen=True, kw_only=True):
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    params: dict[str, str] = {}
+    """The parameter line of its prompts: letter → text with `{name}`; what is not known is left out."""
     interactive: bool = False
 
 

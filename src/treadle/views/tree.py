@@ -6,8 +6,8 @@ from typing import Literal
 import msgspec
 
 from treadle.kernel.state import Frame, Instance, State
+from treadle.protocol.drawing.table import who
 from treadle.protocol.model import Protocol, base_of
-from treadle.protocol.table import who
 
 Mood = Literal["works", "checks", "waits", "asks", "done", "failed"]
 

@@ -82,7 +82,10 @@ def bugfix() -> Protocol:
             exits=("Approved", "Rejected"),
             needs=needs("fix.Fixed"),
             gates={"Approved": gates("readonly"), "Rejected": gates("readonly")},
-            routes={"Approved": to("merge"), "Rejected": to("fix", charge="rounds")},
+            routes={
+                "Approved": to("merge"),
+                "Rejected": (Route(to="human", when="data.faults > 9"), Route(to="fix", charge="rounds")),
+            },
         ),
         "merge": Step(
             kind="effect",
@@ -104,7 +107,7 @@ def bugfix() -> Protocol:
     graph = Graph(
         start="repro",
         input=("bug", "Bug"),
-        ends={"Done": needs("merge.Merged"), "Aborted": ()},
+        ends={"Done": needs("repro.Reproduced", "fix.Fixed", "review.Approved", "merge.Merged"), "Aborted": ()},
         budgets={"rounds": Budget(max=3, to="human", resets=("repro",))},
         system={"!*": to("human")},
         steps=steps,
@@ -152,9 +155,11 @@ def tree() -> Protocol:
             role="planner",
             exits=("Planned", "Unclear"),
             needs=needs("up.plan.Planned?", "clarify.Answer?"),
-            gates={"Planned": gates("checkpoint scope plan_covers_criteria")},
+            gates={"Planned": gates("checkpoint scope plan_covers_criteria children_partition")},
             routes={
-                "Planned": to("work", Spawn(group="parts", graph="node", over="parts")),
+                "Planned": to(
+                    "work", Send(signal="Shift", to="children"), Spawn(group="parts", graph="node", over="parts")
+                ),
                 "Unclear": to("clarify", charge="questions"),
             },
         ),
@@ -197,13 +202,17 @@ def tree() -> Protocol:
             kind="effect",
             effect="rebase",
             exits=("Rebased",),
-            routes={"Rebased": to("@resume"), "!*": to("conflict")},
+            routes={"Rebased": to("@resume", Send(signal="Shift", to="children")), "!*": to("conflict")},
         ),
         "conflict": Step(
             kind="ask",
             asks="human",
             needs=needs("!*?"),
-            routes={"replan": to("^plan"), "go": to("@resume"), "abort": to("@end:Aborted")},
+            routes={
+                "replan": to("^plan"),
+                "go": to("@resume", Send(signal="Shift", to="children")),
+                "abort": to("@end:Aborted"),
+            },
         ),
         "lost": Step(kind="ask", asks="human", routes={"replan": to("^plan"), "abort": to("@end:Aborted")}),
         "stuck": Step(
@@ -216,7 +225,7 @@ def tree() -> Protocol:
     graph = Graph(
         start="plan",
         input=("spec", "Spec"),
-        ends={"Merged": needs("merge.Merged"), "Aborted": ()},
+        ends={"Merged": needs("plan.Planned", "merge.Merged"), "Aborted": ()},
         ok={"parts": ("Merged",)},
         budgets={"questions": Budget(max=2, to="stuck")},
         system={"!*": to("stuck")},
@@ -233,7 +242,7 @@ def tree() -> Protocol:
         root="node",
         types={"Spec": Record(fields={"id": TEXT, "text": TEXT})},
         exits={
-            "Planned": Exit(proves="plan", fields={"parts": Field(type="[Spec]?", route="items")}),
+            "Planned": Exit(proves="plan", fields={"parts": Field(type="[Spec]?", route="items"), "commit": COMMIT}),
             "Unclear": Exit(fields={"question": TEXT}),
             "Built": Exit(fields={"commit": COMMIT}),
             "Merged": Exit(fields={"commit": COMMIT}),
@@ -260,7 +269,7 @@ def batch() -> Protocol:
     cycle = Graph(
         start="red",
         input=("cycle", "Cycle"),
-        ends={"Done": needs("green.Green"), "Aborted": ()},
+        ends={"Done": needs("red.Red", "green.Green"), "Aborted": ()},
         system={"!*": to("halt")},
         steps={
             "red": Step(
@@ -285,7 +294,7 @@ def batch() -> Protocol:
     main = Graph(
         start="prepare",
         input=("plan", "Plan"),
-        ends={"Done": needs("cycles.AllOk"), "Aborted": ()},
+        ends={"Done": needs("cycles.AllOk", "suite.Passed"), "Aborted": ()},
         ok={"cycles": ("Done",)},
         system={"!*": to("halt")},
         steps={
@@ -301,10 +310,14 @@ def batch() -> Protocol:
             "suite": Step(
                 kind="check",
                 checks=gates("build green"),
+                needs=needs("cycles.AllOk"),
                 routes={"Passed": to("@end:Done"), "Failed": to("halt"), "Failed.build": to("halt")},
             ),
             "halt": Step(
-                kind="ask", asks="human", needs=needs("!*?"), routes={"go": to("cycles"), "abort": to("@end:Aborted")}
+                kind="ask",
+                asks="human",
+                needs=needs("cycles.SomeFailed?", "suite.Failed?", "!*?"),
+                routes={"go": to("cycles"), "abort": to("@end:Aborted")},
             ),
         },
     )

@@ -99,7 +99,7 @@ from treadle.protocol.model import Budget, Graph, Handler, Protocol, Send, Step
                         Graph(
                             start="all",
                             input=("spec", "Spec"),
-                            ends={"Done": ()},
+                            ends={"Done": needs("all.AllOk?", "all.SomeFailed?", "!limit?")},
                             ok={"all": ("Merged",)},
                             handlers={"Question": Handler(step="answer", reply=True)},
                             steps={
@@ -138,4 +138,5 @@ def test_a_planted_fault_is_named(protocol: Protocol, expected: list[str]) -> No
 
 def test_a_handler_that_ends_its_instance_owes_no_answer() -> None:
     """Whoever asked is a child, and ends first."""
-    assert said(put(tree(), "graphs.node.steps.answer.routes", "!*", to("@end:Aborted"))) == []
+    heard = put(tree(), "graphs.node.ends", "Aborted", needs("!*?"))
+    assert said(put(heard, "graphs.node.steps.answer.routes", "!*", to("@end:Aborted"))) == []

@@ -69,12 +69,12 @@ from treadle.protocol.model import Protocol, Step
     ],
 )
 def test_a_planted_fault_is_named(protocol: Protocol, expected: list[str]) -> None:
-    assert said(protocol) == expected
+    assert said(protocol, 16) == expected
 
 
 def test_a_person_may_lead_the_work_to_the_merge() -> None:
     free = change(bugfix(), "graphs.main.steps.merge", needs=needs("review.Approved?"))
-    assert said(put(free, "graphs.main.steps.human.routes", "accept", to("merge"))) == []
+    assert said(put(free, "graphs.main.steps.human.routes", "accept", to("merge")), 16) == []
 
 
 def test_an_approval_is_of_what_was_there() -> None:

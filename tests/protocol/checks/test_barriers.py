@@ -27,6 +27,7 @@ from treadle.protocol.model import Budget, Handler, Protocol, Step
                         put(batch(), "graphs.cycle.steps.green.routes", "Green", to("suite", sync=True)),
                         "graphs.cycle",
                         handlers={"Shift": Handler(step="shift")},
+                        ends={"Done": needs("suite.Passed?", "suite.Failed?")},
                     ),
                     "graphs.cycle.steps",
                     "shift",
@@ -38,7 +39,7 @@ from treadle.protocol.model import Budget, Handler, Protocol, Step
                     kind="check",
                     checks=gates("build"),
                     needs=needs("green.Green"),
-                    routes={"Passed": to("@end:Done"), "Failed": to("halt")},
+                    routes={"Passed": to("@end:Done"), "Failed": to("@end:Done")},
                 ),
             ),
             [

@@ -67,9 +67,13 @@ from treadle.protocol.model import Exit, Field, Protocol
             ),
             [
                 (
+                    "9 node: unbounded loop through ['plan', 'rebase'] via ['rebase.Rebased', 'signal "
+                    "Shift'] (charge a budget on one of these edges, or lead it through a person)"
+                ),
+                (
                     "19 node.rebase: Rebased leads to 'plan', which does not take its fields (add "
                     "'rebase.Rebased?' to the needs of 'plan')"
-                )
+                ),
             ],
             id="an_exit_that_a_redirected_step_does_not_read",
         ),
@@ -131,8 +135,14 @@ def test_a_planted_fault_is_named(protocol: Protocol, expected: list[str]) -> No
     assert said(protocol) == expected
 
 
-def test_a_failure_may_end_badly_without_being_read() -> None:
-    assert said(put(batch(), "graphs.cycle.steps.green.routes", "!timeout", to("@end:Aborted"))) == []
+def test_a_failure_that_ends_badly_is_read_too() -> None:
+    silent = put(batch(), "graphs.cycle.steps.green.routes", "!timeout", to("@end:Aborted"))
+    [line] = said(silent)
+    assert line == (
+        "19 cycle.green: !timeout leads to outcome 'Aborted', which does not take the report of the failure "
+        "(add '!timeout?' to the needs of 'Aborted')"
+    )
+    assert said(put(silent, "graphs.cycle.ends", "Aborted", needs("!timeout?"))) == []
 
 
 def test_items_of_a_map_are_read() -> None:

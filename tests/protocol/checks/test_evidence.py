@@ -113,6 +113,10 @@ from treadle.protocol.model import Protocol
             ),
             [
                 (
+                    "12 main.merge: Merged ends in 'Done', which needs 'repro.Reproduced'; that is not "
+                    "set on every path here (lead it elsewhere, or mark the need with '?')"
+                ),
+                (
                     "15 main.fix: template reads 'repro.Reproduced.tests', but 'repro.Reproduced' may be "
                     "absent (put it inside `if repro.Reproduced`)"
                 ),
@@ -137,3 +141,12 @@ def test_a_graph_without_a_test_author_needs_no_red() -> None:
 
 def test_a_merge_verifies_by_itself() -> None:
     assert said(change(bugfix(), "exits.Merged", proves="contract"), 16) == []
+
+
+def test_a_plan_that_can_be_read_may_still_be_unsound() -> None:
+    checks = gates("checkpoint scope plan_parses children_partition")
+    [line] = said(put(tree(), "graphs.node.steps.plan.gates", "Planned", checks))
+    assert line == (
+        "16 node.plan: exit 'Planned' proves plan, but no gate establishes it (gate it by disjoint_writes or "
+        "plan_covers_criteria or plan_sound)"
+    )

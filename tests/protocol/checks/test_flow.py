@@ -24,7 +24,7 @@ def test_an_edge_for_every_row_that_can_be_taken() -> None:
 
 
 def test_a_row_that_charges_has_a_second_way_for_when_its_budget_is_spent() -> None:
-    first, second = [edge for edge in _flow(bugfix()).out["review"] if edge.key == "Rejected"]
+    _, first, second = [edge for edge in _flow(bugfix()).out["review"] if edge.key == "Rejected"]
     assert (first.to.name, first.charges, second.to.name, second.charges) == ("fix", "rounds", "human", "")
     assert second.actions == ()
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.protocol.checks.planted import batch, bugfix, change, put, said, to
-from treadle.protocol.model import Becomes, Field, Protocol
+from tests.protocol.checks.planted import TEXT, batch, bugfix, change, needs, put, said, to, tree
+from treadle.protocol.model import Becomes, Exit, Field, Protocol
 
 
 @pytest.mark.parametrize(
@@ -176,10 +176,27 @@ def test_a_guard_that_cannot_be_read() -> None:
     ["last.fix == None", "last.fix in ('Fixed', 'Stuck.Lost', '!gate')", "not root and depth < 3 and attempt > 1"],
 )
 def test_a_guard_that_is_right(guard: str) -> None:
-    rows = to("human", when=guard) + to("fix", charge="rounds")
+    rows = to("human", when="data.faults > 9") + to("human", when=guard) + to("fix", charge="rounds")
     assert said(put(bugfix(), "graphs.main.steps.review.routes", "Rejected", rows)) == []
 
 
 def test_a_map_shows_guards_its_counts() -> None:
-    rows = to("halt", when="data.failed > 1 and data.total > 2") + to("halt")
-    assert said(put(batch(), "graphs.main.steps.cycles.routes", "SomeFailed", rows)) == []
+    rows = to("halt", when="data.failed > 1 and data.total > 2") + to("@end:Aborted")
+    told = put(batch(), "graphs.main.ends", "Aborted", needs("cycles.SomeFailed?"))
+    assert said(put(told, "graphs.main.steps.cycles.routes", "SomeFailed", rows)) == []
+
+
+def test_a_parents_answer_shows_guards_what_its_own_exit_routes() -> None:
+    """Another exit that routes a field of that name does not help."""
+    told = Exit(fields={"text": TEXT, "more": Field(type="bool")})
+    other = Exit(fields={"more": Field(type="bool", route="value")})
+    protocol = put(put(tree(), "exits", "Answer", told), "exits", "Other", other)
+    rows = to("stuck", when="data.more == True") + to("plan")
+    protocol = put(protocol, "graphs.node.steps.clarify.routes", "Answer", rows)
+    heard = change(protocol, "graphs.node.steps.stuck", needs=needs("plan.Unclear?", "clarify.Answer?", "!*?"))
+    assert said(heard, 18) == [
+        (
+            "18 node.clarify: guard `data.more == True` looks at field 'more', which is not routed (add `route: "
+            "true` to the field)"
+        )
+    ]

@@ -82,13 +82,17 @@ from treadle.protocol.model import Handler, Protocol, Send, Step, Wait
             ),
             [
                 (
-                    "12 node.answer: reads 'plan.Planned', which is not set on every path here (not after "
-                    "the handler of 'Shift', which may start at any time, rebase.Rebased, the handler of "
-                    "'Question') (mark it optional with '?' or reroute)"
+                    "12 node.answer: reads 'plan.Planned', which is not set on every path here (not after"
+                    " the handler of 'Shift', which may start at any time, rebase.Rebased, the handler of"
+                    " 'Question') (mark it optional with '?' or reroute)"
                 ),
                 (
                     "14 node.again: maps inside a handler, which would hold up the interrupted work "
                     "(redirect with '^step' and map there)"
+                ),
+                (
+                    "19 node.rebase: Rebased leads to 'again', which does not take it (add "
+                    "'rebase.Rebased?' to the needs of 'again')"
                 ),
             ],
             id="a_map_in_a_handler",

@@ -96,7 +96,7 @@ def test_a_call_hands_on_the_fields_of_the_exit_that_ended_it() -> None:
     planner = Graph(
         start="think",
         input=("plan", "Plan"),
-        ends={"Done": needs("think.Planned"), "Aborted": ()},
+        ends={"Done": needs("think.Planned"), "Aborted": needs("!*?")},
         system={"!*": to("@end:Aborted")},
         steps={
             "think": Step(
@@ -120,6 +120,9 @@ def test_a_call_hands_on_the_fields_of_the_exit_that_ended_it() -> None:
     protocol = put(protocol, "graphs.main.steps.prepare.routes", "Ready", to("think"))
     protocol = put(protocol, "graphs.main.steps.halt.routes", "go", to("think"))
     protocol = change(protocol, "graphs.main.steps.think", needs=needs("prepare.Ready?"))
+    halted = needs("think.SomeFailed?", "cycles.SomeFailed?", "suite.Failed?", "!*?")
+    protocol = change(protocol, "graphs.main.steps.halt", needs=halted)
+    protocol = put(protocol, "graphs.main.ends", "Done", needs("think.AllOk", "cycles.AllOk", "suite.Passed"))
     assert said(change(protocol, "graphs.main.steps.cycles", over="think.AllOk.cycles")) == []
     [line] = said(change(protocol, "graphs.main.steps.cycles", over="think.AllOk.cycle"))
     assert line == (

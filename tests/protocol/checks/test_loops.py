@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.protocol.checks.planted import batch, bugfix, change, needs, put, said, to, tree
-from treadle.protocol.model import Budget, Protocol, Wait
+from tests.protocol.checks.planted import batch, bugfix, change, gates, needs, put, said, to, tree
+from treadle.protocol.model import Budget, Protocol, Send, Spawn, Step, Wait
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,6 @@ from treadle.protocol.model import Budget, Protocol, Wait
         pytest.param(
             put(bugfix(), "graphs.main.steps.review.routes", "Rejected", to("fix")),
             [
-                "5 warning: main: budget 'rounds' is never used (use it or remove it)",
                 (
                     "9 main: unbounded loop through ['fix', 'review'] via ['fix.Fixed', "
                     "'review.Rejected'] (charge a budget on one of these edges, or lead it through a "
@@ -54,7 +53,6 @@ from treadle.protocol.model import Budget, Protocol, Wait
         pytest.param(
             put(tree(), "graphs.node.steps.plan.routes", "Unclear", to("clarify")),
             [
-                "5 warning: node: budget 'questions' is never used (use it or remove it)",
                 (
                     "9 node: unbounded loop through ['clarify', 'plan'] via ['plan.Unclear', "
                     "'clarify.Answer'] (charge a budget on one of these edges, or lead it through a "
@@ -69,7 +67,11 @@ from treadle.protocol.model import Budget, Protocol, Wait
                 (
                     "9 node: unbounded loop through ['plan', 'rebase'] via ['rebase.Rebased', 'signal "
                     "Shift'] (charge a budget on one of these edges, or lead it through a person)"
-                )
+                ),
+                (
+                    "19 node.rebase: Rebased leads to 'plan', which does not take it (add "
+                    "'rebase.Rebased?' to the needs of 'plan')"
+                ),
             ],
             id="a_redirect_that_comes_round_again",
         ),
@@ -81,7 +83,6 @@ from treadle.protocol.model import Budget, Protocol, Wait
                 default_after=60,
             ),
             [
-                "5 warning: main: budget 'rounds' is never used (use it or remove it)",
                 (
                     "9 main: unbounded loop through ['human', 'repro'] via ['repro.!timeout', "
                     "'human.again'] (charge a budget on one of these edges, or lead it through a person)"
@@ -132,13 +133,17 @@ def test_nested_loops_are_bounded_one_inside_the_other() -> None:
 def test_a_manual_start_bounds_a_loop() -> None:
     free = put(bugfix(), "graphs.main.steps.review.routes", "Rejected", to("fix"))
     assert said(free, 9) != []
-    assert said(change(free, "graphs.main.steps.fix", wait=(Wait(kind="manual"),)), 9) == []
+    started = change(free, "graphs.main.steps.fix", wait=(Wait(kind="manual"),))
+    assert said(change(started, "graphs.main", budgets={}), 9) == []
 
 
 def test_a_redirect_by_a_signal_from_outside_is_somebodys_will() -> None:
     redirect = put(tree(), "graphs.node.steps.rebase.routes", "Rebased", to("^plan"))
     assert said(redirect, 9) != []
-    assert said(put(redirect, "graphs.node.steps.merge.routes", "Merged", to("@end:Merged")), 9) == []
+    outside = put(redirect, "graphs.node.steps.merge.routes", "Merged", to("@end:Merged"))
+    spawn = Spawn(group="parts", graph="node", over="parts")
+    outside = put(outside, "graphs.node.steps.plan.routes", "Planned", to("work", spawn))
+    assert said(put(outside, "graphs.node.steps.conflict.routes", "go", to("@resume")), 9) == []
 
 
 def test_a_fresh_start_that_is_paid_for_ends() -> None:
@@ -146,3 +151,26 @@ def test_a_fresh_start_that_is_paid_for_ends() -> None:
     assert (
         said(put(needy, "graphs.main.steps.fix.routes", "Stuck.Lost", to("fix", fresh=True, charge="rounds")), 9) == []
     )
+
+
+def test_children_that_are_started_again_and_again() -> None:
+    """The handler of a failed child resumes, but the child that it starts anew may fail too."""
+    spawn, told = Spawn(group="parts", graph="node", over="parts"), Send(signal="Shift", to="children")
+    again = Step(
+        kind="agent",
+        role="planner",
+        template="again.jinja",
+        exits=("Planned",),
+        gates={"Planned": gates("checkpoint scope plan_covers_criteria children_partition")},
+        routes={"Planned": to("@resume", told, spawn), "!*": to("conflict")},
+    )
+    protocol = put(put(tree(), "graphs.node.steps", "lost", again), "templates", "again.jinja", "{{ spec.text }}")
+    assert said(protocol, 9) == [
+        (
+            "9 node: unbounded loop through ['lost'] via ['lost.Planned, child:Aborted'] (charge a budget"
+            " on one of these edges, or lead it through a person)"
+        )
+    ]
+    paid = put(protocol, "graphs.node.steps.lost.routes", "Planned", to("@resume", told, spawn, charge="losses"))
+    paid = change(paid, "graphs.node.steps.conflict", needs=needs("lost.Planned?", "!*?"))
+    assert said(put(paid, "graphs.node.budgets", "losses", Budget(max=2, to="conflict")), 9) == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.protocol.checks.planted import batch, bugfix, gates, needs, put, said, to, tree
+from tests.protocol.checks.planted import batch, bugfix, needs, put, said, to, tree
 from treadle.protocol.model import Protocol, Send, Step
 
 
@@ -24,7 +24,7 @@ from treadle.protocol.model import Protocol, Send, Step
                 bugfix(),
                 "graphs.main.steps",
                 "spare",
-                Step(kind="check", checks=gates("build"), routes={"Passed": to("merge"), "Failed": to("human")}),
+                Step(kind="ask", asks="human", routes={"on": to("merge"), "abort": to("@end:Aborted")}),
             ),
             ["5 main.spare: is never reached (lead a row to it from 'repro' or a handler, or remove it)"],
             id="a_step_nobody_leads_to",

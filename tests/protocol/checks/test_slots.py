@@ -36,6 +36,14 @@ from treadle.protocol.model import Handler, Protocol
                     "repro.!timeout, human.skip) (mark it optional with '?' or reroute)"
                 ),
                 (
+                    "12 main.merge: Merged ends in 'Done', which needs 'repro.Reproduced'; that is not "
+                    "set on every path here (lead it elsewhere, or mark the need with '?')"
+                ),
+                (
+                    "12 main.merge: Merged ends in 'Done', which needs 'fix.Fixed'; that is not set on "
+                    "every path here (lead it elsewhere, or mark the need with '?')"
+                ),
+                (
                     "16 main.fix: exit 'Fixed' proves green, but not every path here has been red before "
                     "(lead every path through one of repro.Reproduced)"
                 ),
@@ -46,9 +54,21 @@ from treadle.protocol.model import Handler, Protocol
             put(bugfix(), "graphs.main.steps.human.routes", "done", to("@end:Done")),
             [
                 (
+                    "12 main.human: done ends in 'Done', which needs 'repro.Reproduced'; that is not set "
+                    "on every path here (lead it elsewhere, or mark the need with '?')"
+                ),
+                (
+                    "12 main.human: done ends in 'Done', which needs 'fix.Fixed'; that is not set on "
+                    "every path here (lead it elsewhere, or mark the need with '?')"
+                ),
+                (
+                    "12 main.human: done ends in 'Done', which needs 'review.Approved'; that is not set "
+                    "on every path here (lead it elsewhere, or mark the need with '?')"
+                ),
+                (
                     "12 main.human: done ends in 'Done', which needs 'merge.Merged'; that is not set on "
                     "every path here (lead it elsewhere, or mark the need with '?')"
-                )
+                ),
             ],
             id="an_end_that_was_not_earned",
         ),
@@ -87,9 +107,13 @@ from treadle.protocol.model import Handler, Protocol
             [
                 (
                     "12 node.work: reads 'plan.Planned', which is not set on every path here (not after "
-                    "the handler of 'Shift', which may start at any time, rebase.!timeout, conflict.work) "
-                    "(mark it optional with '?' or reroute)"
-                )
+                    "the handler of 'Shift', which may start at any time, rebase.!timeout, conflict.work)"
+                    " (mark it optional with '?' or reroute)"
+                ),
+                (
+                    "12 node.merge: Merged ends in 'Merged', which needs 'plan.Planned'; that is not set "
+                    "on every path here (lead it elsewhere, or mark the need with '?')"
+                ),
             ],
             id="a_redirect_knows_only_what_the_handler_knows",
         ),
@@ -103,6 +127,10 @@ from treadle.protocol.model import Handler, Protocol
                 (
                     "12 main.fix: reads 'repro.Reproduced', which is not set on every path here (not "
                     "after the command '/review', review.Rejected) (mark it optional with '?' or reroute)"
+                ),
+                (
+                    "12 main.merge: Merged ends in 'Done', which needs 'repro.Reproduced'; that is not "
+                    "set on every path here (lead it elsewhere, or mark the need with '?')"
                 ),
                 (
                     "15 warning: main.review: needs 'repro.Reproduced?', but its template never shows it "

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.protocol.checks.planted import batch, bugfix, change, drop, gates, put, said, to, tree
-from treadle.protocol.model import CheckRef, Field, Protocol, Thread
+from tests.protocol.checks.planted import TEXT, batch, bugfix, change, drop, gates, put, said, to, tree
+from treadle.protocol.model import CheckRef, Field, Protocol, Record, Thread
 
 
 @pytest.mark.parametrize(
@@ -92,17 +92,18 @@ from treadle.protocol.model import CheckRef, Field, Protocol, Thread
         pytest.param(
             change(bugfix(), "graphs.main.steps.repro", exits=()),
             [
-                "2 main.repro: has a row for 'Reproduced', by which it cannot leave (it leaves by nothing)",
-                "2 main.repro: has a gate for 'Reproduced', by which it cannot leave (its exits are none)",
+                ("2 main.repro: has a row for 'Reproduced', by which it cannot leave (it leaves by nothing)"),
+                ("2 main.repro: has a gate for 'Reproduced', by which it cannot leave (its exits are none)"),
+                ("3 main: reads 'repro.Reproduced', but 'repro' has no exit 'Reproduced' ('repro' leaves by nothing)"),
                 (
                     "3 main.fix: reads 'repro.Reproduced', but 'repro' has no exit 'Reproduced' ('repro' "
                     "leaves by nothing)"
                 ),
-                "3 main.repro: has no exits (add `exits`, the ways in which its work can come out)",
-                "5 main.fix: is never reached (lead a row to it from 'repro' or a handler, or remove it)",
-                "5 main.review: is never reached (lead a row to it from 'repro' or a handler, or remove it)",
-                "5 main.merge: is never reached (lead a row to it from 'repro' or a handler, or remove it)",
-                "5 warning: exit 'Reproduced' is never used (use it or remove it)",
+                ("3 main.repro: has no exits (add `exits`, the ways in which its work can come out)"),
+                ("5 main.fix: is never reached (lead a row to it from 'repro' or a handler, or remove it)"),
+                ("5 main.review: is never reached (lead a row to it from 'repro' or a handler, or remove it)"),
+                ("5 main.merge: is never reached (lead a row to it from 'repro' or a handler, or remove it)"),
+                ("5 warning: exit 'Reproduced' is never used (use it or remove it)"),
             ],
             id="an_agent_without_exits",
         ),
@@ -137,6 +138,21 @@ from treadle.protocol.model import CheckRef, Field, Protocol, Thread
             change(batch(), "graphs.main.steps.cycles", window="in.width"),
             ["3 main.cycles: takes its window from unknown field 'width' (known: cycles, id)"],
             id="an_unknown_window",
+        ),
+        pytest.param(
+            put(
+                change(batch(), "graphs.main.steps.cycles", window="in.width"),
+                "types",
+                "Plan",
+                Record(fields={"id": TEXT, "width": Field(type="int"), "cycles": Field(type="[Cycle]", route="items")}),
+            ),
+            [
+                (
+                    "3 main.cycles: takes its window from 'width', which is not routed (give it `route: true` in "
+                    "type 'Plan')"
+                )
+            ],
+            id="a_window_that_is_not_routed",
         ),
         pytest.param(
             change(

@@ -165,6 +165,14 @@ from treadle.protocol.model import Becomes, Protocol
                     "16 node.plan: exit 'Planned' proves plan, but no gate establishes it (gate it by "
                     "disjoint_writes or plan_covers_criteria or plan_parses)"
                 ),
+                (
+                    "16 node.plan: exit 'Planned' has the field 'commit' by git, but no gate that "
+                    "computes it (gate it by one of commit, checkpoint, measure, rebased, documents)"
+                ),
+                (
+                    "16 node.plan: exit 'Planned' records a commit, but no gate bounds what was changed "
+                    "(gate it by one of owned_files, scope, scope_src, scope_tests)"
+                ),
             ],
             id="a_refused_spawn_without_a_row",
         ),

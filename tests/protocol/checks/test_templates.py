@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.protocol.checks.planted import bugfix, change, put, said, tree
+from tests.protocol.checks.planted import batch, bugfix, change, needs, put, said, tree
 from treadle.protocol.check import check
 from treadle.protocol.findings import Place
 from treadle.protocol.model import Protocol
@@ -228,7 +228,7 @@ def test_a_fault_has_its_line_in_the_template_it_stands_in() -> None:
         "{% with one = fix.Fixed %}{{ one.commit }}{% endwith %}",
         "{{ fix['Fixed']['commit'] }}",
         "{% for name, value in fix.Fixed.items() %}{{ loop.index }}{{ name }}{{ value }}{% endfor %}",
-        "{% macro show(x, y=1) %}{{ x.anything }}{{ y }}{{ bug.id }}{% endmacro %}{{ show(fix.Fixed) }}",
+        "{% macro show(x, y=1) %}{{ x.commit }}{{ y }}{{ bug.id }}{% endmacro %}{{ show(fix.Fixed) }}",
         "{% if mode.type == 'Other' %}{{ nothing }}{% else %}{{ fix.Fixed.commit }}{% endif %}",
         "{% if step != 'review' %}{{ nothing }}{% endif %}{{ fix.Fixed.commit }}",
         "{% for signal in signals %}{{ signal.data.whatever }}{% endfor %}{{ fix.Fixed.commit }}",
@@ -260,3 +260,117 @@ def test_a_template_that_includes_itself_is_walked_once() -> None:
 def test_a_template_nested_too_deeply_is_a_finding() -> None:
     text = "{{ fix.Fixed.commit }}{{ " + "(" * 4000 + "1" + ")" * 4000 + " }}"
     assert "is nested too deeply" in " ".join(said(put(bugfix(), "templates", "review.jinja", text)))
+
+
+MODULE = "{% macro two(x) %}{{ x.commit }}{% endmacro %}"
+
+
+@pytest.mark.parametrize(
+    ("text", "module", "expected"),
+    [
+        pytest.param(
+            "{% macro one(x) %}{{ x.comit }}{% endmacro %}{{ one(fix.Fixed) }}",
+            "",
+            "template reads 'x.comit', but 'fix.Fixed' has no field 'comit' (did you mean 'commit'?)",
+            id="a_field_of_an_argument",
+        ),
+        pytest.param(
+            "{% import 'm.jinja' as m %}{{ m.two(x=fix.Fixed) }}",
+            MODULE.replace("x.commit", "x.comit"),
+            "template reads 'x.comit', but 'fix.Fixed' has no field 'comit' (did you mean 'commit'?)",
+            id="a_field_of_an_argument_of_an_imported_macro",
+        ),
+        pytest.param(
+            "{% import 'm.jinja' as m %}{{ m.tow(fix.Fixed) }}",
+            MODULE,
+            "template reads 'm.tow', but 'm' has no field 'tow' (did you mean 'two'?)",
+            id="an_unknown_macro_of_a_module",
+        ),
+        pytest.param(
+            "{% from 'm.jinja' import tow %}{{ tow(fix.Fixed) }}",
+            MODULE,
+            "template imports 'tow', which 'm.jinja' does not offer (did you mean 'two'?)",
+            id="an_unknown_macro_by_name",
+        ),
+        pytest.param(
+            "{% macro one(x) %}{{ x | length }}{% endmacro %}{{ one(fix.Fixed.note) }}",
+            "",
+            "template takes 'length' of 'x', which may be absent (put it inside `if x`)",
+            id="an_argument_that_may_be_absent",
+        ),
+    ],
+)
+def test_a_macro_is_walked_with_what_it_is_given(text: str, module: str, expected: str) -> None:
+    protocol = put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.commit }}" + text)
+    protocol = put(protocol, "templates", "m.jinja", module) if module else protocol
+    assert said(protocol) == [f"15 main.review: {expected}"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{% macro one(x) %}{{ x | length }}{% endmacro %}{% if fix.Fixed.note %}{{ one(fix.Fixed.note) }}{% endif %}",
+        "{% macro one(x) %}{{ x.commit }}{{ one(x) }}{% endmacro %}{{ one(fix.Fixed) }}",
+        "{% macro one(x) %}{{ x.anything }}{% endmacro %}{{ one(vars) }}",
+    ],
+    ids=["an_argument_that_is_there", "a_macro_that_calls_itself", "an_argument_of_which_nothing_is_known"],
+)
+def test_a_macro_that_is_right(text: str) -> None:
+    assert said(put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.commit }}" + text)) == []
+
+
+def test_a_part_of_a_list_has_the_items_of_the_list() -> None:
+    text = "{{ fix.Fixed.commit }}{% for one in review.Rejected[-2:] %}{{ one.fault }}{% endfor %}"
+    listed = change(bugfix(), "graphs.main.steps.review", needs=needs("fix.Fixed", "review.Rejected*"))
+    assert said(put(listed, "templates", "review.jinja", text)) == [
+        (
+            "15 main.review: template reads 'one.fault', but 'review.Rejected' has no field 'fault' (did you "
+            "mean 'faults'?)"
+        )
+    ]
+
+
+def test_a_signal_brings_the_fields_of_the_exit_that_asks() -> None:
+    text = "{{ plan.Planned }}{% for signal in signals %}{{ signal.data.quetsion }}{% endfor %}"
+    assert said(put(tree(), "templates", "answer.jinja", text)) == [
+        (
+            "15 node.answer: template reads 'signal.data.quetsion', but 'signal.data' has no field 'quetsion' (did you "
+            "mean 'question'?)"
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(
+            "{% for one in scope.writes %}{{ loop.indx }}{% endfor %}",
+            "template reads 'loop.indx', but 'loop' has no field 'indx' (did you mean 'index'?)",
+            id="a_loop",
+        ),
+        pytest.param(
+            "{% for one in [fix.Fixed, fix.Fixed] %}{{ one.comit }}{% endfor %}",
+            "template reads 'one.comit', but 'fix.Fixed' has no field 'comit' (did you mean 'commit'?)",
+            id="a_list_that_is_written_out",
+        ),
+    ],
+)
+def test_what_a_template_makes_up_has_known_parts(text: str, expected: str) -> None:
+    protocol = put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.commit }}" + text)
+    assert said(protocol) == [f"15 main.review: {expected}"]
+
+
+def test_the_result_of_a_map_has_known_parts() -> None:
+    protocol = change(batch(), "graphs.main.steps.halt", template="halt.jinja")
+    shown = put(
+        protocol, "templates", "halt.jinja", "{% if cycles.SomeFailed %}{{ cycles.SomeFailed.total }}{% endif %}"
+    )
+    assert said(shown) == []
+    wrong = put(
+        protocol, "templates", "halt.jinja", "{% if cycles.SomeFailed %}{{ cycles.SomeFailed.totl }}{% endif %}"
+    )
+    [line] = said(wrong)
+    assert line == (
+        "15 main.halt: template reads 'cycles.SomeFailed.totl', but 'cycles.SomeFailed' has no field 'totl' "
+        "(did you mean 'total'?)"
+    )

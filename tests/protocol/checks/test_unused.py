@@ -3,7 +3,7 @@
 import pytest
 
 from tests.protocol.checks.planted import TEXT, bugfix, put, said, tree
-from treadle.protocol.model import Budget, Exit, Handler, Protocol, Record, Role
+from treadle.protocol.model import Exit, Handler, Protocol, Record, Role
 
 
 @pytest.mark.parametrize(
@@ -28,11 +28,6 @@ from treadle.protocol.model import Budget, Exit, Handler, Protocol, Record, Role
             put(bugfix(), "pools", "spare", 1),
             ["5 warning: pool 'spare' is never used (use it or remove it)"],
             id="a_pool",
-        ),
-        pytest.param(
-            put(bugfix(), "graphs.main.budgets", "spare", Budget(max=1, to="human")),
-            ["5 warning: main: budget 'spare' is never used (use it or remove it)"],
-            id="a_budget",
         ),
         pytest.param(
             put(bugfix(), "graphs.main.ends", "Spare", ()),

@@ -1,8 +1,8 @@
-"""Check 17, the other half: what starts afresh starts differently."""
+"""Check 17, the other half: what is tried again can be, and what starts afresh starts differently."""
 
 from collections.abc import Iterator
 
-from treadle.protocol.checks.flow import Edge, Flow
+from treadle.protocol.checks.flow import TRYING_KINDS, Edge, Flow
 from treadle.protocol.checks.subject import Subject
 from treadle.protocol.findings import Finding
 from treadle.protocol.model import ResetThread, Tier
@@ -15,6 +15,17 @@ def fresh_starts_differ(subject: Subject) -> Iterator[Finding]:
             if edge.row.fresh and not edge.over and edge.lands_at == edge.step:
                 for message, hint in _faults(flow, edge):
                     yield subject.finding(17, f"{flow.name}.{edge.step}", edge.path, message, hint)
+
+
+def retries_have_attempts(subject: Subject) -> Iterator[Finding]:
+    """17. A step that leads to itself has more than one attempt."""
+    for flow in subject.flows.values():
+        for edge in flow.edges:
+            step = flow.graph.steps[edge.step]
+            again = step.kind in TRYING_KINDS and edge.lands_at == edge.step and not edge.row.fresh and not edge.over
+            if again and step.attempts < 2:
+                message = f"{edge.key} tries again, but there is only one attempt"
+                yield subject.finding(17, f"{flow.name}.{edge.step}", edge.path, message, "allow more `attempts`")
 
 
 def _faults(flow: Flow, edge: Edge) -> Iterator[tuple[str, str]]:

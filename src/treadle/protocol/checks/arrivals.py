@@ -12,22 +12,23 @@ def reports_arrive(subject: Subject) -> Iterator[Finding]:
     """19. No step and no outcome waits for the report of a failure that never leads there."""
     for flow in subject.flows.values():
         arriving = _arriving(flow)
-        places = {base_of(name): (step_path(flow.name, name), step.needs) for name, step in flow.graph.steps.items()}
-        for name, (path, needs) in places.items():
-            for need in _unfounded(needs, arriving.get(name, set())):
-                yield _finding(subject, f"{flow.name}.{name}", f"{path}.needs", need)
+        for name, step in flow.graph.steps.items():
+            anything = {"!*"} & arriving.get(base_of(name), set())
+            for need in _unfounded(step.needs, arriving.get(name, set()) | anything):
+                yield _finding(subject, f"{flow.name}.{name}", f"{step_path(flow.name, name)}.needs", need)
         for outcome, needs in flow.graph.ends.items():
             for need in _unfounded(needs, arriving.get(f"@end:{outcome}", set())):
                 yield _finding(subject, flow.name, f"graphs.{flow.name}.ends.{outcome}", need)
 
 
 def _arriving(flow: Flow) -> dict[str, set[str]]:
-    """The failures that lead to each step, by the name it was written with, and to each outcome."""
+    """The failures that lead to each step and to each outcome."""
     found: dict[str, set[str]] = {}
     for edge in flow.edges:
         if edge.is_system:
-            goal = f"@end:{edge.to.name}" if edge.to.kind == "end" else base_of(edge.lands_at)
+            goal = f"@end:{edge.to.name}" if edge.to.kind == "end" else edge.lands_at
             found.setdefault(goal, set()).update((edge.key, tag_of(edge.key), "!*"))
+            found.setdefault(base_of(goal), set()).add("!*")
     return found
 
 

@@ -38,33 +38,28 @@ def _key(site: Site) -> str:
 
 
 def nothing_is_finished_early(subject: Subject) -> Iterator[Finding]:
-    """13. No merge and no good end while a spawned group may be at work, and a join waits for a group that was begun."""
+    """13. No merge and no good end while a spawned group may be at work; a join waits for a group that was begun."""
     for flow in subject.flows.values():
         good = good_outcomes(subject, flow.name)
         groups = dict.fromkeys(site.group for site in subject.sites if site.parent == flow.name and site.edge)
         for group in groups:
             yield from _begun(subject, flow, group)
-            started = _at_work(flow, group)
-            for name in (name for name in flow.graph.steps if name in started):
-                if flow.graph.steps[name].effect == "merge":
-                    message = f"merges while children of group '{group}' may still be at work"
-                    path = step_path(flow.name, name)
-                    yield subject.finding(
-                        13, f"{flow.name}.{name}", path, message, f"wait for it on every way: {_wait(group)}"
-                    )
-                for edge in flow.out[name]:
-                    if edge.to.kind == "end" and edge.to.name in good and not _cancels(edge, group):
-                        message = (
-                            f"{edge.key} ends in '{edge.to.name}' while children of group '{group}' may be at work"
-                        )
-                        where = f"{flow.name}.{base_of(name)}"
-                        yield subject.finding(
-                            13, where, edge.path, message, f"wait for it on every way: {_wait(group)}"
-                        )
+            hint = f"wait for it on every way: `wait: [group:{group}]`"
+            for where, path, verb in _finishing(flow, group, good):
+                message = f"{verb} while children of group '{group}' may still be at work"
+                yield subject.finding(13, f"{flow.name}.{where}", path, message, hint)
 
 
-def _wait(group: str) -> str:
-    return f"`wait: [group:{group}]`"
+def _finishing(flow: Flow, group: str, good: set[str]) -> Iterator[tuple[str, str, str]]:
+    """Where the work is finished with children at work: the step, its path, and what it does."""
+    started = _at_work(flow, group)
+    for name in (name for name in flow.graph.steps if name in started):
+        if flow.graph.steps[name].effect == "merge":
+            yield name, step_path(flow.name, name), "merges"
+            continue
+        for edge in flow.out[name]:
+            if edge.to.kind == "end" and edge.to.name in good and not _cancels(edge, group):
+                yield base_of(name), edge.path, f"{edge.key} ends in '{edge.to.name}'"
 
 
 def _begun(subject: Subject, flow: Flow, group: str) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 """Check 23: what somebody decides makes a difference."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -11,23 +11,28 @@ from treadle.protocol.checks.flow import Flow, step_path
 from treadle.protocol.checks.subject import Subject
 from treadle.protocol.findings import Finding
 from treadle.protocol.guards import GuardError, parse
-from treadle.protocol.model import Exit, Graph, Route, Rows, Send, Step, base_of, row, tag_of
+from treadle.protocol.model import Exit, Route, Rows, Send, Step, base_of, row, tag_of
 
 _VARIABLE = re.compile(r"\bvars\.(\w+)")
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 def decisions_make_a_difference(subject: Subject) -> Iterator[Finding]:
-    """23. Routed fields, refined exits, variables and guards decide something; approval and abort do what they say."""
+    """23. Routed fields, variables and guards decide something; approval, abort and attempts are what they say."""
     tables = [_Table(flow.name, name, key, rows) for flow in subject.flows.values() for name, key, rows in _rows(flow)]
     for name, exit_ in subject.protocol.exits.items():
         yield from _unread(subject, name, exit_, tables)
+    shown = {name for text in subject.protocol.templates.values() for name in _VARIABLE.findall(text)}
+    lines = [text for role in subject.protocol.roles.values() for text in role.params.values()]
+    shown |= {name for text in lines for name in _PLACEHOLDER.findall(text)}
     for flow in subject.flows.values():
         own = [table for table in tables if table.graph == flow.name]
-        yield from _idle_variables(subject, flow, own)
+        read = {full for table in own for way in table.rows for full in _mentions(way)}
+        yield from _idle_variables(subject, flow, own, shown)
         for table in own:
             yield from _idle_guard(subject, table)
         for name, step in flow.graph.steps.items():
-            yield from _idle_approval(subject, flow, name, step, own)
+            yield from _idle_approval(subject, flow, name, step, read)
             yield from _false_abort(subject, flow, name, step)
             yield from _half_retry(subject, flow, name, step)
 
@@ -71,23 +76,13 @@ def _unread(subject: Subject, name: str, exit_: Exit, tables: list[_Table]) -> I
         return
     read = {full for table in routing for way in table.rows for full in _mentions(way)}
     for field_name, field in exit_.fields.items():
-        if field.route == "value" and f"data.{field_name}" not in read:
+        if field.route == "value" and field.by == "agent" and f"data.{field_name}" not in read:
             message = f"field '{field_name}' is routed, but no row of '{name}' looks at it"
             hint = "look at it in a guard, or remove `route: true`"
             yield subject.finding(23, name, f"exits.{name}.{field_name}", message, hint)
-    if exit_.route_on and not any(key.startswith(f"{name}.") for key in _refined(subject.protocol.graphs.values())):
-        message = f"routes on '{exit_.route_on}', but nothing tells its values apart"
-        yield subject.finding(23, name, f"exits.{name}.route_on", message, "add a row for one of them, or remove it")
 
 
-def _refined(graphs: Iterable[Graph]) -> Iterator[str]:
-    for graph in graphs:
-        for step in graph.steps.values():
-            yield from (*step.routes, *step.gates, *(becomes.key for becomes in step.becomes))
-
-
-def _idle_variables(subject: Subject, flow: Flow, tables: list[_Table]) -> Iterator[Finding]:
-    shown = {name for text in subject.protocol.templates.values() for name in _VARIABLE.findall(text)}
+def _idle_variables(subject: Subject, flow: Flow, tables: list[_Table], shown: set[str]) -> Iterator[Finding]:
     read = {full for table in tables for way in table.rows for full in _mentions(msgspec.structs.replace(way, sets={}))}
     for name in flow.graph.vars:
         if name not in read | shown:
@@ -97,11 +92,11 @@ def _idle_variables(subject: Subject, flow: Flow, tables: list[_Table]) -> Itera
 
 
 def _idle_guard(subject: Subject, table: _Table) -> Iterator[Finding]:
-    """A guarded row that does what the next one does."""
-    for first, second in zip(table.rows, table.rows[1:], strict=False):
-        if first.when and _effect(first) == _effect(second):
+    """A guarded row that does what all rows after it do."""
+    for n, first in enumerate(table.rows[:-1], 1):
+        if first.when and all(_effect(first) == _effect(other) for other in table.rows[n:]):
             where = f"{table.graph}.{base_of(table.step)}" if table.step else table.graph
-            message = f"the guard '{first.when}' decides nothing: the next row of '{table.key}' does the same"
+            message = f"the guard '{first.when}' decides nothing: what follows in '{table.key}' does the same"
             yield subject.finding(23, where, table.path, message, "let them differ, or remove one")
 
 
@@ -109,9 +104,8 @@ def _effect(way: Route) -> Route:
     return msgspec.structs.replace(way, when="")
 
 
-def _idle_approval(subject: Subject, flow: Flow, name: str, step: Step, tables: list[_Table]) -> Iterator[Finding]:
+def _idle_approval(subject: Subject, flow: Flow, name: str, step: Step, read: set[str]) -> Iterator[Finding]:
     """An approval that leads where a refusal leads, with nobody looking back at it."""
-    read = {full for table in tables for way in table.rows for full in _mentions(way)}
     exits = [(tag, subject.protocol.exits[tag]) for tag in step.exits if tag in subject.protocol.exits]
     for tag in (tag for tag, exit_ in exits if exit_.proves == "approval"):
         others = [other for other, exit_ in exits if not exit_.proves and exit_.severity != "INFO"]

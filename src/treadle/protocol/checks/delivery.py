@@ -23,7 +23,8 @@ def exits_are_delivered(subject: Subject) -> Iterator[Finding]:
 def _finding(subject: Subject, flow: Flow, edge: Edge, slot: str, more: bool) -> Finding:
     """One finding for all failures that take the same row, or for all variants of an exit."""
     goal = edge.to.name
-    what = "the report of the failure" if edge.is_system else "its fields"
+    exit_ = subject.protocol.exits.get(tag_of(edge.key))
+    what = "the report of the failure" if edge.is_system else "its fields" if exit_ and exit_.fields else "it"
     kind = "outcome " if edge.to.kind == "end" else ""
     key, slot = (edge.name, edge.name) if edge.is_system and more else (edge.key, slot)
     message = f"{key} leads to {kind}'{goal}', which does not take {what}"
@@ -46,6 +47,8 @@ def _lost(subject: Subject, flow: Flow, edge: Edge) -> str:
         return ""
     if edge.is_system:
         return _lost_report(edge, needs)
+    if source.kind in ("check", "map") and edge.lands_at == edge.step:
+        return ""
     slot = f"{edge.step}.{tag_of(edge.key)}"
     return "" if _listed(slot, needs, goal) else slot
 

@@ -17,7 +17,7 @@ def successes_are_earned(subject: Subject) -> Iterator[Finding]:
     """21. A good outcome needs every proof, every passed check and every finished map that lies on all paths to it."""
     for flow in subject.flows.values():
         for outcome in _successes(subject, flow):
-            named = {need.slot for need in flow.graph.ends[outcome]}
+            named = {need.slot for need in flow.graph.ends[outcome] if is_required(need)}
             for slot in sorted(_certain(subject, flow, outcome) & proofs(flow) - named):
                 message = f"'{outcome}' comes after '{slot}' on every path, but does not need it"
                 path = f"graphs.{flow.name}.ends.{outcome}"
@@ -52,7 +52,7 @@ def proofs(flow: Flow) -> set[str]:
     exits = flow.protocol.exits
     found: set[str] = set()
     for name, step in flow.graph.steps.items():
-        found |= {f"{name}.{exit_}" for exit_ in step.exits if exit_ in exits and exits[exit_].proves}
+        found |= {f"{name}.{tag}" for tag in step.exits if tag in exits and exits[tag].proves}
         if step.kind in ("check", "map"):
             found.add(f"{name}.{'Passed' if step.kind == 'check' else 'AllOk'}")
     return found

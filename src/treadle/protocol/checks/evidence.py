@@ -69,6 +69,7 @@ def _proofs(step: Step, key: str, exit_: Exit) -> Iterator[tuple[str, str]]:
         if not has_gate(gates_of(step, key), *checks):
             message = f"exit '{key}' proves {exit_.proves}, but no gate establishes it"
             yield message, f"gate it by {' or '.join(sorted(checks))}"
+            return
 
 
 def _implementer(subject: Subject, flow: Flow, name: str, key: str) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from jinja2.filters import FILTERS as JINJA_FILTERS
 from jinja2.tests import TESTS as JINJA_TESTS
 
 from treadle.protocol.checks.presence import failing, holding, written
-from treadle.protocol.checks.shapes import Members, Shape, describe, is_optional, item_of, parts_of, present
+from treadle.protocol.checks.shapes import Many, Members, Shape, describe, is_optional, item_of, parts_of, present
 from treadle.protocol.findings import suggest
 from treadle.protocol.model import Protocol
 
@@ -59,6 +59,9 @@ class Look:
                 return self._part(node, node.node, node.attr, scope)
             case nodes.Getitem(arg=nodes.Const(value=str(name))):
                 return self._part(node, node.node, name, scope)
+            case nodes.Getitem(arg=nodes.Slice()):
+                self.value(node.arg, scope)
+                return self.value(node.node, scope)
             case nodes.Getitem(arg=nodes.Const(value=int())):
                 return item_of(self.value(node.node, scope))
             case nodes.Filter():
@@ -73,11 +76,28 @@ class Look:
                 self.value(callee.node, scope)
                 self._children(node, scope, skip=callee)
                 return None
+            case nodes.Call():
+                self.call(node, scope)
+                return None
+            case nodes.List() | nodes.Tuple():
+                return self._listed([self.value(item, scope) for item in node.items])
             case nodes.TemplateData() | nodes.Const():
                 return None
             case _:
                 self._children(node, scope)
                 return None
+
+    def _listed(self, items: list[Shape]) -> Shape:
+        """A list that is written out: its items have the parts of each of them."""
+        known = [item for item in items if isinstance(item, Members) and item.parts]
+        if not known or len(known) < len(items):
+            return None
+        parts = {name: part for item in known for name, part in item.parts.items()}
+        return Many(Members(known[0].label, parts, any(item.optional for item in known)))
+
+    def call(self, node: nodes.Call, scope: Scope) -> None:
+        """Look at what is called, and with what."""
+        self._children(node, scope)
 
     def _children(self, node: nodes.Node, scope: Scope, skip: nodes.Node | None = None) -> None:
         for child in node.iter_child_nodes():

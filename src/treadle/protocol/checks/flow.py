@@ -76,6 +76,7 @@ class Flow:
 
     def __init__(self, protocol: Protocol, name: str, graph: Graph) -> None:
         self.protocol, self.name, self.graph = protocol, name, graph
+        self._keys: dict[str, list[str]] = {}
         self.out: dict[str, tuple[Edge, ...]] = {step: tuple(self._edges(step)) for step in graph.steps}
 
     @property
@@ -85,6 +86,11 @@ class Flow:
 
     def keys(self, name: str) -> list[str]:
         """The routing keys by which a step can be left: its own, what failure and exhaustion add, refined rows."""
+        if name not in self._keys:
+            self._keys[name] = self._all_keys(name)
+        return self._keys[name]
+
+    def _all_keys(self, name: str) -> list[str]:
         step = self.graph.steps[name]
         keys = [*exit_keys(self.protocol, step), *self.failures(name)]
         if self.retries(name):
@@ -108,7 +114,13 @@ class Flow:
 
     def retries(self, name: str) -> bool:
         """Whether the step can lead to itself in a way that counts as an attempt."""
-        step = self.graph.steps[name]
+        return name in self._retrying
+
+    @cached_property
+    def _retrying(self) -> frozenset[str]:
+        return frozenset(name for name, step in self.graph.steps.items() if self._may_retry(name, step))
+
+    def _may_retry(self, name: str, step: Step) -> bool:
         if step.kind not in TRYING_KINDS:
             return False
         keys = [*exit_keys(self.protocol, step), *system_keys(step), *step.routes]

@@ -49,6 +49,17 @@ def answers_are_what_was_said(subject: Subject) -> Iterator[Finding]:
                     yield subject.finding(8, where, edge.path, message, f"send '{tag_of(edge.key)}'")
 
 
+def questions_reach_a_parent(subject: Subject) -> Iterator[Finding]:
+    """8. A question to the parent is not asked only where there is none."""
+    for flow in subject.flows.values():
+        for name, step in flow.graph.steps.items():
+            ways = [edge for edge in flow.edges if edge.lands_at == name and flow.graph.steps[edge.step].kind != "ask"]
+            if step.asks == "parent" and ways and all(edge.row.when == "root" for edge in ways):
+                message = f"asks its parent, but {ways[0]} leads here only at the root, which has none"
+                hint = "lead the other instances here, or `ask: human`"
+                yield subject.finding(8, f"{flow.name}.{name}", ways[0].path, message, hint)
+
+
 def _sent(edge: Edge) -> list[str]:
     return [action.signal for action in edge.actions if isinstance(action, Send) and action.to == "sender"]
 

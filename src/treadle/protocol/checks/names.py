@@ -1,6 +1,6 @@
 """Check 3, the graphs: wherever a row leads and whatever a need reads exists."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from treadle.protocol.checks.flow import Flow, agents, step_path
 from treadle.protocol.checks.lookup import Fault, unknown
@@ -41,7 +41,8 @@ def _graph(subject: Subject, flow: Flow) -> Iterator[Fault]:
         place = f"{path}.handlers.{signal}"
         yield from unknown(flow.name, place, f"handles '{signal}' at", "step", handler.step, graph.steps)
     for name, budget in graph.budgets.items():
-        yield from _target(graph, flow.name, f"{path}.budgets.{name}", f"budget '{name}'", budget.to)
+        clones = () if budget.to.startswith("^") else map(base_of, graph.steps)
+        yield from _target(graph, flow.name, f"{path}.budgets.{name}", f"budget '{name}'", budget.to, clones)
         for reset in budget.resets:
             place = f"{path}.budgets.{name}.resets"
             yield from unknown(flow.name, place, f"budget '{name}' is refilled at", "step", reset, graph.steps)
@@ -82,13 +83,13 @@ def _row(subject: Subject, flow: Flow, where: str, path: str, key: str, way: Rou
                 yield from unknown(where, path, f"{key} resets the thread of", "step", action.step, agents(graph))
 
 
-def _target(graph: Graph, where: str, path: str, what: str, text: str) -> Iterator[Fault]:
+def _target(graph: Graph, where: str, path: str, what: str, text: str, also: Iterable[str] = ()) -> Iterator[Fault]:
     goal = target(text)
     if goal.kind == "end" and goal.name not in (*graph.ends, ABORTED):
         yield from unknown(where, path, f"{what} leads to", "outcome", goal.name, graph.ends)
-    if goal.kind in ("step", "redirect"):
-        steps = dict.fromkeys([*graph.steps, *map(base_of, graph.steps)])
-        yield from unknown(where, path, f"{what} leads to", "step", goal.name, steps)
+    if goal.kind in ("step", "redirect") and goal.name not in (*graph.steps, *also):
+        known = dict.fromkeys(name for name in (*graph.steps, *map(base_of, graph.steps)) if name != goal.name)
+        yield from unknown(where, path, f"{what} leads to", "step", goal.name, known)
 
 
 def _need(subject: Subject, flow: Flow, where: str, path: str, need: Need) -> Iterator[Fault]:

@@ -9,7 +9,10 @@ from treadle.protocol.findings import Finding, suggest
 from treadle.protocol.model import CheckRef, Protocol, Step, tag_of
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-_TEST_NAME = re.compile(r"(^|/)(tests?|specs?|__tests__)(/|$)|(^|/)test_|[_.-](test|spec)\.|[a-z*]Tests?\.")
+_TEST_NAME = re.compile(
+    r"(^|/)(tests?|specs?|__tests__)(/|$)|(^|/)(test_|conftest\.)|[_.-](test|spec)\.|[a-z*]Tests?\."
+)
+_DOCUMENT = re.compile(r"(^|/)(docs?|memory-bank)/|\.(md|rst|adoc|txt|json|ya?ml|toml)$")
 _EVERYTHING = re.compile(r"(\*\*/)?\*\*?(\.\w+)?")
 
 
@@ -74,6 +77,11 @@ def writes_tests(protocol: Protocol, step: Step) -> bool:
 def is_test(glob: str) -> bool:
     """Whether a glob names test files."""
     return bool(_TEST_NAME.search(glob))
+
+
+def is_document(glob: str) -> bool:
+    """Whether a glob names documents and data, not code."""
+    return bool(_DOCUMENT.search(glob))
 
 
 def gates_of(step: Step, key: str) -> tuple[CheckRef, ...]:

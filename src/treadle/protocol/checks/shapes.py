@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple, TypeAlias
 
+from jinja2 import nodes
+
 from treadle.protocol.checks.declarations import TOOLCHAIN
 from treadle.protocol.checks.flow import Flow
 from treadle.protocol.fields import ListType, OptionalType, RecordType, TypeExpr, TypeNotationError, parse_type
@@ -24,7 +26,15 @@ class Many(NamedTuple):
     optional: bool = False
 
 
-Shape: TypeAlias = TypeExpr | Members | Many | None
+class Defined(NamedTuple):
+    """A macro: its definition, the template it stands in, and the variables it sees there."""
+
+    macro: nodes.Macro
+    template: str
+    scope: "dict[str, Shape]"
+
+
+Shape: TypeAlias = TypeExpr | Members | Many | Defined | None
 """What is known about a value; None for a value of which nothing is known."""
 
 _TEXT: Final[TypeExpr] = parse_type("text")
@@ -81,10 +91,11 @@ def _slots(protocol: Protocol, needs: list[Need], prefix: str, flow: Flow | None
 
 
 def _slot(protocol: Protocol, need: Need, label: str, flow: Flow | None) -> Shape:
-    """The payload of an exit; what asks, maps and checks leave is not declared anywhere."""
+    """The payload of an exit; what people, maps and checks leave is not declared anywhere."""
     exit_ = protocol.exits.get(tag_of(need.exit))
     source = flow.graph.steps.get(need.step) if flow else None
-    if exit_ is None or (source is not None and source.kind not in ("agent", "effect")):
+    answers = source is not None and source.asks == "parent"
+    if exit_ is None or (source is not None and source.kind not in ("agent", "effect") and not answers):
         return None if not need.optional else Members(label, {}, optional=True)
     fields = {name: type_of(field.type) for name, field in exit_.fields.items()}
     payload = Members(label, fields, need.optional)
@@ -129,7 +140,7 @@ def parts_of(protocol: Protocol, shape: Shape) -> Mapping[str, Shape] | None:
     if isinstance(inner, RecordType):
         record = protocol.types.get(inner.name)
         return {name: type_of(field.type) for name, field in record.fields.items()} if record else None
-    return None if inner is None else {}
+    return None if inner is None or isinstance(inner, Defined) else {}
 
 
 def describe(shape: Shape) -> str:

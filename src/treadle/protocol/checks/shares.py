@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from treadle.protocol.checks.duties import commits
-from treadle.protocol.checks.earnings import proofs
 from treadle.protocol.checks.flow import Flow, step_path
 from treadle.protocol.checks.known import is_required
 from treadle.protocol.checks.permissions import gates_of, has_gate
@@ -38,15 +37,16 @@ def _unbounded(subject: Subject, child: Flow) -> Iterator[Finding]:
 def merges_say_what_earned_them(subject: Subject) -> Iterator[Finding]:
     """16. A merge that nobody's choice leads to needs a proof; what leads to it has been tested."""
     for flow in subject.flows.values():
-        proving = proofs(flow)
         for name, step in flow.graph.steps.items():
             if step.effect != "merge":
                 continue
             leading = [edge for edge in flow.edges if edge.lands_at == name and edge.step != name]
             chosen = all(flow.graph.steps[edge.step].asks == "human" for edge in leading)
-            if not chosen and not any(is_required(need) and need.slot in proving for need in step.needs):
-                message = "merges without needing anything that proves the work"
-                hint = "add the slot that earns it to `needs`"
+            proved = _verdicts(flow) & subject.known[flow.name].get(name, frozenset())
+            needed = {need.slot for need in step.needs if is_required(need)}
+            if not chosen and not (needed & proved if proved else needed):
+                message = "merges whatever comes to it"
+                hint = f"add what earns the merge to `needs`: {' or '.join(sorted(proved)) or 'what it merges'}"
                 yield subject.finding(16, f"{flow.name}.{name}", f"{step_path(flow.name, name)}.needs", message, hint)
             for edge in leading:
                 source = flow.graph.steps[edge.step]
@@ -54,6 +54,19 @@ def merges_say_what_earned_them(subject: Subject) -> Iterator[Finding]:
                     message = f"leads to merge '{name}', but runs no tests"
                     path = f"{step_path(flow.name, edge.step)}.checks"
                     yield subject.finding(16, f"{flow.name}.{edge.step}", path, message, "add 'green'")
+
+
+def _verdicts(flow: Flow) -> set[str]:
+    """The slots that speak for finished work."""
+    exits = flow.protocol.exits
+    found = {
+        f"{name}.{tag}"
+        for name, step in flow.graph.steps.items()
+        for tag in step.exits
+        if tag in exits and exits[tag].proves in ("green", "approval", "contract")
+    }
+    kinds = {"check": "Passed", "map": "AllOk"}
+    return found | {f"{name}.{kinds[step.kind]}" for name, step in flow.graph.steps.items() if step.kind in kinds}
 
 
 def _runs(step: Step, *names: str) -> bool:

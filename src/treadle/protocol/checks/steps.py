@@ -97,6 +97,9 @@ def _map(subject: Subject, flow: Flow, where: str, path: str, step: Step) -> Ite
         yield from unknown(
             where, f"{path}.window", "takes its window from", "field", field, known.fields if known else ()
         )
+        if known and field in known.fields and not known.fields[field].route:
+            hint = f"give it `route: true` in type '{flow.graph.input[1]}'"
+            yield where, f"{path}.window", f"takes its window from '{field}', which is not routed", hint
     child = protocol.graphs.get(step.graph)
     if not step.after:
         return

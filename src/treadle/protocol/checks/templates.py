@@ -7,6 +7,7 @@ from jinja2 import Environment, TemplateSyntaxError, nodes
 
 from treadle.protocol.checks.expressions import Fault
 from treadle.protocol.checks.flow import Flow, step_path
+from treadle.protocol.checks.payloads import signals_of, with_results
 from treadle.protocol.checks.shapes import hidden_names, variable, variables
 from treadle.protocol.checks.subject import Subject
 from treadle.protocol.checks.walk import Walk
@@ -23,13 +24,14 @@ def templates_fit_their_steps(subject: Subject) -> Iterator[Finding]:
     seen: set[Fault] = set()
     opened: set[str] = set()
     for flow in subject.flows.values():
-        for name, step in flow.graph.steps.items():
+        # The copies of a question differ only in where they lead.
+        for name, step in {base_of(name): step for name, step in flow.graph.steps.items()}.items():
             template = subject.template_of(step)
             if template not in subject.protocol.templates:
                 continue
             walk = _walk(subject, flow, name, step, template)
             opened |= walk.opened
-            where = f"{flow.name}.{base_of(name)}"
+            where = f"{flow.name}.{name}"
             for fault in walk.faults:
                 if fault not in seen:
                     yield _finding(subject, where, fault)
@@ -62,7 +64,8 @@ def _walk(subject: Subject, flow: Flow, name: str, step: Step, template: str) ->
 
     walk = Walk(protocol, load, {"mode.type": step.mode, "step": name})
     try:
-        walk.template(template, variables(protocol, flow, step))
+        found = with_results(subject, flow, step, variables(protocol, flow, step))
+        walk.template(template, {**found, "signals": signals_of(subject, flow, name)})
     except RecursionError:
         walk.open = [template]
         walk.faults.append(Fault(template, 1, "is nested too deeply", "write it flatter"))
@@ -86,7 +89,9 @@ def _finding(subject: Subject, where: str, fault: Fault) -> Finding:
 def _unused_needs(subject: Subject, where: str, path: str, step: Step, walk: Walk) -> Iterator[Finding]:
     for need in step.needs:
         prefix = "up." if need.up else ""
-        if need.step and f"{prefix}{variable(need.step)}.{need.exit}" not in walk.used:
+        exit_ = subject.protocol.exits.get(need.exit)
+        told = need.step and exit_ is not None and exit_.fields
+        if told and f"{prefix}{variable(need.step)}.{need.exit}" not in walk.used:
             message = f"needs '{need}', but its template never shows it"
             hint = "use it in the template, or remove it"
             yield subject.finding(15, where, f"{path}.needs", message, hint, level="warning")

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 from treadle.protocol.checks.evidence import slots_that_prove
 from treadle.protocol.checks.flow import Flow, step_path
-from treadle.protocol.checks.permissions import has_gate, write_scope
+from treadle.protocol.checks.permissions import has_gate, is_document, write_scope
 from treadle.protocol.checks.subject import Subject
 from treadle.protocol.findings import Finding
 from treadle.protocol.model import Step
@@ -34,7 +35,7 @@ def _shared(flow: Flow, step: Step) -> Iterator[str]:
     """The authors' globs that another scope does not keep out."""
     scope = write_scope(flow.protocol, step)
     excluded = {glob[1:] for glob in scope if glob.startswith("!")}
-    allowed = [glob for glob in scope if not glob.startswith("!")]
+    allowed = [glob for glob in scope if not glob.startswith("!") and not is_document(glob)]
     for glob in test_globs(flow):
         if glob not in excluded and any(_may_meet(glob, other) for other in allowed):
             yield glob
@@ -49,5 +50,8 @@ def test_globs(flow: Flow) -> dict[str, None]:
 
 def _may_meet(one: str, other: str) -> bool:
     """Whether two globs can name the same file, as far as their fixed beginnings tell."""
+    for path, glob in ((one, other), (other, one)):
+        if not _WILD.search(path):
+            return fnmatchcase(path, glob)
     heads = sorted((_WILD.split(one)[0], _WILD.split(other)[0]), key=len)
     return heads[1].startswith(heads[0])

@@ -10,7 +10,7 @@ from treadle.protocol.model import ABORTED
 
 
 def nothing_is_unused(subject: Subject) -> Iterator[Finding]:
-    """5. Exits, roles, types, pools, budgets and outcomes that nothing mentions."""
+    """5. Exits, roles, types, pools and outcomes that nothing mentions."""
     protocol = subject.protocol
     steps = [step for graph in protocol.graphs.values() for step in graph.steps.values()]
     modes = [mode for role in protocol.roles.values() for mode in role.modes.values()]
@@ -27,8 +27,6 @@ def nothing_is_unused(subject: Subject) -> Iterator[Finding]:
 
 def _graph(subject: Subject, flow: Flow) -> Iterator[Finding]:
     graph, path = flow.graph, f"graphs.{flow.name}"
-    charged = {edge.row.charge for edge in flow.edges}
-    yield from _unused(subject, "budget", flow.name, f"{path}.budgets", graph.budgets, charged)
     outcomes = {edge.to.name for edge in flow.edges if edge.to.kind == "end"}
     yield from _unused(subject, "outcome", flow.name, f"{path}.ends", graph.ends, outcomes | {ABORTED})
     sent = {f"child:{outcome}" for outcome in _bad_outcomes(subject, flow)}

@@ -1,18 +1,25 @@
 """Walks the statements of a template and of what it includes, as one step would render it."""
 
 from collections.abc import Callable
+from typing import Final
 
 from jinja2 import nodes
 from jinja2.defaults import DEFAULT_NAMESPACE
 
 from treadle.protocol.checks.expressions import Look, Scope
 from treadle.protocol.checks.presence import failing, holding, written
-from treadle.protocol.checks.shapes import Shape, item_of
+from treadle.protocol.checks.shapes import Defined, Members, Shape, item_of, present
+from treadle.protocol.fields import parse_type
 from treadle.protocol.findings import suggest
 from treadle.protocol.model import Protocol
 
 Facts = dict[str, str]
 """What is fixed for one use of a template: `mode.type`, `step`."""
+_COUNTS: Final = ("index", "index0", "revindex", "revindex0", "first", "last", "length", "depth", "depth0")
+_LOOP: Final = Members(
+    "loop",
+    {**dict.fromkeys(_COUNTS, parse_type("int")), **dict.fromkeys(("previtem", "nextitem", "cycle", "changed"))},
+)
 Load = Callable[[str], "nodes.Template | None"]
 
 
@@ -23,6 +30,8 @@ class Walk(Look):
         super().__init__(protocol)
         self.load, self.facts = load, facts
         self.opened: set[str] = set()
+        self.calling: list[nodes.Macro] = []
+        """The macros being walked; one that calls itself is walked once."""
 
     def template(self, name: str, scope: Scope) -> None:
         """Walk a template by name."""
@@ -101,7 +110,7 @@ class Walk(Look):
     def _for(self, node: nodes.For, scope: Scope) -> None:
         items = self.value(node.iter, scope)
         self.must_be_there(node.iter, items, "loops over")
-        inner = {**scope, "loop": None}
+        inner = {**scope, "loop": _LOOP}
         self._assign(node.target, item_of(items), inner)
         before = self.sure
         if node.test is not None:
@@ -118,12 +127,37 @@ class Walk(Look):
         if isinstance(node, nodes.CallBlock):
             self.value(node.call, scope)
         else:
-            scope[node.name] = inner[node.name] = None
+            scope[node.name] = inner[node.name] = Defined(node, self.open[-1], scope)
         inner.update({argument.name: None for argument in node.args})
         before = self.sure
         self.sure = frozenset() if isinstance(node, nodes.Macro) else before  # a macro runs elsewhere
         self.body(node.body, inner)
         self.sure = before
+
+    def call(self, node: nodes.Call, scope: Scope) -> None:
+        """Walk a macro with what it is given."""
+        callee = self.value(node.node, scope)
+        if not isinstance(callee, Defined) or any(macro is callee.macro for macro in self.calling):
+            self._children(node, scope, skip=node.node)
+            return
+        given = [self._given(argument, scope) for argument in node.args]
+        named = {pair.key: self._given(pair.value, scope) for pair in node.kwargs}
+        names = [argument.name for argument in callee.macro.args]
+        unknown = dict.fromkeys((*names, "caller", "varargs", "kwargs"))
+        inner = {**callee.scope, **unknown, **dict(zip(names, given, strict=False)), **named}
+        before, self.sure = self.sure, frozenset()
+        self.calling.append(callee.macro)
+        self.open.append(callee.template)
+        self.body(callee.macro.body, inner)
+        self.open.pop()
+        self.calling.pop()
+        self.sure = before
+
+    def _given(self, argument: nodes.Expr, scope: Scope) -> Shape:
+        shape = self.value(argument, scope)
+        if isinstance(shape, Members) and not shape.parts:
+            return None
+        return present(shape) if written(argument) in self.sure else shape
 
     def _assign(self, goal: nodes.Node, shape: Shape, scope: Scope) -> None:
         if isinstance(goal, nodes.Name):
@@ -141,12 +175,25 @@ class Walk(Look):
         known = self.protocol.templates
         if name not in known:
             self.fault(node, f"includes unknown template '{name}'", suggest(name, known) or f"write templates/{name}")
-        elif isinstance(node, nodes.Include | nodes.Extends) or node.with_context:
+        elif isinstance(node, nodes.Include | nodes.Extends):
             self.template(name, dict(scope))
-        else:
-            self.template(name, dict.fromkeys(DEFAULT_NAMESPACE))
-        match node:
-            case nodes.Import():
-                scope[node.target] = None
-            case nodes.FromImport():
-                scope.update(dict.fromkeys(part if isinstance(part, str) else part[1] for part in node.names))
+        if isinstance(node, nodes.Import | nodes.FromImport):
+            self._module(node, name, scope)
+
+    def _module(self, node: nodes.Import | nodes.FromImport, name: str, scope: Scope) -> None:
+        """What an imported template offers: its macros, and what it assigns."""
+        seen = dict(scope) if node.with_context else dict.fromkeys(DEFAULT_NAMESPACE)
+        inner = dict(seen)
+        walked = name in self.protocol.templates and name not in self.open and self.load(name) is not None
+        if walked:
+            self.template(name, inner)
+        offered = {key: shape for key, shape in inner.items() if key not in seen or shape is not seen[key]}
+        if isinstance(node, nodes.Import):
+            scope[node.target] = Members(node.target, offered) if walked else None
+            return
+        for part in node.names:
+            wanted, local = (part, part) if isinstance(part, str) else part
+            if walked and wanted not in offered:
+                hint = suggest(wanted, offered) or f"it offers {', '.join(offered) or 'nothing'}"
+                self.fault(node, f"imports '{wanted}', which '{name}' does not offer", hint)
+            scope[local] = offered.get(wanted)

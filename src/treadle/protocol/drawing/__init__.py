@@ -1,1 +1,1 @@
-"""What the drawings of a protocol are made of."""
+"""Drawings of a protocol: tables, Mermaid, SVG, pages."""

@@ -2,8 +2,8 @@
 
 from typing import Final, NamedTuple
 
+from treadle.protocol.drawing.row import Row
 from treadle.protocol.model import tag_of
-from treadle.protocol.row import Row
 
 _MARKS: Final = {"tier": "▲", "sync": "⇊", "fresh": "✳"}
 

@@ -10,9 +10,9 @@ from typing import Final, Literal
 import msgspec
 
 from treadle.protocol.drawing.label import Label, merged, short
+from treadle.protocol.drawing.row import ANY_STEP, BACK, SELF, Row
+from treadle.protocol.drawing.table import table, who
 from treadle.protocol.model import ABORTED, Graph, Protocol, Spawn, Step, base_of, target
-from treadle.protocol.row import ANY_STEP, BACK, SELF, Row
-from treadle.protocol.table import table, who
 
 Kind = Literal["agent", "effect", "check", "ask", "map", "start", "end", "signal", "resume", "group", "any"]
 Style = Literal["plain", "interrupt", "system", "spawn"]

@@ -1,0 +1,1 @@
+"""What agents and people hand in: JSON Schema, validation, the input of a run."""

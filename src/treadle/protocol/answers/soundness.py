@@ -1,0 +1,88 @@
+"""What no type can say about an input: nothing required is empty, and items wait for items that are there."""
+
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from typing import Final, NamedTuple
+
+from treadle.protocol.answers.problems import Path, Problem, quoted
+from treadle.protocol.fields import ListType, OptionalType, RecordType, ScalarType, TypeExpr, asked, bare, parse_type
+from treadle.protocol.findings import suggest
+from treadle.protocol.items import Json
+from treadle.protocol.model import Graph, Protocol
+
+_INPUT: Final = "in."
+
+
+class Order(NamedTuple):
+    """A list of a record whose items wait for each other: the field `after` names the keys they wait for."""
+
+    record: str
+    field: str
+    item: str
+    after: str
+
+
+def unsound(protocol: Protocol, expr: TypeExpr, value: Json) -> list[Problem]:
+    """What is wrong with an input that fits its type."""
+    return list(_Walk(protocol).value(expr, value, ()))
+
+
+class _Walk:
+    def __init__(self, protocol: Protocol) -> None:
+        self.types = protocol.types
+        self.orders = [order for graph in protocol.graphs.values() for order in _orders(protocol, graph)]
+
+    def value(self, expr: TypeExpr, value: Json, path: Path) -> Iterator[Problem]:
+        required = not isinstance(expr, OptionalType)
+        match bare(expr), value:
+            case ScalarType(name="text"), str(text) if required and not text.strip():
+                yield Problem(path, "is empty; say something here")
+            case ListType(), [] if required:
+                yield Problem(path, "is empty; give at least one")
+            case ListType(item=item), list(items):
+                for index, one in enumerate(items):
+                    yield from self.value(item, one, (*path, index))
+            case RecordType(name=name), dict(values):
+                yield from self._record(name, values, path)
+
+    def _record(self, name: str, values: Mapping[str, Json], path: Path) -> Iterator[Problem]:
+        for field, _, expr in asked(self.types[name].fields):
+            waiting = any((order.item, order.after) == (name, field) for order in self.orders)
+            if not (waiting and values[field] == []):
+                yield from self.value(expr, values[field], (*path, field))
+        for order in self.orders:
+            items = values.get(order.field) if order.record == name else None
+            if isinstance(items, list):
+                yield from _misordered(self.types[order.item].key, order.after, items, (*path, order.field))
+
+
+def _orders(protocol: Protocol, graph: Graph) -> Iterator[Order]:
+    """The orders that a graph's maps over its own input declare."""
+    name = graph.input[1]
+    fields = protocol.types[name].fields if name in protocol.types else {}
+    for step in graph.steps.values():
+        over = step.over.removeprefix(_INPUT)
+        if step.after and step.over.startswith(_INPUT) and over in fields:
+            listed = bare(parse_type(fields[over].type))
+            if isinstance(listed, ListType) and isinstance(listed.item, RecordType):
+                yield Order(name, over, listed.item.name, step.after)
+
+
+def _misordered(key: str, after: str, items: list[Json], path: Path) -> Iterator[Problem]:
+    waits = {str(item.get(key)): _names(item.get(after)) for item in items if isinstance(item, dict)}
+    for index, others in enumerate(waits.values()):
+        for other in others:
+            if other not in waits:
+                hint = suggest(other, waits) or f"there are {', '.join(waits)}"
+                yield Problem((*path, index, after), f"{quoted(other)} is none of these items; {hint}")
+    try:
+        TopologicalSorter(waits).prepare()
+    except CycleError as error:
+        circle = list(reversed(error.args[1]))
+        first = list(waits).index(circle[0])
+        yield Problem((*path, first, after), f"waits for itself: {' waits for '.join(circle)}; break the circle")
+
+
+def _names(value: Json) -> list[str]:
+    """The keys that a field holds: a list of them, one, or none."""
+    return [str(name) for name in value] if isinstance(value, list) else [] if value is None else [str(value)]

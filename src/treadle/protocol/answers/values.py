@@ -1,0 +1,185 @@
+"""A foreign value held against a type: what is wrong with it, or the value in its canonical form.
+
+Whatever is handed in, the result is data. Values are walked along their type, never by their own shape, so deep or
+cyclic ones cost nothing; texts, lists and numbers have limits, because what is accepted here is stored and hashed.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, Final, TypeGuard
+
+from treadle.protocol.answers.paths import clean_path, path_fault
+from treadle.protocol.answers.problems import Path, Problem, expected, kind, printable, quoted
+from treadle.protocol.fields import EnumType, ListType, OptionalType, RecordType, ScalarType, TypeExpr, asked, record_of
+from treadle.protocol.findings import suggest
+from treadle.protocol.items import Json
+from treadle.protocol.model import Field, Record
+
+MAX_TEXT: Final = 1_000_000
+MAX_ITEMS: Final = 10_000
+MAX_DEPTH: Final = 32
+MAX_PROBLEMS: Final = 20
+_HALF = re.compile("[\ud800-\udfff]")
+_KEY = re.compile(r"(?!.*\.\.)\w[\w.#/-]{0,99}")
+
+
+class Reading:
+    """Walks values along their types; `problems` gathers what is wrong with them."""
+
+    def __init__(self, types: Mapping[str, Record]) -> None:
+        self.types = types
+        self.problems: list[Problem] = []
+
+    def blame(self, path: Path, message: str) -> Json:
+        """Note a problem, unless there are many already; null, to stand for the value."""
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(Problem(path, message))
+        return None
+
+    def value(self, expr: TypeExpr, value: object, path: Path) -> Json:
+        """The canonical form of a value of this type; null where there is a problem."""
+        match expr:
+            case OptionalType(inner=inner):
+                return None if value is None else self.value(inner, value, path)
+            case ScalarType(name="text"):
+                return self._text(expr, value, path)
+            case ScalarType(name="path"):
+                return self._path(expr, value, path)
+            case ScalarType(name="bool"):
+                return value if isinstance(value, bool) else self._wrong(expr, value, path)
+            case ScalarType():
+                return self._number(expr, value, path)
+            case EnumType():
+                return self._choice(expr, value, path)
+            case ListType():
+                return self._list(expr, value, path)
+            case RecordType():
+                return self._record(expr, value, path)
+
+    def fields(self, fields: Mapping[str, Field], given: dict[Any, Any], path: Path) -> dict[str, Json]:
+        """The canonical fields of an object: every declared one, under its own name, absent ones null."""
+        names = self._names(fields, given, path)
+        result: dict[str, Json] = dict.fromkeys(fields)
+        for name, field, expr in asked(fields):
+            if name in names:
+                place = (*path, names[name])
+                result[name] = self.value(expr, given[names[name]], place)
+                if field.route == "items":
+                    self._keys_fit(record_of(expr), result[name], place)
+            elif not isinstance(expr, OptionalType):
+                self.blame((*path, name), f"is missing; it must be {expected(expr)}")
+        return result
+
+    def _names(self, fields: Mapping[str, Field], given: dict[Any, Any], path: Path) -> dict[str, str]:
+        """Declared name → the name it was given under."""
+        known = _known(fields)
+        names: dict[str, str] = {}
+        for key in given:
+            name = known.get(key) if isinstance(key, str) else None
+            if not isinstance(key, str):
+                self.blame(path, f"has {kind(key)} for a name; names are texts")
+            elif name is None:
+                self.blame((*path, key), _stranger(key, fields))
+            elif name in names:
+                self.blame((*path, key), f"is the same field as '{names[name]}'; give it once")
+            else:
+                names[name] = key
+        return names
+
+    def _text(self, expr: ScalarType, value: object, path: Path) -> Json:
+        if not isinstance(value, str):
+            return self._wrong(expr, value, path, "; put it in quotes" if _is_number(value) else "")
+        if len(value) > MAX_TEXT:
+            return self.blame(path, f"has {len(value)} characters, the limit is {MAX_TEXT}; shorten it")
+        if _HALF.search(value):
+            return self.blame(path, "holds half of a surrogate pair; write the whole character")
+        return value
+
+    def _path(self, expr: ScalarType, value: object, path: Path) -> Json:
+        text = self._text(expr, value, path)
+        if not isinstance(text, str):
+            return None
+        fault = path_fault(text)
+        return self.blame(path, f"the path {quoted(text)} {fault}") if fault else clean_path(text)
+
+    def _number(self, expr: ScalarType, value: object, path: Path) -> Json:
+        if not _is_number(value):
+            return self._wrong(expr, value, path)
+        if expr.name == "int" and isinstance(value, float):
+            if not value.is_integer():
+                return self.blame(path, f"must be a whole number, not {value}")
+            value = int(value)
+        fits = abs(value) < 2**63 if isinstance(value, int) else math.isfinite(value)
+        return value if fits else self.blame(path, "is out of range; give a finite number of at most 18 digits")
+
+    def _choice(self, expr: EnumType, value: object, path: Path) -> Json:
+        if isinstance(value, str) or _is_number(value):
+            for choice in expr.values:
+                if choice == value:
+                    return choice
+        near = _near(value, expr) if isinstance(value, str) else ""
+        return self._wrong(expr, value, path, f"; {near}" if near else "")
+
+    def _list(self, expr: ListType, value: object, path: Path) -> Json:
+        if not isinstance(value, list):
+            return self._wrong(expr, value, path)
+        if len(value) > MAX_ITEMS:
+            return self.blame(path, f"has {len(value)} items, the limit is {MAX_ITEMS}")
+        items = [self.value(expr.item, item, (*path, index)) for index, item in enumerate(value)]
+        if isinstance(expr.item, RecordType):
+            self._keys_differ(self.types[expr.item.name].key, items, path)
+        return items
+
+    def _record(self, expr: RecordType, value: object, path: Path) -> Json:
+        if not isinstance(value, dict):
+            hint = "; give it as it is, not as JSON in quotes" if isinstance(value, str) else ""
+            return self._wrong(expr, value, path, hint)
+        if len(path) > MAX_DEPTH:
+            return self.blame(path, f"is nested more than {MAX_DEPTH} levels deep; flatten it")
+        return self.fields(self.types[expr.name].fields, value, path)
+
+    def _keys_differ(self, key: str, items: list[Json], path: Path) -> None:
+        """What identifies an item identifies only one; a null stands for a problem already noted."""
+        seen: dict[str, int] = {}
+        for index, item in enumerate(items):
+            given = item.get(key) if isinstance(item, dict) else None
+            if given is not None and seen.setdefault(str(given), index) != index:
+                first = f"[{seen[str(given)]}]"
+                self.blame((*path, index, key), f"{quoted(str(given))} already identifies {first}; choose another")
+
+    def _keys_fit(self, record: str, items: Json, path: Path) -> None:
+        """Keys of routed items become names of instances and branches."""
+        key = self.types[record].key if record else ""
+        for index, item in enumerate(items if isinstance(items, list) else ()):
+            given = item.get(key) if isinstance(item, dict) else None
+            if given is not None and not _KEY.fullmatch(str(given)):
+                self.blame((*path, index, key), "must be a short name: up to 100 letters, digits, _ . # / -")
+
+    def _wrong(self, expr: TypeExpr, value: object, path: Path, hint: str = "") -> Json:
+        return self.blame(path, f"must be {expected(expr)}, not {kind(value)}{hint}")
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _near(word: str, expr: EnumType) -> str:
+    words = [str(choice) for choice in expr.values]
+    return "write it without quotes" if word in words else suggest(word[:100], words)
+
+
+def _stranger(name: str, fields: Mapping[str, Field]) -> str:
+    """Why a name is no field, and which one was meant."""
+    if name in fields:
+        return f"is computed ({fields[name].by}), not asked for; leave it out"
+    known = _known(fields)
+    own = [field for field, _, _ in asked(fields)]
+    choices = f"the fields are {', '.join(own)}" if own else "there are no fields; leave it out"
+    return f"is not a field here; {suggest(printable(name), known) or choices}"
+
+
+def _known(fields: Mapping[str, Field]) -> dict[str, str]:
+    """Every name under which a field may be given → its own; a field's own name is never another's alias."""
+    names = list(asked(fields))
+    return {other: name for name, field, _ in names for other in field.also} | {name: name for name, _, _ in names}

@@ -1,0 +1,1 @@
+"""From files to the model: YAML with places, includes, overlays, a strict reading, clones."""

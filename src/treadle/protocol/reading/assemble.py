@@ -1,0 +1,166 @@
+"""From the texts of a protocol's files to the model: includes, rules, overlays, then a strict reading, then clones."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import msgspec
+
+from treadle.errors import ProtocolError
+from treadle.protocol.findings import Place
+from treadle.protocol.model import Protocol
+from treadle.protocol.reading import overlay
+from treadle.protocol.reading.clone import cloned, nearest
+from treadle.protocol.reading.fragments import Library, expand, unite, with_entry, without
+from treadle.protocol.reading.parse import parse
+from treadle.protocol.reading.part import Log, Part, quoted
+from treadle.protocol.reading.shared import with_shared
+from treadle.protocol.reading.source import Node, fail, read
+from treadle.protocol.rules.compile import compile_rules, compile_team, merge_rules, weave
+
+MAIN: Final = "protocol.yaml"
+TEMPLATES: Final = "templates/"
+MAX_CHAIN: Final = 8
+
+
+class Files(msgspec.Struct, frozen=True):
+    """A protocol folder in memory: texts by path, and how the folder is called in messages."""
+
+    texts: dict[str, str]
+    shown: str = ""
+
+    def tree(self, path: str = MAIN) -> Node:
+        """One of the YAML files, parsed."""
+        if path not in self.texts:
+            fail(Place(self.show(path)), "there is no such file", f"a protocol is a folder with {MAIN} in it")
+        return read(self.texts[path], self.show(path))
+
+    def show(self, path: str) -> str:
+        """A file of the folder as messages name it."""
+        return f"{self.shown}/{path}" if self.shown else path
+
+    def templates(self) -> dict[str, str]:
+        """The templates by their path below `templates/`."""
+        return {path.removeprefix(TEMPLATES): text for path, text in self.texts.items() if path.startswith(TEMPLATES)}
+
+
+class Sources(msgspec.Struct, frozen=True):
+    """Where parts that lie outside the folder come from."""
+
+    fragments: Library = Library((), lambda name: fail(Place(name), "there are no fragments here"))
+    base: Callable[[str], tuple[Files, "Sources"]] = lambda name: fail(Place(name), "there is no protocol to extend")
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """What a project changes in a protocol: overlays in order, templates by path, its own step rules."""
+
+    overlays: tuple[Node, ...] = ()
+    templates: dict[str, str] = {}
+    rules: Node | None = None
+
+
+ALONE: Final = Sources()
+UNCHANGED: Final = Changes()
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """A protocol, where its parts stand, and what it was before its gates were cloned."""
+
+    protocol: Protocol
+    places: dict[str, Place]
+    written: Protocol
+
+    def place_of(self, path: str) -> Place:
+        """Where a part stands (`graphs.node.steps.impl.routes.Stuck`), or the nearest thing around it."""
+        return nearest(self.places, path)
+
+
+def assemble(files: Files, sources: Sources = ALONE, changes: Changes = UNCHANGED) -> Loaded:
+    """Build the protocol; everything that is wrong with it is raised together as one `ProtocolError`."""
+    log = Log()
+    tree, templates = _based(files, sources, changes.rules, log, ())
+    log.settle(files.show(MAIN))
+    for patch in changes.overlays:
+        tree = overlay.apply(tree, patch, log)
+    tree = expand(tree, sources.fragments, log)
+    log.settle(files.show(MAIN))
+    log.places[""] = Place(tree.place.file, 1, 1)
+    log.places |= {f"templates.{path}": Place(files.show(TEMPLATES + path)) for path in templates}
+    protocol = with_shared(parse(tree, {**templates, **changes.templates}, log), sources.fragments.templates)
+    runnable = with_clones(protocol, log)
+    log.settle(files.show(MAIN))
+    return Loaded(runnable, log.places, protocol)
+
+
+def with_clones(written: Protocol, log: Log) -> Protocol:
+    """The protocol that runs: every graph with its gates cloned per caller."""
+    graphs = {name: cloned(graph, f"graphs.{name}", log) for name, graph in written.graphs.items()}
+    return msgspec.structs.replace(written, graphs=graphs)
+
+
+def load_files(texts: Mapping[str, str]) -> Protocol:
+    """Load a protocol from the texts of its files, e.g. what `dump` gave."""
+    return assemble(Files(dict(texts))).protocol
+
+
+def _based(
+    files: Files, sources: Sources, rules: Node | None, log: Log, chain: tuple[str, ...]
+) -> tuple[Node, dict[str, str]]:
+    """The tree without includes and rules; a folder that extends another is an overlay with templates of its own."""
+    tree = files.tree()
+    if not isinstance(tree.value, dict):
+        fail(tree.place, "a protocol is a mapping", "write `protocol: NAME`, then `root:`, `graphs:` and so on")
+    if "extends" not in tree.value:
+        return _ruled(expand(tree, sources.fragments, log), files, rules, log), files.templates()
+    wanted = overlay.extends(tree, log)
+    log.settle(files.show(MAIN))
+    assert wanted is not None
+    if wanted.name in chain or len(chain) >= MAX_CHAIN:
+        fail(wanted.place, f"it extends itself: {' → '.join([*chain, wanted.name])}", "extend another protocol")
+    other, beside = sources.base(wanted.name)
+    base, templates = _based(other, beside, rules, log, (*chain, wanted.name))
+    return overlay.apply(base, tree, log), {**templates, **files.templates()}
+
+
+def _ruled(tree: Node, files: Files, rules: Node | None, log: Log) -> Node:
+    """Compile a table of step rules into the graph that `step_rules` names."""
+    part = Part(tree, "the protocol", "", log).get("step_rules")
+    if part is None:
+        if rules is not None:
+            log.add(rules.place, "step_rules", "this protocol has no step rules", "remove the file, or use an overlay")
+        return tree
+    part.known("file", "graph")
+    graph = part.name_of("graph")
+    graphs = tree.value["graphs"] if isinstance(tree.value, dict) and "graphs" in tree.value else None
+    if graphs is None or not isinstance(graphs.value, dict) or graph not in graphs.value:
+        part.problem(f"unknown graph {quoted(graph)}", "write {file: step-rules.yaml, graph: NAME}")
+        return tree
+    table = _table(files, part, rules)
+    if table is None:
+        return tree
+    try:
+        united = _united(graphs.value[graph], compile_rules(table), f"graphs.{graph}", log)
+        ruled = without(with_entry(tree, "graphs", with_entry(graphs, graph, united)), "step_rules")
+        return weave(ruled, compile_team(table))
+    except ProtocolError as error:
+        log.take(error)
+        return tree
+
+
+def _table(files: Files, part: Part, rules: Node | None) -> Node | None:
+    path = part.text("file")
+    if path not in files.texts:
+        part.problem(f"there is no file {quoted(path)} in the protocol's folder", "write {file: step-rules.yaml, …}")
+        return None
+    try:
+        default = files.tree(path)
+        return merge_rules(default, rules) if rules is not None else default
+    except ProtocolError as error:
+        part.log.take(error)
+        return None
+
+
+def _united(graph: Node, addition: Node, path: str, log: Log) -> Node:
+    for key, value in addition.value.items() if isinstance(addition.value, dict) else ():
+        own = graph.value.get(key) if isinstance(graph.value, dict) else None
+        graph = with_entry(graph, key, unite(own, value, f"{path}.{key}", log))
+    return graph

@@ -1,0 +1,98 @@
+"""Overlays: a patch by path. Maps merge, anything else replaces, `null` deletes, and a new key is written `+key`."""
+
+import re
+from typing import Final, NamedTuple
+
+from treadle.protocol.findings import Place, suggest
+from treadle.protocol.reading.part import Log, quoted
+from treadle.protocol.reading.source import Node
+
+_EXTENDS: Final = re.compile(r"(?P<name>[A-Za-z0-9_-]+)(@(?P<version>\S+))?")
+
+
+class Extends(NamedTuple):
+    """What an overlay is for."""
+
+    name: str
+    version: str
+    place: Place
+
+
+def extends(overlay: Node, log: Log) -> Extends | None:
+    """Read `extends: NAME` or `NAME@VERSION`."""
+    entry = overlay.value.get("extends") if isinstance(overlay.value, dict) else None
+    match = _EXTENDS.fullmatch(entry.value) if entry and isinstance(entry.value, str) else None
+    if match is None:
+        place = entry.place if entry else overlay.place
+        log.add(place, "extends", "an overlay says what it changes", "write `extends: NAME` or `extends: NAME@VERSION`")
+        return None
+    return Extends(match["name"], match["version"] or "", overlay.key_place("extends"))
+
+
+def apply(base: Node, overlay: Node, log: Log) -> Node:
+    """The base with an overlay applied; a mismatch of name or version, or a path that is not there, is an error."""
+    wanted = extends(overlay, log)
+    if wanted is None:
+        return base
+    name, version = _text(base, "protocol", "?"), _text(base, "version", "1")
+    if wanted.name != name:
+        log.add(wanted.place, "extends", f"this overlay is for {quoted(wanted.name)}, not for {quoted(name)}")
+        return base
+    if wanted.version and wanted.version != version:
+        hint = f"check it against {name} {version}, then write `extends: {name}@{version}`"
+        log.add(wanted.place, "extends", f"this overlay is for {name} {wanted.version}, and this is {version}", hint)
+        return base
+    return _merge(base, _patch(overlay), "", log)
+
+
+def _patch(overlay: Node) -> Node:
+    assert isinstance(overlay.value, dict)
+    return Node({key: value for key, value in overlay.value.items() if key != "extends"}, overlay.place, overlay.keys)
+
+
+def _text(node: Node, key: str, default: str) -> str:
+    entry = node.value.get(key) if isinstance(node.value, dict) else None
+    return entry.value if entry and isinstance(entry.value, str) else default
+
+
+def _merge(base: Node, patch: Node, path: str, log: Log) -> Node:
+    if not isinstance(base.value, dict) or not isinstance(patch.value, dict):
+        return _new(patch, path, log)
+    entries, keys = dict(base.value), dict(base.keys)
+    for written, value in patch.value.items():
+        key, place = written.removeprefix("+"), patch.key_place(written)
+        inner = f"{path}.{key}".lstrip(".")
+        if not _fits(written, entries, place, inner, log):
+            continue
+        if value.value is None and written == key:
+            del entries[key], keys[key]
+            continue
+        entries[key] = _merge(entries[key], value, inner, log) if key in entries else _new(value, inner, log)
+        keys[key] = keys.get(key, place) if isinstance(value.value, dict) and written == key else place
+    return Node(entries, base.place, keys)
+
+
+def _fits(written: str, entries: dict[str, Node], place: Place, path: str, log: Log) -> bool:
+    key = written.removeprefix("+")
+    if written == key and key not in entries:
+        near = suggest(key, entries)
+        new = f"write '+{key}' if it is new"
+        log.add(place, path, f"there is no {quoted(key)} to change", f"{near} otherwise {new}" if near else new)
+        return False
+    if written != key and key in entries:
+        log.add(place, path, f"{quoted(key)} is there already, at {entries[key].place}", f"write '{key}' to change it")
+        return False
+    return True
+
+
+def _new(node: Node, path: str, log: Log) -> Node:
+    """A value that replaces another or is new: it is complete in itself, so `+` has no meaning in it."""
+    if isinstance(node.value, list):
+        return Node([_new(item, path, log) for item in node.value], node.place)
+    if not isinstance(node.value, dict):
+        return node
+    for key in node.value:
+        if key.startswith("+"):
+            hint = f"write {quoted(key[1:])}: everything below a new value is new"
+            log.add(node.key_place(key), f"{path}.{key}", f"there is no mapping to add {quoted(key)} to", hint)
+    return Node({key: _new(value, path, log) for key, value in node.value.items()}, node.place, node.keys)

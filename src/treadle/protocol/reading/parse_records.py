@@ -1,0 +1,102 @@
+"""Types and exits: mappings of fields with a few reserved keys."""
+
+from typing import Final, get_args
+
+from treadle.protocol.fields import TypeNotationError, parse_type
+from treadle.protocol.model import Authority, Exit, Field, Proof, Record, Routing, Severity
+from treadle.protocol.reading.part import FIELD, WORD, Part, quoted
+from treadle.protocol.reading.source import Node
+
+RECORD_KEYS: Final = ("key", "about")
+EXIT_KEYS: Final = ("route_on", "severity", "route_hint", "proves", "symbol", "about", "also")
+_ROUTES: Final[tuple[Routing, ...]] = ("value", "items")
+
+
+def record(part: Part) -> Record:
+    """A named record type."""
+    found = fields(part, RECORD_KEYS)
+    key = part.name_of("key", FIELD, "id")
+    if part.get("key") and key not in found:
+        part.log.add(
+            part.node.key_place("key"),
+            part.path,
+            f"'key' names the field that identifies an item, and there is no field {quoted(key)}",
+            "a field itself cannot be called 'key'",
+        )
+    return Record(fields=found, key=key, help=part.text("about"))
+
+
+def exit_(part: Part) -> Exit:
+    """A typed way to leave a step."""
+    return Exit(
+        fields=fields(part, EXIT_KEYS),
+        route_on=part.name_of("route_on", FIELD),
+        severity=part.one_of("severity", get_args(Severity), "INFO"),
+        route_hint=part.text("route_hint"),
+        proves=part.one_of("proves", get_args(Proof), ""),
+        symbol=part.text("symbol"),
+        help=part.text("about"),
+        also=part.words("also", WORD),
+    )
+
+
+def fields(part: Part, reserved: tuple[str, ...]) -> dict[str, Field]:
+    """The fields of a record or an exit: every key that is not reserved."""
+    found = {}
+    for name, entry in part.entries():
+        if name in reserved:
+            continue
+        if not FIELD.fullmatch(name):
+            entry.problem(f"{quoted(name)} is not the name of a field", "use letters, digits and _, no digit first")
+        found[name] = field(entry)
+    return found
+
+
+def field(part: Part) -> Field:
+    """A field: a type, or a mapping."""
+    if not isinstance(part.node.value, dict):
+        return Field(type=type_text(part))
+    part.known("type", "by", "route", "help", "also")
+    kind = part.get("type")
+    if kind is None:
+        part.problem(f"the field {quoted(part.name)} has no type", "write {type: text, …}")
+    return Field(
+        type=type_text(kind) if kind else "text",
+        by=part.one_of("by", get_args(Authority), "agent"),
+        route=_routing(part.get("route")),
+        help=part.text("help"),
+        also=part.words("also", FIELD),
+    )
+
+
+def _routing(part: Part | None) -> Routing:
+    if part is None or part.node.value is False:
+        return ""
+    if part.node.value is True:
+        return "value"
+    if not isinstance(part.node.value, str):
+        part.expected("true or `items`")
+        return ""
+    return part.as_choice(_ROUTES, "")
+
+
+def type_text(part: Part) -> str:
+    """A type in its canonical notation; a YAML list of one is a list type."""
+    text = _notation(part.node)
+    if text is None:
+        part.problem(f"{quoted(part.name)} is not a type", "write text, int, `A | B`, Name, [T] or T?")
+        return "text"
+    try:
+        return str(parse_type(text))
+    except TypeNotationError as error:
+        part.problem(error.message, error.hint)
+        return "text"
+
+
+def _notation(node: Node) -> str | None:
+    if isinstance(node.value, str):
+        return node.value
+    if isinstance(node.value, list) and len(node.value) == 1:
+        inner = _notation(node.value[0])
+        return None if inner is None else f"[{inner}]"
+    return None

@@ -1,0 +1,47 @@
+"""Which checks and write scopes a row of the rules table stands for."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from treadle.protocol.reading.source import Node
+from treadle.protocol.rules.table import Rule, RuleTable
+
+
+def bounds(writes: tuple[str, ...], gates: Node | None, *scopes: str) -> list[str]:
+    """The checks that follow from what may be written, as far as the row does not name them itself."""
+    named = set(check_names(gates))
+    recorded = () if named & {"commit", "checkpoint"} else ("commit" if writes else "checkpoint",)
+    return [name for name in (*recorded, *(scopes if writes else ("readonly",))) if name not in named]
+
+
+def writable(writes: tuple[str, ...], gates: Node | None, table: RuleTable) -> tuple[str, ...]:
+    """X10: who may not change tests may not write them either, even where a glob such as `*.go` would match one."""
+    if "tests_unmodified" not in check_names(gates) or not any("*" in glob for glob in writes):
+        return writes
+    authors = [rule for rule in table.steps.values() if {"red", "red_one"} & set(check_names(rule.gates.get("pass")))]
+    return tuple(dict.fromkeys((*writes, *(glob for rule in authors for glob in excluded(rule.writes)))))
+
+
+def excluded(globs: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"!{glob}" for glob in globs if not glob.startswith("!"))
+
+
+def post_check(rule: Rule) -> list[Any]:
+    return [{"check": "post_check", "arg": rule.post_check}] if rule.post_check else []
+
+
+def check_names(gates: Node | None) -> Iterator[str]:
+    """The names of the checks, without arguments and marks."""
+    for item in listed(gates):
+        found = item.plain()
+        words = (
+            found.split() if isinstance(found, str) else [str(found.get("check"))] if isinstance(found, dict) else []
+        )
+        yield from (word.partition(":")[0].rstrip("?") for word in words)
+
+
+def listed(gates: Node | None) -> list[Node]:
+    """Checks as a list, however they are written; what is neither text nor a list is left to the loader."""
+    if gates is None or gates.value is None:
+        return []
+    return list(gates.value) if isinstance(gates.value, list) else [gates]

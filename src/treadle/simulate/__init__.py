@@ -1,0 +1,1 @@
+"""A random world and an exhaustive search around the kernel."""

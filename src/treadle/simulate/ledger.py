@@ -1,0 +1,76 @@
+"""The world's own account of what it has been asked to do and has not done yet.
+
+It is kept from commands and events alone, so it can be held against what the kernel says is outstanding.
+"""
+
+from treadle.kernel.commands import (
+    AskHuman,
+    Cancel,
+    CancelTimer,
+    Command,
+    Done,
+    RunAgent,
+    RunChecks,
+    RunEffect,
+    SetTimer,
+)
+from treadle.kernel.events import Checked, Event, Exited, Failed, TimerFired
+from treadle.kernel.reduce import outstanding
+from treadle.kernel.state import State
+
+Open = RunAgent | RunEffect | RunChecks | AskHuman
+
+
+class Ledger:
+    """Open jobs and questions, and set timers, by id."""
+
+    def __init__(self) -> None:
+        self.open: dict[str, Open] = {}
+        self.timers: dict[str, SetTimer] = {}
+        self.done: Done | None = None
+
+    def enter(self, event: Event, commands: tuple[Command, ...]) -> None:
+        """Strike out what the event answers, then note what the commands ask for."""
+        self._strike(event)
+        for command in commands:
+            self._note(command)
+
+    def _strike(self, event: Event) -> None:
+        match event:
+            case Exited(act=act) if isinstance(self.open.get(act), RunAgent | RunEffect):
+                del self.open[act]
+            case Checked(act=act) if isinstance(self.open.get(act), RunChecks):
+                del self.open[act]
+            case Failed(act=act):
+                self.open.pop(act, None)
+            case TimerFired(timer=timer):
+                self.timers.pop(timer, None)
+
+    def _note(self, command: Command) -> None:
+        match command:
+            case RunAgent() | RunEffect() | RunChecks() | AskHuman():
+                self.open[command.id] = command
+            case SetTimer():
+                self.timers[command.id] = command
+            case CancelTimer(id=id_):
+                self.timers.pop(id_, None)
+            case Cancel(id=id_):
+                self.open.pop(id_, None)
+            case Done():
+                self.open, self.timers, self.done = {}, {}, command
+
+    def differences(self, state: State) -> list[str]:
+        """Where this account and the state's own list of open commands disagree."""
+        mine = [self.done] if self.done else [*self.open.values(), *self.timers.values()]
+        theirs = outstanding(state)
+        if len(mine) == len(theirs) and {_name(c): c for c in mine} == {_name(c): c for c in theirs}:
+            return []
+        known = {_name(command) for command in mine}
+        listed = {_name(command) for command in theirs}
+        lost = [f"{name} was asked for and is not outstanding" for name in sorted(known - listed)]
+        made = [f"{name} is outstanding and was never asked for" for name in sorted(listed - known)]
+        return lost + made or ["an open command is not the one that was issued"]
+
+
+def _name(command: Command) -> str:
+    return f"{type(command).__name__} {command.id}"

@@ -1,0 +1,248 @@
+"""A run's input file: YAML, JSON or Markdown; every fault with its line."""
+
+import contextlib
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treadle.errors import ProtocolError
+from treadle.protocol.answers.inputs import MAX_TEXT, Input, load_input
+from treadle.protocol.items import Item, Json, content_ref
+from treadle.protocol.model import Field, Graph, Protocol, Record, Step
+
+PROTOCOL = Protocol(
+    name="stories",
+    version="1",
+    root="project",
+    types={
+        "Project": Record(
+            fields={
+                "id": Field(type="text"),
+                "description": Field(type="text", also=("about",)),
+                "window": Field(type="1 | 2 | 3?", route="value"),
+                "stories": Field(type="[Story]", route="items"),
+                "notes": Field(type="[text]?"),
+                "archive": Field(type="Archive?"),
+                "digest": Field(type="text", by="kernel"),
+            }
+        ),
+        "Story": Record(
+            fields={
+                "key": Field(type="text"),
+                "criteria": Field(type="[Criterion]", route="value"),
+                "blocked_by": Field(type="[text]", route="items", also=("after",)),
+                "files": Field(type="[path]?"),
+                "steps": Field(type="[Part]?", route="items"),
+            },
+            key="key",
+        ),
+        "Archive": Record(fields={"stories": Field(type="[Story]")}),
+        "Criterion": Record(fields={"id": Field(type="text"), "text": Field(type="text")}),
+        "Part": Record(fields={"id": Field(type="int"), "needs": Field(type="int?")}),
+    },
+    graphs={
+        "project": Graph(
+            start="all",
+            ends={},
+            input=("project", "Project"),
+            steps={"all": Step(kind="map", graph="story", over="in.stories", after="blocked_by", window="in.window")},
+        ),
+        "story": Graph(
+            start="all",
+            ends={},
+            input=("story", "Story"),
+            steps={"all": Step(kind="map", graph="part", over="in.steps", after="needs")},
+        ),
+    },
+)
+
+GOOD = """\
+id: shop
+description: Sells things.
+window: 2
+stories:
+  - key: cart
+    criteria:
+      - {id: AC1, text: It adds.}
+      - {id: AC2, text: It removes.}
+    blocked_by: []
+    files: [./src//cart.py]
+  - key: pay
+    criteria: [{id: AC1, text: It pays.}]
+    after: [cart]
+    steps: [{id: 1}, {id: 2, needs: 1}]
+"""
+
+
+def findings(text: str, filename: str = "shop.yaml") -> list[str]:
+    with pytest.raises(ProtocolError) as caught:
+        load_input(PROTOCOL, text, filename)
+    assert caught.value.message
+    return [str(finding) for finding in caught.value.findings]
+
+
+def test_an_input_is_a_value_and_an_item() -> None:
+    found = load_input(PROTOCOL, GOOD, "shop.yaml")
+    value: Any = found.value
+    cart, pay = value["stories"]
+    assert found.name == "project"
+    assert set(value) == {"id", "description", "window", "stories", "notes", "archive", "digest"}
+    assert cart["files"] == ["src/cart.py"]
+    assert pay["blocked_by"] == ["cart"]
+    steps = tuple(Item(str(step["id"]), content_ref(step)) for step in pay["steps"])
+    assert found.item == Item(
+        "shop",
+        content_ref(value),
+        {
+            "window": 2,
+            "stories": (
+                Item("cart", content_ref(cart), {"criteria": 2, "blocked_by": (), "steps": None}),
+                Item("pay", content_ref(pay), {"criteria": 1, "blocked_by": ("cart",), "steps": steps}),
+            ),
+        },
+    )
+
+
+def test_the_same_input_in_json_and_markdown() -> None:
+    expected = load_input(PROTOCOL, GOOD, "shop.yaml")
+    plain: Any = json.loads(json.dumps(expected.value))
+    del plain["digest"]
+    text = json.dumps(plain, indent="\t")
+    assert load_input(PROTOCOL, text, "shop.json") == expected
+    front = GOOD.replace("description: Sells things.\n", "")
+    for markdown in (
+        f"---\n{front}---\n\nSells things.\n",
+        f"\ufeff---\n{front}...\nSells things.",
+        f"---\n{front}---\nSells things.".replace("\n", "\r\n"),
+    ):
+        assert load_input(PROTOCOL, markdown, "shop.md") == expected
+    assert load_input(PROTOCOL, f"---\n{GOOD}---\n", "shop.MD") == expected
+
+
+def test_characters_beyond_the_first_plane_are_whole() -> None:
+    text = json.dumps({"id": "x", "description": "😀 ä", "stories": []})
+    assert "\\ud83d" in text
+    assert findings(text, "x.json") == ["x.json:1: stories: is empty; give at least one"]
+    assert findings('{"id": "\\ud83d"}', "x.json") == [
+        "x.json:1: half of a surrogate pair is no character (write the whole character)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "finding"),
+    [
+        ("id: shop", "ids: shop", "shop.yaml:1: ids: is not a field here; did you mean 'id'?"),
+        ("id: shop\n", "", "shop.yaml:1: id: is missing; it must be text"),
+        ("id: shop", "id: 7", "shop.yaml:1: id: must be text, not a number; put it in quotes"),
+        ("id: shop", "digest: x\nid: shop", "shop.yaml:1: digest: is computed (kernel), not asked for; leave it out"),
+        ("Sells things.", "''", "shop.yaml:2: description: is empty; say something here"),
+        ("Sells things.", "' '", "shop.yaml:2: description: is empty; say something here"),
+        ("window: 2", "window: 4", "shop.yaml:3: window: must be one of 1, 2, 3, not a number"),
+        ("window: 2", "about: x", "shop.yaml:3: about: is the same field as 'description'; give it once"),
+        ("{id: AC2,", "{id: AC1,", "shop.yaml:8: stories[0].criteria[1].id: 'AC1' already identifies [0]"),
+        ("{id: AC2, text: It removes.}", "{id: AC2}", "shop.yaml:8: stories[0].criteria[1].text: is missing"),
+        ("[{id: AC1, text: It pays.}]", "[]", "shop.yaml:12: stories[1].criteria: is empty; give at least one"),
+        ("[{id: AC1, text: It pays.}]", "some", "shop.yaml:12: stories[1].criteria: must be a list, not 'some'"),
+        ("./src//cart.py", "/etc/x", "shop.yaml:10: stories[0].files[0]: the path '/etc/x' is absolute"),
+        ("./src//cart.py", "../x", "shop.yaml:10: stories[0].files[0]: the path '../x' leaves its directory"),
+        ("key: pay", "key: cart", "shop.yaml:11: stories[1].key: 'cart' already identifies [0]; choose another"),
+        ("key: pay", "key: p a y", "shop.yaml:11: stories[1].key: must be a short name"),
+        ("by: []", "by: [pays]", "shop.yaml:9: stories[0].blocked_by: 'pays' is none of these items; did you mean"),
+        ("by: []", "by: [pay]", "stories[0].blocked_by: waits for itself: cart waits for pay waits for cart"),
+        ("by: []", "by: [cart]", "stories[0].blocked_by: waits for itself: cart waits for cart; break the"),
+        ("{id: 1}", "{id: 1, needs: 2}", "stories[1].steps[0].needs: waits for itself: 1 waits for 2 waits for 1"),
+        ("{id: 1}", "{id: 1, needs: 3}", "stories[1].steps[0].needs: '3' is none of these items; there are 1, 2"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_has_a_line(old: str, new: str, finding: str) -> None:
+    assert old in GOOD
+    found = findings(GOOD.replace(old, new, 1))
+    assert any(finding in text for text in found), found
+
+
+def test_only_what_is_required_must_be_filled_in() -> None:
+    assert isinstance(load_input(PROTOCOL, GOOD + "notes: []\n", "shop.yaml"), Input)
+
+
+def test_only_keys_of_routed_items_are_short_names() -> None:
+    assert isinstance(load_input(PROTOCOL, GOOD.replace("AC2", "the second one"), "shop.yaml"), Input)
+
+
+def test_only_lists_that_are_mapped_in_order_are_held_to_it() -> None:
+    old = "archive: {stories: [{key: old, criteria: [{id: A, text: B}], blocked_by: [gone]}]}\n"
+    assert isinstance(load_input(PROTOCOL, GOOD + old, "shop.yaml"), Input)
+
+
+def test_everything_is_reported_at_once() -> None:
+    assert findings("window: 9\nstories:\n  - key: 5\n    blocked_by: no\n") == [
+        "shop.yaml:1: id: is missing; it must be text",
+        "shop.yaml:1: description: is missing; it must be text",
+        "shop.yaml:1: window: must be one of 1, 2, 3, not a number",
+        "shop.yaml:3: stories[0].key: must be text, not a number; put it in quotes",
+        "shop.yaml:3: stories[0].criteria: is missing; it must be a list",
+        "shop.yaml:4: stories[0].blocked_by: must be a list, not 'no'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "filename", "finding"),
+    [
+        ("", "a.yaml", "a.yaml:1: the file is empty"),
+        ("just text", "a.yaml", "a.yaml:1: must be an object, not 'just text'"),
+        ("a: [1", "a.yaml", "a.yaml:1: this is not YAML"),
+        ("id: 1\nid: 2", "a.yaml", "a.yaml:2: the key 'id' stands here twice"),
+        ("id: !!python/object:os.system x", "a.yaml", "a.yaml:1: tags are not supported"),
+        ("[" * 500, "a.json", "nested more than 64 levels deep"),
+        (f"a: &a [x]\nb: &b [{'*a,' * 500}]\nc: &c [{'*b,' * 500}]\n", "a.yaml", "values, aliases written out"),
+        ("x" * (MAX_TEXT + 1), "a.yaml", "the limit is 1000000"),
+        ("# Title\n", "a.md", "a.md:1: id: is missing"),
+        ("---\nid: x\n---\n", "a.md", "a.md:2: description: is missing"),
+        ("---\nabout: x\n---\n\n\nMore.", "a.md", "a.md:6: 'about' stands in the front matter already (keep one"),
+        ("---\n- x\n---\nMore.", "a.md", "a.md:2: the front matter must be a mapping"),
+        ("---\nid: x\nwindow: 7\n---\nMore.", "a.md", "a.md:3: window: must be one of"),
+        ("---\nid: [x\n---\nMore.", "a.md", "a.md:"),
+    ],
+)  # fmt: skip
+def test_files_that_cannot_be_read(text: str, filename: str, finding: str) -> None:
+    found = findings(text, filename)
+    assert any(finding in one for one in found), found
+
+
+def test_text_below_the_front_matter_needs_a_field() -> None:
+    note = Record(fields={"id": Field(type="text")})
+    protocol = _protocol("Note", Note=note)
+    with pytest.raises(ProtocolError, match=r"a\.md:4: there is no field 'description' that this text could be"):
+        load_input(protocol, "---\nid: x\n---\nText.", "a.md")
+
+
+def test_an_input_need_not_be_a_record() -> None:
+    assert load_input(_protocol(""), "anything", "a.yaml") == Input("it", {}, Item("it", content_ref({})))
+    assert load_input(_protocol("[text]"), "[a, b]", "a.yaml") == Input(
+        "it", ["a", "b"], Item("it", content_ref(["a", "b"]))
+    )
+    note = Record(fields={"words": Field(type="[text]", route="value")})
+    value: Json = {"words": ["a"]}
+    assert load_input(_protocol("Note", Note=note), "words: [a]", "a.yaml") == Input(
+        "it", value, Item("it", content_ref(value), {"words": 1})
+    )
+
+
+def _protocol(type_: str, **types: Record) -> Protocol:
+    graph = Graph(start="s", ends={}, input=("it", type_), steps={"s": Step(kind="ask", after="x", over="in.y")})
+    return Protocol(name="p", version="1", root="g", types=types, graphs={"g": graph})
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.text(max_size=60)
+    | st.lists(st.sampled_from([*GOOD.splitlines(), "- ", "---", "? x", "a: *b", "&b"])).map("\n".join),
+    st.sampled_from(["a.yaml", "a.json", "a.md"]),
+)
+def test_any_text_is_an_input_or_an_error_with_places(text: str, filename: str) -> None:
+    with contextlib.suppress(ProtocolError):
+        load_input(PROTOCOL, text, filename)
+        return
+    assert all(finding.startswith(filename) for finding in findings(text, filename))

@@ -1,0 +1,61 @@
+"""Items that wait for each other: names that exist, and no circles."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treadle.protocol.answers.soundness import unsound
+from treadle.protocol.fields import parse_type
+from treadle.protocol.items import Json
+from treadle.protocol.model import Field, Graph, Protocol, Record, Step
+
+TASK = Record(fields={"id": Field(type="int"), "after": Field(type="[int]")})
+PROTOCOL = Protocol(
+    name="p",
+    version="1",
+    root="g",
+    types={"Task": TASK, "Plan": Record(fields={"tasks": Field(type="[Task]", route="items")})},
+    graphs={
+        "g": Graph(
+            start="all",
+            ends={},
+            input=("plan", "Plan"),
+            steps={"all": Step(kind="map", graph="g", over="in.tasks", after="after")},
+        )
+    },
+)
+
+
+def faults(waits: dict[int, list[int]]) -> list[str]:
+    tasks: list[Json] = [{"id": task, "after": list(others)} for task, others in waits.items()]
+    return [str(problem) for problem in unsound(PROTOCOL, parse_type("Plan"), {"tasks": tasks})]
+
+
+@given(st.dictionaries(st.integers(1, 9), st.lists(st.integers(0, 9)), min_size=1))
+def test_what_waits_for_earlier_ones_is_sound(waits: dict[int, list[int]]) -> None:
+    assert (
+        faults({task: [other for other in waits if other < task and other in others] for task, others in waits.items()})
+        == []
+    )
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, unique=True), st.data())
+def test_a_circle_is_named_and_nothing_else(circle: list[int], data: st.DataObject) -> None:
+    waits = {task: [circle[(at + 1) % len(circle)]] for at, task in enumerate(circle)}
+    waits |= {task: [data.draw(st.sampled_from(circle))] for task in range(10, 13)}
+    (found,) = faults(waits)
+    start, _, rest = found.partition(" waits for itself: ")
+    named = [int(name) for name in rest.partition(";")[0].split(" waits for ")]
+    assert start == f"tasks[{list(waits).index(named[0])}].after:"
+    assert named[0] == named[-1]
+    assert sorted(named[1:]) == sorted(circle)
+    assert all(other in waits[task] for task, other in pairwise(named))
+
+
+def test_a_name_that_nobody_has() -> None:
+    assert faults({1: [], 2: [3]}) == ["tasks[1].after: '3' is none of these items; there are 1, 2"]
+
+
+def test_a_list_that_must_not_be_empty() -> None:
+    assert faults({}) == ["tasks: is empty; give at least one"]

@@ -1,0 +1,147 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treadle.errors import ProtocolError
+from treadle.protocol.findings import Place
+from treadle.protocol.reading.source import MAX_DEPTH, MAX_NODES, MAX_TEXT, Node, read
+
+
+def problem(text: str) -> str:
+    """What is wrong with a text, as it is printed."""
+    with pytest.raises(ProtocolError) as caught:
+        read(text, "p.yaml")
+    (finding,) = caught.value.findings
+    return str(finding)
+
+
+def child(node: Node, *path: str | int) -> Node:
+    for key in path:
+        inner: Any = node.value
+        node = inner[key]
+    return node
+
+
+def test_values_and_their_places() -> None:
+    tree = read("a:\n  on: yes\n  list: [1, {x: 2.5}]\nb: ~\n", "p.yaml")
+    assert tree.plain() == {"a": {"on": "yes", "list": [1, {"x": 2.5}]}, "b": None}
+    assert child(tree, "a").key_place("list") == Place("p.yaml", 3, 3)
+    assert child(tree, "a", "list", 1, "x").place == Place("p.yaml", 3, 17)
+    assert tree.key_place("b") == Place("p.yaml", 4, 1)
+    assert tree.key_place("no such key") == tree.place
+
+
+def test_quoted_and_block_scalars_are_text() -> None:
+    assert read("a: \"1\"\nb: 'true'\nc: |\n  x\n  y\nd: >\n  x\n  y\n", "p").plain() == {
+        "a": "1",
+        "b": "true",
+        "c": "x\ny\n",
+        "d": "x y\n",
+    }
+
+
+def test_a_surrogate_pair_is_one_character() -> None:
+    assert read(r'a: "\ud83d\ude00"', "p").plain() == {"a": "\U0001f600"}
+
+
+def test_an_alias_stands_for_its_anchor() -> None:
+    tree = read("a: &x {k: [1]}\nb: *x\nc: &y word\n*y : 1\n", "p.yaml")
+    assert tree.plain() == {"a": {"k": [1]}, "b": {"k": [1]}, "c": "word", "word": 1}
+    assert tree.key_place("word") == Place("p.yaml", 4, 1)
+
+
+SYNTAX = "this is not YAML: "
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: 1\nb: 2\na: 3", "p.yaml:3: the key 'a' stands here twice, first in line 1 (remove one of them)"),
+        ("a:\n  1: x", "p.yaml:2: key 1 must be text (write it in quotes)"),
+        ("true: x", "p.yaml:1: key true must be text (write it in quotes)"),
+        ("~: x", "p.yaml:1: key null must be text (write it in quotes)"),
+        ("1.5: x", "p.yaml:1: key 1.5 must be text (write it in quotes)"),
+        ("? [a]\n: b", "p.yaml:1: a key must be text, not a list (write `key: value`)"),
+        ("? {a: b}\n: b", "p.yaml:1: a key must be text, not a mapping (write `key: value`)"),
+        ("a: &x [1]\n? *x\n: b", "p.yaml:2: a key must be text, not a list (write `key: value`)"),
+        ("a: !!str 1", "p.yaml:1: tags are not supported (write text in quotes, and leave `!…` away)"),
+        ("a: !python/object x", "p.yaml:1: tags are not supported (write text in quotes, and leave `!…` away)"),
+        ("a: 1\n---\nb: 2", "p.yaml:2: a second document starts here (one file holds one document: remove `---`)"),
+        ("%YAML 1.1\n---\na: 1", "p.yaml:1: directives such as %YAML and %TAG are not supported (remove them)"),
+        ("a: &x 1\nb: *y", "p.yaml:2: unknown anchor 'y' (an alias stands after its anchor and outside of it)"),
+        ("a: &loop [*loop]", "p.yaml:1: unknown anchor 'loop' (an alias stands after its anchor and outside of it)"),
+        ("a: &x 1\nb: &x 2", "p.yaml:2: the anchor 'x' is defined twice (give it another name)"),
+        (
+            "<<: {a: 1}",
+            "p.yaml:1: merge keys (`<<`) are not part of YAML 1.2 (write the entries out, or use a fragment)",
+        ),
+        ("a: .inf", "p.yaml:1: the number .inf is out of range (write it in quotes if it is text)"),
+        ("", "p.yaml:1: the file is empty (write a mapping such as `protocol: NAME`)"),
+        ("# only a comment", "p.yaml:1: the file is empty (write a mapping such as `protocol: NAME`)"),
+        ('a: "\\ud800"', "p.yaml:1: half of a surrogate pair is no character (write the whole character)"),
+        ("a: x\nb: \x00", "p.yaml:2: the character U+0000 is not allowed in YAML (remove it)"),
+        (
+            "a: 1\nb: c: d",
+            f"p.yaml:2: {SYNTAX}mapping values are not allowed here (quote text that holds `: `, and indent with care)",
+        ),
+        (
+            "a:\n\tb: 1",
+            (
+                f"p.yaml:2: {SYNTAX}found character '\\t' that cannot start any token"
+                " (while scanning for the next token) (indent with spaces, not with tabs)"
+            ),
+        ),
+        (
+            "to: @end:Done",
+            (
+                f"p.yaml:1: {SYNTAX}found character '@' that cannot start any token (while scanning for the next token)"
+                " (put the text in quotes)"
+            ),
+        ),
+        (
+            "a: 'b",
+            (
+                f"p.yaml:1: {SYNTAX}found unexpected end of stream (while scanning a quoted scalar)"
+                " (a quote or bracket is never closed)"
+            ),
+        ),
+    ],
+)
+def test_what_cannot_be_read_says_where_and_what_to_do(text: str, expected: str) -> None:
+    assert problem(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("[" * (MAX_DEPTH + 1), f"nested more than {MAX_DEPTH} levels deep"),
+        ("[" * 100_000, f"nested more than {MAX_DEPTH} levels deep"),
+        ("{a: " * 10_000, f"nested more than {MAX_DEPTH} levels deep"),
+        ("x" * (MAX_TEXT + 1), f"the limit is {MAX_TEXT}"),
+        ("a: " + "k" * 300 + ": 1", "not YAML"),
+        ("{" + "k" * 300 + ": 1}", "a key of 300 characters"),
+        ('a: "\\Uffffffff"', "not YAML"),
+        ("a: " + "9" * 100_000, "is out of range"),
+    ],
+)
+def test_hostile_text_is_refused(text: str, part: str) -> None:
+    assert part in problem(text)
+
+
+def test_a_bomb_of_aliases_is_refused_before_it_grows() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
+    assert f"more than {MAX_NODES} values, aliases written out" in problem("\n".join(lines))
+
+
+@given(st.text(max_size=60) | st.text(alphabet="ab:-?[]{}&*!|>'\"%@`#,\\ \n\t019.~<=", max_size=60))
+def test_any_text_is_read_or_refused_with_a_place(text: str) -> None:
+    try:
+        tree = read(text, "p.yaml")
+    except ProtocolError as error:
+        (finding,) = error.findings
+        assert str(finding).startswith("p.yaml:")
+    else:
+        assert tree.place.file == "p.yaml"
