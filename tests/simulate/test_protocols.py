@@ -5,10 +5,11 @@ import time
 
 import pytest
 
-from treadle.protocol.load import load
+from treadle.protocol.load import BUILT_IN, load
 from treadle.simulate.explore import explore
 from treadle.simulate.run import many
-from treadle.simulate.scopes import SCOPES
+from treadle.simulate.scope import Scope
+from treadle.simulate.scopes import read_scopes
 
 FIVE = ["v3", "fractal", "dptr", "riper", "waterfall"]
 SMALL = [
@@ -25,6 +26,10 @@ SMALL = [
 LARGE = [("v3", "merging", 20_000), ("fractal", "failures", 20_000)]
 
 
+def scope_named(protocol: str, name: str) -> Scope:
+    return read_scopes((BUILT_IN / protocol / "scopes.yaml").read_text(encoding="utf-8"))[name]
+
+
 def soak_seconds() -> float:
     return float(os.environ.get("SOAK_MINUTES", "10")) * 60
 
@@ -39,7 +44,7 @@ def test_no_invariant_breaks_in_a_random_world(name: str, part: int) -> None:
 
 
 def exhausted(name: str, scope: str, at_least: int, limit: int) -> None:
-    found = explore(load(name), SCOPES[name][scope], limit_states=limit)
+    found = explore(load(name), scope_named(name, scope), limit_states=limit)
     assert found.exhausted
     assert found.findings == ()
     assert found.states >= at_least
@@ -59,7 +64,7 @@ def test_a_large_scope_has_no_deadlock(name: str, scope: str, at_least: int) -> 
 
 @pytest.mark.soak
 def test_two_children_of_the_fractal_as_far_as_time_goes() -> None:
-    scope = SCOPES["fractal"]["children"]
+    scope = scope_named("fractal", "children")
     found = explore(load("fractal"), scope, 2_000_000, min(soak_seconds(), 600), time.monotonic)
     assert found.findings == ()
     assert found.states > 1000

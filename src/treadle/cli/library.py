@@ -6,6 +6,8 @@ from typing import Final
 from treadle.errors import ProtocolError, TreadleError
 from treadle.protocol.findings import LOAD, Finding, Place, suggest
 from treadle.protocol.load import Loaded, available, find, load_source, read_tree
+from treadle.simulate.scope import Scope
+from treadle.simulate.scopes import FILE, read_scopes
 
 OWN: Final = Path(".treadle/protocols")
 OVERLAYS: Final = Path(".treadle/overlays")
@@ -82,3 +84,9 @@ def example(name: str) -> str:
     if not path.is_file():
         raise ProtocolError(f"{path}: this protocol has no example of its input; write one, or see its page")
     return path.read_text(encoding="utf-8")
+
+
+def scopes(name: str) -> dict[str, Scope]:
+    """The named scopes of a protocol, for `explore`."""
+    path = folder(name) / FILE
+    return read_scopes(path.read_text(encoding="utf-8"), str(path)) if path.is_file() else {}

@@ -144,18 +144,19 @@ def sim(
 def explore(
     name: Name,
     scope: Annotated[
-        list[str] | None, typer.Option(help="Bounds, e.g. 'attempts=1 depth=1 widths=0,2 graph=cycle'.")
+        list[str] | None,
+        typer.Option(help="A name from its scopes.yaml, or bounds: 'attempts=1 depth=1 widths=0,2 graph=cycle'."),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="How many states to look at before giving up.")] = 20_000,
     json: Json = False,
 ) -> None:
     """Tries every answer in every order, in a small scope. Exit code 2: a deadlock, a dead end or a fault was found."""
-    from treadle.cli.library import opened
+    from treadle.cli.library import opened, scopes
     from treadle.cli.trial import explored, scope_of
     from treadle.simulate.explore import explore as search
 
     model = opened(name).protocol
-    found = search(model, scope_of(model, scope or []), limit_states=limit)
+    found = search(model, scope_of(model, scopes(name), scope or []), limit_states=limit)
     if json:
         print_json(found)
     else:

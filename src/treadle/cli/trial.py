@@ -1,6 +1,6 @@
 """What came of trying a protocol, in words."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -10,7 +10,6 @@ from treadle.protocol.model import Protocol
 from treadle.simulate.explore import Exploration
 from treadle.simulate.run import Finding, Summary
 from treadle.simulate.scope import Scope
-from treadle.simulate.scopes import SCOPES
 
 
 class Bounds(msgspec.Struct, frozen=True):
@@ -23,10 +22,9 @@ class Bounds(msgspec.Struct, frozen=True):
     widths: tuple[int, ...] = (0, 1)
 
 
-def scope_of(protocol: Protocol, words: Iterable[str]) -> Scope:
+def scope_of(protocol: Protocol, named: Mapping[str, Scope], words: Iterable[str]) -> Scope:
     """One of the protocol's named scopes, or the one that `attempts=2 depth=1 widths=0,2 graph=cycle` asks for."""
     words = tuple(words)
-    named = SCOPES.get(protocol.name, {})
     if len(words) == 1 and words[0] in named:
         return named[words[0]]
     given: dict[str, object] = {}

@@ -2,13 +2,12 @@
 
 import msgspec
 
-from treadle.protocol.items import Routed
 from treadle.protocol.model import Budget, Graph, Protocol, Route, Step, row
 
 _RETRIED = ("!gate", "!invalid")
 
 
-class Scope(msgspec.Struct, frozen=True, kw_only=True):
+class Scope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Bounds that make the search finite, and menus that make it small."""
 
     name: str = ""
@@ -22,7 +21,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     """Instances this deep start no children of their own."""
     widths: tuple[int, ...] = (0, 1)
     """How many items a list may have."""
-    values: dict[str, tuple[Routed, ...]] = {}
+    values: dict[str, tuple[bool | int | float | str | None, ...]] = {}
     """Values of a field, by `Exit.field` or `field`, in place of those its guards tell apart; also of the input."""
     items: dict[str, tuple[int | None, ...]] = {}
     """Numbers of items of a field, by `Exit.field` or `field`, in place of `widths`; None: the list is absent."""

@@ -43,7 +43,7 @@ def wrap(text: str, size: float, limit: float) -> list[str]:
 def _cut(word: str, size: float, limit: float) -> list[str]:
     pieces = [""]
     for letter in word:
-        if width(pieces[-1] + letter, size) > limit and pieces[-1]:
+        while width(pieces[-1] + letter, size) > limit and pieces[-1]:
             kept = max(pieces[-1].rfind(sign) for sign in "._-/") + 1 or len(pieces[-1])
             pieces[-1:] = [pieces[-1][:kept], pieces[-1][kept:]]
         pieces[-1] += letter
