@@ -22,8 +22,9 @@ SMALL = [
     ("v3", "child", 1000),
     ("fractal", "leaf", 5000),
     ("fractal", "child", 1000),
+    ("fractal", "failures", 1000),
 ]
-LARGE = [("v3", "merging", 20_000), ("fractal", "failures", 20_000)]
+LARGE = [("v3", "merging", 20_000)]
 
 
 def scope_named(protocol: str, name: str) -> Scope:
