@@ -21,7 +21,7 @@ SMALL = [
     ("v3", "planning", 2000),
     ("v3", "child", 1000),
     ("fractal", "leaf", 5000),
-    ("fractal", "child", 1000),
+    ("fractal", "child", 300),
     ("fractal", "failures", 1000),
 ]
 LARGE = [("v3", "merging", 20_000)]
