@@ -1,7 +1,7 @@
 """The exhaustive search finds planted faults by their shortest way."""
 
 from tests.kernel.protocols import WORK_AND_REVIEW, agent, ask, graph, protocol, to
-from tests.simulate.test_run import livelock, lonely_join
+from tests.simulate.test_run import embrace, livelock, lonely_join
 from treadle.protocol.model import Route
 from treadle.simulate.explore import backwards, explore
 from treadle.simulate.scope import Scope
@@ -35,6 +35,15 @@ def test_the_shortest_way_to_a_deadlock() -> None:
     assert len(trace) == 3
     assert "Plan" in trace[1]
     assert "No" in trace[2]
+
+
+def test_two_that_wait_for_each_other_are_found() -> None:
+    found = explore(embrace(), Scope(name="embrace", faults=()))
+    assert found.deadlocks[0].trace == (
+        "the run starts",
+        "root:plan#1.1 exits Plan (parts=[a])",
+        "root/a:work#1.1 exits Ok",
+    )
 
 
 def test_a_circle_without_an_end_is_a_dead_end() -> None:

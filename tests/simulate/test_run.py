@@ -1,7 +1,7 @@
 """The simulator finds what is wrong, and says the same thing again for the same seed."""
 
 from tests.kernel.protocols import WORK_AND_REVIEW, agent, graph, protocol, to
-from treadle.protocol.model import Exit, Field, Protocol, Record, Route, Spawn, Wait
+from treadle.protocol.model import Exit, Field, Handler, Protocol, Record, Route, Send, Spawn, Step, Wait
 from treadle.simulate.run import judge, many, run
 from treadle.testing.scenario import Scenario
 
@@ -46,6 +46,47 @@ def test_a_join_that_never_ends_is_a_finding() -> None:
     found = [finding for seed in range(40) for finding in run(lonely_join(), seed, faults=0.0).findings]
     assert any(finding.what.startswith("stuck") for finding in found)
     assert all(finding.trace for finding in found)
+
+
+def embrace() -> Protocol:
+    """A handler that waits for the very child that waits for its answer."""
+    wait = (Wait(kind="group", group="kids"),)
+    steps = {
+        "plan": agent({"Plan": to("work", do=(Spawn(group="kids", graph="kid", over="parts"),))}),
+        "work": agent({"Ready": to("@end:Done")}, wait=wait),
+        "judge": agent({"Yes": to("@resume", do=(Send(signal="Accept", to="sender"),))}, wait=wait),
+    }
+    kid = {
+        "work": agent({"Ok": to("verdict")}),
+        "verdict": Step(kind="ask", asks="parent", signal="Judge", routes={"Accept": to("@end:Done")}),
+    }
+    exits = {"Plan": Exit(fields={"parts": Field(type="[Part]", route="items")})}
+    parent = graph(steps, ok={"kids": ("Done",)}, handlers={"Judge": Handler(step="judge", reply=True)})
+    return protocol(parent, ("kid", graph(kid)), exits=exits, types=PARTS)
+
+
+def test_two_that_wait_for_each_other_are_a_finding() -> None:
+    found = [finding for seed in range(40) for finding in run(embrace(), seed, faults=0.0).findings]
+    stuck = next(finding for finding in found if "root/k0" in finding.what)
+    assert stuck.what == "stuck: root/k0 stands at verdict (waiting) and nothing can move it"
+    assert len(stuck.trace) <= 6
+
+
+def test_a_trace_is_short_and_can_be_followed() -> None:
+    """However late the fault shows, what does not matter for it is left out."""
+    found = [finding for seed in range(30) for finding in run(lonely_join(), seed, faults=0.5).findings]
+    assert found
+    for finding in found:
+        assert finding.trace[0].startswith("the run starts")
+        assert len(finding.trace) <= 12
+
+
+def test_rows_that_no_run_took_are_listed() -> None:
+    [summary] = many([WORK_AND_REVIEW], runs=1, faults=0.0, seed=3)
+    assert "main !*" in summary.never
+    [more] = many([WORK_AND_REVIEW], runs=80, faults=0.3)
+    assert more.never == ()
+    assert more.exits["main.review Good"] > 0
 
 
 def test_a_missing_row_is_a_finding() -> None:

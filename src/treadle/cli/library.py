@@ -27,7 +27,7 @@ def opened(name: str) -> Loaded:
     if name not in known:
         return load_source(folder(name))
     templates = {
-        path.relative_to(TEMPLATES / name).as_posix(): path.read_text(encoding="utf-8")
+        path.relative_to(TEMPLATES / name).as_posix(): _text(path)
         for path in sorted((TEMPLATES / name).rglob("*.jinja"))
     }
     rules = RULES if RULES.is_file() and (known[name] / "step-rules.yaml").is_file() else None
@@ -83,10 +83,19 @@ def example(name: str) -> str:
     path = folder(name) / EXAMPLE
     if not path.is_file():
         raise ProtocolError(f"{path}: this protocol has no example of its input; write one, or see its page")
-    return path.read_text(encoding="utf-8")
+    return _text(path)
 
 
 def scopes(name: str) -> dict[str, Scope]:
     """The named scopes of a protocol, for `explore`."""
     path = folder(name) / FILE
-    return read_scopes(path.read_text(encoding="utf-8"), str(path)) if path.is_file() else {}
+    return read_scopes(_text(path), str(path)) if path.is_file() else {}
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise TreadleError(f"{path} is not UTF-8 at byte {error.start}; save it as UTF-8") from None
+    except OSError as error:
+        raise TreadleError(f"{path} cannot be read: {error.strerror}") from None

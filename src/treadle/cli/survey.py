@@ -54,7 +54,7 @@ class Examined(msgspec.Struct, frozen=True):
         yield from (str(finding).removeprefix(here) for finding in self.findings)
         errors = sum(finding.level == "error" for finding in self.findings)
         found = (
-            f"{len(self.findings)} findings, {errors} to repair"
+            f"{_count(len(self.findings), 'finding')}, {errors} to repair"
             if self.findings
             else f"{self.summary}, nothing is wrong"
         )
@@ -116,3 +116,7 @@ def _unknown(message: str, word: str, known: Iterable[str]) -> str:
     known = list(dict.fromkeys(known))
     hint = suggest(word, known)
     return f"{message}{f' ({hint})' if hint else ''}; there are {', '.join(known)}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -71,6 +71,7 @@ def _interrupt_with(t: Turn, inst: Instance, signal: Message) -> None:
     inst.frames.append(frame)
     inst.attempts[step] = 0
     inst.visits[step] = inst.visits.get(step, 0) + 1
+    inst.failures.pop(step, None)
 
 
 def _start(t: Turn, inst: Instance, frame: Frame) -> bool:

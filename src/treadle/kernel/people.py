@@ -59,8 +59,12 @@ def _go(t: Turn, inst: Instance, step: str) -> None:
     graph = t.graph(inst)
     step = graph.commands.get(step, step)
     main = inst.frames[0]
-    if step == main.step or any(frame.step == step for frame in inst.frames):
+    here = [frame for frame in inst.frames if frame.step == step]
+    if any(frame.status == "queued" for frame in here) and step not in inst.released:
         inst.released.append(step)
+    elif here:
+        # kept for later, a second `go` would open the next manual stop without anybody having looked
+        t.notify(inst.id, "refused", f"{step} has its go already")
     elif step not in graph.commands.values() or main.status == "active" or len(inst.frames) > 1:
         t.notify(inst.id, "refused", f"cannot go to {step} from {main.step} now")
     elif missing := [str(need) for need in graph.steps[step].needs if is_missing(inst, need)]:

@@ -198,6 +198,7 @@ def redirect(t: Turn, inst: Instance, step: str, cause: tuple[str, str] = ("", "
         for child in children(t, inst, main.step):
             finish(t, t.edit(child.id), ABORTED)
     interrupt(t, inst, main)
+    t.dequeue(inst)
     enter(t, inst, main, step, True, cause)
 
 
@@ -208,6 +209,7 @@ def enter(
     if step != frame.step or fresh:
         if step != frame.step:
             inst.left[frame.step] = t.seq
+            inst.released = [other for other in inst.released if other != frame.step]
         inst.attempts[step] = 0
         inst.visits[step] = inst.visits.get(step, 0) + 1
         inst.failures.pop(step, None)

@@ -103,8 +103,17 @@ def _pools(protocol: Protocol, state: State) -> Iterator[str]:
             inst = state.insts[id_]
             if inst.ticket != (name, number) or not inst.live or inst.frames[-1].status != "queued":
                 yield f"pool: {id_} stands in the queue of {name} and does not wait"
+            elif not _uses(protocol, inst, name):
+                yield f"pool: {id_} stands in the queue of {name}, which it does not need"
             elif pool.held < limit and not is_paused(state, inst) and LIMIT_ASK not in state.asks:
                 yield f"pool: {id_} waits for {name}, which has room"
+
+
+def _uses(protocol: Protocol, inst: Instance, name: str) -> bool:
+    step = protocol.graphs[inst.graph].steps[inst.frames[-1].step]
+    if name == AGENTS_POOL:
+        return step.kind == "agent"
+    return name.rpartition(":")[2] in [text.partition(":")[2] for text in step.pools]
 
 
 # instances

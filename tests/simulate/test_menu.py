@@ -1,0 +1,65 @@
+"""What a small scope lets happen: all that guards, spawns and maps can tell apart, and nothing twice."""
+
+from tests.kernel.protocols import agent, graph, protocol, to
+from treadle.protocol.items import Item
+from treadle.protocol.load import load
+from treadle.protocol.model import Exit, Field, Protocol, Record, Route, Spawn
+from treadle.simulate.canon import Canon
+from treadle.simulate.menu import Menu
+from treadle.simulate.scope import Scope
+
+PARTS = Field(type="[Part]?", route="items")
+
+
+def menu(table: Protocol, scope: Scope) -> Menu:
+    return Menu(table, scope, Canon(table, scope).relevance)
+
+
+def routed(**fields: Field) -> Protocol:
+    rows = (
+        Route(to="@end:Done", when="data.count > 2 and data.size == 'L' and data.done"),
+        Route(to="work", do=(Spawn(group="kids", graph="main", over="parts"),)),
+    )
+    types = {"Part": Record(fields={"id": Field(type="text")})}
+    return protocol(graph({"work": agent({"Ready": rows})}), exits={"Ready": Exit(fields=fields)}, types=types)
+
+
+def values(table: Protocol, field: str, scope: Scope | None = None, leaf: bool = False) -> set[object]:
+    work = menu(table, scope or Scope()).work("main", "work", leaf)
+    return {claim.envelope.fields[field] for claim in work.claims}
+
+
+def test_a_field_has_the_values_that_guards_tell_apart() -> None:
+    count = Field(type="[text]", route="value")
+    assert values(routed(count=count), "count") == {0, 1, 2, 3}
+    assert values(routed(size=Field(type="S | M | L?", route="value")), "size") == {None, "S", "M", "L"}
+    assert values(routed(done=Field(type="bool", route="value")), "done") == {True, False}
+    assert values(routed(unread=count), "unread") == {None}
+    assert values(routed(count=count), "count", Scope(values={"Ready.count": (7,)})) == {7}
+
+
+def test_a_list_has_the_widths_of_the_scope() -> None:
+    a, b = Item("a", ""), Item("b", "")
+    table = routed(parts=PARTS)
+    assert values(table, "parts") == {None, (), (a,)}
+    assert values(table, "parts", Scope(items={"parts": (2, None)})) == {(a, b), None}
+    assert values(table, "parts", leaf=True) == {None}
+
+
+def test_failures_that_take_the_same_row_are_one() -> None:
+    table = protocol(graph({"work": agent({"Ready": to("@end:Done"), "!timeout": to("@end:Failed")})}))
+    assert menu(table, Scope()).work("main", "work", False).failures == ("!timeout",)
+    other = protocol(graph({"work": agent({"Ready": to("@end:Done"), "!timeout": to("@end:Done")})}))
+    assert menu(other, Scope()).work("main", "work", False).failures == ("!timeout", "!crash")
+
+
+def test_checks_fail_in_every_way_that_has_a_row() -> None:
+    work = menu(load("fractal"), Scope()).work("node", "lock", False)
+    failing = [[result.check for result in verdict.results if not result.ok] for verdict in work.verdicts]
+    assert failing == [[], ["build"], ["green"], ["contract"], ["manifest"], ["coverage_complete"], ["no_todo"]]
+
+
+def test_a_refusal_is_looked_at_once_per_step() -> None:
+    work = menu(load("v3"), Scope()).work("node", "review", True)
+    assert sum(verdict.failed for claim in work.claims for verdict in claim.verdicts) == 2
+    assert {claim.envelope.type for claim in work.claims} == {"Approved", "MoreTests", "Reject"}
