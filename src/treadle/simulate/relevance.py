@@ -149,7 +149,7 @@ def _edges(protocol: Protocol, graph: Graph, step: str) -> Iterator[_Edge]:
 
 def _edge(graph: Graph, step: str, route: Route) -> _Edge:
     sums = {name: parse(text).names for name, text in route.sets.items()}
-    reads = _known(graph, frozenset().union(*sums.values()) - sums.keys())
+    reads = _known(graph, frozenset().union(*(names - {name} for name, names in sums.items())))
     charge = {f"spent.{route.charge}"} if route.charge else set()
     place = target(route.to).name
     refilled = {f"spent.{name}" for name, budget in graph.budgets.items() if {place, base_of(place)} & {*budget.resets}}
