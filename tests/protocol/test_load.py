@@ -1,6 +1,9 @@
 """Folders: found by name or by path, read within limits, never outside of themselves."""
 
+import io
+import os
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -8,7 +11,18 @@ import pytest
 from tests.protocol.loading import MINIMAL, STEP
 from treadle.errors import ProtocolError
 from treadle.protocol.check import check
-from treadle.protocol.load import MAX_TEMPLATE, available, find, load, load_files, load_source, starting_folder
+from treadle.protocol.load import (
+    MAX_TEMPLATE,
+    available,
+    find,
+    load,
+    load_files,
+    load_source,
+    read_stream,
+    read_text,
+    read_tree,
+    starting_folder,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,9 +55,9 @@ def test_a_folder_is_loaded_with_its_templates(folder: Path) -> None:
 
 
 def test_a_name_is_searched_in_the_projects_folders_first(tmp_path: Path, folder: Path) -> None:
-    write(tmp_path / "v3")
+    write(tmp_path / "v3", MINIMAL.replace("small", "v3") + STEP + "title: mine\n")
     assert find("small", search=[tmp_path]) == folder
-    assert load("v3", search=[tmp_path]).name == "small"
+    assert load("v3", search=[tmp_path]).title == "mine"
     assert available([tmp_path])["v3"] == tmp_path / "v3"
 
 
@@ -70,6 +84,7 @@ def test_a_path_without_a_protocol(tmp_path: Path) -> None:
     hint = "(a protocol is a folder: `treadle protocol new NAME` writes one)"
     assert problem(tmp_path) == f"{tmp_path}: there is no protocol.yaml in this folder {hint}"
     assert problem(tmp_path / "no") == f"{tmp_path}/no: there is no such folder {hint}"
+    assert problem("x" * 5000) == f"{'x' * 200}: this cannot be a path: File name too long {hint}"
 
 
 def test_a_link_that_leads_out_is_refused(tmp_path: Path, folder: Path) -> None:
@@ -105,10 +120,97 @@ def test_a_link_to_itself_and_an_odd_name_are_refused(folder: Path) -> None:
 def test_limits_and_encodings(folder: Path) -> None:
     template = folder / "templates/work.jinja"
     template.write_text("x" * (MAX_TEMPLATE + 1))
-    size = f"the file has {MAX_TEMPLATE + 1} bytes, the limit is {MAX_TEMPLATE}"
+    size = f"it has more than {MAX_TEMPLATE} bytes, which is the limit"
     assert problem(folder) == f"{template}: {size} (make it smaller)"
     template.write_bytes(b"caf\xe9")
-    assert problem(folder) == f"{template}: the file is not UTF-8 at byte 3 (save it as UTF-8)"
+    assert problem(folder) == f"{template}: it is not UTF-8 at byte 3 (save it as UTF-8)"
+
+
+class Endless(io.RawIOBase):
+    """A stream that never ends, and counts what was taken from it."""
+
+    taken = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        self.taken += len(buffer)
+        return len(buffer)
+
+
+def test_of_a_stream_no_more_is_read_than_its_limit() -> None:
+    endless = Endless()
+    with pytest.raises(ProtocolError, match=r"stdin: it has more than 1000 bytes, which is the limit \(make it"):
+        read_stream(endless, "stdin", 1000)  # type: ignore[arg-type]
+    assert endless.taken == 1001
+    assert read_stream(io.BytesIO(b"caf\xc3\xa9"), "stdin", 5) == "café"
+
+
+@pytest.mark.parametrize("name", ["protocol.yaml", "more.yaml", "templates/work.jinja"])
+def test_a_pipe_is_refused_and_never_opened(folder: Path, name: str) -> None:
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    expected = f"{folder}/{name}: this is a pipe or a device, not a file (copy what it holds into a file)"
+    assert problem(folder) == expected
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "gone")
+    os.mkfifo(tmp_path / "pipe")
+    found = {}
+    for path in (tmp_path, tmp_path / "link", tmp_path / "pipe", tmp_path / "no", Path("/dev/zero")):
+        for reader in (read_text, read_tree):
+            with pytest.raises(ProtocolError) as caught:
+                reader(path)
+            found[path.name] = str(caught.value.findings[0]).removeprefix(f"{path}: ").partition(" (")[0]
+    assert found == {
+        tmp_path.name: "this is a folder, not a file",
+        "link": "this link leads nowhere",
+        "pipe": "this is a pipe or a device, not a file",
+        "no": "there is no such file",
+        "zero": "this is a pipe or a device, not a file",
+    }
+
+
+def test_a_main_file_that_is_a_folder_or_leads_nowhere(folder: Path) -> None:
+    main = folder / "protocol.yaml"
+    main.unlink()
+    main.symlink_to(folder / "gone")
+    assert problem(folder) == f"{main}: this link leads nowhere (remove it)"
+    main.unlink()
+    main.mkdir()
+    assert problem(folder) == f"{main}: this is a folder, not a file (give the path of a file)"
+
+
+def test_a_device_is_no_folder() -> None:
+    assert problem("/dev/zero").startswith("/dev/zero: this is a file, not a folder (a protocol is a folder: ")
+
+
+def test_folder_and_protocol_have_one_name(tmp_path: Path) -> None:
+    mine = write(tmp_path / "mine")
+    expected = "protocol: the folder is called 'mine', and the protocol 'small'"
+    hint = "(write `protocol: mine`, or rename the folder)"
+    assert problem(mine) == f"{mine}/protocol.yaml:1: {expected} {hint}"
+    with pytest.raises(ProtocolError, match=re.escape(expected)):
+        load("mine", search=[tmp_path])
+
+
+def test_a_folder_that_extends_another_says_its_own_name(tmp_path: Path) -> None:
+    mine = write(tmp_path / "mine", "# a variant\nextends: v3\n")
+    expected = "protocol: the folder is called 'mine', and the protocol 'v3'"
+    assert problem(mine) == f"{mine}/protocol.yaml:1: {expected} (write `protocol: mine`, or rename the folder)"
+
+
+def test_the_name_of_the_folder_one_is_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    assert load(Path()).name == "small"
+    (folder / "protocol.yaml").write_text((MINIMAL + STEP).replace("small", "other"))
+    assert "the folder is called 'small'" in problem(Path())
+
+
+def test_a_folder_whose_name_is_none_goes_by_any(tmp_path: Path) -> None:
+    assert load(write(tmp_path / "small v1.2")).name == "small"
 
 
 def test_a_missing_overlay(folder: Path) -> None:
@@ -144,8 +246,29 @@ def test_the_message_counts_the_problems(folder: Path) -> None:
 def test_the_example_of_the_documentation_loads() -> None:
     text = (ROOT / "docs/language.md").read_text()
     (example,) = re.findall(r"```yaml\n(protocol: .*?)```", text, re.DOTALL)
-    protocol = load_files({"protocol.yaml": example})
+    templates = dict(re.findall(r"`(templates/\w+\.jinja)`:\n\n```jinja\n(.*?)```", text, re.DOTALL))
+    protocol = load_files({"protocol.yaml": example, **templates})
     assert list(protocol.graphs["main"].steps) == ["repro", "fix", "human@repro", "human@fix"]
+    assert list(protocol.templates) == ["fix.jinja", "repro.jinja"]
+    assert check(protocol) == []
+
+
+def test_the_check_step_of_the_documentation_loads() -> None:
+    (example,) = re.findall(r"```yaml\n(verify:.*?)```", (ROOT / "docs/language.md").read_text(), re.DOTALL)
+    step = load_files({"protocol.yaml": MINIMAL + textwrap.indent(example, "      ")}).graphs["main"].steps["verify"]
+    told = [(ref.name, ref.arg, ref.advisory) for ref in step.checks]
+    assert told[2:] == [("lint", "", True), ("schema", "gherkin", False), ("post_check", "make smoke", True)]
+
+
+def test_the_overlay_and_the_rules_of_the_documentation_apply(tmp_path: Path) -> None:
+    text = (ROOT / "docs/language.md").read_text()
+    for name, start in (("overlay", "extends: "), ("rules", "steps:\n  impl: ")):
+        (example,) = re.findall(rf"```yaml\n({start}.*?)```", text, re.DOTALL)
+        (tmp_path / f"{name}.yaml").write_text(example)
+    patched = load_source("dptr", overlays=[tmp_path / "overlay.yaml"]).protocol
+    assert (patched.limits.agents, "scribe" in patched.roles) == (3, True)
+    ruled = load_source("waterfall", rules=tmp_path / "rules.yaml").protocol
+    assert ruled.graphs["story"].steps["impl"].attempts == 7
 
 
 @pytest.mark.parametrize("name", ["mine", "a-b_1"])

@@ -46,6 +46,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from treadle.protocol.checks.afresh import fresh_starts_differ, retries_have_attempts
+from treadle.protocol.checks.aliases import names_mean_one_thing
 from treadle.protocol.checks.answers import questions_are_answered, reply_handlers_answer
 from treadle.protocol.checks.approvals import merges_are_approved
 from treadle.protocol.checks.arrivals import reports_arrive
@@ -98,6 +99,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     every_exit_is_routed,
     no_stale_rows,
     declarations_hold_together,
+    names_mean_one_thing,
     graphs_mention_what_exists,
     steps_mention_what_exists,
     failures_are_covered,

@@ -32,6 +32,42 @@ _ARITHMETIC: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
 }
+_OPERATORS: Final[dict[type[ast.operator] | type[ast.unaryop], str]] = {
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.Invert: "~",
+    ast.UAdd: "+ before a value",
+    ast.USub: "-",
+    ast.Not: "not",
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+}
+_KINDS: Final[tuple[tuple[tuple[type[ast.expr], ...], str], ...]] = (
+    ((ast.Call,), "a call"),
+    ((ast.Attribute,), "an attribute"),
+    ((ast.Subscript,), "a subscript"),
+    ((ast.Lambda,), "a lambda"),
+    ((ast.IfExp,), "`if … else`"),
+    ((ast.JoinedStr, ast.FormattedValue), "a formatted text"),
+    ((ast.Dict, ast.Set), "braces"),
+    ((ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp), "a comprehension"),
+    ((ast.NamedExpr,), "an assignment"),
+    ((ast.Starred,), "a star"),
+    ((ast.Await, ast.Yield, ast.YieldFrom), "a keyword of Python"),
+    ((ast.Compare, ast.BoolOp), "a comparison"),
+    ((ast.Name,), "a name"),
+    ((ast.Tuple, ast.List), "a list"),
+    ((ast.Constant,), "this value"),
+)
 
 
 class GuardError(ValueError):
@@ -180,6 +216,8 @@ def _literal(node: ast.expr) -> Value:
             return value
         case ast.Constant(value=int() | float()):
             raise GuardError(f"may not contain a number beyond {_BOUND}")
+        case ast.Constant():
+            raise GuardError(f"may not contain {_describe(node)}; values are numbers, texts, True, False and None")
     raise GuardError(f"may not contain {_describe(node)} here; a list holds literals only")
 
 
@@ -201,5 +239,9 @@ def _name_of(node: ast.expr) -> str:
 
 
 def _describe(node: ast.expr) -> str:
-    kinds = {ast.Call: "a call", ast.Attribute: "an attribute", ast.Lambda: "a lambda", ast.Subscript: "a subscript"}
-    return f"{kinds.get(type(node), type(node).__name__)} ({ast.unparse(node)[:40]!r})"
+    """What somebody wrote, in words and as it stands there."""
+    if isinstance(node, ast.BinOp | ast.UnaryOp):
+        kind = f"`{_OPERATORS.get(type(node.op), 'this operator')}`"
+    else:
+        kind = next((words for types, words in _KINDS if isinstance(node, types)), "this")
+    return f"{kind} ({ast.unparse(node)[:40]!r})"

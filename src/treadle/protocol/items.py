@@ -30,10 +30,15 @@ class Item(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     fields: dict[str, Routed] = {}
 
 
-def content_ref(value: Json) -> str:
-    """The address of a value: `sha256:…` of its canonical JSON (sorted keys, no spaces, UTF-8)."""
+def canonical(value: Json) -> bytes:
+    """Canonical JSON: sorted keys, no spaces, UTF-8 (lone surrogates are kept, an agent may send them)."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+    return text.encode(errors="surrogatepass")
+
+
+def content_ref(value: Json) -> str:
+    """The address of a value: `sha256:…` of its canonical JSON."""
+    return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()
 
 
 def routed_fields(

@@ -3,13 +3,24 @@
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
+from treadle.errors import ProtocolError
 from treadle.protocol.digest import digest
 from treadle.protocol.dump import dump
 from treadle.protocol.findings import Place, suggest
 from treadle.protocol.model import Protocol
-from treadle.protocol.reading.assemble import MAIN, TEMPLATES, Changes, Files, Loaded, Sources, assemble, load_files
+from treadle.protocol.reading.assemble import (
+    MAIN,
+    TEMPLATES,
+    Changes,
+    Files,
+    Loaded,
+    Sources,
+    assemble,
+    extends_itself,
+    load_files,
+)
 from treadle.protocol.reading.fragments import Library
 from treadle.protocol.reading.part import NAME, quoted
 from treadle.protocol.reading.source import MAX_TEXT, Node, fail, read
@@ -23,6 +34,8 @@ __all__ = [
     "load",
     "load_files",
     "load_source",
+    "read_stream",
+    "read_text",
     "read_tree",
     "starting_folder",
 ]
@@ -32,6 +45,8 @@ START: Final = "new"
 """The built-in folder that `treadle protocol new` copies; a protocol like the others, but not offered as one."""
 MAX_TEMPLATE: Final = 256_000
 MAX_TEMPLATES: Final = 500
+_FOLDER: Final = "a protocol is a folder: `treadle protocol new NAME` writes one"
+_NOWHERE: Final = ("this link leads nowhere", "remove it")
 _FILE = re.compile(r"[A-Za-z0-9_.@ /-]{1,200}")
 
 
@@ -55,14 +70,14 @@ def load_source(
         templates=dict(templates or {}),
         rules=read_tree(rules) if rules else None,
     )
-    return assemble(_folder_files(folder), _sources(folder, search), changes)
+    return assemble(_folder_files(folder, name=_name(folder)), _sources(folder, search), changes)
 
 
 def available(search: Sequence[Path] = ()) -> dict[str, Path]:
     """Every protocol that can be named, with its folder; the search folders come before the built-in ones."""
     found: dict[str, Path] = {}
     for place in (*search, BUILT_IN):
-        for folder in sorted(place.iterdir()) if place.is_dir() else ():
+        for folder in _entries(place) if place.is_dir() else ():
             if (folder / MAIN).is_file() and folder != BUILT_IN / START:
                 found.setdefault(folder.name, folder)
     return found
@@ -71,39 +86,76 @@ def available(search: Sequence[Path] = ()) -> dict[str, Path]:
 def find(source: str | Path, *, search: Sequence[Path] = ()) -> Path:
     """The folder of a protocol, given its path or its name."""
     if isinstance(source, str) and NAME.fullmatch(source):
-        known = available(search)
-        if source in known:
-            return known[source]
-        if not (Path(source) / MAIN).is_file():
-            hint = suggest(source, known) or f"known: {', '.join(known)}; or give the path of a folder"
-            fail(Place(source), f"there is no protocol {quoted(source)}", hint)
-    path = Path(source)
-    if path.name == MAIN and path.is_file():
+        return _named(source, search, Place(source))
+    try:
+        return _at(Path(source))
+    except OSError as error:
+        fail(Place(str(source)[:200]), f"this cannot be a path: {error.strerror}", _FOLDER)
+
+
+def _at(path: Path) -> Path:
+    if path.name == MAIN and not path.is_dir():
         path = path.parent
-    if not (path / MAIN).is_file():
-        what = f"there is no {MAIN} in this folder" if path.is_dir() else "there is no such folder"
-        fail(Place(str(path)), what, "a protocol is a folder: `treadle protocol new NAME` writes one")
+    if not path.is_dir():
+        what = "this is a file, not a folder" if path.exists() else "there is no such folder"
+        fail(Place(str(path)), what, _FOLDER)
+    if not _is_there(path / MAIN):
+        fail(Place(str(path)), f"there is no {MAIN} in this folder", _FOLDER)
     return path
+
+
+def _named(name: str, search: Sequence[Path], place: Place) -> Path:
+    known = available(search)
+    if name in known:
+        return known[name]
+    if not (Path(name) / MAIN).is_file():
+        hint = suggest(name, known) or f"known: {', '.join(known)}; or give the path of a folder"
+        fail(place, f"there is no protocol {quoted(name)}", hint)
+    return Path(name)
 
 
 def read_tree(path: Path) -> Node:
     """A YAML file as a tree."""
-    return read(_text(path, MAX_TEXT), str(path))
+    return read(read_text(path), str(path))
+
+
+def read_text(path: Path, limit: int = MAX_TEXT) -> str:
+    """The text of a regular file, of which never more than the limit is read; anything else is a `ProtocolError`."""
+    try:
+        if not path.is_file():
+            fail(Place(str(path)), *_no_file(path))
+        with path.open("rb") as stream:
+            return read_stream(stream, str(path), limit)
+    except OSError as error:
+        fail(Place(str(path)), f"the file cannot be read: {error.strerror}", "check its permissions")
+
+
+def read_stream(stream: BinaryIO, shown: str, limit: int = MAX_TEXT) -> str:
+    """The text of a stream, e.g. standard input; `shown` is its name in messages."""
+    found = stream.read(limit + 1)
+    if len(found) > limit:
+        fail(Place(shown), f"it has more than {limit} bytes, which is the limit", "make it smaller")
+    try:
+        return found.decode()
+    except UnicodeDecodeError as error:
+        fail(Place(shown), f"it is not UTF-8 at byte {error.start}", "save it as UTF-8")
 
 
 def starting_folder(name: str) -> dict[str, str]:
     """The files of a small, complete, commented protocol, for `treadle protocol new NAME`."""
     if not NAME.fullmatch(name):
-        fail(Place(name), f"{quoted(name)} is not a name", "use letters, digits, _ and -")
+        raise ProtocolError(f"{quoted(name)} is not a name (use letters, digits, _ and -)")
     texts = _folder_files(BUILT_IN / START).texts
     return {**texts, MAIN: texts[MAIN].replace(f"protocol: {START}\n", f"protocol: {name}\n", 1)}
 
 
 def _sources(folder: Path, search: Sequence[Path]) -> Sources:
-    def base(name: str) -> tuple[Files, Sources]:
+    def base(name: str, place: Place) -> tuple[Files, Sources]:
         # A project's folder may extend the built-in protocol of the same name.
-        places = [place for place in search if (place / name).resolve() != folder.resolve()]
-        found = find(name, search=places)
+        others = [one for one in search if (one / name).resolve() != folder.resolve()]
+        if name == _name(folder) and name not in available(others):
+            fail(place, *extends_itself([name, name]))
+        found = _named(name, others, place)
         return _folder_files(found), _sources(found, search)
 
     return Sources(fragments=_library(folder), base=base)
@@ -117,19 +169,19 @@ def _library(folder: Path) -> Library:
         for path in sorted(place.glob("*.yaml")):
             files.setdefault(path.stem, path)
         for path in sorted((place / TEMPLATES).glob("*.jinja")):
-            templates.setdefault(path.name, _text(path, MAX_TEMPLATE))
+            templates.setdefault(path.name, read_text(path, MAX_TEMPLATE))
     return Library(tuple(files), lambda name: read_tree(files[name]), templates)
 
 
-def _folder_files(folder: Path) -> Files:
-    texts = {path.name: _text(path, MAX_TEXT) for path in sorted(folder.glob("*.yaml")) if _inside(path, folder)}
+def _folder_files(folder: Path, name: str = "") -> Files:
+    texts = {path.name: read_text(path) for path in sorted(folder.glob("*.yaml")) if _inside(path, folder)}
     templates = sorted((folder / TEMPLATES).rglob("*.jinja"))
     if len(templates) > MAX_TEMPLATES:
         fail(Place(str(folder / TEMPLATES)), f"{len(templates)} templates, the limit is {MAX_TEMPLATES}")
     for path in templates:
         if _inside(path, folder):
-            texts[path.relative_to(folder).as_posix()] = _text(path, MAX_TEMPLATE)
-    return Files(texts, str(folder))
+            texts[path.relative_to(folder).as_posix()] = read_text(path, MAX_TEMPLATE)
+    return Files(texts, str(folder), name)
 
 
 def _inside(path: Path, folder: Path) -> bool:
@@ -140,20 +192,33 @@ def _inside(path: Path, folder: Path) -> bool:
     try:
         inside = path.resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError):  # links in a circle
-        fail(Place(str(path)), "this link leads nowhere", "remove it")
+        fail(Place(str(path)), *_NOWHERE)
     if not inside:
         fail(Place(str(path)), "this link leads out of the protocol's folder", "copy the file")
-    return path.is_file()
+    return name == MAIN or not path.is_dir()
 
 
-def _text(path: Path, limit: int) -> str:
+def _name(folder: Path) -> str:
+    """What a folder is called; empty if no protocol can be called so."""
+    name = folder.name if NAME.fullmatch(folder.name) else folder.resolve().name
+    return name if NAME.fullmatch(name) else ""
+
+
+def _entries(place: Path) -> list[Path]:
     try:
-        if not path.is_file():
-            fail(Place(str(path)), "there is no such file", "check the path")
-        if path.stat().st_size > limit:
-            fail(Place(str(path)), f"the file has {path.stat().st_size} bytes, the limit is {limit}", "make it smaller")
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        fail(Place(str(path)), f"the file is not UTF-8 at byte {error.start}", "save it as UTF-8")
+        return sorted(place.iterdir())
     except OSError as error:
-        fail(Place(str(path)), f"the file cannot be read: {error.strerror}", "check its permissions")
+        fail(Place(str(place)), f"the folder cannot be read: {error.strerror}", "check its permissions")
+
+
+def _is_there(path: Path) -> bool:
+    return path.is_symlink() or path.exists()
+
+
+def _no_file(path: Path) -> tuple[str, str]:
+    """Why there is nothing to read, and what to do."""
+    if path.is_dir():
+        return "this is a folder, not a file", "give the path of a file"
+    if path.exists():
+        return "this is a pipe or a device, not a file", "copy what it holds into a file"
+    return _NOWHERE if path.is_symlink() else ("there is no such file", "check the path")

@@ -49,6 +49,8 @@ class Record(Model, frozen=True, kw_only=True):
     fields: dict[str, Field]
     key: str = "id"
     help: str = ""
+    apart: tuple[str, ...] = ()
+    """Fields with paths: none may be the same as a later one, or lie inside of it."""
 
 
 class Exit(Model, frozen=True, kw_only=True):

@@ -192,14 +192,39 @@ def test_keys_identify_one_item() -> None:
     )
 
 
-@pytest.mark.parametrize("key", ["", " a", "a~2", "a b", "../a", "a/../b", "a\n", "x" * 101, "-a"])
-def test_keys_of_routed_items_are_short_names(key: str) -> None:
-    assert any("must be a short name" in text for text in said(plan({"id": key})))
+def test_keys_of_routed_items_are_ids() -> None:
+    fault = "'a b' cannot be an id; use up to 100 letters, digits, _ . # and -, a letter or digit first"
+    assert said(plan({"id": "a b"})) == [f"exit.tasks[0].id: {fault}"]
+    assert len(said(plan({"id": ""}))) == 1
+    assert isinstance(plan({"id": "US-001"}), Claim)
 
 
-@pytest.mark.parametrize("key", ["US-001", "src/a.py", "AC#2", "ä_1.2", "x" * 100])
-def test_names_that_may_be_keys(key: str) -> None:
-    assert isinstance(plan({"id": key}), Claim)
+def test_a_key_that_is_a_path_obeys_the_rules_of_paths() -> None:
+    types = {"Part": Record(fields={"file": Field(type="path")}, key="file")}
+    exit_ = Exit(fields={"parts": Field(type="[Part]", route="items")})
+    protocol = Protocol(name="p", version="1", root="g", types=types, exits={"E": exit_})
+
+    def parts(file: str) -> Claim | tuple[Problem, ...]:
+        return validate(protocol, ["E"], {"exit": {"type": "E", "parts": [{"file": file}]}})
+
+    assert isinstance(parts("src/a.py"), Claim)
+    assert said(parts("../a.py"))
+
+
+def test_paths_that_are_kept_apart() -> None:
+    place = Record(fields={"src": Field(type="path"), "test": Field(type="path?")}, apart=("src", "test"))
+    exit_ = Exit(fields={"where": Field(type="Place")})
+    protocol = Protocol(name="p", version="1", root="g", types={"Place": place}, exits={"E": exit_})
+
+    def where(**paths: str) -> Claim | tuple[Problem, ...]:
+        return validate(protocol, ["E"], {"exit": {"type": "E", "where": paths}})
+
+    assert isinstance(where(src="src/a", test="tests/a"), Claim)
+    assert isinstance(where(src="src/a"), Claim)
+    assert said(where(src="src/a", test="./src//a/")) == [
+        "exit.where.test: 'src/a' is the same as src; give each a place of its own"
+    ]
+    assert len(said(where(src="/", test="a"))) == 1
 
 
 def test_a_record_that_holds_itself_has_a_depth() -> None:
@@ -272,6 +297,27 @@ def nest(value: object, depth: int, key: str = "") -> object:
     for _ in range(depth):
         value = {key: value} if key else [value]
     return value
+
+
+@pytest.mark.parametrize("depth", [5_000, 200_000])
+def test_an_answer_may_be_nested_deeper_than_the_interpreter_goes(depth: int) -> None:
+    for value in (nest([], depth), nest({}, depth, "parts"), nest({}, depth, "exit")):
+        assert said(validate(PROTOCOL, STEP, value))
+        assert said(validate(PROTOCOL, STEP, {"exit": value}))
+        assert said(claim(type="Planned", story=value, tasks=value, more=value))
+
+
+def test_an_answer_may_be_huge() -> None:
+    text = "x" * 20_000_000
+    assert said(validate(PROTOCOL, STEP, text))
+    assert said(claim(type=text))
+    for problem in said(claim(**{"type": "Stuck", "variant": text, "why": text, text: text})):
+        assert len(problem) < 1000
+
+
+def test_an_answer_may_have_any_number_of_fields() -> None:
+    strangers = {f"field{number}": None for number in range(300_000)}
+    assert len(said(claim(type="Stuck", **strangers))) == MAX_PROBLEMS
 
 
 hostile: st.SearchStrategy[Any] = st.one_of(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treadle.errors import ProtocolError
-from treadle.protocol.answers.inputs import MAX_TEXT, Input, load_input
+from treadle.protocol.answers.inputs import MAX_FINDINGS, MAX_TEXT, Input, load_input
 from treadle.protocol.items import Item, Json, content_ref
 from treadle.protocol.model import Field, Graph, Protocol, Record, Step
 
@@ -149,7 +149,12 @@ def test_characters_beyond_the_first_plane_are_whole() -> None:
         ("./src//cart.py", "/etc/x", "shop.yaml:10: stories[0].files[0]: the path '/etc/x' is absolute"),
         ("./src//cart.py", "../x", "shop.yaml:10: stories[0].files[0]: the path '../x' leaves its directory"),
         ("key: pay", "key: cart", "shop.yaml:11: stories[1].key: 'cart' already identifies [0]; choose another"),
-        ("key: pay", "key: p a y", "shop.yaml:11: stories[1].key: must be a short name"),
+        ("key: pay", "key: p a y", "shop.yaml:11: stories[1].key: 'p a y' cannot be an id; use up to 100"),
+        ("id: shop", "id: -rf --", "shop.yaml:1: id: '-rf --' cannot be an id"),
+        ("id: shop", 'id: "sh\\u202eop"', r"shop.yaml:1: id: 'sh\u202eop' holds a character that cannot be seen"),
+        ("id: shop", "id: ' '", "shop.yaml:1: id: is empty; say something here"),
+        ("{id: AC2,", "{id: a b/../c,", "shop.yaml:8: stories[0].criteria[1].id: 'a b/../c' cannot be an id"),
+        ("./src//cart.py", ".treadle/x", "stories[0].files[0]: the path '.treadle/x' lies inside .treadle, which only"),
         ("by: []", "by: [pays]", "shop.yaml:9: stories[0].blocked_by: 'pays' is none of these items; did you mean"),
         ("by: []", "by: [pay]", "stories[0].blocked_by: waits for itself: cart waits for pay waits for cart"),
         ("by: []", "by: [cart]", "stories[0].blocked_by: waits for itself: cart waits for cart; break the"),
@@ -167,8 +172,9 @@ def test_only_what_is_required_must_be_filled_in() -> None:
     assert isinstance(load_input(PROTOCOL, GOOD + "notes: []\n", "shop.yaml"), Input)
 
 
-def test_only_keys_of_routed_items_are_short_names() -> None:
-    assert isinstance(load_input(PROTOCOL, GOOD.replace("AC2", "the second one"), "shop.yaml"), Input)
+@pytest.mark.parametrize("written", ["AC-1", "US-001", "Σ₁", "1.2#b", "größe"])
+def test_what_may_be_an_id(written: str) -> None:
+    assert isinstance(load_input(PROTOCOL, GOOD.replace("AC2", written), "shop.yaml"), Input)
 
 
 def test_only_lists_that_are_mapped_in_order_are_held_to_it() -> None:
@@ -185,6 +191,30 @@ def test_everything_is_reported_at_once() -> None:
         "shop.yaml:3: stories[0].criteria: is missing; it must be a list",
         "shop.yaml:4: stories[0].blocked_by: must be a list, not 'no'",
     ]
+
+
+def test_one_kind_of_fault_hides_no_other() -> None:
+    spoilt = GOOD.replace("id: shop", "id: s h").replace("Sells things.", "''").replace("window: 2", "window: 9")
+    spoilt = spoilt.replace("by: []", "by: [pay]").replace("{id: 1}", "{id: 1, needs: 3}").replace("It pays.", "''")
+    assert [found.partition(";")[0] for found in findings(spoilt)] == [
+        "shop.yaml:1: id: 's h' cannot be an id",
+        "shop.yaml:2: description: is empty",
+        "shop.yaml:3: window: must be one of 1, 2, 3, not a number",
+        "shop.yaml:9: stories[0].blocked_by: waits for itself: cart waits for pay waits for cart",
+        "shop.yaml:12: stories[1].criteria[0].text: is empty",
+        "shop.yaml:14: stories[1].steps[0].needs: '3' is none of these items",
+    ]
+
+
+def test_nothing_is_said_about_items_whose_names_are_not_known() -> None:
+    spoilt = GOOD.replace("key: cart", "key: 7")
+    assert findings(spoilt) == ["shop.yaml:5: stories[0].key: must be text, not a number; put it in quotes"]
+
+
+def test_many_faults_are_all_told() -> None:
+    faults = "".join(f"wrong{number}: x\n" for number in range(100))
+    assert len(findings(GOOD + faults)) == 100
+    assert len(findings(GOOD + "".join(f"bad{number}: x\n" for number in range(1000)))) == MAX_FINDINGS
 
 
 @pytest.mark.parametrize(
@@ -204,6 +234,10 @@ def test_everything_is_reported_at_once() -> None:
         ("---\n- x\n---\nMore.", "a.md", "a.md:2: the front matter must be a mapping"),
         ("---\nid: x\nwindow: 7\n---\nMore.", "a.md", "a.md:3: window: must be one of"),
         ("---\nid: [x\n---\nMore.", "a.md", "a.md:"),
+        ("---\nid: x\n\nMore.", "a.md", "a.md:1: the front matter that starts here never ends (put a line `---` below"),
+        ("---", "a.md", "a.md:1: the front matter that starts here never ends"),
+        ("---\nabout: x\nwindow: 7\n---\nMore.", "a.md", "a.md:3: window: must be one of"),
+        ('{\n"id": "x"\n"description": 1}', "a.json", "a.json:3: this is not JSON: expecting ',' delimiter (check"),
     ],
 )  # fmt: skip
 def test_files_that_cannot_be_read(text: str, filename: str, finding: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.protocol.answers.paths import clean_path, path_fault
+from treadle.protocol.answers.paths import clean_path, is_pattern, path_fault, path_overlap
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,17 @@ from treadle.protocol.answers.paths import clean_path, path_fault
         (".git/config", "inside .git"),
         ("sub/.GIT/hooks", "inside .git"),
         ("a/ ../b", "starts or ends with a space"),
+        ("src ", "starts or ends with a space"),
+        ("src/\u202etxt.py", "cannot be seen"),
+        ("a\u200bb", "cannot be seen"),
+        ("a\x85b", "cannot be seen"),
+        ("C:\\x", "backslash"),
+        ("\\\\host\\share", "backslash"),
+        (".git./x", "inside .git"),
+        ("GIT~1/x", "inside .git"),
+        (".treadle", "inside .treadle"),
+        ("a/.Treadle/x", "inside .treadle"),
+        ("-rf", "starts with -"),
         ("a" * 2000, "2000 characters"),
     ],
 )
@@ -56,3 +67,24 @@ def test_what_is_accepted_stays_inside(path: str) -> None:
     assert ".." not in clean.parts
     assert str(clean) == clean_path(path)
     assert path_fault(str(clean)) == ""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "overlap"),
+    [
+        ("src/a", "src/a", "is the same as"),
+        ("src", "src/tests", ""),
+        (".", "tests", ""),
+        ("src/a/b", "src/a", "holds"),
+        ("tests", ".", "holds"),
+        ("src/a", "src/ab", ""),
+        ("src", "tests", ""),
+    ],
+)
+def test_how_two_paths_lie(one: str, other: str, overlap: str) -> None:
+    assert path_overlap(one, other) == overlap
+
+
+@pytest.mark.parametrize(("path", "many"), [("src/*", True), ("a?", True), ("!src", True), ("app/[id]/x.ts", False)])
+def test_a_pattern_is_no_path(path: str, many: bool) -> None:
+    assert is_pattern(path) == many

@@ -67,8 +67,8 @@ from treadle.protocol.model import Exit, Field, Protocol
             ),
             [
                 (
-                    "9 node: unbounded loop through ['plan', 'rebase'] via ['rebase.Rebased', 'signal "
-                    "Shift'] (charge a budget on one of these edges, or lead it through a person)"
+                    "9 node: unbounded loop rebase → plan → rebase, by rebase.Rebased, signal Shift "
+                    "(charge a budget on one of these edges, or lead it through a person)"
                 ),
                 (
                     "19 node.rebase: Rebased leads to 'plan', which does not take its fields (add "
@@ -118,9 +118,8 @@ from treadle.protocol.model import Exit, Field, Protocol
             put(bugfix(), "graphs.main.steps.merge.routes", "!crash", to("repro")),
             [
                 (
-                    "9 main: unbounded loop through ['fix', 'review'] via ['fix.Fixed', "
-                    "'review.Rejected'] (budget 'rounds' is refilled inside the loop; charge one that is "
-                    "not)"
+                    "9 main: unbounded loop fix → review → fix, by fix.Fixed, review.Rejected (budget "
+                    "'rounds' is refilled inside the loop; charge one that is not)"
                 ),
                 (
                     "19 main.merge: !crash leads to 'repro', which does not take the report of the "

@@ -13,9 +13,8 @@ from treadle.protocol.model import Budget, Protocol, Send, Spawn, Step, Wait
             put(bugfix(), "graphs.main.steps.review.routes", "Rejected", to("fix")),
             [
                 (
-                    "9 main: unbounded loop through ['fix', 'review'] via ['fix.Fixed', "
-                    "'review.Rejected'] (charge a budget on one of these edges, or lead it through a "
-                    "person)"
+                    "9 main: unbounded loop fix → review → fix, by fix.Fixed, review.Rejected (charge a "
+                    "budget on one of these edges, or lead it through a person)"
                 ),
             ],
             id="a_loop_without_a_budget",
@@ -24,9 +23,8 @@ from treadle.protocol.model import Budget, Protocol, Send, Spawn, Step, Wait
             put(bugfix(), "graphs.main.budgets", "rounds", Budget(max=3, to="human", resets=("fix",))),
             [
                 (
-                    "9 main: unbounded loop through ['fix', 'review'] via ['fix.Fixed', "
-                    "'review.Rejected'] (budget 'rounds' is refilled inside the loop; charge one that is "
-                    "not)"
+                    "9 main: unbounded loop fix → review → fix, by fix.Fixed, review.Rejected (budget "
+                    "'rounds' is refilled inside the loop; charge one that is not)"
                 )
             ],
             id="a_budget_that_the_loop_refills",
@@ -39,9 +37,9 @@ from treadle.protocol.model import Budget, Protocol, Send, Spawn, Step, Wait
             ),
             [
                 (
-                    "9 main: unbounded loop through ['fix', 'repro', 'review'] via ['repro.Reproduced', "
-                    "'fix.Fixed', \"review.Rejected (over 'rounds')\"] (charge a budget on one of these "
-                    "edges, or lead it through a person)"
+                    "9 main: unbounded loop repro → fix → review → repro, by repro.Reproduced, fix.Fixed, "
+                    "review.Rejected (over 'rounds') (charge a budget on one of these edges, or lead it "
+                    "through a person)"
                 ),
                 (
                     "15 warning: main.repro: needs 'review.Rejected?', but its template never shows it "
@@ -54,9 +52,8 @@ from treadle.protocol.model import Budget, Protocol, Send, Spawn, Step, Wait
             put(tree(), "graphs.node.steps.plan.routes", "Unclear", to("clarify")),
             [
                 (
-                    "9 node: unbounded loop through ['clarify', 'plan'] via ['plan.Unclear', "
-                    "'clarify.Answer'] (charge a budget on one of these edges, or lead it through a "
-                    "person)"
+                    "9 node: unbounded loop plan → clarify → plan, by plan.Unclear, clarify.Answer "
+                    "(charge a budget on one of these edges, or lead it through a person)"
                 ),
             ],
             id="a_question_to_the_parent_bounds_nothing",
@@ -65,8 +62,8 @@ from treadle.protocol.model import Budget, Protocol, Send, Spawn, Step, Wait
             put(tree(), "graphs.node.steps.rebase.routes", "Rebased", to("^plan")),
             [
                 (
-                    "9 node: unbounded loop through ['plan', 'rebase'] via ['rebase.Rebased', 'signal "
-                    "Shift'] (charge a budget on one of these edges, or lead it through a person)"
+                    "9 node: unbounded loop rebase → plan → rebase, by rebase.Rebased, signal Shift "
+                    "(charge a budget on one of these edges, or lead it through a person)"
                 ),
                 (
                     "19 node.rebase: Rebased leads to 'plan', which does not take it (add "
@@ -84,8 +81,8 @@ from treadle.protocol.model import Budget, Protocol, Send, Spawn, Step, Wait
             ),
             [
                 (
-                    "9 main: unbounded loop through ['human', 'repro'] via ['repro.!timeout', "
-                    "'human.again'] (charge a budget on one of these edges, or lead it through a person)"
+                    "9 main: unbounded loop repro → human → repro, by repro.!timeout, human.again (charge "
+                    "a budget on one of these edges, or lead it through a person)"
                 ),
             ],
             id="a_person_whom_time_overrules",
@@ -94,8 +91,8 @@ from treadle.protocol.model import Budget, Protocol, Send, Spawn, Step, Wait
             put(bugfix(), "graphs.main.budgets", "rounds", Budget(max=3, to="review")),
             [
                 (
-                    "9 main: unbounded loop through ['review'] via [\"review.Rejected (over 'rounds')\"] "
-                    "(charge a budget on one of these edges, or lead it through a person)"
+                    "9 main: unbounded loop review → review, by review.Rejected (over 'rounds') (charge a "
+                    "budget on one of these edges, or lead it through a person)"
                 ),
                 (
                     "19 main.review: Rejected leads to 'review', which does not take its fields (add "
@@ -108,8 +105,8 @@ from treadle.protocol.model import Budget, Protocol, Send, Spawn, Step, Wait
             put(batch(), "graphs.main.steps.cycles.routes", "SomeFailed", to("cycles")),
             [
                 (
-                    "9 main: unbounded loop through ['cycles'] via ['cycles.SomeFailed'] (charge a budget "
-                    "on one of these edges, or lead it through a person)"
+                    "9 main: unbounded loop cycles → cycles, by cycles.SomeFailed (charge a budget on one "
+                    "of these edges, or lead it through a person)"
                 )
             ],
             id="a_map_that_starts_over",
@@ -167,8 +164,8 @@ def test_children_that_are_started_again_and_again() -> None:
     protocol = put(put(tree(), "graphs.node.steps", "lost", again), "templates", "again.jinja", "{{ spec.text }}")
     assert said(protocol, 9) == [
         (
-            "9 node: unbounded loop through ['lost'] via ['lost.Planned, child:Aborted'] (charge a budget"
-            " on one of these edges, or lead it through a person)"
+            "9 node: unbounded loop lost → lost, by lost.Planned, child:Aborted (charge a budget "
+            "on one of these edges, or lead it through a person)"
         )
     ]
     paid = put(protocol, "graphs.node.steps.lost.routes", "Planned", to("@resume", told, spawn, charge="losses"))

@@ -79,6 +79,26 @@ from treadle.protocol.model import Artifact, Protection, Protocol
             ["16 artifact 'notes' is written by unknown role 'qaa' (did you mean 'qa'?)"],
             id="an_artifact_nobody_writes",
         ),
+        pytest.param(
+            change(bugfix(), "roles.qa", writes=("tests/**", "/etc/**")),
+            ["16 qa: '/etc/**' in its write scope is absolute (write it relative to the root of the repository)"],
+            id="a_scope_outside_the_repository",
+        ),
+        pytest.param(
+            change(bugfix(), "graphs.main.steps.repro", writes=("tests/**", "../x/**")),
+            [
+                (
+                    "16 main.repro: '../x/**' in its write scope leaves its directory with .. (write it "
+                    "relative to the root of the repository)"
+                )
+            ],
+            id="a_step_scope_outside_the_repository",
+        ),
+        pytest.param(
+            change(bugfix(), "", protections=(Protection(glob=".git/**", level=6),)),
+            ["16 '.git/**' in the protections lies inside .git, which only the orchestrator touches (remove it)"],
+            id="a_protection_of_what_nobody_touches",
+        ),
     ],
 )
 def test_a_planted_fault_is_named(protocol: Protocol, expected: list[str]) -> None:

@@ -20,8 +20,8 @@ from treadle.protocol.model import Protocol, Tier
             ),
             [
                 (
-                    "9 main: unbounded loop through ['fix'] via ['fix.Stuck.Lost'] (charge a budget on "
-                    "one of these edges, or lead it through a person)"
+                    "9 main: unbounded loop fix → fix, by fix.Stuck.Lost (charge a budget on one of these "
+                    "edges, or lead it through a person)"
                 ),
                 (
                     "15 warning: main.fix: needs 'fix.Stuck?', but its template never shows it (use it in "

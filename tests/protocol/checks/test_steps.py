@@ -56,11 +56,13 @@ from treadle.protocol.model import CheckRef, Field, Protocol, Record, Thread
         ),
         pytest.param(
             change(bugfix(), "graphs.main.steps.human", template="human.jinj"),
-            [
-                "3 main.human: uses unknown template 'human.jinj' (did you mean 'human.jinja'?)",
-                "15 warning: template 'human.jinja' is never used (use it or remove it)",
-            ],
+            ["3 main.human: uses unknown template 'human.jinj' (did you mean 'human.jinja'?)"],
             id="an_unknown_template",
+        ),
+        pytest.param(
+            change(change(bugfix(), "roles.de", template="fx.jinja"), "graphs.main.steps.fix", template="fx.jinja"),
+            ["3 de: unknown template 'fx.jinja' (did you mean 'fix.jinja'?)"],
+            id="an_unknown_template_that_its_role_names_too",
         ),
         pytest.param(
             put(bugfix(), "graphs.main.steps.fix.gates", "Fixed", gates("commit scope bild green tests_unmodified")),

@@ -247,14 +247,22 @@ def test_a_default_for_the_undefined_leaves_none() -> None:
 
 
 def test_a_private_name_in_a_filter() -> None:
-    text = "{{ fix.Fixed.commit | attr('__class__') }}"
+    text = "{{ fix.Fixed.commit }}{{ [attempt] | map(attribute='__class__') | list }}"
     [line] = said(put(bugfix(), "templates", "review.jinja", text))
     assert "looks into '__class__', which templates may not" in line
 
 
-def test_a_template_that_includes_itself_is_walked_once() -> None:
-    text = "{{ fix.Fixed.commit }}{% include 'review.jinja' %}"
-    assert said(put(bugfix(), "templates", "review.jinja", text)) == []
+def test_a_template_that_cannot_be_read_is_the_only_thing_said() -> None:
+    broken = put(bugfix(), "templates", "fix.jinja", "{{ nobody }}{% if %}")
+    assert said(broken) == [
+        "15 fix.jinja: is not a template: Expected an expression, got 'end of statement block' (see the Jinja syntax)"
+    ]
+
+
+def test_an_included_template_that_cannot_be_read_is_the_only_thing_said() -> None:
+    text = "{% from 'again.jinja' import note %}{{ note(bug) }}"
+    broken = put(put(bugfix(), "templates", "again.jinja", "{% if %}"), "templates", "fix.jinja", text)
+    assert [line.partition(":")[0] for line in said(broken)] == ["15 again.jinja"]
 
 
 def test_a_template_nested_too_deeply_is_a_finding() -> None:

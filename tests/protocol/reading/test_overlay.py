@@ -113,10 +113,7 @@ def test_templates_are_overridden_by_path(base: Path) -> None:
     [
         (
             "extends: base\ngrahps: {}\n",
-            (
-                "overlay0.yaml:2: grahps: there is no 'grahps' to change"
-                " (did you mean 'graphs'? otherwise write '+grahps' if it is new)"
-            ),
+            "overlay0.yaml:2: unknown key 'grahps' (did you mean 'graphs'?)",
         ),
         (
             "extends: base\ngraphs: {main: {steps: {wrok: {attempts: 2}}}}\n",
@@ -187,5 +184,73 @@ def test_a_folder_that_extends_itself_is_refused(tmp_path: Path) -> None:
     for name, other in (("a", "b"), ("b", "a")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "protocol.yaml").write_text(f"extends: {other}\n")
-    with pytest.raises(ProtocolError, match=r"a/protocol.yaml:1: it extends itself: b → a → b"):
+    with pytest.raises(ProtocolError, match=r"b/protocol.yaml:1: it extends itself: a → b → a \(extend another"):
         load_source("a", search=[tmp_path])
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_a_folder_that_extends_its_own_name_is_refused(tmp_path: Path, by_name: bool) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/protocol.yaml").write_text("protocol: mine\nextends: mine\n")
+    with pytest.raises(ProtocolError, match=r"mine/protocol.yaml:2: it extends itself: mine → mine \(extend another"):
+        load_source("mine" if by_name else tmp_path / "mine", search=[tmp_path] if by_name else [])
+
+
+def test_a_folder_may_extend_the_built_in_protocol_of_its_name(tmp_path: Path) -> None:
+    (tmp_path / "dptr").mkdir()
+    (tmp_path / "dptr/protocol.yaml").write_text("extends: dptr\ntitle: ours\n")
+    assert load_source("dptr", search=[tmp_path]).protocol.title == "ours"
+
+
+def test_a_base_that_is_not_there_is_missed_at_its_line(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/protocol.yaml").write_text("protocol: mine\nextends: dptrr\n")
+    with pytest.raises(ProtocolError, match=r"mine/protocol.yaml:2: there is no protocol 'dptrr' \(did you mean 'd"):
+        load_source("mine", search=[tmp_path])
+
+
+def test_a_long_chain_is_refused(tmp_path: Path) -> None:
+    for number in range(12):
+        (tmp_path / f"p{number}").mkdir()
+        (tmp_path / f"p{number}/protocol.yaml").write_text(f"protocol: p{number}\nextends: p{number + 1}\n")
+    with pytest.raises(ProtocolError, match=r"p8/protocol.yaml:2: a chain of more than 8 protocols"):
+        load_source("p0", search=[tmp_path])
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        "limits: {agents: 3}",
+        "title: mine",
+        "protections: [{glob: 'src/**', level: 4}]",
+        "roles: {de: {writes: ['src/**']}}",
+        "types: {T: {id: text}}",
+        "graphs: {main: {title: Main}}",
+        "graphs: {main: {vars: {round: 0}}}",
+        "graphs: {main: {steps: {work: {timeout: 5m, thread: resume}}}}",
+        "graphs: {main: {budgets: {rounds: {resets: [work]}}}}",
+    ],
+)
+def test_a_word_of_the_language_has_its_default_until_it_is_set(base: Path, patch: str) -> None:
+    assert patched(base, f"extends: base\n{patch}\n") != patched(base)
+
+
+def test_words_of_exits_types_and_fields_are_set_and_names_are_new(base: Path) -> None:
+    records = "extends: base\n+exits: {Ok: {why: {type: text}}}\n+types: {T: {id: text, name: text}}\n"
+    words = "extends: base\nexits: {Ok: {severity: WARN, why: {help: Why?}}}\ntypes: {T: {key: name}}\n"
+    found = patched(base, records, words)
+    assert (found.exits["Ok"].severity, found.exits["Ok"].fields["why"].help) == ("WARN", "Why?")
+    assert found.types["T"].key == "name"
+    (missing,) = problems(base, records, "extends: base\nexits: {Ok: {wy: text}}\n")
+    assert "there is no 'wy' to change (did you mean 'why'? otherwise write '+wy' if it is new)" in missing
+
+
+def test_the_agents_of_a_shipped_protocol_are_limited_without_further_ado(tmp_path: Path) -> None:
+    overlay = tmp_path / "fewer.yaml"
+    overlay.write_text("extends: dptr\nlimits: {agents: 3}\n")
+    assert load_source("dptr", overlays=[overlay]).protocol.limits.agents == 3
+
+
+def test_step_rules_come_too_late_in_an_overlay(base: Path) -> None:
+    (found,) = problems(base, "extends: base\nstep_rules: {file: x.yaml, graph: main}\n")
+    assert found.startswith("overlay0.yaml:2: step_rules: step rules are compiled before overlays apply (change the")

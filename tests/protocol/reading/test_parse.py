@@ -373,6 +373,18 @@ def at_top(body: str) -> str:
                 " (a field itself cannot be called 'key')"
             ),
         ),
+        (
+            at_top("types: {T: {apart: [a, b], a: path, b: text}}"),
+            "11: types.T: 'b' is not a field with a path (name two or more fields of the type path)",
+        ),
+        (
+            at_top("types: {T: {apart: [a, c], a: path}}"),
+            "11: types.T: 'c' is not a field with a path (name two or more fields of the type path)",
+        ),
+        (
+            at_top("types: {T: {apart: [a], a: path}}"),
+            "11: types.T: 'apart' names a single field (name two or more fields of the type path)",
+        ),
         (at_top("limits: {dept: 3}"), "11: limits: unknown key 'dept' (did you mean 'depth'?)"),
         (at_top("limits: {cost: -1}"), "11: limits.cost: 'cost' must be a number that is not negative, not a number"),
         (

@@ -78,8 +78,8 @@ SYNTAX = "this is not YAML: "
             "p.yaml:1: merge keys (`<<`) are not part of YAML 1.2 (write the entries out, or use a fragment)",
         ),
         ("a: .inf", "p.yaml:1: the number .inf is out of range (write it in quotes if it is text)"),
-        ("", "p.yaml:1: the file is empty (write a mapping such as `protocol: NAME`)"),
-        ("# only a comment", "p.yaml:1: the file is empty (write a mapping such as `protocol: NAME`)"),
+        ("", "p.yaml:1: the file is empty (write a mapping such as `name: value`)"),
+        ("# only a comment", "p.yaml:1: the file is empty (write a mapping such as `name: value`)"),
         ('a: "\\ud800"', "p.yaml:1: half of a surrogate pair is no character (write the whole character)"),
         ("a: x\nb: \x00", "p.yaml:2: the character U+0000 is not allowed in YAML (remove it)"),
         (
@@ -145,3 +145,19 @@ def test_any_text_is_read_or_refused_with_a_place(text: str) -> None:
         assert str(finding).startswith("p.yaml:")
     else:
         assert tree.place.file == "p.yaml"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"a": 1\n"b": 2}', "p.JSON:2: this is not JSON: expecting ',' delimiter (check quotes, brackets and commas)"),
+        ('{"a": [1}', "p.JSON:1: this is not JSON: expecting ',' delimiter (check quotes, brackets and commas)"),
+        ('{"a": "\\x"}', "p.JSON:1: this is not JSON: invalid \\escape (check quotes, brackets and commas)"),
+        ('{"a": "\0"}', "p.JSON:1: the character U+0000 is not allowed in JSON (remove it)"),
+        ("[" * 100_000, "p.JSON:1: nested more than 64 levels deep (flatten it)"),
+    ],
+)
+def test_a_json_file_is_called_so(text: str, expected: str) -> None:
+    with pytest.raises(ProtocolError) as caught:
+        read(text, "p.JSON")
+    assert [str(finding) for finding in caught.value.findings] == [expected]

@@ -361,6 +361,27 @@ def test_a_part_that_does_not_fit_is_refused(part: str, message: str) -> None:
             "rules.yaml:2: steps.plan: 'US-{story}' doubles the prefix of the story's id (write {story})",
         ),
         (
+            SMALL.replace("docs/plan.md", "../plan.md"),
+            (
+                "rules.yaml:2: steps.plan: '../plan.md' in 'claude_writes' leaves its directory with .. "
+                "(write it relative to the root of the repository)"
+            ),
+        ),
+        (
+            SMALL.replace("docs/plan.md", ".git/**"),
+            (
+                "rules.yaml:2: steps.plan: '.git/**' in 'claude_writes' lies inside .git, "
+                "which only the orchestrator touches (remove it)"
+            ),
+        ),
+        (
+            SMALL.replace("max_attempts: 3", "team_roles: {backend: {claude_writes: [/etc/**]}}"),
+            (
+                "rules.yaml:4: steps.build: '/etc/**' in 'claude_writes' is absolute "
+                "(write it relative to the root of the repository)"
+            ),
+        ),
+        (
             SMALL + "  done: {next_on_pass: plan}\n",
             (
                 "rules.yaml:5: steps.done: 'done' is the end of a story, not a row "
@@ -642,3 +663,25 @@ dispatch_mode: {S: single, M: auto, L: team}
     assert steps["impl"].writes == ("*.go", "*.ts", "!*_test.go", "!*.spec.ts")  # X10
     assert protocol.roles["backend"].writes == ("*.go", "!*_test.go", "!*.spec.ts")
     assert [str(finding) for finding in check(protocol) if finding.level == "error"] == []
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("role: nobody", "story.impl: is done by unknown role 'nobody'"),
+        ("template: no.jinja", "story.impl: uses unknown template 'no.jinja'"),
+        ("gates: {pass: comit}", "story.impl: is gated by unknown check 'comit'"),
+        ("needs: [foo.bar]", "story.impl: reads 'foo.bar' of unknown step 'foo'"),
+    ],
+)
+def test_a_finding_stands_at_the_line_of_the_table(tmp_path: Path, row: str, said: str) -> None:
+    path = tmp_path / "step-rules.yaml"
+    path.write_text(f"steps:\n  impl:\n    timeout_min: 9\n    {row}\n", encoding="utf-8")
+    found = load_source("waterfall", rules=path)
+    assert f"{path}:4: {said}" in str(check(found.protocol, found.place_of)[0])
+
+
+def test_the_table_is_named_as_what_cannot_be_loaded(tmp_path: Path) -> None:
+    with pytest.raises(ProtocolError) as caught:
+        ruled(tmp_path, "steps: {impl: {max_attempts: 0}}\n")
+    assert caught.value.message == f"{tmp_path}/step-rules.yaml cannot be loaded: one problem"

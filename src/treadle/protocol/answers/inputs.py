@@ -4,7 +4,7 @@ Everything that is wrong is reported at once, each with its line.
 """
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -19,8 +19,10 @@ from treadle.protocol.model import Protocol, Record
 from treadle.protocol.reading.source import Node, fail, read
 
 MAX_TEXT: Final = 1_000_000
+MAX_FINDINGS: Final = 200
 _BODY: Final = "description"
 _MARKDOWN: Final = (".md", ".markdown")
+_OPENING = re.compile(r"---[ \t]*(\r?\n|\Z)")
 _FRONT = re.compile(r"---[ \t]*\r?\n(?P<front>.*?\r?\n)?(---|\.\.\.)[ \t]*(\r?\n|\Z)", re.DOTALL)
 
 
@@ -40,12 +42,13 @@ def load_input(protocol: Protocol, text: str, filename: str, ref_of: RefOf = con
     expr = parse_type(type_)
     root = bare(expr)
     record = protocol.types[root.name] if isinstance(root, RecordType) else None
-    node = _document(text.removeprefix("\ufeff"), filename, record)
-    reading = Reading(protocol.types)
-    value = reading.value(expr, node.plain(), ())
-    problems = reading.problems or unsound(protocol, expr, value)
-    if problems:
-        findings = sorted((_finding(node, problem) for problem in problems), key=lambda finding: finding.place)
+    document = _document(text.removeprefix("\ufeff"), filename, record)
+    reading = Reading(protocol.types, ids=True, most=MAX_FINDINGS)
+    value = reading.value(expr, document.node.plain(), ())
+    problems = [*reading.problems, *unsound(protocol, expr, value)]
+    found = [*document.findings, *(_finding(document.node, problem) for problem in problems)]
+    if found:
+        findings = sorted(found, key=lambda finding: finding.place)[:MAX_FINDINGS]
         raise ProtocolError(f"{filename} is not the input that {protocol.name} asks for", tuple(findings))
     return Input(name, value, _item(protocol, name, record, value, ref_of))
 
@@ -58,37 +61,49 @@ def _item(protocol: Protocol, name: str, record: Record | None, value: Json, ref
     return Item(name if key is None else str(key), ref_of(value), fields)
 
 
-def _document(text: str, filename: str, record: Record | None) -> Node:
+class _Document(NamedTuple):
+    """A file as a tree, and what is wrong with it although it can be read."""
+
+    node: Node
+    findings: tuple[Finding, ...] = ()
+
+
+def _document(text: str, filename: str, record: Record | None) -> _Document:
     if len(text) > MAX_TEXT:
         fail(Place(filename), f"the file has {len(text)} characters, the limit is {MAX_TEXT}", "shorten it")
     if not filename.lower().endswith(_MARKDOWN):
-        return read(text, filename)
-    front, body, line = _split(text)
+        return _Document(read(text, filename))
+    front, body, line = _split(text, filename)
     # The opening line becomes an empty one, so that the lines of the front matter keep their numbers.
     node = read("\n" + front, filename) if front.strip() else Node({}, Place(filename, 1, 1))
-    return _with_body(node, body, Place(filename, line, 1), record) if body else node
+    return _with_body(node, body, Place(filename, line, 1), record) if body else _Document(node)
 
 
-def _split(text: str) -> tuple[str, str, int]:
+def _split(text: str, filename: str) -> tuple[str, str, int]:
     """Front matter, the text below it, and the line on which that starts."""
     match = _FRONT.match(text)
+    if match is None and _OPENING.match(text):
+        hint = "put a line `---` below it; if this is a rule across the page, write `***`"
+        fail(Place(filename, 1, 1), "the front matter that starts here never ends", hint)
     rest = text[match.end() :] if match else text
     body = rest.strip()
     start = len(text) - len(rest.lstrip())
     return (match["front"] or "" if match else ""), body, text.count("\n", 0, start) + 1
 
 
-def _with_body(node: Node, body: str, place: Place, record: Record | None) -> Node:
+def _with_body(node: Node, body: str, place: Place, record: Record | None) -> _Document:
     """The text below the front matter is the description; it is never dropped silently."""
     if not isinstance(node.value, dict):
         fail(node.place, "the front matter must be a mapping", "write `name: value` lines between the --- lines")
     field = record.fields.get(_BODY) if record else None
     if field is None or field.by != "agent":
-        fail(place, f"there is no field '{_BODY}' that this text could be", "move it into the front matter")
+        message = f"there is no field '{_BODY}' that this text could be"
+        return _Document(node, (Finding(place, "", message, "move it into the front matter"),))
     given = next((name for name in (_BODY, *field.also) if name in node.value), "")
     if given:
-        fail(place, f"'{given}' stands in the front matter already", "keep one of the two")
-    return Node({**node.value, _BODY: Node(body, place)}, node.place, {**node.keys, _BODY: place})
+        twice = Finding(place, "", f"'{given}' stands in the front matter already", "keep one of the two")
+        return _Document(node, (twice,))
+    return _Document(Node({**node.value, _BODY: Node(body, place)}, node.place, {**node.keys, _BODY: place}))
 
 
 def _finding(node: Node, problem: Problem) -> Finding:

@@ -1,4 +1,7 @@
-"""What no type can say about an input: nothing required is empty, and items wait for items that are there."""
+"""What no type can say about an input: nothing required is empty, and items wait for items that are there.
+
+Values are looked at although others are wrong, so that everything can be reported at once.
+"""
 
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
@@ -23,7 +26,7 @@ class Order(NamedTuple):
 
 
 def unsound(protocol: Protocol, expr: TypeExpr, value: Json) -> list[Problem]:
-    """What is wrong with an input that fits its type."""
+    """What is wrong with an input besides what does not fit its type; null stands for what does not."""
     return list(_Walk(protocol).value(expr, value, ()))
 
 
@@ -49,7 +52,8 @@ class _Walk:
         for field, _, expr in asked(self.types[name].fields):
             waiting = any((order.item, order.after) == (name, field) for order in self.orders)
             if not (waiting and values[field] == []):
-                yield from self.value(expr, values[field], (*path, field))
+                needed = bare(expr) if field == self.types[name].key else expr
+                yield from self.value(needed, values[field], (*path, field))
         for order in self.orders:
             items = values.get(order.field) if order.record == name else None
             if isinstance(items, list):
@@ -69,9 +73,11 @@ def _orders(protocol: Protocol, graph: Graph) -> Iterator[Order]:
 
 
 def _misordered(key: str, after: str, items: list[Json], path: Path) -> Iterator[Problem]:
-    waits = {str(item.get(key)): _names(item.get(after)) for item in items if isinstance(item, dict)}
-    for index, others in enumerate(waits.values()):
-        for other in others:
+    known = {index: item for index, item in enumerate(items) if isinstance(item, dict) and item.get(key) is not None}
+    places = {str(item[key]): index for index, item in reversed(known.items())}
+    waits = {name: _names(known[places[name]].get(after)) for name in reversed(places)}
+    for index, item in known.items() if len(known) == len(items) else ():
+        for other in _names(item.get(after)):
             if other not in waits:
                 hint = suggest(other, waits) or f"there are {', '.join(waits)}"
                 yield Problem((*path, index, after), f"{quoted(other)} is none of these items; {hint}")
@@ -79,10 +85,11 @@ def _misordered(key: str, after: str, items: list[Json], path: Path) -> Iterator
         TopologicalSorter(waits).prepare()
     except CycleError as error:
         circle = list(reversed(error.args[1]))
-        first = list(waits).index(circle[0])
-        yield Problem((*path, first, after), f"waits for itself: {' waits for '.join(circle)}; break the circle")
+        message = f"waits for itself: {' waits for '.join(circle)}; break the circle"
+        yield Problem((*path, places[circle[0]], after), message)
 
 
 def _names(value: Json) -> list[str]:
     """The keys that a field holds: a list of them, one, or none."""
-    return [str(name) for name in value] if isinstance(value, list) else [] if value is None else [str(value)]
+    given = value if isinstance(value, list) else [value]
+    return [str(name) for name in given if name is not None]

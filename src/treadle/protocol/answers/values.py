@@ -7,11 +7,24 @@ cyclic ones cost nothing; texts, lists and numbers have limits, because what is 
 import math
 import re
 from collections.abc import Mapping
+from itertools import combinations
 from typing import Any, Final, TypeGuard
 
-from treadle.protocol.answers.paths import clean_path, path_fault
+from treadle.protocol.answers.ids import id_fault
+from treadle.protocol.answers.paths import clean_path, is_pattern, path_fault, path_overlap
 from treadle.protocol.answers.problems import Path, Problem, expected, kind, printable, quoted
-from treadle.protocol.fields import EnumType, ListType, OptionalType, RecordType, ScalarType, TypeExpr, asked, record_of
+from treadle.protocol.fields import (
+    EnumType,
+    ListType,
+    OptionalType,
+    RecordType,
+    ScalarType,
+    TypeExpr,
+    asked,
+    bare,
+    parse_type,
+    record_of,
+)
 from treadle.protocol.findings import suggest
 from treadle.protocol.items import Json
 from treadle.protocol.model import Field, Record
@@ -21,24 +34,33 @@ MAX_ITEMS: Final = 10_000
 MAX_DEPTH: Final = 32
 MAX_PROBLEMS: Final = 20
 _HALF = re.compile("[\ud800-\udfff]")
-_KEY = re.compile(r"(?!.*\.\.)\w[\w.#/-]{0,99}")
 
 
 class Reading:
-    """Walks values along their types; `problems` gathers what is wrong with them."""
+    """Walks values along their types; `problems` gathers what is wrong with them, up to `most`.
 
-    def __init__(self, types: Mapping[str, Record]) -> None:
-        self.types = types
+    With `ids`, whatever identifies a record must be fit for an id; without, only what identifies a routed item.
+    """
+
+    def __init__(self, types: Mapping[str, Record], *, ids: bool = False, most: int = MAX_PROBLEMS) -> None:
+        self.types, self.ids, self.most = types, ids, most
         self.problems: list[Problem] = []
+
+    @property
+    def full(self) -> bool:
+        """Whether there are so many problems already that nobody reads on."""
+        return len(self.problems) >= self.most
 
     def blame(self, path: Path, message: str) -> Json:
         """Note a problem, unless there are many already; null, to stand for the value."""
-        if len(self.problems) < MAX_PROBLEMS:
+        if not self.full:
             self.problems.append(Problem(path, message))
         return None
 
     def value(self, expr: TypeExpr, value: object, path: Path) -> Json:
         """The canonical form of a value of this type; null where there is a problem."""
+        if self.full:
+            return None
         match expr:
             case OptionalType(inner=inner):
                 return None if value is None else self.value(inner, value, path)
@@ -57,15 +79,18 @@ class Reading:
             case RecordType():
                 return self._record(expr, value, path)
 
-    def fields(self, fields: Mapping[str, Field], given: dict[Any, Any], path: Path) -> dict[str, Json]:
-        """The canonical fields of an object: every declared one, under its own name, absent ones null."""
+    def fields(self, fields: Mapping[str, Field], given: dict[Any, Any], path: Path, key: str = "") -> dict[str, Json]:
+        """The canonical fields of an object: every declared one, under its own name, absent ones null; `key` is the
+        one that identifies it."""
         names = self._names(fields, given, path)
         result: dict[str, Json] = dict.fromkeys(fields)
         for name, field, expr in asked(fields):
             if name in names:
                 place = (*path, names[name])
                 result[name] = self.value(expr, given[names[name]], place)
-                if field.route == "items":
+                if self.ids and name == key and not _is_path(expr):
+                    self._key_fits(result[name], place)
+                elif not self.ids and field.route == "items":
                     self._keys_fit(record_of(expr), result[name], place)
             elif not isinstance(expr, OptionalType):
                 self.blame((*path, name), f"is missing; it must be {expected(expr)}")
@@ -76,6 +101,8 @@ class Reading:
         known = _known(fields)
         names: dict[str, str] = {}
         for key in given:
+            if self.full:
+                break
             name = known.get(key) if isinstance(key, str) else None
             if not isinstance(key, str):
                 self.blame(path, f"has {kind(key)} for a name; names are texts")
@@ -100,7 +127,7 @@ class Reading:
         text = self._text(expr, value, path)
         if not isinstance(text, str):
             return None
-        fault = path_fault(text)
+        fault = path_fault(text) or ("is a pattern; write the path of one file or folder" if is_pattern(text) else "")
         return self.blame(path, f"the path {quoted(text)} {fault}") if fault else clean_path(text)
 
     def _number(self, expr: ScalarType, value: object, path: Path) -> Json:
@@ -137,7 +164,17 @@ class Reading:
             return self._wrong(expr, value, path, hint)
         if len(path) > MAX_DEPTH:
             return self.blame(path, f"is nested more than {MAX_DEPTH} levels deep; flatten it")
-        return self.fields(self.types[expr.name].fields, value, path)
+        record = self.types[expr.name]
+        fields = self.fields(record.fields, value, path, record.key)
+        self._keep_apart(record.apart, fields, path)
+        return fields
+
+    def _keep_apart(self, names: tuple[str, ...], fields: Mapping[str, Json], path: Path) -> None:
+        for name, other in combinations(names, 2):
+            one, two = fields[name], fields[other]
+            overlap = path_overlap(one, two) if isinstance(one, str) and isinstance(two, str) else ""
+            if overlap:
+                self.blame((*path, other), f"{quoted(str(two))} {overlap} {name}; give each a place of its own")
 
     def _keys_differ(self, key: str, items: list[Json], path: Path) -> None:
         """What identifies an item identifies only one; a null stands for a problem already noted."""
@@ -149,15 +186,26 @@ class Reading:
                 self.blame((*path, index, key), f"{quoted(str(given))} already identifies {first}; choose another")
 
     def _keys_fit(self, record: str, items: Json, path: Path) -> None:
-        """Keys of routed items become names of instances and branches."""
+        """Keys of routed items become names of instances and branches; one that is a path obeys the rules of paths."""
         key = self.types[record].key if record else ""
+        field = self.types[record].fields.get(key) if record else None
+        if field is None or _is_path(parse_type(field.type)):
+            return
         for index, item in enumerate(items if isinstance(items, list) else ()):
-            given = item.get(key) if isinstance(item, dict) else None
-            if given is not None and not _KEY.fullmatch(str(given)):
-                self.blame((*path, index, key), "must be a short name: up to 100 letters, digits, _ . # / -")
+            self._key_fits(item.get(key) if isinstance(item, dict) else None, (*path, index, key))
+
+    def _key_fits(self, given: Json, path: Path) -> None:
+        """An empty key of an input is not looked at here: that nothing is empty is a rule of its own."""
+        fault = "" if given is None or (self.ids and given == "") else id_fault(str(given))
+        if fault:
+            self.blame(path, f"{quoted(str(given))} {fault}")
 
     def _wrong(self, expr: TypeExpr, value: object, path: Path, hint: str = "") -> Json:
         return self.blame(path, f"must be {expected(expr)}, not {kind(value)}{hint}")
+
+
+def _is_path(expr: TypeExpr) -> bool:
+    return bare(expr) == ScalarType("path")
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:

@@ -5,19 +5,22 @@ from typing import Final, NamedTuple
 
 from jinja2 import nodes
 from jinja2.defaults import DEFAULT_NAMESPACE
-from jinja2.filters import FILTERS as JINJA_FILTERS
 from jinja2.tests import TESTS as JINJA_TESTS
 
+from treadle.protocol.checks.bulk import excess
 from treadle.protocol.checks.presence import failing, holding, written
 from treadle.protocol.checks.shapes import Many, Members, Shape, describe, is_optional, item_of, parts_of, present
+from treadle.protocol.fields import EnumType, ListType, RecordType, ScalarType
+from treadle.protocol.filters import FILTERS
 from treadle.protocol.findings import suggest
 from treadle.protocol.model import Protocol
 
-FILTERS: Final = frozenset({*JINJA_FILTERS, "fence"})
-"""The filters that templates may use: Jinja's own, and the one that quotes foreign text."""
-_SAME: Final = frozenset({"sort", "list", "reverse", "unique", "selectattr", "rejectattr", "select", "reject", "slice"})
-_ITEM: Final = frozenset({"first", "last", "random", "min", "max"})
-_COUNTING: Final = frozenset({"join", "length", "count", "map", "sum", "batch", "groupby"})
+_OPERATORS: Final = {nodes.Mul: "*", nodes.Pow: "**", nodes.Mod: "%", nodes.Div: "/", nodes.FloorDiv: "//"}
+"""What works on numbers only: on a text it would repeat or format it, as long as anybody likes."""
+_GLOBALS: Final = frozenset(DEFAULT_NAMESPACE) - {"lipsum"}
+_SAME: Final = frozenset({"sort", "list", "reverse", "unique", "selectattr", "rejectattr", "select", "reject"})
+_ITEM: Final = frozenset({"first", "last", "min", "max"})
+_COUNTING: Final = frozenset({"join", "length", "count", "map"})
 _METHODS: Final = frozenset({"items", "keys", "values", "get"})
 _LOCAL: Final = frozenset({"loop", "caller", "varargs", "kwargs", "self", "super"})
 
@@ -52,6 +55,9 @@ class Look:
 
     def value(self, node: nodes.Node, scope: Scope) -> Shape:
         """The shape of an expression; on the way everything in it is looked at."""
+        if too_much := excess(node):
+            self.fault(node, too_much, "ask for less; a template only shows what it is given")
+            return None
         match node:
             case nodes.Name():
                 return self._name(node, scope)
@@ -81,11 +87,21 @@ class Look:
                 return None
             case nodes.List() | nodes.Tuple():
                 return self._listed([self.value(item, scope) for item in node.items])
+            case nodes.Mul() | nodes.Pow() | nodes.Mod() | nodes.Div() | nodes.FloorDiv():
+                return self._arithmetic(node, scope)
             case nodes.TemplateData() | nodes.Const():
                 return None
             case _:
                 self._children(node, scope)
                 return None
+
+    def _arithmetic(self, node: nodes.BinExpr, scope: Scope) -> Shape:
+        for side in (node.left, node.right):
+            if _is_no_number(side, self.value(side, scope)):
+                message = f"uses {_OPERATORS[type(node)]} on a text or a list"
+                self.fault(node, message, "it works on numbers only; write out what is wanted")
+                break
+        return None
 
     def _listed(self, items: list[Shape]) -> Shape:
         """A list that is written out: its items have the parts of each of them."""
@@ -110,7 +126,7 @@ class Look:
             if whole and isinstance(shape, Members):
                 self.used.update(f"{shape.label}.{part}" for part in shape.parts)
             return shape
-        if node.name not in DEFAULT_NAMESPACE and node.name not in _LOCAL:
+        if node.name not in _GLOBALS and node.name not in _LOCAL:
             hint = suggest(node.name, scope) or "declare it in `needs`"
             self.fault(node, f"uses '{node.name}', which is not declared", hint)
         return None
@@ -158,7 +174,8 @@ class Look:
         for child in (*node.args, *node.kwargs):
             self.value(child, scope)
         if node.name not in FILTERS:
-            self.fault(node, f"uses unknown filter '{node.name}'", suggest(node.name, FILTERS) or "see Jinja's filters")
+            hint = suggest(node.name, FILTERS) or f"there are {', '.join(sorted(FILTERS))}"
+            self.fault(node, f"uses unknown filter '{node.name}'", hint)
         if node.name in ("default", "d"):
             return present(shape) if _replaces_none(node) else shape
         for argument in (*node.args, *(pair.value for pair in node.kwargs)):
@@ -195,6 +212,18 @@ class Look:
             self.value(node.expr2, scope)
         self.sure = before
         return shape
+
+
+def _is_no_number(node: nodes.Node, shape: Shape) -> bool:
+    match present(shape):
+        case ScalarType(name=name):
+            return name in ("text", "path")
+        case EnumType(values=values):
+            return any(isinstance(value, str) for value in values)
+        case ListType() | RecordType() | Many() | Members():
+            return True
+    made = isinstance(node, nodes.List | nodes.Tuple | nodes.Dict | nodes.Concat | nodes.TemplateData)
+    return made or (isinstance(node, nodes.Const) and isinstance(node.value, str))
 
 
 def _replaces_none(node: nodes.Filter) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from treadle.protocol.checks.flow import Flow, step_path
+from treadle.protocol.checks.lookup import copied, written
 from treadle.protocol.checks.results import result_fields
 from treadle.protocol.checks.subject import Subject
 from treadle.protocol.fields import EnumType, TypeNotationError, bare, parse_type
@@ -82,12 +83,20 @@ def _names(flow: Flow, guard: Guard, fields: dict[str, Field]) -> Iterator[tuple
                 elif not fields[name].route:
                     yield f"looks at field '{name}', which is not routed", "add `route: true` to the field"
             case "last" if name not in graph.steps:
-                yield _unknown("step", name, graph.steps, "name a step of this graph")
+                yield _unknown_step(name, list(graph.steps))
             case "spent" if name not in graph.budgets:
                 yield _unknown("budget", name, graph.budgets, "name a budget of this graph")
             case _ if not name and root not in NAMES and root not in graph.vars:
                 known = [*NAMES, *graph.vars]
                 yield _unknown("name", root, known, f"names are data.x, last.x, spent.x, {', '.join(sorted(known))}")
+
+
+def _unknown_step(name: str, steps: list[str]) -> tuple[str, str]:
+    copies = [step for step in steps if base_of(step) == name]
+    if copies:
+        why, hint = copied(copies)
+        return f"looks at '{name}', {why}", f"{hint}, as in `last['{copies[0]}']`"
+    return _unknown("step", name, written(steps), "name a step of this graph")
 
 
 def _unknown(what: str, name: str, known: Iterable[str], otherwise: str) -> tuple[str, str]:

@@ -35,9 +35,8 @@ def loops_are_bounded(subject: Subject) -> Iterator[Finding]:
     """9. No walk through a graph goes on for ever without a person."""
     for flow in subject.flows.values():
         for cycle, charged in _unbounded(flow, _arcs(flow, subject.sent)):
-            steps = sorted({arc.source for arc in cycle})
-            labels = [arc.label for arc in cycle]
-            message = f"unbounded loop through {steps} via {_shortened(labels)}"
+            circle = " → ".join([*_shortened([arc.source for arc in cycle]), cycle[0].source])
+            message = f"unbounded loop {circle}, by {', '.join(_shortened([arc.label for arc in cycle]))}"
             path = next((arc.path for arc in cycle if arc.path), f"graphs.{flow.name}")
             yield subject.finding(9, flow.name, path, message, _hint(charged))
 
@@ -48,9 +47,8 @@ def _hint(charged: set[str]) -> str:
     return "charge a budget on one of these edges, or lead it through a person"
 
 
-def _shortened(labels: list[str]) -> str:
-    shown = [repr(label) for label in labels[:6]] + (["…"] if len(labels) > 6 else [])
-    return f"[{', '.join(shown)}]"
+def _shortened(names: list[str]) -> list[str]:
+    return names if len(names) <= 6 else [*names[:6], "…"]
 
 
 def _arcs(flow: Flow, sent: frozenset[str]) -> list[Arc]:

@@ -88,8 +88,7 @@ def _target(graph: Graph, where: str, path: str, what: str, text: str, also: Ite
     if goal.kind == "end" and goal.name not in (*graph.ends, ABORTED):
         yield from unknown(where, path, f"{what} leads to", "outcome", goal.name, graph.ends)
     if goal.kind in ("step", "redirect") and goal.name not in (*graph.steps, *also):
-        known = dict.fromkeys(name for name in (*graph.steps, *map(base_of, graph.steps)) if name != goal.name)
-        yield from unknown(where, path, f"{what} leads to", "step", goal.name, known)
+        yield from unknown(where, path, f"{what} leads to", "step", goal.name, graph.steps)
 
 
 def _need(subject: Subject, flow: Flow, where: str, path: str, need: Need) -> Iterator[Fault]:

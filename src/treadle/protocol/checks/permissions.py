@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from treadle.protocol.checks.flow import Flow, step_path
 from treadle.protocol.checks.subject import Subject
 from treadle.protocol.findings import Finding, suggest
+from treadle.protocol.globs import glob_fault, shown
 from treadle.protocol.model import CheckRef, Protocol, Step, tag_of
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
@@ -17,8 +18,9 @@ _EVERYTHING = re.compile(r"(\*\*/)?\*\*?(\.\w+)?")
 
 
 def scopes_make_sense(subject: Subject) -> Iterator[Finding]:
-    """16. Permissions fit scopes, placeholders exist, protections have a level, artifacts have a writer."""
+    """16. Scopes stay inside the repository, permissions fit them, placeholders, levels and writers exist."""
     protocol = subject.protocol
+    yield from _globs(subject)
     for name, role in protocol.roles.items():
         if role.writes and "modify" not in role.perms:
             message = "has a write scope but not the permission 'modify'"
@@ -38,6 +40,24 @@ def scopes_make_sense(subject: Subject) -> Iterator[Finding]:
             message = f"artifact '{name}' is written by unknown role '{artifact.writer}'"
             hint = suggest(artifact.writer, [*protocol.roles, "orchestrator"]) or "name a role, or `orchestrator`"
             yield subject.finding(16, "", f"artifacts.{name}.writer", message, hint)
+
+
+def _globs(subject: Subject) -> Iterator[Finding]:
+    """What may be written, and what is protected, lies inside the repository."""
+    protocol = subject.protocol
+    listed = [(name, f"roles.{name}.writes", role.writes) for name, role in protocol.roles.items()]
+    listed += [
+        (f"{flow.name}.{name}", f"{step_path(flow.name, name)}.writes", step.writes or ())
+        for flow in subject.flows.values()
+        for name, step in flow.graph.steps.items()
+    ]
+    listed.append(("", "protections", tuple(protection.glob for protection in protocol.protections)))
+    for where, path, globs in listed:
+        among = "its write scope" if where else "the protections"
+        for number, glob in enumerate(globs):
+            if fault := glob_fault(glob):
+                what, hint = fault
+                yield subject.finding(16, where, f"{path}.{number}", f"{shown(glob)} in {among} {what}", hint)
 
 
 def _step(protocol: Protocol, flow: Flow, step: Step) -> Iterator[tuple[str, str, str]]:

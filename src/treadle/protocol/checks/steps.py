@@ -34,10 +34,16 @@ def _any(subject: Subject, where: str, path: str, step: Step) -> Iterator[Fault]
         yield from unknown(where, f"{path}.exits", "leaves by", "exit", exit_, protocol.exits)
     for key, checks in step.gates.items():
         yield from _checks(where, f"{path}.gates.{key}", checks)
-    if step.template:
+    if step.template and step.template not in _inherited(subject, step):
         yield from unknown(where, f"{path}.template", "uses", "template", step.template, protocol.templates)
     if step.kind in ("agent", "effect") and not step.exits:
         yield where, path, "has no exits", "add `exits`, the ways in which its work can come out"
+
+
+def _inherited(subject: Subject, step: Step) -> tuple[str, ...]:
+    """The templates that its role names, where they are looked up already."""
+    role = subject.protocol.roles.get(step.role)
+    return (role.template, *(mode.template for mode in role.modes.values())) if role else ()
 
 
 def _kind(subject: Subject, flow: Flow, where: str, path: str, step: Step) -> Iterator[Fault]:

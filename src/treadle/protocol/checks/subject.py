@@ -1,5 +1,6 @@
 """What a check looks at: the protocol, its flows, who starts whom, and how a finding is written."""
 
+import re
 from collections.abc import Callable
 from functools import cached_property
 
@@ -9,8 +10,9 @@ from treadle.protocol.checks.flow import Flow
 from treadle.protocol.checks.known import Known, known_slots
 from treadle.protocol.checks.sites import Site, sites_of
 from treadle.protocol.findings import Finding, Level, Place
-from treadle.protocol.model import Protocol, Send, Step
+from treadle.protocol.model import Protocol, Send, Step, base_of
 
+_COPY = re.compile(r"[A-Za-z0-9_-]+(?:@[A-Za-z0-9_-]+)+")
 Places = Callable[[str], Place]
 
 
@@ -28,7 +30,22 @@ class Subject:
         place = self._places(path)
         if line:
             place = msgspec.structs.replace(place, line=line, column=0)
+        where, message, hint = (self._as_written(text) for text in (where, message, hint))
         return Finding(place, where, message, hint, check, level)
+
+    def _as_written(self, text: str) -> str:
+        """The text with gates called as the file calls them: `stuck` and not `stuck@impl`; what it quotes stays."""
+        parts = text.split("`") if self._copies and "@" in text else [text]
+        parts[::2] = [_COPY.sub(lambda found: self._copies.get(found[0], found[0]), part) for part in parts[::2]]
+        return "`".join(parts)
+
+    @cached_property
+    def _copies(self) -> dict[str, str]:
+        """The copies that the loader makes of gates, as far as nobody speaks of one by that name."""
+        graphs = self.protocol.graphs.values()
+        spoken = {need.step for graph in graphs for step in graph.steps.values() for need in step.needs}
+        steps = [name for graph in graphs for name in graph.steps]
+        return {name: base_of(name) for name in steps if "@" in name and name not in spoken}
 
     @cached_property
     def flows(self) -> dict[str, Flow]:

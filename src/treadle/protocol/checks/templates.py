@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
+from treadle.protocol.checks.circles import circles
 from treadle.protocol.checks.expressions import Fault
 from treadle.protocol.checks.flow import Flow, step_path
 from treadle.protocol.checks.payloads import signals_of, with_results
@@ -12,36 +13,51 @@ from treadle.protocol.checks.shapes import hidden_names, variable, variables
 from treadle.protocol.checks.subject import Subject
 from treadle.protocol.checks.walk import Walk
 from treadle.protocol.findings import Finding
-from treadle.protocol.model import Step, base_of
+from treadle.protocol.model import Protocol, Step, base_of
 
 _ENVIRONMENT = Environment(autoescape=False)
 
 
 def templates_fit_their_steps(subject: Subject) -> Iterator[Finding]:
-    """15. Each template is walked as every step that uses it would render it."""
+    """15. Templates can be read and come to an end; each is walked as every step that uses it would render it."""
     broken = list(_broken(subject))
-    yield from broken
+    rings = list(circles(subject.protocol.templates, lambda name: _tree(subject.protocol, name)))
+    yield from (finding for _, finding in broken)
+    yield from (_finding(subject, ring.fault.template, ring.fault) for ring in rings)
+    causes = frozenset(name for name, _ in broken).union(*(ring.templates for ring in rings))
+    yield from _walked(subject, causes)
+
+
+def _walked(subject: Subject, causes: frozenset[str]) -> Iterator[Finding]:
+    """What each step's walk finds; where one of the causes is on its way, more would only be what follows from it."""
     seen: set[Fault] = set()
     opened: set[str] = set()
+    complete = not causes
     for flow in subject.flows.values():
         # The copies of a question differ only in where they lead.
         for name, step in {base_of(name): step for name, step in flow.graph.steps.items()}.items():
             template = subject.template_of(step)
             if template not in subject.protocol.templates:
+                complete = complete and not template
                 continue
             walk = _walk(subject, flow, name, step, template)
             opened |= walk.opened
-            where = f"{flow.name}.{name}"
-            for fault in walk.faults:
-                if fault not in seen:
-                    yield _finding(subject, where, fault)
-                seen.add(fault)
-            yield from _unused_needs(subject, where, step_path(flow.name, name), step, walk)
-            for hidden in hidden_names(flow, step):
-                message = f"reads step '{hidden}', but in templates '{variable(hidden)}' means something else"
-                yield subject.finding(15, where, step_path(flow.name, name), message, "rename the step")
-    if not broken:
+            if not walk.opened & causes:
+                yield from _faults(subject, flow, name, step, walk, seen)
+    if complete:
         yield from _unused(subject, opened)
+
+
+def _faults(subject: Subject, flow: Flow, name: str, step: Step, walk: Walk, seen: set[Fault]) -> Iterator[Finding]:
+    where, path = f"{flow.name}.{name}", step_path(flow.name, name)
+    for fault in walk.faults:
+        if fault not in seen:
+            yield _finding(subject, where, fault)
+        seen.add(fault)
+    yield from _unused_needs(subject, where, path, step, walk)
+    for hidden in hidden_names(flow, step):
+        message = f"reads step '{hidden}', but in templates '{variable(hidden)}' means something else"
+        yield subject.finding(15, where, path, message, "rename the step")
 
 
 @lru_cache(maxsize=1024)
@@ -55,14 +71,14 @@ def _parsed(text: str) -> nodes.Template | tuple[int, str]:
         return 1, "is nested too deeply"
 
 
+def _tree(protocol: Protocol, name: str) -> nodes.Template | None:
+    tree = _parsed(protocol.templates[name])
+    return tree if isinstance(tree, nodes.Template) else None
+
+
 def _walk(subject: Subject, flow: Flow, name: str, step: Step, template: str) -> Walk:
     protocol = subject.protocol
-
-    def load(other: str) -> nodes.Template | None:
-        tree = _parsed(protocol.templates[other])
-        return tree if isinstance(tree, nodes.Template) else None
-
-    walk = Walk(protocol, load, {"mode.type": step.mode, "step": name})
+    walk = Walk(protocol, lambda other: _tree(protocol, other), {"mode.type": step.mode, "step": name})
     try:
         found = with_results(subject, flow, step, variables(protocol, flow, step))
         walk.template(template, {**found, "signals": signals_of(subject, flow, name)})
@@ -72,13 +88,13 @@ def _walk(subject: Subject, flow: Flow, name: str, step: Step, template: str) ->
     return walk
 
 
-def _broken(subject: Subject) -> Iterator[Finding]:
+def _broken(subject: Subject) -> Iterator[tuple[str, Finding]]:
     for name, text in subject.protocol.templates.items():
         tree = _parsed(text)
         if not isinstance(tree, nodes.Template):
             line, message = tree
-            path = f"templates.{name}"
-            yield subject.finding(15, name, path, f"is not a template: {message}", "see the Jinja syntax", line=line)
+            said = f"is not a template: {message}"
+            yield name, subject.finding(15, name, f"templates.{name}", said, "see the Jinja syntax", line=line)
 
 
 def _finding(subject: Subject, where: str, fault: Fault) -> Finding:

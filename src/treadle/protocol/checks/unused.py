@@ -10,7 +10,7 @@ from treadle.protocol.model import ABORTED
 
 
 def nothing_is_unused(subject: Subject) -> Iterator[Finding]:
-    """5. Exits, roles, types, pools and outcomes that nothing mentions."""
+    """5. Every exit, role, type, pool and outcome is used somewhere; one that is not is a warning."""
     protocol = subject.protocol
     steps = [step for graph in protocol.graphs.values() for step in graph.steps.values()]
     modes = [mode for role in protocol.roles.values() for mode in role.modes.values()]

@@ -6,6 +6,7 @@ from typing import Final
 from jinja2 import nodes
 from jinja2.defaults import DEFAULT_NAMESPACE
 
+from treadle.protocol.checks.bulk import MAX_ROUNDS, excess, rounds
 from treadle.protocol.checks.expressions import Look, Scope
 from treadle.protocol.checks.presence import failing, holding, written
 from treadle.protocol.checks.shapes import Defined, Members, Shape, item_of, present
@@ -32,6 +33,8 @@ class Walk(Look):
         self.opened: set[str] = set()
         self.calling: list[nodes.Macro] = []
         """The macros being walked; one that calls itself is walked once."""
+        self.rounds = 1
+        """How often the loops around this point go round, as far as constants say so."""
 
     def template(self, name: str, scope: Scope) -> None:
         """Walk a template by name."""
@@ -112,12 +115,15 @@ class Walk(Look):
         self.must_be_there(node.iter, items, "loops over")
         inner = {**scope, "loop": _LOOP}
         self._assign(node.target, item_of(items), inner)
-        before = self.sure
+        before, outside = self.sure, self.rounds
+        self.rounds *= max(1, rounds(node.iter) or 1)
+        if outside <= MAX_ROUNDS < self.rounds and not excess(node.iter):
+            self.fault(node, f"goes round {self.rounds} times, the loops around it counted", "count less")
         if node.test is not None:
             self.value(node.test, inner)
             self.sure = before | holding(node.test)
         self.body(node.body, inner)
-        self.sure = before
+        self.sure, self.rounds = before, outside
         self.body(node.else_, dict(scope))
 
     def _macro(self, node: nodes.Macro | nodes.CallBlock, scope: Scope) -> None:
@@ -175,7 +181,9 @@ class Walk(Look):
         known = self.protocol.templates
         if name not in known:
             self.fault(node, f"includes unknown template '{name}'", suggest(name, known) or f"write templates/{name}")
-        elif isinstance(node, nodes.Include | nodes.Extends):
+        else:
+            self.opened.add(name)
+        if name in known and isinstance(node, nodes.Include | nodes.Extends):
             self.template(name, dict(scope))
         if isinstance(node, nodes.Import | nodes.FromImport):
             self._module(node, name, scope)

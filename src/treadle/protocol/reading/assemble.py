@@ -1,6 +1,6 @@
 """From the texts of a protocol's files to the model: includes, rules, overlays, then a strict reading, then clones."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -23,10 +23,11 @@ MAX_CHAIN: Final = 8
 
 
 class Files(msgspec.Struct, frozen=True):
-    """A protocol folder in memory: texts by path, and how the folder is called in messages."""
+    """A protocol folder in memory: texts by path, how messages show the folder, and the name it goes by (if any)."""
 
     texts: dict[str, str]
     shown: str = ""
+    name: str = ""
 
     def tree(self, path: str = MAIN) -> Node:
         """One of the YAML files, parsed."""
@@ -47,7 +48,10 @@ class Sources(msgspec.Struct, frozen=True):
     """Where parts that lie outside the folder come from."""
 
     fragments: Library = Library((), lambda name: fail(Place(name), "there are no fragments here"))
-    base: Callable[[str], tuple[Files, "Sources"]] = lambda name: fail(Place(name), "there is no protocol to extend")
+    base: Callable[[str, Place], tuple[Files, "Sources"]] = lambda _, place: fail(
+        place, "there is no protocol to extend"
+    )
+    """The folder of a protocol by name; the place is that of the word that asks for it."""
 
 
 class Changes(msgspec.Struct, frozen=True):
@@ -77,16 +81,18 @@ class Loaded(msgspec.Struct, frozen=True):
 def assemble(files: Files, sources: Sources = ALONE, changes: Changes = UNCHANGED) -> Loaded:
     """Build the protocol; everything that is wrong with it is raised together as one `ProtocolError`."""
     log = Log()
-    tree, templates = _based(files, sources, changes.rules, log, ())
+    tree, templates = _based(files, sources, changes.rules, log, (files.shown,))
     log.settle(files.show(MAIN))
     for patch in changes.overlays:
         tree = overlay.apply(tree, patch, log)
+    _no_late_rules(tree, log)
     tree = expand(tree, sources.fragments, log)
     log.settle(files.show(MAIN))
     log.places[""] = Place(tree.place.file, 1, 1)
     log.places |= {f"templates.{path}": Place(files.show(TEMPLATES + path)) for path in templates}
     protocol = with_shared(parse(tree, {**templates, **changes.templates}, log), sources.fragments.templates)
     runnable = with_clones(protocol, log)
+    _one_name(files, protocol.name, log)
     log.settle(files.show(MAIN))
     return Loaded(runnable, log.places, protocol)
 
@@ -114,11 +120,29 @@ def _based(
     wanted = overlay.extends(tree, log)
     log.settle(files.show(MAIN))
     assert wanted is not None
-    if wanted.name in chain or len(chain) >= MAX_CHAIN:
-        fail(wanted.place, f"it extends itself: {' → '.join([*chain, wanted.name])}", "extend another protocol")
-    other, beside = sources.base(wanted.name)
-    base, templates = _based(other, beside, rules, log, (*chain, wanted.name))
+    other, beside = sources.base(wanted.name, wanted.place)
+    if len(chain) > MAX_CHAIN:
+        fail(wanted.place, f"a chain of more than {MAX_CHAIN} protocols", "extend one that is nearer to its end")
+    if other.shown in chain:
+        fail(wanted.place, *extends_itself([shown.rpartition("/")[2] for shown in (*chain, other.shown)]))
+    base, templates = _based(other, beside, rules, log, (*chain, other.shown))
     return overlay.apply(base, tree, log), {**templates, **files.templates()}
+
+
+def extends_itself(circle: Sequence[str]) -> tuple[str, str]:
+    """What is wrong with protocols that extend each other in a circle, and what to do."""
+    return f"it extends itself: {' → '.join(circle)}", "extend another protocol"
+
+
+def _one_name(files: Files, name: str, log: Log) -> None:
+    """A protocol is found by its folder and named by overlays, branches and pages as it calls itself."""
+    if not files.name or files.name == name:
+        return
+    main = files.show(MAIN)
+    place = log.places.get("protocol", Place(main))
+    hint = f"write `protocol: {files.name}`, or rename the folder"
+    message = f"the folder is called {quoted(files.name)}, and the protocol {quoted(name)}"
+    log.add(place if place.file == main else Place(main, 1, 1), "protocol", message, hint)
 
 
 def _ruled(tree: Node, files: Files, rules: Node | None, log: Log) -> Node:
@@ -144,6 +168,12 @@ def _ruled(tree: Node, files: Files, rules: Node | None, log: Log) -> Node:
     except ProtocolError as error:
         log.take(error)
         return tree
+
+
+def _no_late_rules(tree: Node, log: Log) -> None:
+    if isinstance(tree.value, dict) and "step_rules" in tree.value:
+        hint = "change the steps themselves, or the project's table of step rules"
+        log.add(tree.key_place("step_rules"), "step_rules", "step rules are compiled before overlays apply", hint)
 
 
 def _table(files: Files, part: Part, rules: Node | None) -> Node | None:

@@ -1,9 +1,10 @@
-"""Overlays: a patch by path. Maps merge, anything else replaces, `null` deletes, and a new key is written `+key`."""
+"""Overlays: a patch by path. Maps merge, anything else replaces, `null` deletes, and a new name is written `+name`."""
 
 import re
 from typing import Final, NamedTuple
 
 from treadle.protocol.findings import Place, suggest
+from treadle.protocol.reading.keywords import is_keyword
 from treadle.protocol.reading.part import Log, quoted
 from treadle.protocol.reading.source import Node
 
@@ -42,7 +43,7 @@ def apply(base: Node, overlay: Node, log: Log) -> Node:
         hint = f"check it against {name} {version}, then write `extends: {name}@{version}`"
         log.add(wanted.place, "extends", f"this overlay is for {name} {wanted.version}, and this is {version}", hint)
         return base
-    return _merge(base, _patch(overlay), "", log)
+    return _merge(base, _patch(overlay), (), log)
 
 
 def _patch(overlay: Node) -> Node:
@@ -55,26 +56,29 @@ def _text(node: Node, key: str, default: str) -> str:
     return entry.value if entry and isinstance(entry.value, str) else default
 
 
-def _merge(base: Node, patch: Node, path: str, log: Log) -> Node:
+def _merge(base: Node, patch: Node, path: tuple[str, ...], log: Log) -> Node:
     if not isinstance(base.value, dict) or not isinstance(patch.value, dict):
-        return _new(patch, path, log)
+        return _new(patch, ".".join(path), log)
     entries, keys = dict(base.value), dict(base.keys)
     for written, value in patch.value.items():
         key, place = written.removeprefix("+"), patch.key_place(written)
-        inner = f"{path}.{key}".lstrip(".")
-        if not _fits(written, entries, place, inner, log):
+        inner = (*path, key)
+        # A word that the base does not use has its default there: it is set, never new, and cannot be deleted.
+        absent = key not in entries and not (value.value is not None and is_keyword(path, key))
+        if not _fits(written, entries, absent, place, ".".join(inner), log):
             continue
         if value.value is None and written == key:
             del entries[key], keys[key]
             continue
-        entries[key] = _merge(entries[key], value, inner, log) if key in entries else _new(value, inner, log)
+        known = key in entries
+        entries[key] = _merge(entries[key], value, inner, log) if known else _new(value, ".".join(inner), log)
         keys[key] = keys.get(key, place) if isinstance(value.value, dict) and written == key else place
     return Node(entries, base.place, keys)
 
 
-def _fits(written: str, entries: dict[str, Node], place: Place, path: str, log: Log) -> bool:
+def _fits(written: str, entries: dict[str, Node], absent: bool, place: Place, path: str, log: Log) -> bool:
     key = written.removeprefix("+")
-    if written == key and key not in entries:
+    if written == key and absent:
         near = suggest(key, entries)
         new = f"write '+{key}' if it is new"
         log.add(place, path, f"there is no {quoted(key)} to change", f"{near} otherwise {new}" if near else new)

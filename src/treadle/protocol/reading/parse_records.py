@@ -2,12 +2,12 @@
 
 from typing import Final, get_args
 
-from treadle.protocol.fields import TypeNotationError, parse_type
+from treadle.protocol.fields import TypeNotationError, bare, parse_type
 from treadle.protocol.model import Authority, Exit, Field, Proof, Record, Routing, Severity
 from treadle.protocol.reading.part import FIELD, WORD, Part, quoted
 from treadle.protocol.reading.source import Node
 
-RECORD_KEYS: Final = ("key", "about")
+RECORD_KEYS: Final = ("key", "apart", "about")
 EXIT_KEYS: Final = ("route_on", "severity", "route_hint", "proves", "symbol", "about", "also")
 _ROUTES: Final[tuple[Routing, ...]] = ("value", "items")
 
@@ -23,7 +23,18 @@ def record(part: Part) -> Record:
             f"'key' names the field that identifies an item, and there is no field {quoted(key)}",
             "a field itself cannot be called 'key'",
         )
-    return Record(fields=found, key=key, help=part.text("about"))
+    return Record(fields=found, key=key, help=part.text("about"), apart=_apart(part, found))
+
+
+def _apart(part: Part, found: dict[str, Field]) -> tuple[str, ...]:
+    names = part.words("apart", FIELD)
+    strays = [name for name in names if name not in found or str(bare(parse_type(found[name].type))) != "path"]
+    if strays or len(names) == 1:
+        message = f"{quoted(strays[0])} is not a field with a path" if strays else "'apart' names a single field"
+        hint = "name two or more fields of the type path"
+        part.log.add(part.node.key_place("apart"), part.path, message, hint)
+        return ()
+    return names
 
 
 def exit_(part: Part) -> Exit:

@@ -56,9 +56,10 @@ class Log:
         self.findings += [finding for finding in error.findings if isinstance(finding, Finding)]
 
     def settle(self, name: str) -> None:
-        """Raise everything that was noted, if anything was."""
+        """Raise everything that was noted, if anything was; where it is all in one file, that is the one at fault."""
         if self.findings:
             found = tuple(sorted(dict.fromkeys(self.findings), key=lambda finding: finding.place))
+            name = name if len({finding.place.file for finding in found}) > 1 else found[0].place.file
             count = "one problem" if len(found) == 1 else f"{len(found)} problems"
             raise ProtocolError(f"{name} cannot be loaded: {count}", found)
 

@@ -4,6 +4,7 @@ The tree is built from parser events on an explicit stack, so depth is a number 
 costs as much as what it stands for. Plain scalars follow the YAML 1.2 core schema: `on`, `yes` and `12:30` are text.
 """
 
+import json
 from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
@@ -97,6 +98,7 @@ class _Reader:
 
     def __init__(self, file: str) -> None:
         self.file = file
+        self.language = "JSON" if file.lower().endswith(".json") else "YAML"
         self.count = 0
         self.documents = 0
         self.open: list[_Open] = []
@@ -107,7 +109,7 @@ class _Reader:
         for event in self._events(text):
             self._take(event)
         if self.root is None:
-            fail(Place(self.file, 1, 1), "the file is empty", "write a mapping such as `protocol: NAME`")
+            fail(Place(self.file, 1, 1), "the file is empty", "write a mapping such as `name: value`")
         return self.root
 
     def _events(self, text: str) -> Iterator[Any]:
@@ -119,17 +121,30 @@ class _Reader:
         except ProtocolError:
             raise
         except MarkedYAMLError as error:
+            if self.language == "JSON":
+                self._refuse_json(text)
             mark = error.problem_mark or error.context_mark
-            fail(self._place(mark) if mark else place, *_explain(error))
+            fail(self._place(mark) if mark else place, *_explain(error, self.language))
         except ReaderError as error:
             line = text.count("\n", 0, error.position) + 1
             fail(
                 Place(self.file, line, 1),
-                f"the character U+{ord(text[error.position]):04X} is not allowed in YAML",
+                f"the character U+{ord(text[error.position]):04X} is not allowed in {self.language}",
                 "remove it",
             )
         except Exception as error:  # the YAML library's own failures on broken escapes, tags and directives
-            fail(place, f"this is not YAML after this place: {str(error)[:200]}", "check escapes and quotes")
+            what = f"this is not {self.language} after this place: {str(error)[:200]}"
+            fail(place, what, "check escapes and quotes")
+
+    def _refuse_json(self, text: str) -> None:
+        """JSON's own reader says in JSON's own words what is wrong."""
+        try:
+            json.loads(text)
+        except json.JSONDecodeError as error:
+            message = f"this is not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
+            fail(Place(self.file, error.lineno, error.colno), message, "check quotes, brackets and commas")
+        except (ValueError, RecursionError):
+            return
 
     def _place(self, mark: Any) -> Place:
         return Place(self.file, mark.line + 1, mark.column + 1)
@@ -256,8 +271,8 @@ _HINTS: Final = (
 )
 
 
-def _explain(error: MarkedYAMLError) -> tuple[str, str]:
-    problem = (error.problem or "this is not YAML").strip()
+def _explain(error: MarkedYAMLError, language: str) -> tuple[str, str]:
+    problem = (error.problem or "it cannot be read").strip()
     context = f" ({error.context.strip()})" if error.context else ""
     hint = next((hint for part, hint in _HINTS if part in problem), "check quotes, brackets and indentation")
-    return f"this is not YAML: {problem}{context}"[:400], hint
+    return f"this is not {language}: {problem}{context}"[:400], hint

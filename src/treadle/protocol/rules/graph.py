@@ -27,6 +27,15 @@ ABORT: Final = "@end:Aborted"
 NEEDS_HUMAN: Final = "needs_human"
 TEAM: Final = "team"
 """The variable that says whether a team works on the story."""
+_WRITTEN_AS: Final = {
+    "attempts": "max_attempts",
+    "timeout": "timeout_min",
+    "remind": "timeout_min",
+    "reads": "claude_reads",
+    "writes": "claude_writes",
+    "ask": "requires_human",
+}
+"""Keys of a step that a row of the table calls otherwise."""
 _REFUSED: Final = ("!gate", "!invalid")
 
 
@@ -73,7 +82,8 @@ class _Compiler:
         rows = self.table.steps | self.table.effects
         owners = {name: rows.get(name) or rows.get(_owner(name)) for name in steps}
         places = {name: row.place if row else self.table.place for name, row in owners.items()}
-        return Node({name: tree(step, places[name]) for name, step in steps.items()}, self.table.place, places)
+        placed = {name: _at_keys(step, places[name], self.table.steps.get(name)) for name, step in steps.items()}
+        return Node(placed, self.table.place, places)
 
     # steps
 
@@ -234,6 +244,13 @@ class _Compiler:
         given = {need.rstrip("?*") for need in needs}
         needs += [f"{slot}?" for slot in dict.fromkeys(self.arrivals.get(name, ())) if slot not in given]
         return {**step, "needs": needs} if needs else {key: value for key, value in step.items() if key != "needs"}
+
+
+def _at_keys(step: dict[str, Any], place: Place, rule: Rule | None) -> Node:
+    """A step whose parts stand at the keys of the row that they were made from."""
+    written = rule.keys if rule else {}
+    keys = {key: written.get(_WRITTEN_AS.get(key, key), place) for key in step}
+    return Node({key: tree(value, keys[key]) for key, value in step.items()}, place, keys)
 
 
 def _owner(name: str) -> str:

@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from treadle.protocol.findings import Place, suggest
+from treadle.protocol.globs import glob_fault, shown
 from treadle.protocol.reading.part import NAME, WORD, Log, Part, quoted
 from treadle.protocol.reading.source import Node
 
@@ -37,6 +38,7 @@ _OWN: Final = ("role", "pass", "failing", "gates", "needs", "skippable")
 _HUMAN: Final = ("title", "symbol", "template", "prio", "needs", "next_on_pass", "next_on_fail", "on_fail")
 _TEAM_ROLE: Final = ("claude_reads", "claude_writes", "hidden", "gates", "advisory")
 _TOP: Final = ("steps", "dispatch_mode", "sized_by", "team", "done", "max_rework", "effects")
+_WRITES: Final = "claude_writes"
 _DOUBLED = re.compile(r"[A-Za-z]+-\{story\}")
 _TASKS_STORY: Final = "story"
 """The field of a team's task that holds the story's id."""
@@ -76,6 +78,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     skippable: bool
     copied: dict[str, Node]
     team: dict[str, TeamRole]
+    keys: dict[str, Place]
+    """Where each key of the row stands."""
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,7 +158,7 @@ def _rule(part: Part, others: list[str]) -> Rule:
         attempts=part.whole("max_attempts", 1, least=1),
         minutes=part.whole("timeout_min", 0 if human else 5, least=0 if human else 1),
         reads=_globs(part, "claude_reads"),
-        writes=_globs(part, "claude_writes"),
+        writes=_globs(part, _WRITES),
         post_check=_command(part.get("post_check")),
         role=part.text("role", "executor"),
         pass_exit=part.name_of("pass", WORD, "pass"),
@@ -164,6 +168,7 @@ def _rule(part: Part, others: list[str]) -> Rule:
         skippable=part.flag("skippable"),
         copied={key: entry.node for key in COPIED if (entry := part.get(key))},
         team={name: _team_role(entry) for name, entry in part.named("team_roles", NAME)},
+        keys=part.node.keys,
     )
 
 
@@ -208,9 +213,13 @@ def _globs(part: Part, key: str, field: str = "id") -> tuple[str, ...]:
     """Paths of a row; `{story}` is the story's id, and `field` what the input of the graph calls it."""
     entry = part.get(key)
     for item in entry.items() if entry else ():
-        if isinstance(item.node.value, str) and (found := _DOUBLED.search(item.node.value)):
+        if not isinstance(item.node.value, str):
+            continue
+        if found := _DOUBLED.search(item.node.value):
             # A15: the id is "US-005" already
             item.problem(f"{quoted(found[0])} doubles the prefix of the story's id", "write {story}")
+        if key == _WRITES and (fault := glob_fault(item.node.value)):
+            item.problem(f"{shown(item.node.value)} in {quoted(key)} {fault[0]}", fault[1])
     return tuple(glob.replace("{story}", f"{{{field}}}") for glob in (entry.as_texts() if entry else ()))
 
 
@@ -231,7 +240,7 @@ def _team_role(part: Part) -> TeamRole:
     return TeamRole(
         place=part.node.place,
         reads=_globs(part, "claude_reads", _TASKS_STORY),
-        writes=_globs(part, "claude_writes", _TASKS_STORY),
+        writes=_globs(part, _WRITES, _TASKS_STORY),
         hidden=_globs(part, "hidden", _TASKS_STORY),
         gates=gates.node if gates else None,
         advisory=part.flag("advisory"),
