@@ -4,7 +4,7 @@ import msgspec
 
 from tests.kernel.protocols import BATCH, agent, ask, graph, protocol, to
 from treadle.protocol.items import Item
-from treadle.protocol.model import Limits, Step
+from treadle.protocol.model import Handler, Limits, Step
 from treadle.testing.scenario import Scenario, items
 
 
@@ -55,6 +55,17 @@ def test_an_aborted_child_leaves_its_barrier() -> None:
     run = batch("a", "b").says("Red", at="root/a:red").signals("abort", to="root/a")
     assert run.inst().groups["all"].arrived == 0
     assert run.says("Red", at="root/b:red").running() == ["root/b:green"]
+
+
+def test_a_barrier_opens_behind_the_back_of_who_is_interrupted() -> None:
+    cycle = BATCH.graphs["cycle"]
+    looked = {**cycle.steps, "look": agent({"Seen": to("@resume")})}
+    cycle = msgspec.structs.replace(cycle, steps=looked, handlers={"Shift": Handler(step="look", prio=0)})
+    table = msgspec.structs.replace(BATCH, graphs={**BATCH.graphs, "cycle": cycle})
+    run = Scenario(table, {"cycles": items("a", "b"), "parallel": 2}).says("Red", at="root/a:red")
+    run.signals("Shift", to="root/a").says("Red", at="root/b:red")
+    assert run.running() == ["root/a:look", "root/b:green"]
+    assert run.says("Seen", at="root/a:look").running() == ["root/a:green", "root/b:green"]
 
 
 def _finish(run: Scenario, key: str) -> None:

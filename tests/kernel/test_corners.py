@@ -70,6 +70,14 @@ def test_a_table_that_leads_back_without_attempts_is_an_error_not_a_loop() -> No
         Scenario(table).says("Ready", fails=["green"])
 
 
+def test_an_exit_without_a_row_is_an_error_and_changes_nothing() -> None:
+    run = Scenario(protocol(graph({"work": Step(kind="agent", role="worker", exits=("Ready",))})))
+    before = run.state
+    with pytest.raises(IllegalEvent, match=r"main\.work: no row for Ready"):
+        run.says("Ready")
+    assert run.state is before
+
+
 @pytest.mark.parametrize(
     ("guard", "ends"),
     [
@@ -131,6 +139,13 @@ def test_a_signal_to_a_child_that_has_ended_is_buried() -> None:
     run.signals("abort", to="root/b")
     assert run.inst("root/a").outcome == "Done"
     assert any(letter.name == "child:Aborted" for letter in run.state.dead)
+
+
+def test_thanks_to_somebody_outside_are_buried() -> None:
+    """A signal from a person has no sender to answer."""
+    run = _family(Pause=to("wait")).signals("Word").says("Pause", at="root:work").says("Ok", at="root:heard")
+    assert [(letter.inst, letter.name) for letter in run.state.dead] == [("", "Thanks")]
+    assert run.where() == "wait"
 
 
 def test_cancelling_a_group_ends_its_children_quietly() -> None:
@@ -208,6 +223,14 @@ def test_the_cost_limit_asks_once_and_abort_ends() -> None:
     assert len(run.state.asks) == 1
     run.answers("continue")
     assert "run!wall" in run.state.timers
+
+
+def test_the_end_of_a_run_leaves_no_timer_and_no_question() -> None:
+    run = Scenario(msgspec.structs.replace(WORK_AND_REVIEW, limits=Limits(cost=1.0, wall=60))).costs(2.0, "Retry")
+    assert (list(run.state.asks), list(run.state.timers)) == (["run!limit"], ["run!wall"])
+    run.signals("abort")
+    assert (len(run.state.asks), len(run.state.timers)) == (0, 0)
+    assert [command.id for command in run.commands] == ["run!wall", "run!limit", "run"]
 
 
 def test_a_run_without_a_cost_limit_only_counts() -> None:

@@ -221,6 +221,26 @@ def test_preempting_now_cancels_without_costing_an_attempt() -> None:
     assert run.job().id == "root:work#2.1"
 
 
+def test_who_preempts_stops_only_running_work_that_it_outranks() -> None:
+    steps = {
+        "work": agent({"Ready": to("human")}, gates="green"),
+        "human": ask(retry="work"),
+        "urgent": agent({"Ok": to("@resume")}),
+        "casual": agent({"Ok": to("@resume")}),
+    }
+    handlers = {
+        "Urgent": Handler(step="urgent", prio=0, preempt=0),
+        "Casual": Handler(step="casual", prio=3, preempt=0),
+    }
+    run = Scenario(protocol(graph(steps, handlers=handlers)))
+    assert run.signals("Casual").running() == ["root:work"]
+    assert run.claims("Ready").signals("Urgent").running() == ["root:work"]
+    assert run.checked().running() == ["root:urgent"]
+    assert run.signals("Urgent").running() == ["root:urgent"]
+    assert run.says("Ok").says("Ok").running() == ["root:casual"]
+    assert run.issued(Cancel) == []
+
+
 def test_preempting_after_a_while_sets_a_timer() -> None:
     run = _interruptible(preempt=30).signals("Shift")
     assert run.running() == ["root:work"]

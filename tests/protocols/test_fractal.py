@@ -166,6 +166,14 @@ def test_a_critique_from_outside_comes_before_work_and_redirects_only_what_is_do
     assert "critique.RequestChanges" in late.job("fix").inputs
 
 
+def test_a_critique_does_not_undo_a_new_plan() -> None:
+    """The lock that was passed belongs to the plan before: the repair would wait for the lost child for ever."""
+    run = concluded().checked("lock").fails("blocked", at="reviewer").answers("replan")
+    run.says("SpawnTree", childSpecs=items("a")).signals("abort", to="root/a").signals("SemanticCritique")
+    run.answers("replan", at="root:lost_child").says("RequestChanges", at="critique")
+    assert run.running() == ["root:planner"]
+
+
 def test_a_tree_that_becomes_a_leaf_gives_its_children_up() -> None:
     run = tree("a").signals("abort", to="root/a").answers("replan").says("InitLeaf", at="root:planner")
     assert run.running() == ["root:test_author"]

@@ -17,7 +17,7 @@ def menu(table: Protocol, scope: Scope) -> Menu:
 
 def routed(**fields: Field) -> Protocol:
     rows = (
-        Route(to="@end:Done", when="data.count > 2 and data.size == 'L' and data.done"),
+        Route(to="@end:Done", when="data.count > 2 and data.size == 'L' and data.done and data.name == 'x'"),
         Route(to="work", do=(Spawn(group="kids", graph="main", over="parts"),)),
     )
     types = {"Part": Record(fields={"id": Field(type="text")})}
@@ -40,6 +40,7 @@ def test_a_field_has_the_values_that_guards_tell_apart() -> None:
     assert values(routed(count=count), "count") == {0, 1, 2, 3}
     assert values(routed(size=Field(type="S | M | L?", route="value")), "size") == {None, "S", "M", "L"}
     assert values(routed(done=Field(type="bool", route="value")), "done") == {True, False}
+    assert values(routed(name=Field(type="text", route="value")), "name") == {"x", "other"}
     assert values(routed(unread=count), "unread") == {None}
     assert values(routed(count=count), "count", Scope(values={"Ready.count": (7,)})) == {7}
 
@@ -49,6 +50,7 @@ def test_a_list_has_the_widths_of_the_scope() -> None:
     assert values(table, "parts") == {None, (), ("a",)}
     assert values(table, "parts", Scope(items={"parts": (2, None)})) == {("a", "b"), None}
     assert values(table, "parts", leaf=True) == {None}
+    assert values(routed(parts=Field(type="[text]", route="items")), "parts") == {(), ("a",)}
 
 
 def test_failures_that_take_the_same_row_are_one() -> None:

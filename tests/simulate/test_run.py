@@ -1,5 +1,9 @@
 """The simulator finds what is wrong, and says the same thing again for the same seed."""
 
+import os
+import subprocess
+import sys
+
 from tests.kernel.protocols import WORK_AND_REVIEW, agent, graph, protocol, to
 from treadle.protocol.model import Exit, Field, Handler, Protocol, Record, Route, Send, Spawn, Step, Wait
 from treadle.simulate.run import judge, many, run
@@ -12,6 +16,27 @@ def test_the_same_seed_gives_the_same_run() -> None:
     first, second = (run(WORK_AND_REVIEW, seed=7, faults=0.4) for _ in range(2))
     assert first == second
     assert run(WORK_AND_REVIEW, seed=8, faults=0.4) != first
+
+
+def test_the_same_seed_gives_the_same_finding_in_another_process() -> None:
+    """Whatever order that process keeps its maps in."""
+    code = (
+        "from tests.simulate.test_run import lonely_join, run\n"
+        "from treadle.protocol.load import load\n"
+        "print([run(lonely_join(), seed, 0.5) for seed in range(8)], run(load('dptr'), 1, 0.3))"
+    )
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(seen) == 1
+    assert "stuck: root" in seen.pop()
 
 
 def test_nothing_is_wrong_with_a_sound_protocol() -> None:

@@ -21,6 +21,8 @@ def test_a_scope_is_read_by_name() -> None:
         ("- leaf\n", "scopes.yaml:1: scopes are a mapping"),
         ("a: {depht: 1}\n", "scopes.yaml:1: the scope 'a' is not understood"),
         ("a: {}\nb: {depth: deep}\n", "scopes.yaml:2: the scope 'b' is not understood"),
+        ("a: {attempts: 0}\n", "the scope 'a' is not understood: attempts is 0, and must be at least 1"),
+        ("a: {widths: [-1]}\n", "the scope 'a' is not understood: widths is -1, and must be at least 0"),
     ],
 )
 def test_a_broken_scope_is_named_with_its_line(text: str, why: str) -> None:

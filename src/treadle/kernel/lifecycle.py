@@ -47,8 +47,6 @@ def _fresh_id(t: Turn, parent: Instance | None, key: str) -> str:
 
 def finish(t: Turn, inst: Instance, outcome: str, result: Slot | None = None) -> None:
     """End an instance: children first, then what it has running, then the word to its parent."""
-    if not inst.live:
-        return
     for child in children(t, inst):
         finish(t, t.edit(child.id), ABORTED)
     for frame in inst.frames:
@@ -99,9 +97,6 @@ def children(t: Turn, inst: Instance, group: str = "") -> list[Instance]:
 
 
 def _tell_parent(t: Turn, child: Instance) -> None:
-    parent = t.inst(child.parent)
-    if parent is None or not parent.live:
-        return
     parent = t.edit(child.parent)
     group = parent.groups.get(child.group)
     if group is None or group.members.get(child.key) != child.id:

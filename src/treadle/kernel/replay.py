@@ -1,7 +1,7 @@
 """The log: a hash chain over events, and folding it back into a state."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -12,8 +12,11 @@ from treadle.kernel.reduce import reduce
 from treadle.kernel.state import State
 from treadle.protocol.model import Protocol
 
-GENESIS = "0" * 64
+GENESIS: Final = bytes(32)
 _DECODER: Final[msgspec.json.Decoder[Event]] = msgspec.json.Decoder(Event)
+
+Row = tuple[bytes, bytes]
+"""An event as it is stored, and the hash of the log that ends with it."""
 
 
 def encode_event(event: Event) -> bytes:
@@ -25,19 +28,25 @@ def decode_event(data: bytes) -> Event:
     return _DECODER.decode(data)
 
 
-def chain(previous: str, event: Event) -> str:
-    """The hash of a log that ends with this event."""
-    return hashlib.sha256(previous.encode() + encode_event(event)).hexdigest()
+def link(previous: bytes, body: bytes) -> bytes:
+    """The hash of a log that goes on with this event."""
+    return hashlib.sha256(previous + body).digest()
 
 
-def fold(
-    protocol: Protocol, log: Iterable[tuple[Event, str]], state: State | None = None, last: str = GENESIS
-) -> State:
-    """Replay a log from the beginning, or from a snapshot; a hash that disagrees names the first diverging event."""
+def unbroken(log: Iterable[Row], seq: int = 0, last: bytes = GENESIS) -> Iterator[Row]:
+    """The same log, each row held against the chain; the first one that was changed is named."""
+    for number, row in enumerate(log, seq + 1):
+        last = link(last, row[0])
+        if last != row[1]:
+            raise ReplayDivergence(
+                f"event {number} is not the one that was recorded; the log was changed after the fact"
+            )
+        yield row
+
+
+def fold(protocol: Protocol, log: Iterable[Row], state: State | None = None) -> State:
+    """Apply a log to the empty state, or to that of a snapshot."""
     state = state or State()
-    for number, (event, recorded) in enumerate(log, state.seq + 1):
-        last = chain(last, event)
-        if last != recorded:
-            raise ReplayDivergence(f"event {number} ({event.id}) is not the one that was recorded")
-        state, _ = reduce(protocol, state, event)
+    for body, _ in log:
+        state, _ = reduce(protocol, state, decode_event(body))
     return state

@@ -40,8 +40,7 @@ def leave(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot, again: bo
     if route.charge and not _charge(t, inst, route.charge):
         route = Route(to=route.over)
     _perform(t, inst, frame, route, slot)
-    if inst.live:
-        _go(t, inst, frame, route, key, slot)
+    _go(t, inst, frame, route, key, slot)
 
 
 def choose(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot) -> Route:

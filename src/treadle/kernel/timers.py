@@ -24,8 +24,8 @@ def timer_fired(t: Turn, e: TimerFired) -> bool:
         open_limit(t, "wall")
     elif what.startswith("preempt:"):
         preempt(t, t.edit(id_), what.removeprefix("preempt:"))
-    elif ask := t.asks.get(id_):
-        _ask_is_due(t, id_, ask, what)
+    else:
+        _ask_is_due(t, id_, t.asks[id_], what)
     return True
 
 

@@ -147,8 +147,7 @@ class Turn:
         name, number = inst.ticket
         inst.ticket = None
         pool = self.pools[name]
-        if number in pool.queue:
-            self.pools = self.pools.set(name, msgspec.structs.replace(pool, queue=pool.queue.delete(number)))
+        self.pools = self.pools.set(name, msgspec.structs.replace(pool, queue=pool.queue.delete(number)))
 
     def first_in_queue(self, name: str) -> Instance | None:
         """Take the first waiting instance out of a pool's queue."""

@@ -13,14 +13,14 @@ _WORK = ("agent", "effect", "check")
 
 
 def violations(protocol: Protocol, state: State) -> list[str]:
-    """Everything that is wrong with a state."""
+    """Everything that is wrong with a state, in an order that does not depend on how its maps are laid out."""
     found = [*_activities(state), *_asks(state), *_timers(state), *_pools(protocol, state)]
     for inst in state.insts.values():
         found += _live(protocol, state, inst) if inst.live else _ended(state, inst)
     live = sum(inst.live for inst in state.insts.values())
     if live != state.live:
         found.append(f"count: {live} instances are live, the state says {state.live}")
-    return found or stuck(protocol, state)
+    return sorted(found) or stuck(protocol, state)
 
 
 def turn_violations(protocol: Protocol, state: State, commands: tuple[Command, ...]) -> list[str]:
@@ -123,9 +123,9 @@ def _ended(state: State, inst: Instance) -> Iterator[str]:
     if inst.frames or inst.mailbox or inst.ticket:
         yield f"ended: {inst.id} still has a frame, mail or a place in a queue"
     for name, group in inst.groups.items():
-        alive = [id_ for id_ in group.members.values() if state.insts[id_].live]
-        if alive:
-            yield f"ended: {inst.id} has ended before {alive[0]} in {name}"
+        for id_ in group.members.values():
+            if state.insts[id_].live:
+                yield f"ended: {inst.id} has ended before {id_} in {name}"
 
 
 def _live(protocol: Protocol, state: State, inst: Instance) -> Iterator[str]:

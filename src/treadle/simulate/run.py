@@ -10,7 +10,7 @@ import msgspec
 from treadle.kernel.commands import Command
 from treadle.kernel.events import Event
 from treadle.kernel.reduce import outstanding, reduce
-from treadle.kernel.replay import GENESIS, chain, fold
+from treadle.kernel.replay import GENESIS, encode_event, fold, link, unbroken
 from treadle.kernel.state import State, dump_state, load_state
 from treadle.protocol.model import Protocol
 from treadle.simulate.coverage import exits_taken, row_of, rows
@@ -74,10 +74,11 @@ def run(protocol: Protocol, seed: int, faults: float = 0.3, patience: int = PATI
 
 def many(protocols: Iterable[Protocol], runs: int, faults: float = 0.3, seed: int = 0) -> list[Summary]:
     """Simulate `runs` runs of each protocol, with consecutive seeds."""
-    return [_summary(protocol, [run(protocol, seed + n, faults) for n in range(runs)]) for protocol in protocols]
+    return [summary_of(protocol, [run(protocol, seed + n, faults) for n in range(runs)]) for protocol in protocols]
 
 
-def _summary(protocol: Protocol, reports: list[Report]) -> Summary:
+def summary_of(protocol: Protocol, reports: list[Report]) -> Summary:
+    """What came of the runs together."""
     exits: Counter[str] = Counter()
     taken: Counter[str] = Counter()
     for report in reports:
@@ -126,7 +127,7 @@ class _Run:
         self._world = World(protocol, self._random, faults)
         self._state = State()
         self._ledger = Ledger()
-        self._log: list[tuple[Event, str]] = []
+        self._log: list[tuple[Event, bytes]] = []
         self._exits: Counter[str] = Counter()
         self._rows: Counter[str] = Counter()
         self._kills = 0
@@ -153,7 +154,7 @@ class _Run:
     def _take(self, event: Event) -> None:
         before, sampled = self._state, self._random.random() < 0.02
         image = dump_state(before) if sampled else b""
-        self._log.append((event, chain(self._log[-1][1] if self._log else GENESIS, event)))
+        self._log.append((event, link(self._log[-1][1] if self._log else GENESIS, encode_event(event))))
         try:
             self._state, commands = reduce(self._protocol, before, event)
         except Exception as error:  # whatever it is, it is a finding
@@ -179,7 +180,7 @@ class _Run:
 
     def _kill(self) -> None:
         self._kills += 1
-        replayed = fold(self._protocol, self._log)
+        replayed = fold(self._protocol, unbroken((encode_event(event), hash_) for event, hash_ in self._log))
         if replayed != self._state or dump_state(replayed) != dump_state(self._state):
             self._found.append("replay: the log does not give the state that the run was in")
         self._state = replayed
@@ -193,8 +194,8 @@ class _Run:
             seed=self._seed,
             events=len(self._log),
             outcome=self._state.outcome or "none",
-            exits=dict(self._exits),
-            rows=dict(self._rows),
+            exits=dict(sorted(self._exits.items())),
+            rows=dict(sorted(self._rows.items())),
             kills=self._kills,
             findings=self._findings(),
         )

@@ -6,9 +6,12 @@ import msgspec
 
 from treadle.protocol.findings import Place
 from treadle.protocol.reading.source import fail, read
+from treadle.simulate.bounds import out_of_range
 from treadle.simulate.scope import Scope
 
 FILE: Final = "scopes.yaml"
+SMALL: Final = Scope(name="small", help="at most one child and one item of a list, any budgets", budgets=None)
+"""The scope of every protocol that names no other `small` itself: done in seconds."""
 
 
 def read_scopes(text: str, filename: str = FILE) -> dict[str, Scope]:
@@ -21,6 +24,9 @@ def read_scopes(text: str, filename: str = FILE) -> dict[str, Scope]:
 
 def _scope(name: str, fields: object, place: Place) -> Scope:
     try:
-        return msgspec.structs.replace(msgspec.convert(fields, Scope), name=name)
+        scope = msgspec.structs.replace(msgspec.convert(fields, Scope), name=name)
     except msgspec.ValidationError as error:
         fail(place, f"the scope '{name}' is not understood: {error}", f"it has {', '.join(Scope.__struct_fields__)}")
+    for problem in out_of_range(scope):
+        fail(place, f"the scope '{name}' is not understood: {problem}")
+    return scope
