@@ -16,18 +16,21 @@ ROOMS = """
     kernel
     simulate
     ports
+    config
     store
     git
     toolchains
     evidence
-    agents
     results
+    prompts
+    agents
     memory
     views
     runtime
     engines
     testing
-    cli mcp web
+    mcp
+    cli web
     __main__
 """
 

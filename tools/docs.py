@@ -1,4 +1,4 @@
-"""Writes the generated pages: protocols and their drawings, the command line, coverage, contradictions.
+"""Writes the generated pages: protocols and their drawings, the command line, the checks, coverage, contradictions.
 
 python -m tools.docs            writes them
 python -m tools.docs --check    exits 1 and lists those that are not what would be written
@@ -11,10 +11,13 @@ from typing import Any, Final
 
 from typer.main import get_command
 
+from tools.checks_page import checks_page
+from tools.config_page import config_page
 from tools.contradictions import contradictions_page
 from tools.coverage_map import coverage_page
 from tools.places import DOCS
 from treadle.cli.app import build
+from treadle.cli.guard import EXITS
 from treadle.protocol.drawing.markdown import COLUMNS, escape_markdown, markdown_table, without_repeats
 from treadle.protocol.drawing.mermaid import mermaid
 from treadle.protocol.drawing.page import exits, given, heading, overview, roles
@@ -53,6 +56,8 @@ def pages() -> Iterator[tuple[str, str]]:
         yield f"protocols/{protocol.name}.svg", svg(protocol)
     yield "protocols/index.md", index_page(protocols)
     yield "cli.md", cli_page()
+    yield "config.md", MADE + config_page()
+    yield "checks.md", MADE + checks_page()
     yield "coverage.md", MADE + coverage_page()
     yield "contradictions.md", MADE + contradictions_page()
 
@@ -93,8 +98,8 @@ def cli_page() -> str:
     for name, part in root.commands.items():
         parts.append(_command(f"treadle {name}", part))
         parts += [_command(f"treadle {name} {sub}", it) for sub, it in getattr(part, "commands", {}).items()]
-    outro = "Every command exits with 0 when all is well, with 2 when something is wrong that you can repair.\n"
-    return f"{MADE}# The command line\n\n{outro}\n" + "\n".join(parts)
+    codes = markdown_table(("Exit code", "Meaning"), [(str(code), meaning) for code, meaning in EXITS.items()])
+    return f"{MADE}# The command line\n\nEvery command ends with one of these:\n\n{codes}\n" + "\n".join(parts)
 
 
 def _command(name: str, command: Any) -> str:

@@ -27,6 +27,10 @@ def test_a_random_run_of_any_protocol_ends_and_is_the_same_every_time(name: str)
     assert treadle("demo", "--protocol", name, "--seed", "4").out != first.out
 
 
+def test_a_seed_asks_for_a_random_run() -> None:
+    assert treadle("demo", "--seed", "3").out == treadle("demo", "--protocol", "v3", "--seed", "3").out
+
+
 def test_bad_arguments() -> None:
     assert treadle("demo", "--protocol", "v33").code == 2
     assert treadle("demo", "--faults", "2").code == 2

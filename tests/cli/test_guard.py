@@ -1,6 +1,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -69,3 +70,14 @@ def test_a_reader_that_goes_away_is_met_with_silence() -> None:
 def test_a_port_error_says_whether_to_try_again() -> None:
     assert PortError("the store is locked", retryable=True).retryable
     assert not PortError("the store is not a database").retryable
+
+
+@pytest.mark.parametrize("arguments", [[], ["--version"], ["protocol", "draw", "v3"]])
+def test_an_output_that_takes_nothing_is_no_bug(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "treadle", *arguments]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (74, "treadle: cannot write to standard output: No space left on device\n")
+    closed = ["sh", "-c", 'exec "$@" >&-', "sh", *command]
+    done = subprocess.run(closed, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (74, "treadle: cannot write to standard output: it is closed\n")

@@ -62,7 +62,7 @@ def test_a_protocol_that_does_not_load_is_listed_as_such() -> None:
     assert "| own | does not load: see \\`treadle protocol check own\\` |" in treadle("protocol", "list").out
 
 
-@pytest.mark.parametrize("command", [["show"], ["table"], ["draw"], ["check"], ["schema"]])
+@pytest.mark.parametrize("command", [["show"], ["table"], ["draw"], ["schema"], ["sim"], ["explore"]])
 def test_an_unknown_name_gets_a_suggestion_and_the_list(command: list[str]) -> None:
     more = ["impl"] if command == ["schema"] else []
     found = treadle("protocol", *command, "watefall", *more)
@@ -89,7 +89,7 @@ def test_check_of_a_sound_protocol_says_so() -> None:
     write_own()
     found = treadle("protocol", "check", "own")
     assert (found.code, found.err) == (0, "")
-    assert found.out == "own: 1 graphs, 2 steps, nothing is wrong\n"
+    assert found.out == "own: 1 graph, 2 steps, nothing is wrong\n"
     assert treadle("protocol", "check", "own", "--json").json() == []
 
 
@@ -149,12 +149,54 @@ def test_an_overlay_is_in_force_and_checked_with_its_protocol() -> None:
     assert ".treadle/overlays/typo.yaml:2" in found.out
 
 
-@pytest.mark.parametrize("text", ["extends: nothing\n", "graphs: {}\n", "extends: ["])
-def test_an_overlay_of_nothing_known_is_a_finding(text: str) -> None:
-    write_overlay(text)
-    found = treadle("protocol", "check")
-    assert found.code == 2
-    assert ".treadle/overlays/mine.yaml:" in found.out
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("mine.yaml", b"extends: v33\n", "mine.yaml:1: extends: there is no protocol 'v33' (did you mean 'v3'?"),
+        ("mine.yaml", b"graphs: {}\n", "mine.yaml:1: extends: this overlay does not say"),
+        ("mine.yaml", b"extends: [", "mine.yaml:1: this is not YAML"),
+        ("mine.yaml", b"\xff\x00", "mine.yaml: "),
+        ("mine.yml", b"extends: v3\n", "mine.yml: an overlay's name ends in .yaml (rename it to mine.yaml)"),
+        ("mine.yaml", None, "mine.yaml: this is a folder"),
+    ],
+)
+def test_an_overlay_that_cannot_be_in_force_is_an_error_wherever_a_protocol_is_opened(
+    name: str, content: bytes | None, message: str
+) -> None:
+    path = Path(".treadle/overlays", name)
+    path.parent.mkdir(parents=True)
+    path.mkdir() if content is None else path.write_bytes(content)
+    for command in (["protocol", "check"], ["protocol", "check", "v3"]):
+        found = treadle(*command)
+        assert (found.code, found.out.count(f".treadle/overlays/{message}")) == (2, 1), found.out
+    for command in (
+        ["protocol", "sim", "v3"],
+        ["protocol", "show", "v3"],
+        ["demo", "-p", "v3"],
+        ["spec", "new", "-p", "v3"],
+    ):
+        found = treadle(*command)
+        assert (found.code, found.out) == (2, "")
+        assert f".treadle/overlays/{message}" in found.err
+
+
+def test_rules_that_are_no_file_are_an_error() -> None:
+    Path(".ai/step-rules.yaml").mkdir(parents=True)
+    assert "step-rules.yaml: this is a folder" in treadle("protocol", "show", "waterfall").err
+    Path(".ai/step-rules.yaml").rmdir()
+    Path(".ai/step-rules.yaml").symlink_to("nowhere")
+    assert "step-rules.yaml: this link leads nowhere" in treadle("protocol", "check", "waterfall").out
+
+
+def test_the_projects_folder_is_found_from_below_up_to_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    write_own()
+    Path("a/b").mkdir(parents=True)
+    monkeypatch.chdir("a/b")
+    assert "own" not in {it["name"] for it in treadle("protocol", "list", "--json").json()}
+    Path("../../.git").mkdir()
+    found = {it["name"]: it["source"] for it in treadle("protocol", "list", "--json").json()}
+    assert found["own"] == "../../.treadle/protocols/own"
+    assert "the protocol own" in treadle().out
 
 
 def test_a_template_of_the_project_replaces_the_protocols() -> None:
@@ -193,7 +235,7 @@ def test_draw_prints_mermaid_or_writes_an_svg() -> None:
 def test_draw_into_a_folder_that_is_not_there() -> None:
     found = treadle("protocol", "draw", "v3", "--svg", "no/where.svg")
     assert (found.code, found.out) == (2, "")
-    assert "no/where.svg cannot be written: No such file or directory" in found.err
+    assert "no/where.svg cannot be written: there is no folder no; create it first" in found.err
 
 
 def test_schema_of_a_step() -> None:
@@ -243,12 +285,97 @@ def test_sim_tells_what_came_of_it() -> None:
     assert again[0]["runs"] == 5
 
 
-def test_sim_finds_what_the_checker_would_have_found() -> None:
-    write_own(text=OWN.replace('routes: {{Done: "@end:Finished"}}', "routes: {{}}"))
-    found = treadle("protocol", "sim", "own", "--runs", "20", "--faults", "0")
-    assert found.code == 2
-    assert "again: treadle protocol sim own --runs 1 --seed " in found.out
-    assert "Traceback" not in found.out + found.err
+UNSOUND = OWN.replace("start: work", "start: wrok")
+
+
+@pytest.mark.parametrize("command", [["protocol", "sim"], ["protocol", "explore"], ["demo", "--protocol"]])
+def test_nothing_is_run_by_a_protocol_that_does_not_pass_its_checks(command: list[str]) -> None:
+    write_own(text=UNSOUND)
+    found = treadle(*command, "own")
+    assert (found.code, found.out) == (2, "")
+    assert "own does not pass its checks, 1 finding; run `treadle protocol check own`\n  .treadle/" in found.err
+    assert "did you mean 'work'?" in found.err
+
+
+@pytest.mark.parametrize("command", [["show"], ["table"], ["draw"], ["schema"]])
+def test_looking_at_a_protocol_that_does_not_pass_its_checks_gives_a_warning(command: list[str]) -> None:
+    write_own(text=UNSOUND)
+    found = treadle("protocol", *command, "own", *(["work"] if command == ["schema"] else []))
+    assert found.code == 0
+    assert found.out
+    assert found.err == (
+        "treadle: warning: own does not pass its checks, 1 finding; run `treadle protocol check own`\n"
+    )
+
+
+def test_an_unknown_name_is_a_finding_of_check_and_stops_no_other() -> None:
+    write_own()
+    found = treadle("protocol", "check", "wn", "own")
+    assert (found.code, found.err) == (2, "")
+    assert "wn: there is no protocol 'wn' (did you mean 'own'?)" in found.out
+    assert "own: 1 graph, 2 steps, nothing is wrong" in found.out
+    listed = treadle("protocol", "check", "wn", "own", "--json")
+    assert (listed.code, [it["protocol"] for it in listed.json()]) == (2, ["wn"])
+
+
+def test_list_has_the_problem_of_a_protocol_that_does_not_load() -> None:
+    write_own(text="protocol: own\nrot: x\n")
+    problems = {it["name"]: it["problem"] for it in treadle("protocol", "list", "--json").json()}
+    assert ".treadle/protocols/own/protocol.yaml:" in problems["own"]
+    assert problems["v3"] == ""
+
+
+def test_a_schema_is_json_also_when_asked_for() -> None:
+    assert treadle("protocol", "schema", "v3", "impl", "--json") == treadle("protocol", "schema", "v3", "impl")
+
+
+def test_a_drawing_on_standard_output_is_only_the_drawing() -> None:
+    for name in ("-", "/dev/stdout"):
+        assert ET.fromstring(treadle("protocol", "draw", "v3", "--svg", name).out).tag.endswith("svg")
+
+
+def test_a_drawing_replaces_a_drawing_and_nothing_else(project: Path) -> None:
+    assert [treadle("protocol", "draw", "v3", "--svg", "v3.svg").code for _ in range(2)] == [0, 0]
+    Path("notes.txt").write_text("mine")
+    found = treadle("protocol", "draw", "v3", "--svg", "notes.txt")
+    assert (found.code, Path("notes.txt").read_text()) == (2, "mine")
+    assert treadle("protocol", "draw", "v3", "--svg", ".").code == 2
+    assert sorted(path.name for path in project.iterdir()) == ["notes.txt", "v3.svg"]
+
+
+def test_new_writes_into_an_empty_folder_and_into_no_other(project: Path) -> None:
+    Path("empty").mkdir()
+    assert treadle("protocol", "new", "empty", "--to", "empty").code == 0
+    assert treadle("protocol", "check", "empty").code == 0
+    Path("full/templates").mkdir(parents=True)
+    Path("file").write_text("")
+    for to in ("full", "file", "no/where"):
+        assert treadle("protocol", "new", "mine", "--to", to).code == 2
+    assert sorted(path.name for path in project.iterdir()) == ["empty", "file", "full"]
+    assert [path.name for path in Path("full").iterdir()] == ["templates"]
+
+
+def test_new_takes_the_place_of_a_built_in_protocol_only_if_told_to(project: Path) -> None:
+    found = treadle("protocol", "new", "v3")
+    assert (found.code, list(project.iterdir())) == (2, [])
+    assert ".treadle/overlays/v3.yaml with `extends: v3`" in found.err
+    assert treadle("protocol", "new", "v3", "--replace").code == 0
+    assert treadle("protocol", "show", "v3", "--json").json()["title"] == "Reproduce, fix, review"
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_protocol_has_a_small_scope_that_explore_takes_by_itself_and_exhausts(name: str) -> None:
+    found = treadle("protocol", "explore", name)
+    assert found.code == 0
+    assert found.out.startswith(f"{name}, scope small: ")
+    assert ", all of them: nothing is wrong\n" in found.out
+
+
+def test_explore_lists_its_scopes() -> None:
+    names = [it["name"] for it in treadle("protocol", "explore", "v3", "--scopes", "--json").json()]
+    assert names[0] == "small"
+    assert "leaf" in names
+    assert "| leaf |" in treadle("protocol", "explore", "v3", "--scopes").out
 
 
 @pytest.mark.parametrize("options", [["--runs", "0"], ["--faults", "2"], ["--runs", "many"]])
@@ -273,8 +400,12 @@ def test_explore_says_when_it_has_not_seen_everything() -> None:
     ("scope", "message"),
     [
         ("dept=1", "'dept=1' is no scope (did you mean 'depth'?)"),
-        ("depth=deep", "the scope is not understood"),
-        ("graph=mian", "own has no graph 'mian' (did you mean 'main'?)"),
+        ("depth=deep", "depth=deep: depth is a whole number of at least 0"),
+        ("graph=mian", "own has no graph 'mian' (did you mean 'main'?); there are main"),
+        ("widths=-1", "widths is -1, and must be at least 0"),
+        ("attempts=0", "attempts is 0, and must be at least 1"),
+        ("depth=1,2", "depth is one number"),
+        ("smal", "'smal' is no scope (did you mean 'small'?)"),
     ],
 )
 def test_explore_refuses_a_scope_that_it_does_not_know(scope: str, message: str) -> None:

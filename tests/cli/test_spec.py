@@ -50,12 +50,47 @@ def test_what_is_wrong_is_listed_with_lines() -> None:
     assert "want.yaml:2:" in found.err
 
 
-def test_without_a_protocol_the_nearest_one_is_named() -> None:
-    Path("want.yaml").write_text("nothing: useful\n")
+@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("ending", ["yml", "md", "json"])
+def test_the_name_of_the_file_says_which_form_it_has(name: str, ending: str) -> None:
+    assert treadle("spec", "new", "--protocol", name, f"want.{ending}").code == 0
+    assert treadle("spec", "check", f"want.{ending}", "--protocol", name).code == 0
+    text = Path(f"want.{ending}").read_text()
+    assert text.startswith({"yml": "#", "md": "---\n", "json": "{"}[ending])
+
+
+def test_an_unknown_form_is_refused() -> None:
+    found = treadle("spec", "new", "--protocol", "v3", "want.txt")
+    assert (found.code, Path("want.txt").exists()) == (2, False)
+    assert "let it end in .yaml, .md or .json" in found.err
+
+
+@pytest.mark.parametrize(("text", "message"), [("a: [", "want.yaml:1: this is not YAML"), ("", "the file is empty")])
+def test_what_no_protocol_could_read_is_told_first(text: str, message: str) -> None:
+    Path("want.yaml").write_text(text)
     found = treadle("spec", "check", "want.yaml")
     assert (found.code, found.out) == (2, "")
-    assert "want.yaml is good for no protocol" in found.err
-    assert "treadle spec check want.yaml --protocol" in found.err
+    assert message in found.err
+
+
+def test_without_a_protocol_the_file_is_checked_as_the_one_that_knows_its_fields() -> None:
+    Path("want.yaml").write_text("project: x\nbacklog: 3\nstories: 5\n")
+    found = treadle("spec", "check", "want.yaml")
+    assert (found.code, found.out) == (2, "")
+    assert "nearest to what waterfall asks for, and was checked as that" in found.err
+    assert "want.yaml:3: stories: " in found.err
+    Path("want.yaml").write_text("nothing: useful\n")
+    assert "has no field that any protocol asks for" in treadle("spec", "check", "want.yaml").err
+
+
+def test_the_judgement_as_json() -> None:
+    treadle("spec", "new", "--protocol", "waterfall")
+    assert treadle("spec", "check", "spec.yaml", "--json").json()["protocols"] == ["waterfall"]
+    found = treadle("spec", "check", "spec.yaml", "--protocol", "v3", "--json")
+    assert (found.code, found.err) == (2, "")
+    assert found.json()["findings"]
+    missing = treadle("spec", "check", "nothing.yaml", "--json")
+    assert (missing.code, missing.json()["protocols"]) == (2, [])
 
 
 def test_files_that_cannot_be_read() -> None:

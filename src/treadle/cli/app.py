@@ -3,6 +3,7 @@
 A group has commands of its own (`treadle protocol list`); a plain command is its app's one function (`treadle demo`).
 """
 
+import os
 import sys
 from importlib import import_module
 from typing import Annotated
@@ -12,7 +13,7 @@ import typer
 from treadle import __version__
 from treadle.cli.guard import guard
 
-COMMANDS = ("demo",)
+COMMANDS = ("demo", "config", "init", "doctor", "emit", "mcp")
 GROUPS = ("protocol", "spec")
 
 
@@ -24,7 +25,12 @@ def main() -> int:
 def build(arguments: list[str]) -> typer.Typer:
     """The program with the one command that the arguments begin with, or with all of them, to list or to suggest."""
     names = COMMANDS + GROUPS
-    app = typer.Typer(callback=treadle, no_args_is_help=True, pretty_exceptions_enable=False)
+    app = typer.Typer(
+        callback=treadle,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None if os.environ.get("NO_COLOR") else "rich",  # rich itself would keep what is bold
+    )
     for name in arguments[:1] if arguments[:1] and arguments[0] in names else names:
         part = import_module(f"treadle.cli.{name}").app
         app.add_typer(part, name=name if name in GROUPS else None)

@@ -3,38 +3,109 @@
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, TextIO, cast
 
 from treadle.errors import TreadleError
 
-FAILED = 2
-BUG = 70
-INTERRUPTED = 130
+UNHEARD: Final = 1
+FAILED: Final = 2
+BUG: Final = 70
+UNWRITABLE: Final = 74
+INTERRUPTED: Final = 130
+EXITS: Final = {
+    0: "all is well",
+    UNHEARD: "whoever read the output went away before its end, as in `treadle … | head -1`",
+    FAILED: "something is wrong that you can repair: the arguments, a file, or what was found",
+    BUG: "a bug in treadle",
+    UNWRITABLE: "standard output cannot be written to: the disk is full, or it is closed",
+    INTERRUPTED: "interrupted with Ctrl-C",
+}
+"""Every exit code, and what it means; the reference of the command line lists them."""
+
+
+class _Watched:
+    """Standard output, which remembers that it failed: an error of its own is no bug."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.failure: OSError | None = None
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text)
+        except OSError as error:
+            self.failure = error
+            raise
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except OSError as error:
+            self.failure = error
+            raise
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def guard(run: Callable[[], object]) -> int:
     """Runs a command and turns whatever escapes from it into a message on stderr and an exit code."""
+    stdout = sys.stdout
+    if stdout is None:
+        return unwritable("it is closed")
+    watched = _Watched(stdout)
+    sys.stdout = cast("TextIO", watched)
+    try:
+        return _guarded(run, watched)
+    finally:
+        sys.stdout = stdout
+        if watched.failure:
+            hush()
+
+
+def _guarded(run: Callable[[], object], watched: _Watched) -> int:
     try:
         try:
             run()
         finally:
             sys.stdout.flush()
     except BrokenPipeError:
-        return hush()
+        return UNHEARD
     except KeyboardInterrupt:
         return INTERRUPTED
     except TreadleError as error:
-        print(f"treadle: {error}", file=sys.stderr)
+        complain(str(error))
         return FAILED
+    except UnicodeEncodeError as error:
+        return unwritable(f"{error.encoding} cannot say {error.object[error.start : error.end]!a}; set PYTHONUTF8=1")
     except Exception as error:
-        if os.environ.get("TREADLE_DEBUG"):
-            raise
-        print(f"treadle: this is a bug in treadle: {type(error).__name__}: {error}", file=sys.stderr)
-        print("         set TREADLE_DEBUG=1 and run it again for the details to report", file=sys.stderr)
-        return BUG
+        return unwritable(error.strerror) if error is watched.failure else _bug(error)
     return 0
 
 
-def hush() -> int:
-    """The reader of our output is gone: lets the interpreter flush into nothing, without a word."""
+def complain(text: str) -> None:
+    """Says something on standard error; if nobody can be told, nobody is."""
+    if sys.stderr is None:
+        return
+    with suppress(OSError):
+        print(f"treadle: {text}", file=sys.stderr)
+
+
+def unwritable(why: str | None) -> int:
+    """Standard output does not take what is written to it."""
+    complain(f"cannot write to standard output: {why or 'it is broken'}")
+    return UNWRITABLE
+
+
+def hush() -> None:
+    """Nobody takes our output: lets the interpreter flush into nothing at its end, without a word."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 1
+
+
+def _bug(error: Exception) -> int:
+    if os.environ.get("TREADLE_DEBUG"):
+        raise error
+    complain(f"this is a bug in treadle: {type(error).__name__}: {error}")
+    complain("set TREADLE_DEBUG=1 and run it again for the details to report")
+    return BUG

@@ -3,35 +3,52 @@
 from pathlib import Path
 from typing import Final
 
+from treadle.cli.changes import misplaced, overlays, own_folder, rules_file, templates
 from treadle.errors import ProtocolError, TreadleError
-from treadle.protocol.findings import LOAD, Finding, Place, suggest
-from treadle.protocol.load import Loaded, available, find, load_source, read_tree
+from treadle.protocol.findings import suggest
+from treadle.protocol.load import BUILT_IN, Loaded, available, find, load_source
 from treadle.simulate.scope import Scope
-from treadle.simulate.scopes import FILE, read_scopes
+from treadle.simulate.scopes import FILE, SMALL, read_scopes
 
-OWN: Final = Path(".treadle/protocols")
-OVERLAYS: Final = Path(".treadle/overlays")
-TEMPLATES: Final = Path(".treadle/templates")
-RULES: Final = Path(".ai/step-rules.yaml")
 EXAMPLE: Final = "example.yaml"
 
 
 def names() -> dict[str, Path]:
     """Every protocol that can be named here, with its folder."""
-    return available([OWN])
+    return available([own_folder("protocols")])
+
+
+def is_built_in(name: str) -> bool:
+    """Whether Treadle comes with a protocol of this name."""
+    return name in available()
+
+
+def source_of(folder: Path) -> str:
+    """Where a protocol comes from, in words."""
+    return "built in" if folder.is_relative_to(BUILT_IN) else str(folder)
 
 
 def opened(name: str) -> Loaded:
-    """A protocol by name or path; a named one as it is in force here, with the project's changes."""
+    """A protocol by name or path; a named one as it is in force here, which nothing may be if a change cannot."""
+    known = names()
+    found = misplaced(known) if name in known else []
+    if found:
+        raise ProtocolError("the project's changes cannot be put in force", tuple(found))
+    return loaded(name)
+
+
+def loaded(name: str) -> Loaded:
+    """A protocol by name or path; a named one with those changes of the project that can be put in force."""
     known = names()
     if name not in known:
         return load_source(folder(name))
-    templates = {
-        path.relative_to(TEMPLATES / name).as_posix(): _text(path)
-        for path in sorted((TEMPLATES / name).rglob("*.jinja"))
-    }
-    rules = RULES if RULES.is_file() and (known[name] / "step-rules.yaml").is_file() else None
-    return load_source(name, search=[OWN], overlays=overlays(name), templates=templates, rules=rules)
+    return load_source(
+        name,
+        search=[own_folder("protocols")],
+        overlays=overlays(name),
+        templates={template: text_of(path) for template, path in templates(name)},
+        rules=rules_file() if (known[name] / "step-rules.yaml").is_file() else None,
+    )
 
 
 def folder(name: str) -> Path:
@@ -45,54 +62,22 @@ def folder(name: str) -> Path:
     return find(Path(name))
 
 
-def overlays(name: str) -> list[Path]:
-    """The project's overlays that say they extend this protocol."""
-    return [path for path in _overlay_files() if extended(path) == name]
-
-
-def stray_overlays() -> list[Finding]:
-    """Overlays that extend no protocol that is known here."""
-    return [_stray(path) for path in _overlay_files() if extended(path) not in names()]
-
-
-def _overlay_files() -> list[Path]:
-    return sorted(OVERLAYS.glob("*.yaml"))
-
-
-def extended(path: Path) -> str:
-    """The protocol that an overlay is for; empty if it does not say, or cannot be read."""
-    try:
-        tree = read_tree(path)
-    except ProtocolError:
-        return ""
-    entry = tree.value.get("extends") if isinstance(tree.value, dict) else None
-    return str(entry.value).partition("@")[0] if entry else ""
-
-
-def _stray(path: Path) -> Finding:
-    try:
-        read_tree(path)
-    except ProtocolError as error:
-        return next((it for it in error.findings if isinstance(it, Finding)), Finding(Place(str(path)), "", str(error)))
-    hint = f"write `extends:` and one of {', '.join(names())}"
-    return Finding(Place(str(path), 1), "extends", "this overlay extends no known protocol", hint, LOAD)
-
-
 def example(name: str) -> str:
     """The commented example of a protocol's input."""
     path = folder(name) / EXAMPLE
     if not path.is_file():
         raise ProtocolError(f"{path}: this protocol has no example of its input; write one, or see its page")
-    return _text(path)
+    return text_of(path)
 
 
 def scopes(name: str) -> dict[str, Scope]:
-    """The named scopes of a protocol, for `explore`."""
+    """The named scopes of a protocol, for `explore`; the first is the one that it takes by itself."""
     path = folder(name) / FILE
-    return read_scopes(_text(path), str(path)) if path.is_file() else {}
+    return {SMALL.name: SMALL} | (read_scopes(text_of(path), str(path)) if path.is_file() else {})
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """The text of a file."""
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

@@ -1,18 +1,32 @@
 """What commands print: for eyes on a terminal, plain for files and pipes, JSON for programs."""
 
+import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import typer
 
-from treadle.errors import TreadleError
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def is_terminal() -> bool:
     """Whether a person looks at standard output."""
     return sys.stdout.isatty()
+
+
+def is_plain() -> bool:
+    """Whether the person wants no colours, and nothing bold either."""
+    return bool(os.environ.get("NO_COLOR"))
+
+
+def console() -> "Console":
+    """The terminal, as it is and as the person wants it."""
+    from rich.console import Console
+
+    return Console(color_system=None if is_plain() else "auto", highlight=False)
 
 
 def print_json(value: object) -> None:
@@ -21,24 +35,29 @@ def print_json(value: object) -> None:
 
 
 def print_table(columns: Sequence[str], lines: Sequence[Sequence[str]], title: str = "") -> None:
-    """A table: drawn on a terminal, Markdown otherwise."""
-    if not is_terminal():
+    """A table: drawn on a terminal that is wide enough for it, Markdown otherwise."""
+    from treadle.cli.narrow import fits
+
+    used = [place for place in range(len(columns)) if any(line[place] for line in lines)]
+    if is_terminal() and fits(len(used), console().width):
+        _draw_table([columns[place] for place in used], [[line[place] for place in used] for line in lines], title)
+    else:
         from treadle.protocol.drawing.markdown import escape_markdown, markdown_table
 
-        typer.echo((f"### {escape_markdown(title)}\n\n" if title else "") + markdown_table(columns, lines))
-        return
+        print_markdown((f"### {escape_markdown(title)}\n\n" if title else "") + markdown_table(columns, lines))
+
+
+def _draw_table(columns: Sequence[str], lines: Sequence[Sequence[str]], title: str) -> None:
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    used = [place for place in range(len(columns)) if any(line[place] for line in lines)]
     drawn = Table(title=Text(title) if title else None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for place in used:
-        drawn.add_column(columns[place], overflow="fold")
+    for column in columns:
+        drawn.add_column(column, overflow="fold")
     for line in lines:
-        drawn.add_row(*(Text(line[place], style="bold" if place == 0 else "") for place in used))
-    Console().print(drawn)
+        drawn.add_row(*(Text(cell, style="bold" if place == 0 else "") for place, cell in enumerate(line)))
+    console().print(drawn)
 
 
 def print_markdown(text: str) -> None:
@@ -46,27 +65,9 @@ def print_markdown(text: str) -> None:
     if not is_terminal():
         typer.echo(text)
         return
-    from rich.console import Console
     from rich.markdown import Markdown
 
-    Console().print(Markdown(text))
+    from treadle.cli.narrow import narrowed
 
-
-def write_new(path: Path, text: str) -> None:
-    """Writes a file that must not be there yet."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise TreadleError(f"{path} is already there; give another name, or remove it first") from None
-    except OSError as error:
-        raise TreadleError(f"{path} cannot be written: {error.strerror}") from None
-
-
-def write(path: Path, text: str) -> None:
-    """Writes a file, in place of what was there."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise TreadleError(f"{path} cannot be written: {error.strerror}") from None
+    screen = console()
+    screen.print(Markdown(narrowed(text, screen.width)))

@@ -1,11 +1,14 @@
 """`treadle protocol`: look at protocols, prove them, draw them, try them against a random world, begin a new one."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treadle.cli.output import print_json, print_markdown, print_table, write, write_new
+from treadle.cli.output import print_json, print_markdown, print_table
+
+if TYPE_CHECKING:
+    from treadle.simulate.scope import Scope
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 Name = Annotated[str, typer.Argument(help="A protocol's name, or the path of its folder.")]
@@ -34,10 +37,10 @@ def list_(json: Json = False) -> None:
 @app.command()
 def show(name: Name, json: Json = False) -> None:
     """Describes a protocol: its graphs, roles, exits and input."""
-    from treadle.cli.library import opened
+    from treadle.cli.examine import looked_at
     from treadle.protocol.drawing.page import page
 
-    model = opened(name).protocol
+    model = looked_at(name)
     if json:
         print_json(model)
     else:
@@ -52,7 +55,7 @@ def check(
     json: Json = False,
 ) -> None:
     """Proves protocols before they run. Exit code 0: nothing is wrong; 2: there are findings."""
-    from treadle.cli.survey import examine
+    from treadle.cli.examine import examine
 
     results = examine(protocols or [])
     if json:
@@ -87,18 +90,21 @@ def table(
 def draw(
     name: Name,
     graph: GraphName = None,
-    svg: Annotated[Path | None, typer.Option("--svg", help="Write an SVG drawing to this file instead.")] = None,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", help="Write an SVG drawing to this file instead; -: to standard output.")
+    ] = None,
 ) -> None:
     """Draws a protocol: as Mermaid on standard output, or as SVG into a file."""
+    from treadle.cli.files import STDOUT, write_again
     from treadle.cli.survey import protocol_with
     from treadle.protocol.drawing.mermaid import mermaid
     from treadle.protocol.drawing.svg import svg as drawn
 
     model = protocol_with(name, graph)
-    if svg is None:
-        typer.echo(mermaid(model, graph), nl=False)
+    if svg is None or str(svg) in STDOUT:
+        typer.echo(drawn(model, graph) if svg else mermaid(model, graph), nl=False)
     else:
-        write(svg, drawn(model, graph))
+        write_again(svg, drawn(model, graph), is_ours=lambda text: "<svg" in text)
         typer.echo(f"{svg} is written")
 
 
@@ -108,6 +114,7 @@ def schema(
     step: Annotated[str, typer.Argument(help="A step, or GRAPH.STEP where several graphs have one of that name.")],
     strict: Annotated[bool, typer.Option("--strict", help="Optional fields must be there, as null.")] = False,
     tools: Annotated[bool, typer.Option("--tools", help="One schema per exit, as tools take them.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="A schema is JSON anyway.")] = True,  # noqa: ARG001
 ) -> None:
     """Prints the JSON Schema of the answer that an agent gives at a step."""
     from treadle.cli.survey import agent_step
@@ -127,15 +134,17 @@ def sim(
     json: Json = False,
 ) -> None:
     """Runs a protocol against a random world, with every invariant held after every event. Exit code 2: findings."""
-    from treadle.cli.library import opened
-    from treadle.cli.trial import simulated
-    from treadle.simulate.run import many
+    from treadle.cli.examine import sound
+    from treadle.cli.guard import INTERRUPTED
+    from treadle.cli.trial import simulate, simulated
 
-    (found,) = many([opened(name).protocol], runs, faults, seed)
+    found = simulate(sound(name), runs, faults, seed)
     if json:
         print_json(found)
     else:
         typer.echo("\n".join(simulated(found, faults)))
+    if found.runs < runs:
+        raise typer.Exit(INTERRUPTED)
     if found.findings:
         raise typer.Exit(2)
 
@@ -145,24 +154,41 @@ def explore(
     name: Name,
     scope: Annotated[
         list[str] | None,
-        typer.Option(help="A name from its scopes.yaml, or bounds: 'attempts=1 depth=1 widths=0,2 graph=cycle'."),
+        typer.Option(
+            help="One of its scopes, bounds, or both: 'leaf', 'attempts=1 budgets=any depth=1 widths=0,2 graph=cycle'. "
+            "Default: small."
+        ),
     ] = None,
+    scopes: Annotated[bool, typer.Option("--scopes", help="Only list the scopes that it has, by name.")] = False,
     limit: Annotated[int, typer.Option(min=1, help="How many states to look at before giving up.")] = 20_000,
     json: Json = False,
 ) -> None:
     """Tries every answer in every order, in a small scope. Exit code 2: a deadlock, a dead end or a fault was found."""
-    from treadle.cli.library import opened, scopes
-    from treadle.cli.trial import explored, scope_of
+    from treadle.cli.library import scopes as scopes_of
+
+    if scopes:
+        _list_scopes(scopes_of(name), json)
+        return
+    from treadle.cli.examine import sound
+    from treadle.cli.scope import scope_of
+    from treadle.cli.trial import explored
     from treadle.simulate.explore import explore as search
 
-    model = opened(name).protocol
-    found = search(model, scope_of(model, scopes(name), scope or []), limit_states=limit)
+    model, named = sound(name), scopes_of(name)
+    found = search(model, scope_of(model, named, scope or []), limit_states=limit)
     if json:
         print_json(found)
     else:
-        typer.echo("\n".join(explored(found)))
+        typer.echo("\n".join(explored(found, named)))
     if found.findings:
         raise typer.Exit(2)
+
+
+def _list_scopes(named: "dict[str, Scope]", json: bool) -> None:
+    if json:
+        print_json(list(named.values()))
+    else:
+        print_table(("Scope", "What it looks at"), [(it.name, it.help) for it in named.values()])
 
 
 @app.command()
@@ -171,12 +197,12 @@ def new(
     to: Annotated[
         Path | None, typer.Option("--to", help="The folder to write; default: .treadle/protocols/NAME.")
     ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Let it take the place of the built-in protocol of its name.")
+    ] = False,
 ) -> None:
-    """Writes a small, complete, commented protocol to begin with."""
-    from treadle.cli.library import OWN
-    from treadle.protocol.load import starting_folder
+    """Writes a small, complete, commented protocol to begin with, into a folder that is new or empty."""
+    from treadle.cli.beginning import begin
 
-    folder = to or OWN / name
-    for path, text in starting_folder(name).items():
-        write_new(folder / path, text)
+    folder = begin(name, to, replace=replace)
     typer.echo(f"{folder} is written; edit it, then `treadle protocol check {name if to is None else folder}`")

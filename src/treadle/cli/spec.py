@@ -5,8 +5,6 @@ from typing import Annotated
 
 import typer
 
-from treadle.cli.output import write_new
-
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
 
@@ -18,21 +16,45 @@ def spec() -> None:
 @app.command()
 def new(
     protocol: Annotated[str, typer.Option("--protocol", "-p", help="The protocol that is to take it.")],
-    file: Annotated[Path, typer.Argument(help="The file to write.")] = Path("spec.yaml"),
+    file: Annotated[
+        Path, typer.Argument(help="The file to write: *.yaml, *.md or *.json; -: YAML to standard output.")
+    ] = Path("spec.yaml"),
 ) -> None:
     """Writes a commented example of what a protocol is given; never over a file that is there."""
+    from treadle.cli.examine import looked_at
+    from treadle.cli.files import STDOUT, write_new
+    from treadle.cli.forms import in_form, keeps_notes
     from treadle.cli.library import example
 
-    write_new(file, example(protocol))
+    looked_at(protocol)
+    if str(file) in STDOUT:
+        typer.echo(example(protocol), nl=False)
+        return
+    write_new(file, in_form(example(protocol), file))
     typer.echo(f"{file} is written; edit it, then `treadle spec check {file} --protocol {protocol}`")
+    if not keeps_notes(file):
+        typer.echo(
+            f"JSON has no comments; `treadle spec new --protocol {protocol} -` prints the example with its notes"
+        )
 
 
 @app.command()
 def check(
     file: Annotated[Path, typer.Argument(help="The file to check.")],
     protocol: Annotated[str | None, typer.Option("--protocol", "-p", help="Default: whichever takes it.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
     """Checks a file against what a protocol asks for. Exit code 0: it can be run; 2: what is wrong, line by line."""
-    from treadle.cli.specs import accepted_by
+    from treadle.cli.guard import complain
+    from treadle.cli.output import print_json
+    from treadle.cli.specs import judged
 
-    typer.echo(f"{file} is good for {', '.join(accepted_by(file, protocol))}")
+    found = judged(file, protocol)
+    if json:
+        print_json(found.as_json())
+    elif found.protocols:
+        typer.echo(str(found))
+    else:
+        complain(str(found))
+    if not found.protocols:
+        raise typer.Exit(2)

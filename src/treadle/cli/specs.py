@@ -1,47 +1,128 @@
 """Whether a file is what a protocol asks for."""
 
+import os
 from pathlib import Path
+from typing import Final
 
-from treadle.cli.library import names, opened
+import msgspec
+
+from treadle.cli.examine import findings_of, looked_at
+from treadle.cli.library import loaded, names, text_of
 from treadle.errors import ProtocolError, TreadleError
 from treadle.protocol.answers.inputs import MAX_TEXT, load_input
+from treadle.protocol.fields import RecordType, bare, parse_type
+from treadle.protocol.findings import Finding, to_json
+from treadle.protocol.model import Protocol
+from treadle.protocol.reading.source import read
+
+_GUESS: Final = "it is nearest to what {} asks for, and was checked as that"
 
 
-def accepted_by(file: Path, protocol: str | None) -> list[str]:
-    """The protocols that take the file; an error with all that is wrong if none does."""
-    text = _text(file)
-    if protocol is not None:
-        load_input(opened(protocol).protocol, text, str(file))
-        return [protocol]
-    faults = {name: _faults(name, file, text) for name in names()}
-    accepted = [name for name, count in faults.items() if not count]
-    if not accepted:
-        nearest = sorted(faults.items(), key=lambda entry: entry[1])
-        counts = ", ".join(f"{name}: {count}" for name, count in nearest)
-        hint = f"`treadle spec check {file} --protocol {nearest[0][0]}` lists them"
-        raise TreadleError(f"{file} is good for no protocol (problems by protocol: {counts}); {hint}")
-    return accepted
+class Judged(msgspec.Struct, frozen=True):
+    """A file with the protocols that take it; without any, what is wrong with it."""
+
+    file: str
+    protocols: tuple[str, ...] = ()
+    message: str = ""
+    findings: tuple[Finding, ...] = ()
+
+    def __str__(self) -> str:
+        if self.protocols:
+            return f"{self.file} is good for {', '.join(self.protocols)}"
+        return "\n".join([self.message, *(f"  {finding}" for finding in self.findings)])
+
+    def as_json(self) -> dict[str, object]:
+        """The judgement for programs."""
+        findings = to_json(self.findings)
+        return {"file": self.file, "protocols": self.protocols, "message": self.message, "findings": findings}
 
 
-def _faults(name: str, file: Path, text: str) -> int:
-    """How much is wrong with the file for a protocol; one that does not load takes nothing."""
+def judged(file: Path, protocol: str | None) -> Judged:
+    """What a protocol says to the file; without one, what every protocol says that takes an input."""
     try:
-        load_input(opened(name).protocol, text, str(file))
+        return _judged(file, protocol)
     except ProtocolError as error:
-        return max(len(error.findings), 1)
-    return 0
+        return Judged(str(file), (), error.message, findings_of(error, str(file)))
+    except TreadleError as error:
+        return Judged(str(file), (), str(error))
+
+
+def _judged(file: Path, protocol: str | None) -> Judged:
+    text = _text(file)
+    if protocol is None:
+        return _guessed(file, text)
+    model = looked_at(protocol)
+    if not _input_type(model):
+        raise TreadleError(f"{protocol} asks for no input, so there is nothing to check {file} against")
+    message, findings = _faults(model, file, text)
+    return Judged(str(file), () if findings else (protocol,), message, findings)
+
+
+def _guessed(file: Path, text: str) -> Judged:
+    """Whoever takes the file; else what is wrong with it for all of them, or for the one that knows its fields."""
+    models = _models()
+    faults = {name: _faults(model, file, text) for name, model in models.items()}
+    good = tuple(name for name, (_, findings) in faults.items() if not findings)
+    if good:
+        return Judged(str(file), good)
+    message, findings = next(iter(faults.values()))
+    if all(others == findings for _, others in faults.values()):
+        return Judged(str(file), (), message, findings)
+    keys = _keys(file, text)
+    near = max(models, key=lambda name: (len(keys & _fields(models[name])), -len(faults[name][1])))
+    if not keys & _fields(models[near]):
+        raise TreadleError(f"{file} has no field that any protocol asks for; name the one you mean: --protocol NAME")
+    message = f"{file} is good for no protocol; {_GUESS.format(near)} (--protocol names another of {', '.join(models)})"
+    return Judged(str(file), (), message, faults[near][1])
+
+
+def _models() -> dict[str, Protocol]:
+    """The protocols that take an input and load."""
+    models = {}
+    for name in names():
+        try:
+            models[name] = loaded(name).protocol
+        except ProtocolError:
+            continue
+    return {name: model for name, model in models.items() if _input_type(model)}
+
+
+def _input_type(model: Protocol) -> str:
+    return model.graphs[model.root].input[1]
+
+
+def _fields(model: Protocol) -> set[str]:
+    """The names that the fields of a protocol's input go by."""
+    root = bare(parse_type(_input_type(model)))
+    fields = model.types[root.name].fields if isinstance(root, RecordType) else {}
+    return {name for field, it in fields.items() for name in (field, *it.also)}
+
+
+def _keys(file: Path, text: str) -> set[str]:
+    """The keys of the file, or of its front matter."""
+    is_markdown = file.suffix.lower() in (".md", ".markdown")
+    try:
+        value = read(text.partition("---")[2].partition("\n---")[0] if is_markdown else text, str(file)).value
+    except ProtocolError:
+        return set()
+    return set(value) if isinstance(value, dict) else set()
+
+
+def _faults(model: Protocol, file: Path, text: str) -> tuple[str, tuple[Finding, ...]]:
+    """What is wrong with the file for a protocol."""
+    try:
+        load_input(model, text, str(file))
+    except ProtocolError as error:
+        return error.message, findings_of(error, str(file))
+    return "", ()
 
 
 def _text(file: Path) -> str:
     try:
-        if file.stat().st_size > MAX_TEXT:
+        if file.is_file() and file.stat().st_size > MAX_TEXT:
             raise TreadleError(f"{file} has more than {MAX_TEXT} bytes; make it smaller")
-        return file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise TreadleError(
-            f"{file} is not there; `treadle spec new --protocol NAME {file}` writes an example"
-        ) from None
-    except UnicodeDecodeError as error:
-        raise TreadleError(f"{file} is not UTF-8 at byte {error.start}; save it as UTF-8") from None
     except OSError as error:
         raise TreadleError(f"{file} cannot be read: {error.strerror}") from None
+    if not os.path.lexists(file):
+        raise TreadleError(f"{file} is not there; `treadle spec new --protocol NAME {file}` writes an example")
+    return text_of(file)

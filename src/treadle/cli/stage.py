@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from typing import Final
 
 import typer
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from treadle.cli.output import console
 from treadle.cli.story import Scene
 from treadle.protocol.model import Protocol
 from treadle.views.tree import Line, tree
@@ -29,21 +30,21 @@ SIGNS: Final = {
 NEXT: Final = """
 Agents, git and tests were played; every decision was made by the kernel from the protocol's table.
 
-  treadle protocol table v3          the table
-  treadle protocol check             what is proved about it
-  treadle protocol sim v3            many random runs, with every invariant held
+  treadle protocol table {protocol:11} the table
+  treadle protocol check {protocol:11} what is proved about it
+  treadle protocol sim {protocol:13} many random runs, with every invariant held
 """
 
 
 def play(protocol: Protocol, scenes: Iterable[Scene], speed: float) -> None:
     """Shows the scenes one after the other in place."""
-    console, said = Console(), deque[str](maxlen=RECENT)
-    with Live(console=console, auto_refresh=False) as live:
+    screen, said = console(), deque[str](maxlen=RECENT)
+    with Live(console=screen, auto_refresh=False) as live:
         for scene in scenes:
             said.append(scene.caption)
-            live.update(_picture(protocol, scene, said, console.height - RECENT - 4), refresh=True)
+            live.update(_picture(protocol, scene, said, screen.height - RECENT - 4), refresh=True)
             time.sleep(PAUSE / speed if speed else 0)
-    console.print(NEXT, highlight=False)
+    screen.print(NEXT.format(protocol=protocol.name))
 
 
 def _picture(protocol: Protocol, scene: Scene, said: Iterable[str], room: int) -> RenderableType:

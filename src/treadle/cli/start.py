@@ -5,22 +5,14 @@ import sys
 
 from treadle import __version__
 
-WELCOME = """\
-*Treadle* drives coding agents through test-first protocols and believes nothing it has not checked itself.
-
-  *treadle demo*                        watch a protocol run from start to end
-  *treadle protocol list*               the protocols that come with it
-  *treadle protocol sim v3*             run one against a random world
-  *treadle spec new --protocol v3*      write down what you want built
-  *treadle --help*                      everything else
-"""
-
 
 def main() -> int:
     """Runs the command line and returns its exit code."""
     match sys.argv[1:]:
         case [] if "_TREADLE_COMPLETE" not in os.environ:  # a shell asks for completions without arguments
-            return _say(_welcome())
+            from treadle.cli.welcome import welcome
+
+            return _say(welcome(*_marks()))
         case ["--version"]:
             return _say(f"treadle {__version__}\n")
         case _:
@@ -29,19 +21,26 @@ def main() -> int:
             return app.main()
 
 
-def _welcome() -> str:
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-    first, *rest = WELCOME.split("*")
-    marks = ("\033[1;36m", "\033[0m") if colour else ("", "")
-    return first + "".join(marks[place % 2] + text for place, text in enumerate(rest))
+def _marks() -> tuple[str, str]:
+    """What begins and what ends a colour, where there is colour."""
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    colour = is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return ("\033[1;36m", "\033[0m") if colour else ("", "")
 
 
 def _say(text: str) -> int:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
-        from treadle.cli.guard import hush
-
-        return hush()
+    except (OSError, AttributeError) as error:  # an output that is closed from the start is None
+        return _unsaid(error)
     return 0
+
+
+def _unsaid(error: OSError | AttributeError) -> int:
+    from treadle.cli.guard import UNHEARD, hush, unwritable
+
+    if isinstance(error, AttributeError):
+        return unwritable("it is closed")
+    hush()
+    return UNHEARD if isinstance(error, BrokenPipeError) else unwritable(error.strerror)

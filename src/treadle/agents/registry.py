@@ -1,0 +1,81 @@
+"""The agents that there are, by the word before the colon; a new one is one file and one line here."""
+
+import difflib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from treadle.agents.command import Command
+from treadle.agents.manual import Manual, Tell
+from treadle.agents.process import Patience
+from treadle.agents.replay import FolderRecording, Recording, Replay
+from treadle.agents.scripted import Scripted
+from treadle.config.agents import parse_agent
+from treadle.errors import TreadleError
+from treadle.ports import Runner
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """What runners need to know besides their own text."""
+
+    root: Path
+    """The root of the user's checkout: paths in the text of an agent start here."""
+    allowed: tuple[str, ...] = ()
+    """Names of variables that agents may see."""
+    patience: Patience = Patience()
+    tell: Tell | None = None
+    """How to speak to the person who is a manual agent."""
+    recording: Callable[[str], Recording] | None = None
+    """The recorded run of a name; without it, the name is a folder."""
+
+
+Make = Callable[[str, Surroundings], Runner]
+
+
+def _command(text: str, around: Surroundings) -> Runner:
+    return Command.parse(text, root=around.root, allowed=around.allowed, patience=around.patience)
+
+
+def _manual(_text: str, around: Surroundings) -> Runner:
+    return Manual(tell=around.tell) if around.tell else Manual()
+
+
+def _scripted(text: str, around: Surroundings) -> Runner:
+    return Scripted.load(around.root / text, allowed=around.allowed, patience=around.patience)
+
+
+def _replay(text: str, around: Surroundings) -> Runner:
+    if around.recording:
+        return Replay(recording=around.recording(text))
+    folder = around.root / text
+    if not folder.is_dir():
+        siblings = [path.name for path in folder.parent.iterdir()] if folder.parent.is_dir() else []
+        near = difflib.get_close_matches(folder.name, siblings, n=1)
+        hint = f"did you mean '{near[0]}'?" if near else "name a folder of recorded activities"
+        raise TreadleError(f"there is no recording {folder} ({hint})")
+    return Replay(recording=FolderRecording(folder))
+
+
+RUNNERS: Final[dict[str, Make]] = {
+    "command": _command,
+    "manual": _manual,
+    "replay": _replay,
+    "scripted": _scripted,
+}
+
+
+def runner_of(text: str, around: Surroundings) -> Runner:
+    """The runner that a text such as `command:./agent.py --fast` names; a `TreadleError` says what is wrong with it."""
+    try:
+        agent = parse_agent(text)
+    except ValueError as error:
+        raise TreadleError(str(error)) from None
+    make = RUNNERS.get(agent.kind)
+    if make is None:
+        known = ", ".join(sorted(RUNNERS))
+        raise TreadleError(
+            f"the agent '{agent.kind}' is not built in yet; there are {known}: try `command:PROGRAM ARGS`"
+        )
+    return make(agent.argument, around)

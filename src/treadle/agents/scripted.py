@@ -1,0 +1,207 @@
+"""`scripted:FILE`: an agent whose every turn is written down in advance, for demonstrations and tests.
+
+It is played in this process. The answer comes last and in one step, so a turn that was interrupted has no answer and is
+played again.
+"""
+
+import asyncio
+import json
+import os
+import shutil
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from treadle.agents.activity import Activity, activity_of
+from treadle.agents.answer import put_answer
+from treadle.agents.ending import end_all
+from treadle.agents.environment import clean, contract
+from treadle.agents.kept import Kept
+from treadle.agents.lane_files import LaneFiles
+from treadle.agents.placeholders import fill, fill_text
+from treadle.agents.played import record_of, start_playing
+from treadle.agents.process import Patience, start_program
+from treadle.agents.script import CRITERIA, Rule, Script, Turn
+from treadle.agents.script_reading import load_script
+from treadle.agents.tail import MAX_FINAL
+from treadle.errors import PortError
+from treadle.ports import Abilities, Ended, Progress, Session, Watch, Work
+from treadle.protocol.findings import suggest
+from treadle.protocol.items import Json
+
+_CRASHED: Final = 1
+
+
+class Scripted(msgspec.Struct, frozen=True, kw_only=True):
+    """Plays the turns of a script."""
+
+    script: Script
+    allowed: tuple[str, ...] = ()
+    patience: Patience = Patience()
+    abilities: Abilities = Abilities()
+
+    @classmethod
+    def load(cls, path: Path, *, allowed: tuple[str, ...] = (), patience: Patience | None = None) -> "Scripted":
+        """The agent that a file describes."""
+        return cls(script=load_script(path), allowed=allowed, patience=patience or Patience())
+
+    async def start(self, work: Work, watch: Watch) -> Session:
+        """Begin the turn that is for this activity; a `PortError` if there is none."""
+        activity = activity_of(work)
+        context = context_of(work, activity)
+        rule = self.script.rule(_facts(context))
+        if rule is None:
+            raise PortError(_no_turn(self.script, activity, context))
+        part = _Part(work, watch, rule.turn(activity.visit, activity.attempt), context, self)
+        return await start_playing(work, lambda: _told(part.play(), self.script, rule))
+
+    async def attach(self, work: Work, watch: Watch) -> Session | None:  # noqa: ARG002
+        """A turn ends with the process that plays it."""
+        return None
+
+    async def harvest(self, work: Work) -> Ended | None:
+        """How the turn ended, if it was played."""
+        return record_of(work)
+
+
+class _Part:
+    """One turn, being played."""
+
+    def __init__(self, work: Work, watch: Watch, turn: Turn, context: dict[str, Json], agent: Scripted) -> None:
+        self.work, self.watch, self.turn, self.context, self.agent = work, watch, turn, context, agent
+        self.said: list[str] = []
+
+    async def play(self) -> Ended:
+        await asyncio.sleep(self.turn.delay)
+        for line in self.turn.say:
+            self._say(self._text(line))
+        for at in range(len(self.turn.run)):  # of a turn that was interrupted, they may still be at work
+            await end_all(Kept.of(self._inside(at)), self.agent.patience.asked)
+        self._change_files()
+        for at, argv in enumerate(self.turn.run):
+            await self._run(at, tuple(self._text(word) for word in argv))
+        self.watch(Progress(usage=self.turn.usage))
+        match self.turn.misbehave:
+            case "hang":
+                await asyncio.Event().wait()
+            case "crash":
+                return Ended(how="lost", code=_CRASHED, final=self._final(), usage=self.turn.usage, detail="it crashed")
+            case _:
+                self._answer()
+        return Ended(how="done", code=self.turn.exit_code, final=self._final(), usage=self.turn.usage)
+
+    def _change_files(self) -> None:
+        files, text = LaneFiles(self.work.lane), self._text
+        for path, content in self.turn.write.items():
+            files.write(text(path), text(content))
+        for path, content in self.turn.append.items():
+            files.append(text(path), text(content))
+        for path, to in self.turn.rename.items():
+            files.rename(text(path), text(to))
+        for path in self.turn.delete:
+            files.delete(text(path))
+        for path in self.turn.executable:
+            files.make_executable(text(path))
+
+    async def _run(self, at: int, argv: tuple[str, ...]) -> None:
+        """Run a program under a keeper of its own, so that nothing it starts is left behind either."""
+        env = {**clean(self.agent.allowed), **contract(self.work)}
+        program = shutil.which(self.work.lane / argv[0] if os.sep in argv[0] else argv[0], path=env["PATH"])
+        if program is None:
+            raise PortError(f"there is no program '{argv[0]}'")
+        session = await start_program(self._inside(at), (program, *argv[1:]), env, self.watch, self.agent.patience)
+        try:
+            ended = await session.wait()
+        except asyncio.CancelledError:
+            await session.cancel()
+            raise
+        if ended.code != 0:
+            raise PortError(f"`{' '.join(argv)}`: {ended.detail}")
+
+    def _inside(self, at: int) -> Work:
+        """The activity with a home of its own for one of its commands."""
+        return msgspec.structs.replace(self.work, home=self.work.home / "commands" / str(at))
+
+    def _answer(self) -> None:
+        if self.turn.exit is None:
+            return
+        given = fill(dict(self.turn.exit), self.context)
+        assert isinstance(given, dict)
+        files = LaneFiles(self.work.lane)
+        match self.turn.channel:
+            case "answer":
+                put_answer(self.work, given)
+            case "executor-result":
+                files.write(".ai/executor-result", _json({"exit": given}))
+            case "handoff":
+                front: dict[str, Json] = {"step": self.work.step, "attempt": self.work.attempt, "exit": given}
+                files.write(".ai/HANDOFF.md", f"---\n{_lines(front)}---\n")
+            case "message":
+                self._say(_json({"exit": given}))
+            case "code":
+                self._say(f"→[{given['type']},{given.get('message', '')}]")
+
+    def _say(self, line: str) -> None:
+        self.said.append(line)
+        self.watch(Progress(line[:MAX_FINAL]))
+
+    def _final(self) -> str:
+        return "\n".join(self.said)[-MAX_FINAL:]
+
+    def _text(self, text: str) -> str:
+        return fill_text(text, self.context)
+
+
+def context_of(work: Work, activity: Activity) -> dict[str, Json]:
+    """What placeholders and rules may look at: the bundle's context.json, and what the activity's id says."""
+    found: dict[str, Json] = {}
+    try:
+        found = msgspec.json.decode((work.bundle / "context.json").read_bytes(), type=dict)
+    except FileNotFoundError:
+        pass
+    except (OSError, msgspec.DecodeError) as error:
+        raise PortError(f"{work.bundle / 'context.json'} cannot be read: {error}") from None
+    own: dict[str, Json] = {
+        "run": work.run,
+        "act": work.act,
+        "instance": activity.instance,
+        "step": work.step,
+        "role": work.role,
+        "mode": work.mode,
+        "visit": activity.visit,
+        "attempt": work.attempt,
+    }
+    return {**found, **own}
+
+
+def _facts(context: dict[str, Json]) -> dict[str, str]:
+    return {name: str(context.get(name, "")) for name in CRITERIA}
+
+
+async def _told(play: Awaitable[Ended], script: Script, rule: Rule) -> Ended:
+    """A turn that cannot be played as it is written is a failure of the script, and says where to mend it."""
+    try:
+        return await play
+    except (PortError, OSError) as error:
+        return Ended(how="failed", detail=f"{script.file}:{rule.line}: {error}; mend the script")
+
+
+def _no_turn(script: Script, activity: Activity, context: dict[str, Json]) -> str:
+    steps = {pattern for rule in script.rules for pattern in rule.when.get("step", ())}
+    hint = suggest(activity.step, steps) if activity.step not in steps else "its other criteria do not fit"
+    role = context["role"]
+    return (
+        f"{script.file} has no turn for {activity}, role '{role}'"
+        f"{f' ({hint})' if hint else ''}; add a rule for it under `agents:`"
+    )
+
+
+def _json(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _lines(front: dict[str, Json]) -> str:
+    """JSON is YAML too, and needs no care about quotes."""
+    return "".join(f"{name}: {_json(value)}\n" for name, value in front.items())

@@ -1,0 +1,32 @@
+"""The folder that a protocol of one's own begins with."""
+
+from pathlib import Path
+
+from treadle.cli.changes import own_folder
+from treadle.cli.files import write_folder
+from treadle.cli.library import is_built_in
+from treadle.errors import TreadleError
+from treadle.protocol.load import starting_folder
+
+
+def begin(name: str, to: Path | None, *, replace: bool) -> Path:
+    """Writes a small, complete protocol, by default where it can be named in this project; returns its folder."""
+    texts = starting_folder(name)
+    own = own_folder("protocols")
+    folder = to or own / name
+    if folder.absolute().parent.resolve() == own.resolve() and is_built_in(folder.name) and not replace:
+        raise TreadleError(
+            f"{folder.name} is a built-in protocol, and {folder} would take its place; give another name, change it by "
+            f"{own_folder('overlays') / folder.name}.yaml with `extends: {folder.name}`, or say --replace"
+        )
+    if to is None:
+        _make(folder.parent)
+    write_folder(folder, texts)
+    return folder
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TreadleError(f"{folder} cannot be created: {error.strerror}") from None

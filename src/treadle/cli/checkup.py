@@ -1,0 +1,51 @@
+"""Everything that `treadle doctor` looks at, in one list, and how it is told."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+
+from treadle.cli import settings
+from treadle.cli.health.agents import agent_lines
+from treadle.cli.health.line import Line, missing
+from treadle.cli.health.machine import disk_line, git_line, python_line, sqlite_line
+from treadle.cli.health.project import project_lines
+from treadle.cli.health.sandbox import bubblewrap_line, container_line, namespaces_line
+from treadle.cli.health.tools import toolchain_lines
+from treadle.config.project import find_project
+from treadle.config.settings import Settings
+from treadle.errors import TreadleError
+
+
+async def checkup() -> list[Line]:
+    """Looks at everything, at the same time where that takes long."""
+    project = find_project()
+    in_force, mistakes = _settings()
+    machine, tools, agents, held, folder = await asyncio.gather(
+        git_line(),
+        toolchain_lines(in_force, project),
+        agent_lines(in_force, project),
+        asyncio.gather(bubblewrap_line(), namespaces_line(), container_line()),
+        project_lines(project),
+    )
+    about = [machine, python_line(), sqlite_line(project), disk_line(project)]
+    project_part = [line for line in folder if not (mistakes and line.what == "treadle.toml")]
+    return [*about, *project_part, *mistakes, *tools, *agents, *held]
+
+
+def _settings() -> tuple[Settings, list[Line]]:
+    """What is in force, or the defaults and what is wrong with the settings."""
+    try:
+        return settings.here(), []
+    except TreadleError as error:
+        return Settings({}), [missing("treadle.toml", str(error), "mend the settings", required=True)]
+
+
+def report(lines: Sequence[Line]) -> Iterator[str]:
+    """The lines for a person, and a word on the whole."""
+    width = max(len(line.what) for line in lines if len(line.what) < 30)
+    for line in lines:
+        yield f"{line.state:<8}{line.what:<{width}}  {line.detail}"
+        if line.fix and line.state != "ok":
+            yield f"{'':<8}{'':<{width}}  → {line.fix}"
+    fatal = [line.what for line in lines if line.is_fatal]
+    yield ""
+    yield f"needed and missing: {', '.join(fatal)}" if fatal else "Everything that is needed is there."

@@ -1,0 +1,43 @@
+"""Where `treadle emit` has its answer from, and how it refuses one."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NoReturn
+
+from treadle.errors import TreadleError
+from treadle.results.arguments import from_arguments
+from treadle.results.faulty import Faulty
+from treadle.results.files import look
+from treadle.results.strict_json import MAX_ANSWER, decode
+from treadle.results.ways import Ways
+
+STDIN: Final = "-"
+_USAGE: Final = "give a FILE, - for standard input, or --type NAME with --field name=value"
+
+
+def answer(ways: Ways, file: str | None, type_: str | None, fields: Sequence[str]) -> object | Faulty:
+    """The answer that the arguments stand for."""
+    if (file is None) == (type_ is None):
+        raise TreadleError(f"nothing to hand in; {_USAGE}" if file is None else f"either or: {_USAGE}")
+    if type_ is not None:
+        return from_arguments(ways, type_, fields)
+    if fields:
+        raise TreadleError("--field goes with --type only; the fields of a file stand in it")
+    if file is None or file == STDIN:
+        return decode(sys.stdin.buffer.read(MAX_ANSWER + 1), "the answer")
+    return _from_file(Path(file))
+
+
+def refuse(found: Faulty) -> NoReturn:
+    """Say what is wrong, a line each."""
+    raise TreadleError("\n  ".join(("not accepted:", *found.problems)))
+
+
+def _from_file(path: Path) -> object | Faulty:
+    real = Path(os.path.realpath(path))  # unlike `resolve`, it never raises
+    data = look(real.parent, real.name, str(path))
+    if data is None:
+        raise TreadleError(f"there is no file {path}; {_USAGE}")
+    return data if isinstance(data, Faulty) else decode(data, str(path))

@@ -1,0 +1,55 @@
+"""The agents: which are installed, and whether those that the settings name are."""
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+from treadle.cli.health.line import Line, missing, ok, warn
+from treadle.cli.programs import ask, find_program, plain_environment
+from treadle.config.agents import PROGRAMS, STARTED, Program, parse_agent
+from treadle.config.project import Project
+from treadle.config.settings import Settings, Source
+
+
+async def agent_lines(settings: Settings, project: Project | None) -> list[Line]:
+    """Every agent that is known by name, then those that the settings name and that are not among them."""
+    chosen = {it.value: it for it in settings.in_force() if it.key.startswith("agents.") and isinstance(it.value, str)}
+    said = {parse_agent(str(value)).kind for value, it in chosen.items() if it.source is not Source.DEFAULT}
+    with tempfile.TemporaryDirectory(prefix="treadle-doctor-") as home:
+        lines = await asyncio.gather(*(_program(it, home, required=it.name in said) for it in PROGRAMS))
+    own = [_own(str(value), project) for value in chosen if parse_agent(str(value)).kind in STARTED]
+    if not own and not any(line.state == "ok" for line in lines):
+        own = [
+            warn("any agent", "none is installed", "install one of them, or set `agents.default` to `command:PROGRAM`")
+        ]
+    return [*lines, *own]
+
+
+async def _program(program: Program, home: str, *, required: bool) -> Line:
+    """One agent's version, told with an empty home and none of the user's keys."""
+    what = f"agent {program.name}"
+    path = find_program(program.name)
+    if path is None:
+        return missing(
+            what, "not found" + (", but the settings name it" if required else ""), program.install, required=required
+        )
+    env = plain_environment() | {"HOME": home} | program.env
+    said = await ask([path, "--version"], env=env, cwd=Path(home))
+    if not said.is_well or not said.first_line:
+        return warn(
+            what,
+            f"{path} does not tell its version: {said.first_line or f'exit code {said.code}'}",
+            f"try `{program.name} --version`",
+        )
+    return ok(what, f"{said.first_line} ({path})")
+
+
+def _own(value: str, project: Project | None) -> Line:
+    """A program of the user's own; it is looked for, and not started."""
+    name = parse_agent(value).words[0]
+    path = find_program(name, project.root if project else None)
+    if path is None:
+        return missing(
+            f"agent {value}", f"there is no program '{name}'", "mend `agents` in treadle.toml", required=True
+        )
+    return ok(f"agent {value}", path)

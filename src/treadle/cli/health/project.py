@@ -1,0 +1,86 @@
+"""The project: repository, settings, store, and what runs may have left behind."""
+
+import sqlite3
+from pathlib import Path
+from urllib.parse import quote
+
+from treadle.cli.health.line import Line, missing, ok, warn
+from treadle.cli.repository import git, has_commits, is_repository
+from treadle.config.project import Project
+from treadle.errors import PortError
+
+
+async def project_lines(project: Project | None) -> list[Line]:
+    """How the project is; only that there is none, outside of one."""
+    if project is None:
+        return [warn("project", "this folder is in none", "`git init`, then `treadle init`")]
+    lines = [await _repository(project), _settings(project), store_line(project)]
+    return [*lines, *await _left_behind(project)]
+
+
+async def _repository(project: Project) -> Line:
+    if not await is_repository(project.root):
+        return missing("repository", f"{project.root} is not a git repository", "git init", required=True)
+    if not await has_commits(project.root):
+        return missing("repository", "there is no commit to start from", "git add and git commit", required=True)
+    return ok("repository", str(project.root))
+
+
+def _settings(project: Project) -> Line:
+    if not project.file.is_file():
+        return warn("treadle.toml", "not there: defaults hold", "treadle init")
+    return ok("treadle.toml", "has no mistakes")
+
+
+def store_line(project: Project) -> Line:
+    """Whether the store can be read, and is of a version that this program knows."""
+    from treadle.store.migrations import version
+
+    if not project.store.exists():
+        return ok("store", "there is none yet: the first run makes it")
+    try:
+        db = sqlite3.connect(f"file:{quote(str(project.store))}?mode=ro", uri=True)
+        try:
+            seen = version(db)
+            damage = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
+        finally:
+            db.close()
+    except (sqlite3.Error, PortError) as error:
+        return missing("store", f"{project.store}: {error}", "move it away, or restore it from a copy", required=True)
+    if damage != "ok":
+        return missing("store", f"{project.store} is damaged: {damage}", "restore it from a copy", required=True)
+    return ok("store", f"readable, version {seen}")
+
+
+async def _left_behind(project: Project) -> list[Line]:
+    lines = []
+    said = await git(project.root, "worktree", "list", "--porcelain")
+    known = {Path(it.removeprefix("worktree ")) for it in said.text.splitlines() if it.startswith("worktree ")}
+    gone = sum(it.startswith("prunable") for it in said.text.splitlines())
+    if gone:
+        lines.append(warn("worktrees", f"{gone} that git knows are gone", "git worktree prune"))
+    strangers = [it for it in _folders(project.worktrees) if it.resolve() not in {one.resolve() for one in known}]
+    if strangers:
+        shown = ", ".join(it.name for it in strangers[:3])
+        lines.append(
+            warn("worktrees", f"{len(strangers)} that git does not know: {shown}", "remove them, if no run is on")
+        )
+    lines += await _locks(project)
+    return lines or [ok("left behind", "nothing")]
+
+
+async def _locks(project: Project) -> list[Line]:
+    said = await git(project.root, "rev-parse", "--absolute-git-dir")
+    if not said.is_well:
+        return []
+    lock = Path(said.text.strip()) / "index.lock"
+    if not lock.exists():
+        return []
+    return [warn("locks", f"{lock} is there", "if no git command is at work, remove it")]
+
+
+def _folders(place: Path) -> list[Path]:
+    try:
+        return sorted(it for it in place.iterdir() if it.is_dir())
+    except OSError:
+        return []

@@ -1,0 +1,92 @@
+"""What `treadle` alone says: what it sees here, and what to do next. Looks at names and first lines only."""
+
+# pathlib takes longer to import than everything that is done here
+# ruff: noqa: PTH113, PTH118, PTH123, PTH208
+
+import os
+
+from treadle.cli.project import OWN_FOLDER, repository, root
+
+ABOUT = " drives coding agents through test-first protocols and believes nothing it has not checked itself.\n"
+TOUR = (
+    ("demo", "watch a protocol run from start to end"),
+    ("protocol list", "the protocols that can be named here"),
+    ("protocol sim v3", "run one against a random world"),
+)
+SPECS = ("spec.yaml", "spec.yml", "spec.md", "spec.json")
+
+
+def welcome(before: str, after: str) -> str:
+    """The text, with these around the words that are to stand out."""
+    width = max(len(command) for command, _ in _next()) + 4
+    lines = (f"  {before}treadle {command}{after}{'':{width - len(command)}}{meaning}" for command, meaning in _next())
+    return "\n".join([f"{before}Treadle{after}{ABOUT}", *_seen(), "", *lines, ""])
+
+
+def _seen() -> list[str]:
+    lines = []
+    if not repository():
+        lines.append(
+            "This folder is in no git repository: look around here, and start in the repository of your project."
+        )
+    elif not os.path.lexists(_own("")):
+        lines.append("This repository has no protocols of its own; the built-in ones are all there.")
+    if os.path.lexists(_own("")):
+        lines.append(f"This project has in {_own('')}: {_inventory()}.")
+    return lines + [f"Problem: {problem}." for problem in _problems()]
+
+
+def _next() -> list[tuple[str, str]]:
+    found = [("protocol check", "what is wrong, with file and line")] if _problems() else []
+    spec = next((name for name in SPECS if os.path.isfile(name)), "")
+    if spec:
+        found.append((f"spec check {spec}", "whether a protocol takes what you wrote down"))
+    own = _names("protocols")
+    if own:
+        found.append((f"protocol show {own[0]}", "your own protocol, readable"))
+    found += TOUR
+    if not spec:
+        found.append(("spec new --protocol v3", "write down what you want built"))
+    if not own:
+        found.append(("protocol new NAME", "begin a protocol of your own"))
+    return [*found, ("--help", "everything else")]
+
+
+def _inventory() -> str:
+    kinds = (("protocols", "protocol"), ("overlays", "overlay"), ("templates", "folder of templates"))
+    parts = [f"the {noun} {name.removesuffix('.yaml')}" for kind, noun in kinds for name in _names(kind)]
+    return ", ".join(parts) or "nothing yet"
+
+
+def _problems() -> list[str]:
+    """What can be seen to be wrong without reading a protocol."""
+    folders = [_own("protocols", name) for name in _names("protocols") if name != "fragments"]
+    bare = [path for path in folders if not os.path.isfile(os.path.join(path, "protocol.yaml"))]
+    found = [f"{path} has no protocol.yaml" for path in bare]
+    for name in _names("overlays"):
+        path = _own("overlays", name)
+        if not name.endswith(".yaml") or not os.path.isfile(path):
+            found.append(f"{path} is no overlay: those are files that end in .yaml")
+        elif not _says_extends(path):
+            found.append(f"{path} does not say which protocol it extends")
+    return found
+
+
+def _says_extends(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return any(line.startswith((b"extends:", b'"extends"')) for line in file)
+    except OSError:
+        return False
+
+
+def _names(kind: str) -> list[str]:
+    try:
+        found = os.listdir(_own(kind))
+    except OSError:
+        return []
+    return sorted(name for name in found if name.isprintable() and not name.startswith(".") and name[-3:] != ".md")
+
+
+def _own(*parts: str) -> str:
+    return os.path.normpath(os.path.join(root(), OWN_FOLDER, *parts))

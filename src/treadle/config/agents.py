@@ -1,0 +1,65 @@
+"""How settings name an agent: `claude`, `manual`, `command:PROGRAM ARGS`; and the programs that are known by name."""
+
+import shlex
+from typing import Final
+
+import msgspec
+
+from treadle.protocol.findings import suggest
+
+
+class Program(msgspec.Struct, frozen=True):
+    """A coding agent that people install: the program's name, and how to get it."""
+
+    name: str
+    install: str
+    env: dict[str, str] = {}
+    """What it needs to tell its version without ado."""
+
+
+PROGRAMS: Final = (
+    Program("claude", "npm install -g @anthropic-ai/claude-code"),
+    Program("codex", "npm install -g @openai/codex"),
+    Program("gemini", "npm install -g @google/gemini-cli", {"GEMINI_CLI_NO_RELAUNCH": "true"}),
+    Program("opencode", "npm install -g opencode-ai"),
+    Program("goose", "see https://block.github.io/goose/"),
+)
+
+BARE: Final = (*(program.name for program in PROGRAMS), "manual")
+"""Agents that are named by one word."""
+WITH_ARGUMENT: Final = {"command": "PROGRAM ARGS", "acp": "PROGRAM ARGS", "scripted": "FILE", "replay": "RUN"}
+"""Agents that are named by a word, a colon, and what is to be started or read."""
+STARTED: Final = ("command", "acp")
+"""Those of them that start a program of the user's."""
+
+
+class Agent(msgspec.Struct, frozen=True):
+    """An agent as the settings name it."""
+
+    kind: str
+    argument: str = ""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The argument as a program and what it is given."""
+        return tuple(shlex.split(self.argument))
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.argument}" if self.argument else self.kind
+
+
+def parse_agent(text: str) -> Agent:
+    """The agent that a text names; a `ValueError` says what is wrong with it."""
+    kind, colon, argument = text.strip().partition(":")
+    argument = argument.strip()
+    if kind in BARE:
+        if colon:
+            raise ValueError(f"'{kind}' takes nothing after it; write `{kind}`, or `command:PROGRAM ARGS`")
+        return Agent(kind)
+    if kind in WITH_ARGUMENT:
+        if not argument:
+            raise ValueError(f"'{kind}' needs more: write `{kind}:{WITH_ARGUMENT[kind]}`")
+        return Agent(kind, argument)
+    known = (*BARE, *(f"{name}:…" for name in WITH_ARGUMENT))
+    hint = suggest(kind, (*BARE, *WITH_ARGUMENT)) or f"agents are {', '.join(known)}"
+    raise ValueError(f"there is no agent '{kind[:40]}' ({hint})")

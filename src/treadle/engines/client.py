@@ -1,0 +1,184 @@
+"""What people may do to a run while somebody drives it, or nobody: each is an event in the run's inbox.
+
+Everything is held against the run as it stands before it is posted, so that a mistake is told, not recorded.
+"""
+
+import getpass
+import secrets
+from collections.abc import Iterable
+
+from treadle.config.project import Project
+from treadle.engines.pinned import pinned
+from treadle.engines.surroundings import toolchain_texts
+from treadle.engines.waiting import Waiting, waiting_for
+from treadle.errors import TreadleError
+from treadle.kernel.events import Event, Replied, Signalled
+from treadle.kernel.lifecycle import ROOT
+from treadle.ports import Work
+from treadle.prompts.question import Question
+from treadle.protocol.findings import suggest
+from treadle.protocol.items import Json
+from treadle.runtime.clock import SystemClock
+from treadle.store.history import History
+from treadle.store.sqlite import Store
+
+
+class Client:
+    """The runs of a project, as people and programs speak to them."""
+
+    def __init__(self, project: Project, store: Store) -> None:
+        self._project, self._store = project, store
+        self._clock = SystemClock()
+
+    def waiting(self, run: str, history: History | None = None) -> Waiting:
+        """What a run waits for."""
+        history = history or self._store.load(run)
+        settings = pinned(self._store.run(run))
+        texts = toolchain_texts(settings.config.toolchain)
+        folder = self._project.runs / run
+        return waiting_for(history.protocol, history.state, settings, folder, self._store.payloads, texts)
+
+    def answer(self, run: str, choice: str, *, ask: str = "", note: str = "") -> Question:
+        """Answer a question that is open; which one, if there are several, `ask` says."""
+        self._unended(run)
+        question = _meant(run, self.waiting(run).questions, ask, choice)
+        chosen = _chosen(run, question, choice)
+        note_ref = self._store.payloads.put(note) if note else ""
+        reply = Replied(
+            id=_fresh(question.id), ts=self._clock.now(), ask=question.id, choice=chosen, note_ref=note_ref, actor=_me()
+        )
+        self._store.post(run, reply)
+        return question
+
+    def go(self, run: str, step: str = "", *, at: str = "") -> str:
+        """Let a step go that waits for it, or (a command of the graph) send an instance there; the step's name."""
+        history = self._unended(run)
+        gos = [go for go in self.waiting(run, history).gos if not at or go.inst == at]
+        commands = {
+            name: inst.id
+            for inst in history.state.insts.values()
+            if inst.live and (not at or inst.id == at)
+            for name in history.protocol.graphs[inst.graph].commands
+        }
+        found = [(go.inst, go.step) for go in gos if step in ("", go.step)]
+        if not found and step in commands:
+            found = [(commands[step], step)]
+        if not found:
+            raise TreadleError(_no_go(run, step, [go.step for go in gos], commands))
+        if len(found) > 1:
+            places = ", ".join(f"{name} at {inst}" for inst, name in found)
+            raise TreadleError(
+                f"several steps of {run} wait for a go: {places}; say which: `treadle go {run} STEP --at …`"
+            )
+        inst, name = found[0]
+        self._signal(run, inst, "go", step=name)
+        return name
+
+    def pause(self, run: str, *, at: str = ROOT) -> None:
+        """Nothing new starts below an instance; what runs may end."""
+        self._signal(run, self._instance(run, at), "pause")
+
+    def resume(self, run: str) -> tuple[str, ...]:
+        """Take every pause back; where there was one."""
+        paused = self.waiting(run).paused
+        for inst in paused:
+            self._signal(run, inst, "resume")
+        return paused
+
+    def abort(self, run: str, *, at: str = ROOT) -> None:
+        """End a run, or a part of it."""
+        self._signal(run, self._instance(run, at), "abort")
+
+    def signal(self, run: str, name: str, *, at: str = ROOT, data: Json = None) -> None:
+        """Send an instance one of the signals that its graph handles."""
+        inst = self._instance(run, at)
+        history = self._store.load(run)
+        handled = history.protocol.graphs[history.state.insts[inst].graph].handlers
+        if name not in handled:
+            raise TreadleError(f"{at} takes no signal '{name}'; {_near(name, handled)}")
+        self._signal(run, inst, name, data_ref=self._store.payloads.put(data) if data is not None else "")
+
+    def work(self, run: str = "", act: str = "") -> Work:
+        """What a person has in hand as an agent: the one there is, or the one that is meant."""
+        runs = [run] if run else [it.id for it in self._store.runs() if not it.outcome and it.seq]
+        works = [work for each in runs for work in self.waiting(each).works]
+        meant = [work for work in works if act in ("", work.act, work.step)]
+        if len(meant) == 1:
+            return meant[0]
+        if not works:
+            raise TreadleError(f"nothing {f'of {run} ' if run else ''}is in a person's hands; see `treadle status`")
+        listed = "; ".join(f"`treadle done {work.run} {work.act} …`" for work in works)
+        raise TreadleError(f"{'several things are' if not act else f'no {act} is'} in a person's hands: {listed}")
+
+    def _unended(self, run: str) -> History:
+        if outcome := self._store.run(run).outcome:
+            raise TreadleError(f"{run} has ended with {outcome}; nothing can change it any more")
+        return self._store.load(run)
+
+    def _instance(self, run: str, at: str) -> str:
+        state = self._unended(run).state
+        live = [inst.id for inst in state.insts.values() if inst.live] or [ROOT]
+        if at not in live:
+            raise TreadleError(f"{run} has no instance '{at}' at work; {_near(at, live)}")
+        return at
+
+    def _signal(self, run: str, inst: str, name: str, step: str = "", data_ref: str = "") -> None:
+        id_ = _fresh(f"{inst}!{name}")
+        self._post(run, Signalled(id=id_, ts=self._clock.now(), inst=inst, name=name, step=step, data_ref=data_ref))
+
+    def _post(self, run: str, event: Event) -> None:
+        self._store.post(run, event)
+
+
+def _meant(run: str, questions: tuple[Question, ...], ask: str, choice: str) -> Question:
+    if not questions:
+        raise TreadleError(f"{run} asks nothing at the moment; see `treadle status {run}`")
+    found = [question for question in questions if ask in ("", question.id)]
+    if not found:
+        raise TreadleError(f"{run} has no open question '{ask}'; {_open(run, questions)}")
+    if len(found) > 1:
+        found = [question for question in found if choice in _names(question)] or found
+    if len(found) > 1:
+        raise TreadleError(f"{run} has several open questions, say which: {_open(run, tuple(found))}")
+    return found[0]
+
+
+def _chosen(run: str, question: Question, choice: str) -> str:
+    names = _names(question)
+    if choice in names:
+        return choice
+    raise TreadleError(f"'{choice}' is no answer to {question.id} of {run}; {_near(choice, names)}")
+
+
+def _names(question: Question) -> list[str]:
+    return [choice.name for choice in question.choices]
+
+
+def _open(run: str, questions: Iterable[Question]) -> str:
+    return "; ".join(f"`treadle answer {run} {one.id} {'|'.join(_names(one))}`" for one in questions)
+
+
+def _no_go(run: str, step: str, waiting: list[str], commands: Iterable[str]) -> str:
+    known = [*dict.fromkeys(waiting), *commands]
+    if not known:
+        return f"no step of {run} waits for a go; see `treadle status {run}`"
+    return f"{f'no step {step!r} of {run} waits' if step else f'no step of {run} waits'} for a go; {_near(step, known)}"
+
+
+def _near(word: str, known: Iterable[str]) -> str:
+    known = list(known)
+    hint = suggest(word, known)
+    there = f"there are {', '.join(known)}" if known else "there are none"
+    return f"{hint} {there}" if hint else there
+
+
+def _fresh(id_: str) -> str:
+    """Another id whenever it is said again: two answers are two events, of which the first counts."""
+    return f"{id_}:{secrets.token_hex(4)}"
+
+
+def _me() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""

@@ -1,0 +1,66 @@
+"""Driving a run of a project in this process, up to its end or its next rest."""
+
+from typing import Final
+
+from treadle.config.project import Project
+from treadle.engines.local import Changed, Host
+from treadle.engines.pinned import pinned
+from treadle.engines.surroundings import Hear, ProjectSurroundings, hear_nothing
+from treadle.engines.waiting import rests
+from treadle.kernel.state import State
+from treadle.protocol.model import ABORTED
+from treadle.runtime.loop import Rests, ended
+from treadle.store.owner import is_alive, parse
+from treadle.store.records import Run
+from treadle.store.sqlite import Store
+
+BAD: Final = (ABORTED, "Failed", "Halted", "Partial")
+"""Ends of a run that are not what it was started for, whatever protocol calls one of its ends so."""
+
+
+def is_good(outcome: str) -> bool:
+    """Whether a run has come to a good end."""
+    return bool(outcome) and outcome not in BAD
+
+
+class Driver:
+    """Drives runs of a project. Without `starts_agents` it goes on only until an agent, a person or a time is due."""
+
+    def __init__(
+        self, project: Project, store: Store, *, starts_agents: bool = True, hear: Hear = hear_nothing
+    ) -> None:
+        self._project, self._store, self._starts_agents = project, store, starts_agents
+        self._surroundings = ProjectSurroundings(project, store, starts_agents=starts_agents, hear=hear)
+        self._host = Host(store, self._surroundings)
+
+    async def to_rest(self, run: str, changed: Changed | None = None) -> State:
+        """Drive until only people could move the run; a `PortError` if another process drives it."""
+        settings = pinned(self._store.run(run))
+        at_rest = rests(self._project.runs / run, settings, starts_agents=self._starts_agents)
+        return await self._drive(run, at_rest, changed)
+
+    async def to_end(self, run: str, changed: Changed | None = None) -> State:
+        """Drive until the run has ended, however long people take."""
+        return await self._drive(run, ended, changed)
+
+    async def _drive(self, run: str, at_rest: Rests, changed: Changed | None) -> State:
+        record = self._store.run(run)
+        if record.outcome:
+            return self._store.load(run).state
+        state = await self._host.drive(run, at_rest, changed)
+        if state.outcome:
+            await self._finish(record, state.outcome)
+        return state
+
+    async def _finish(self, run: Run, outcome: str) -> None:
+        """Give the lanes back and tell people; the run has ended, whatever comes of that."""
+        world = self._surroundings.world(run)
+        await world.workspace.close(run.id)
+        what = "done" if is_good(outcome) else "failed"
+        await world.notifier.notify(run.id, what, f"ended with {outcome}")
+
+
+def driver_of(run: Run) -> int:
+    """The process that drives a run, on this machine or another; 0 if nobody does."""
+    owner = parse(run.owner)
+    return owner.pid if owner and is_alive(owner) is not False else 0

@@ -1,0 +1,104 @@
+"""Tells people about a run as the settings say: the terminal's bell, a program of theirs, an address."""
+
+import asyncio
+import os
+import sys
+import urllib.request
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from treadle.config.model import Notifications
+from treadle.errors import PortError
+from treadle.kernel.advance import LIMIT_ASK
+
+QUESTION: Final = "question"
+_PATIENCE: Final = 20.0
+_LONGEST: Final = 2000
+_VARIABLE: Final = "env:"
+
+
+class SettingsNotifier:
+    """A notifier that does what the settings ask for, and only for what they ask."""
+
+    def __init__(self, settings: Notifications) -> None:
+        self._settings = settings
+
+    async def notify(self, run: str, what: str, text: str) -> None:
+        """Tell it everywhere; a `PortError` says where that failed."""
+        event = _event(what, text)
+        if event not in self._settings.on:
+            return
+        said = _said(run, event, text)
+        if self._settings.bell:
+            _ring()
+        if self._settings.command:
+            await _start(self._settings.command, run, event, said)
+        if self._settings.webhook:
+            body = msgspec.json.encode({"run": run, "event": event, "text": said})
+            await asyncio.to_thread(_send, _address(self._settings.webhook, os.environ), body)
+
+
+def _event(what: str, text: str) -> str:
+    if what != QUESTION:
+        return what
+    return "limit" if text == LIMIT_ASK else "ask"
+
+
+def _said(run: str, event: str, text: str) -> str:
+    """The text that people read. It never begins with a dash: a program would take it for an option."""
+    if event in ("ask", "limit", "reminder"):
+        text = f"waits for your answer ({text}); see `treadle show {run}`"
+    plain = "".join(char if char.isprintable() else " " for char in text)
+    return f"{run}: {plain}"[:_LONGEST]
+
+
+def _ring() -> None:
+    if sys.stderr is not None and sys.stderr.isatty():
+        with suppress(OSError):
+            sys.stderr.write("\a")
+            sys.stderr.flush()
+
+
+async def _start(command: tuple[str, ...], run: str, event: str, text: str) -> None:
+    """Start the program without a shell; the text is its last word, and in its environment."""
+    env = {**os.environ, "TREADLE_RUN": run, "TREADLE_EVENT": event, "TREADLE_TEXT": text}
+    nothing = asyncio.subprocess.DEVNULL
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command, run, event, text, stdin=nothing, stdout=nothing, stderr=nothing, env=env
+        )
+    except OSError as error:
+        raise PortError(f"notifications.command: {command[0]} cannot be started: {error.strerror}") from None
+    try:
+        code = await asyncio.wait_for(process.wait(), _PATIENCE)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        raise PortError(
+            f"notifications.command: {command[0]} took longer than {_PATIENCE:g} s, and was ended"
+        ) from None
+    if code:
+        raise PortError(f"notifications.command: {command[0]} ended with code {code}")
+
+
+def _address(text: str, environ: Mapping[str, str]) -> str:
+    if not text.startswith(_VARIABLE):
+        return text
+    name = text.removeprefix(_VARIABLE)
+    if not environ.get(name):
+        raise PortError(f"notifications.webhook: the variable {name} is not set")
+    return environ[name]
+
+
+def _send(address: str, body: bytes) -> None:
+    if not address.startswith(("http://", "https://")):
+        raise PortError("notifications.webhook: the address must begin with https://")
+    request = urllib.request.Request(address, body, {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=_PATIENCE):
+            pass
+    except (OSError, ValueError) as error:  # the address may be a secret, and is not repeated
+        raise PortError(f"notifications.webhook: it could not be told ({type(error).__name__})") from None

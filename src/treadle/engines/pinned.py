@@ -1,0 +1,49 @@
+"""How a run was started: everything that has to be the same whenever it is driven on."""
+
+from typing import Final, Literal
+
+import msgspec
+
+from treadle.config.agents import parse_agent
+from treadle.config.model import Config
+from treadle.errors import PortError
+from treadle.store.records import Run
+
+FORMAT: Final = 1
+MANUAL: Final = "manual"
+Level = Literal[0, 1, 2]
+
+
+class Pinned(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of a run, as its record in the store keeps them."""
+
+    protocol: str
+    """The protocol's name, for people; the run itself is pinned to a digest."""
+    config: Config
+    agents: dict[str, str]
+    """Role → its agent, as the settings name it."""
+    spec: str = ""
+    """The file that it was given."""
+    level: Level = 2
+    """0: people are the agents; 1: each agent waits for a person's go; 2: as the protocol says."""
+    format: int = FORMAT
+
+    def agent_of(self, role: str) -> str:
+        return self.agents.get(role) or self.config.agent_of(role)
+
+    def kind_of(self, role: str) -> str:
+        """The word before the colon of a role's agent."""
+        return parse_agent(self.agent_of(role)).kind
+
+
+def pinned(run: Run) -> Pinned:
+    """How a run was started; a `PortError` if this program cannot read that."""
+    try:
+        found = msgspec.convert(run.settings, Pinned)
+    except msgspec.ValidationError as error:
+        raise PortError(
+            f"run {run.id}: its settings cannot be read ({error}); was it started by another treadle?"
+        ) from None
+    if found.format != FORMAT:
+        raise PortError(f"run {run.id} was started by another treadle (format {found.format}); use that one")
+    return found

@@ -1,0 +1,133 @@
+"""A new run: its protocol, its input and its settings, pinned together."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from treadle.config.model import Config
+from treadle.config.project import Project
+from treadle.engines.pinned import MANUAL, Level, Pinned
+from treadle.engines.surroundings import make_runner
+from treadle.errors import TreadleError
+from treadle.kernel.events import RunStarted
+from treadle.protocol.answers.inputs import load_input
+from treadle.protocol.digest import digest
+from treadle.protocol.findings import suggest
+from treadle.protocol.items import Item
+from treadle.protocol.model import Graph, Protocol, Step
+from treadle.runtime.clock import SystemClock
+from treadle.store.records import Run
+from treadle.store.sqlite import Store
+
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
+_ROLE: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*)=(.+)", re.DOTALL)
+_FOREIGN: Final = re.compile(r"[^a-z0-9]+")
+_LONGEST: Final = 40
+_PERSONS_TIME: Final = 10 * 365 * 86_400
+"""Seconds that a person who is an agent may take: no deadline is meant for people."""
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person asks for when starting a run."""
+
+    config: Config
+    spec: str = ""
+    """The text of the input."""
+    file: str = ""
+    """The name of the input's file."""
+    agents: tuple[str, ...] = ()
+    """`AGENT` for every role, or `ROLE=AGENT`."""
+    name: str = ""
+    level: Level = 2
+
+
+def start(project: Project, store: Store, protocol: Protocol, wanted: Wanted) -> str:
+    """Create a run; it waits in the store for a driver. Nothing is created if anything is wrong."""
+    settings = Pinned(
+        protocol=protocol.name,
+        config=wanted.config,
+        agents=agents_of(protocol, wanted),
+        spec=wanted.file,
+        level=wanted.level,
+    )
+    for agent in sorted(set(settings.agents.values())):
+        make_runner(project, settings, agent)
+    item = load_input(protocol, wanted.spec, wanted.file, store.payloads.put).item
+    adapted = adapt(protocol, settings)
+    if wanted.name:
+        return _create(store, adapted, settings, item, _checked(wanted.name))
+    return _create(store, adapted, settings, item, _free_name(store, item.key, protocol.name))
+
+
+def agents_of(protocol: Protocol, wanted: Wanted) -> dict[str, str]:
+    """The agent of each role: of the command line, for a role before that for all, and else of the settings."""
+    own, for_all = _told(wanted.agents, protocol.roles)
+    if wanted.level == 0:
+        return dict.fromkeys(protocol.roles, MANUAL)
+    return {role: own.get(role) or for_all or wanted.config.agent_of(role) for role in protocol.roles}
+
+
+def _told(agents: Iterable[str], roles: Mapping[str, object]) -> tuple[dict[str, str], str]:
+    own: dict[str, str] = {}
+    for_all = ""
+    for text in agents:
+        match = _ROLE.fullmatch(text)
+        if match is None:
+            for_all = text
+        elif match[1] in roles:
+            own[match[1]] = match[2]
+        else:
+            hint = suggest(match[1], roles) or f"there are {', '.join(roles)}"
+            raise TreadleError(f"--agent {text}: there is no role '{match[1]}'; {hint}")
+    return own, for_all
+
+
+def adapt(protocol: Protocol, settings: Pinned) -> Protocol:
+    """The protocol as this run is pinned to it: with the settings' limits, and no deadline for people."""
+
+    def step(it: Step) -> Step:
+        by_person = it.kind == "agent" and settings.agent_of(it.role) == MANUAL
+        return msgspec.structs.replace(it, timeout=_PERSONS_TIME, nudge_after=0) if by_person else it
+
+    def graph(it: Graph) -> Graph:
+        return msgspec.structs.replace(it, steps={name: step(one) for name, one in it.steps.items()})
+
+    graphs = {name: graph(it) for name, it in protocol.graphs.items()}
+    return msgspec.structs.replace(protocol, limits=settings.config.limits.over(protocol.limits), graphs=graphs)
+
+
+def _create(store: Store, protocol: Protocol, settings: Pinned, item: Item, name: str) -> str:
+    now = SystemClock().now()
+    level: Level = 1 if settings.level == 1 else 2  # a person who is the agent needs nobody's go
+    run = Run(
+        id=name,
+        name=name,
+        protocol=digest(protocol),
+        settings=msgspec.to_builtins(settings),
+        created=now,
+        changed=now,
+        seq=0,
+        acts=0,
+        asks=0,
+        outcome="",
+        owner="",
+    )
+    begins = RunStarted(id="start", ts=now, run=name, protocol=run.protocol, input=item, level=level)
+    store.create(run, protocol, begins)
+    return name
+
+
+def _checked(name: str) -> str:
+    if not NAME.fullmatch(name):
+        raise TreadleError(f"--name {name[:80]!r}: a run's name has letters, digits, - and _ only, 60 at most")
+    return name
+
+
+def _free_name(store: Store, key: str, protocol: str) -> str:
+    """A short name from what identifies the input, counted up from the second run on."""
+    base = _FOREIGN.sub("-", key.lower())[:_LONGEST].strip("-") or protocol
+    taken = {run.id.lower() for run in store.runs()}
+    numbered = (f"{base}-{number}" for number in range(2, len(taken) + 3))
+    return base if base not in taken else next(name for name in numbered if name not in taken)

@@ -1,0 +1,81 @@
+"""The world of a project's runs, made anew from how each of them was started."""
+
+import shlex
+from collections.abc import Callable
+from functools import cache
+
+from treadle.agents.process import Patience
+from treadle.agents.registry import Surroundings as AgentSurroundings
+from treadle.agents.registry import runner_of
+from treadle.config.model import Toolchain
+from treadle.config.project import Project
+from treadle.engines.notifier import SettingsNotifier
+from treadle.engines.pinned import MANUAL, Pinned, pinned
+from treadle.engines.project_ports import ports_of
+from treadle.ports import Progress, Runner
+from treadle.protocol.checks.declarations import TOOLCHAIN
+from treadle.runtime.clock import SystemClock
+from treadle.runtime.desk import Desk
+from treadle.runtime.dispatch import Dispatch
+from treadle.runtime.world import World
+from treadle.store.records import Run
+from treadle.store.sqlite import Store
+
+Hear = Callable[[str, Progress], None]
+
+
+def hear_nothing(_act: str, _progress: Progress) -> None:
+    """Nobody looks."""
+
+
+class ProjectSurroundings:
+    """Makes worlds; without `starts_agents`, programs are left as they are, and only people's work is taken up."""
+
+    def __init__(
+        self, project: Project, store: Store, *, starts_agents: bool = True, hear: Hear = hear_nothing
+    ) -> None:
+        self._project, self._store = project, store
+        self._starts_agents, self._hear = starts_agents, hear
+
+    def world(self, run: Run) -> World:
+        settings = pinned(run)
+        roles = self._store.protocol(run.protocol).roles
+        workspace, checks, effects = ports_of(self._project, run)
+
+        def model_of(role: str, tier: int) -> str:
+            tiers = roles[role].models if role in roles else ()
+            return settings.config.model_of(tiers, tier, settings.kind_of(role))
+
+        return World(
+            clock=SystemClock(),
+            payloads=self._store.payloads,
+            runner_of=cache(lambda role: self._runner(settings, role)),
+            model_of=model_of,
+            workspace=workspace,
+            checks=checks,
+            effects=effects,
+            notifier=SettingsNotifier(settings.config.notifications),
+            progress=self._hear,
+        )
+
+    def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:
+        texts = toolchain_texts(pinned(run).config.toolchain)
+        return Dispatch(desk, world, self._project.runs / run.id, texts)
+
+    def _runner(self, settings: Pinned, role: str) -> Runner | None:
+        if not self._starts_agents and settings.kind_of(role) != MANUAL:
+            return None
+        return make_runner(self._project, settings, settings.agent_of(role))
+
+
+def make_runner(project: Project, settings: Pinned, agent: str) -> Runner:
+    """The runner that a text names; a `TreadleError` says what is wrong with it."""
+    limits, allowed = settings.config.limits, settings.config.environment.allowed
+    patience = Patience(asked=float(limits.grace), output=limits.output)
+    return runner_of(agent, AgentSurroundings(root=project.root, allowed=allowed, patience=patience))
+
+
+def toolchain_texts(toolchain: Toolchain) -> dict[str, str]:
+    """The project's commands as agents read them."""
+    commands = {name: toolchain.command(name) for name in TOOLCHAIN}
+    return {name: shlex.join(words) for name, words in commands.items() if words}

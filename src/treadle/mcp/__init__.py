@@ -1,0 +1,1 @@
+"""The MCP server that agents answer through."""

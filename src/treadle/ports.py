@@ -1,0 +1,231 @@
+"""What the runtime needs from the world, as `typing.Protocol`s, and the data that passes through them.
+
+Everything behind a port may be slow, may fail, and may be asked again: commands have stable ids, so each port must make
+doing a thing twice the same as doing it once, or find out that it is done already.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal, Protocol
+
+import msgspec
+
+from treadle.kernel.commands import RunAgent, RunChecks, RunEffect
+from treadle.kernel.events import CheckResult, Usage
+from treadle.kernel.state import State
+from treadle.protocol import model
+from treadle.protocol.items import Json
+
+
+class Clock(Protocol):
+    """Time. The wall clock may expire a deadline and never extends one; `elapsed` counts sleep and never goes back."""
+
+    def now(self) -> int:
+        """Milliseconds since the epoch."""
+        ...
+
+    def elapsed(self) -> float:
+        """Seconds since some fixed moment, those of a sleeping machine included."""
+        ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class Payloads(Protocol):
+    """The content-addressed store. What is put is durable no later than the next event that is appended."""
+
+    def put(self, value: Json) -> str:
+        """Keep a value; its reference is `sha256:…` of its canonical JSON."""
+        ...
+
+    def get(self, ref: str) -> Json:
+        """The value behind a reference (`text:…` is its own text); a `PortError` if it is missing or damaged."""
+        ...
+
+
+# agents
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent's activity, ready to be started: everything a runner may need, and nothing it has to look up."""
+
+    run: str
+    act: str
+    retry: int
+    step: str
+    role: str
+    mode: str
+    attempt: int
+    lane: Path
+    """Where the agent works: its current folder."""
+    home: Path
+    """The activity's own folder, outside of the lane; the same path whenever this activity is issued again."""
+    prompt: str
+    token: str
+    model: str = ""
+    """The model of the role's tier, as the configuration names it; empty: the agent's own choice."""
+    session: str = ""
+    """A conversation to continue, or (`fork`) to branch off from."""
+    fork: bool = False
+    env: dict[str, str] = {}
+    """The variables of the agent contract (`TREADLE_…`)."""
+
+    @property
+    def bundle(self) -> Path:
+        return self.home / "bundle"
+
+    @property
+    def out(self) -> Path:
+        """The one folder besides the lane that the agent may write to; answers arrive here."""
+        return self.home / "out"
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """A sign of life of an agent, for the live view and against the nudge."""
+
+    text: str = ""
+    usage: Usage | None = None
+    """What has been used so far, in all."""
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """How an agent's program ended. Whether it did its work is not for the program to say."""
+
+    how: Literal["done", "failed", "lost"]
+    """Done: it ended by itself. Failed: it could not work (no such program, no login). Lost: it vanished."""
+    code: int | None = None
+    final: str = ""
+    """Its last output, cut to a sensible length."""
+    detail: str = ""
+    """What a person should read about it."""
+    usage: Usage = Usage()
+    session: str = ""
+    """The conversation, if it can be continued."""
+
+
+Watch = Callable[[Progress], None]
+
+
+class Session(Protocol):
+    """An agent at work."""
+
+    async def wait(self) -> Ended:
+        """Until it ends, with everything it started."""
+        ...
+
+    async def nudge(self, text: str) -> bool:
+        """Remind it, if it can be reached while it works."""
+        ...
+
+    async def cancel(self) -> None:
+        """End it and everything it started; harmless if it has ended."""
+        ...
+
+
+class Abilities(msgspec.Struct, frozen=True, kw_only=True):
+    """What a runner can do besides starting afresh; what it cannot, the step's declared degradation replaces."""
+
+    resume: bool = False
+    fork: bool = False
+    survives: bool = False
+    """Its agents outlive this process, and `attach` finds them."""
+    person: bool = False
+    """Its agents are people: they are not ended when this process is, and no lane is taken from under them."""
+
+
+class Runner(Protocol):
+    """A kind of agent."""
+
+    @property
+    def abilities(self) -> Abilities: ...
+
+    async def start(self, work: Work, watch: Watch) -> Session:
+        """Start; a `PortError` if that is impossible."""
+        ...
+
+    async def attach(self, work: Work, watch: Watch) -> Session | None:
+        """The session of an earlier process that still works on exactly this activity."""
+        ...
+
+    async def harvest(self, work: Work) -> Ended | None:
+        """How the activity ended while nobody looked; None if it has to be started (again)."""
+        ...
+
+
+# the repository
+
+
+class Lane(msgspec.Struct, frozen=True, kw_only=True):
+    """A folder to work in, and the commit its contents were at when it was handed out."""
+
+    path: Path
+    base: str
+
+
+class Workspace(Protocol):
+    """Where agents work. Nothing that an agent wrote is ever deleted: it is saved under a ref first."""
+
+    async def open(self, state: State, job: RunAgent) -> Lane:
+        """The lane of an activity: fresh at its head, or with the work of the last attempt where the step keeps it.
+
+        Asked again for the same activity, it hands out the same lane; what a lost session left in it is saved first.
+        """
+        ...
+
+    async def save(self, run: str, act: str) -> str:
+        """Save what an activity has left in its lane under a ref; the commit, empty if nothing was changed."""
+        ...
+
+    async def close(self, run: str) -> None:
+        """The run has ended: give its lanes back."""
+        ...
+
+
+# facts
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a check or an effect may look at: the run as the kernel sees it, the job, and the payloads."""
+
+    protocol: model.Protocol
+    state: State
+    payloads: Payloads
+    claim: Mapping[str, Json] = {}
+    """The fields that the agent has given; empty for check steps and effects."""
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What the checks of a claim found. A check that could not run has not passed."""
+
+    results: tuple[CheckResult, ...]
+    fields: dict[str, Json] = {}
+    """Computed fields of the exit, by name."""
+    report: str = ""
+    """What an agent has to mend, in its words; empty if all is well."""
+    fingerprint: str = ""
+    """Equal for equal failures with an equal diff."""
+
+
+class Checks(Protocol):
+    """Turns claims into facts."""
+
+    async def verify(self, job: RunChecks, case: Case) -> Verdict: ...
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How an effect ended: one of its exits, with all its fields."""
+
+    exit: str
+    fields: dict[str, Json] = {}
+
+
+class Effects(Protocol):
+    """Does something with the repository, exactly once however often it is asked."""
+
+    async def perform(self, job: RunEffect, case: Case) -> Outcome: ...
+
+
+class Notifier(Protocol):
+    """Tells people what they may want to know; failing to do so stops nothing."""
+
+    async def notify(self, run: str, what: str, text: str) -> None: ...

@@ -1,0 +1,1 @@
+"""What agents and people are told: rendered templates, the ways to answer, the bundle of a dispatch."""

@@ -1,0 +1,94 @@
+"""The last section of every prompt: how to answer, by which exits, with which fields, and what is checked then."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from treadle.prompts.example import example
+from treadle.prompts.foreign import inline
+from treadle.protocol.answers.schema import TAG, Schema, schema
+from treadle.protocol.catalogue import CHECKS
+from treadle.protocol.model import CheckRef, Exit, Protocol, Step, exit_keys, tag_of
+
+_WAYS: Final = """\
+## How to answer
+
+You end by exactly one of the exits below. It is a claim: what can be checked is checked, and a claim that does not hold
+comes back with a report. Give it, in the form of the exit's example, in the first of these ways that you have:
+
+1. the tool `emit_exit`: it says at once what is wrong with it;
+2. the command `treadle emit FILE`, or `treadle emit -` for standard input: it says so, too;
+3. your last output: one line that is nothing but this JSON object.
+"""
+_WHOLE: Final = """\
+Where the text above says `[cut: …]`, the whole is in the folder that TREADLE_BUNDLE names, in `inputs/`.
+"""
+
+
+def answer_section(protocol: Protocol, step: Step, *, cut: bool = False) -> str:
+    """How an agent ends a step; `cut` if something above could not be shown whole."""
+    document = schema(protocol, step)
+    parts = [*([_WHOLE] if cut else []), _WAYS]
+    bodies = document["properties"]["exit"]["anyOf"]
+    parts += [_exit(protocol, step, name, body) for name, body in zip(step.exits, bodies, strict=True)]
+    records = document.get("$defs", {})
+    if records:
+        parts.append("### Records\n\n" + "\n".join(_record(name, body) for name, body in records.items()))
+    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
+
+
+def _exit(protocol: Protocol, step: Step, name: str, body: Schema) -> str:
+    found = protocol.exits[name]
+    lines = [f"### `{name}`", "", *_about(found), *_fields(body, skip=TAG)]
+    lines += [f"Checked: {text}." for text in _checked(protocol, step, name)]
+    return "\n".join([*lines, f"Example: `{example(protocol, name)}`"])
+
+
+def _about(exit_: Exit) -> Iterator[str]:
+    if exit_.help:
+        yield inline(exit_.help)
+
+
+def _checked(protocol: Protocol, step: Step, name: str) -> Iterator[str]:
+    """What a claim by this exit must pass, once for each way it is refined."""
+    seen: dict[str, list[str]] = {}
+    for key in exit_keys(protocol, step):
+        if tag_of(key) == name and (checks := step.gates.get(key) or step.gates.get(name)):
+            seen.setdefault(_listed(checks), []).append(key)
+    for text, keys in seen.items():
+        yield text if len(seen) == 1 else f"({', '.join(keys)}) {text}"
+
+
+def _listed(checks: Iterable[CheckRef]) -> str:
+    return "; ".join(_check(check) for check in checks)
+
+
+def _check(check: CheckRef) -> str:
+    known = CHECKS.get(check.name)
+    argument = f" ({inline(check.arg)})" if check.arg else ""
+    return f"{known.help if known else check.name}{argument}{' (reported only)' if check.advisory else ''}"
+
+
+def _record(name: str, body: Schema) -> str:
+    about = f": {inline(body['description'])}" if body.get("description") else ""
+    return "\n".join([f"`{name}`{about}", *_fields(body)])
+
+
+def _fields(body: Schema, skip: str = "") -> Iterator[str]:
+    properties: Mapping[str, Schema] = body["properties"]
+    for name, field in properties.items():
+        if name != skip:
+            optional = "" if name in body["required"] else ", may be left out"
+            help_ = f": {inline(field['description'])}" if field.get("description") else ""
+            yield f"- `{name}` ({_type(field)}{optional}){help_}"
+
+
+def _type(body: Mapping[str, Any]) -> str:
+    if "$ref" in body:
+        return str(body["$ref"]).rpartition("/")[2]
+    if "anyOf" in body:
+        return next(_type(option) for option in body["anyOf"] if option.get("type") != "null")
+    if "enum" in body:
+        return "one of " + ", ".join(f"`{value}`" for value in body["enum"] if value is not None)
+    kinds = body["type"] if isinstance(body["type"], list) else [body["type"]]
+    kind = next(kind for kind in kinds if kind != "null")
+    return f"list of {_type(body['items'])}" if kind == "array" else str(kind)

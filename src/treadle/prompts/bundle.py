@@ -1,0 +1,146 @@
+"""The dispatch bundle: the folder in which an agent finds everything it is told.
+
+`prompt.md`, `schema.json`, `context.json`, `inputs/*.json` by slot, `handoff.md`, and what the caller adds. It appears
+under its name all at once, and writing it again changes nothing.
+"""
+
+import asyncio
+import json
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from typing import Final
+from urllib.parse import quote
+
+from treadle.errors import PortError
+from treadle.kernel.commands import RunAgent
+from treadle.kernel.state import State
+from treadle.ports import Payloads, Work
+from treadle.prompts.context import context
+from treadle.prompts.prompt import prompt
+from treadle.prompts.variables import variables
+from treadle.protocol.answers.schema import schema
+from treadle.protocol.items import Json
+from treadle.protocol.model import Protocol
+
+FOLDER: Final = "bundle"
+_LONGEST_NAME: Final = 120
+
+
+def contents(
+    protocol: Protocol,
+    state: State,
+    command: RunAgent,
+    payloads: Payloads,
+    toolchain: Mapping[str, str],
+    *,
+    handoff: str = "",
+    files: Mapping[str, bytes] | None = None,
+) -> dict[str, bytes]:
+    """Path below the bundle → bytes; `files` are the caller's, e.g. `mcp.json`, and come last."""
+    step = protocol.graphs[command.graph].steps[command.step]
+    known = variables(protocol, state, command, payloads, toolchain)
+    found = {
+        "prompt.md": _utf8(prompt(protocol, step, known)),
+        "schema.json": _json(schema(protocol, step)),
+        "context.json": _json(context(protocol, state, command, payloads)),
+        "handoff.md": _utf8(handoff),
+    }
+    every = {str(need).rstrip("*") for need in step.needs if need.every}
+    for slot, name in zip(command.inputs, input_names(command.inputs), strict=True):
+        values = [payloads.get(ref) if ref else None for ref in command.inputs[slot]]
+        listed = slot in every or slot == "signals" or len(values) != 1
+        found[f"inputs/{name}"] = _json(list(values) if listed else values[0])
+    return found | dict(files or {})
+
+
+def input_names(slots: Iterable[str]) -> list[str]:
+    """A file name for each slot that any file system takes, no two of which differ in case only."""
+    names: list[str] = []
+    seen: set[str] = set()
+    for slot in slots:
+        name = quote(slot, safe="!@+", errors="replace")
+        if not name.strip(".") or len(name) > _LONGEST_NAME or name.lower() in seen:
+            name = f"{name.lstrip('.')[: _LONGEST_NAME - 20]}~{sha256(slot.encode(errors='replace')).hexdigest()[:12]}"
+        seen.add(name.lower())
+        names.append(f"{name}.json")
+    return names
+
+
+def environment(work: Work) -> dict[str, str]:
+    """The variables of the agent contract."""
+    return {
+        "TREADLE_BUNDLE": str(work.bundle),
+        "TREADLE_RUN": work.run,
+        "TREADLE_ACT": work.act,
+        "TREADLE_ROLE": work.role,
+        "TREADLE_MODE": work.mode,
+        "TREADLE_STEP": work.step,
+        "TREADLE_ATTEMPT": str(work.attempt),
+        "TREADLE_TOKEN": work.token,
+        "TREADLE_OUT": str(work.out),
+    }
+
+
+async def write(home: Path, files: Mapping[str, bytes]) -> Path:
+    """Put the bundle into an activity's folder, which is made if need be; the folder of the bundle."""
+    try:
+        return await asyncio.to_thread(_write, home, files)
+    except OSError as error:
+        raise PortError(f"the bundle cannot be written to {home}: {error}", retryable=True) from error
+
+
+def _write(home: Path, files: Mapping[str, bytes]) -> Path:
+    goal = home / FOLDER
+    home.mkdir(parents=True, exist_ok=True)
+    if _holds(goal, files):
+        return goal
+    fresh = Path(tempfile.mkdtemp(prefix=".bundle-", dir=home))
+    try:
+        for name, body in files.items():
+            path = fresh / _inside(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(body)
+        fresh.chmod(0o755)
+        _remove(goal, home)
+        fresh.rename(goal)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return goal
+
+
+def _inside(name: str) -> PurePosixPath:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or not path.parts:
+        raise ValueError(f"'{name}' is not a file of the bundle")
+    return path
+
+
+def _holds(folder: Path, files: Mapping[str, bytes]) -> bool:
+    """Whether a bundle is there already, with these files and no others."""
+    if folder.is_symlink() or not folder.is_dir():
+        return False
+    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if not path.is_dir()}
+    return found.keys() == files.keys() and all(
+        not path.is_symlink() and path.read_bytes() == files[name] for name, path in found.items()
+    )
+
+
+def _remove(folder: Path, home: Path) -> None:
+    """Take an older bundle away: out of the way first, at once, and then file by file."""
+    if folder.is_symlink():
+        folder.unlink()
+    elif folder.exists():
+        old = Path(tempfile.mkdtemp(prefix=".bundle-", dir=home))
+        folder.rename(old / FOLDER)
+        shutil.rmtree(old)
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode(errors="replace")
+
+
+def _json(value: Json) -> bytes:
+    return _utf8(json.dumps(value, indent=2, ensure_ascii=False) + "\n")

@@ -1,0 +1,88 @@
+"""What an activity may read, write and see: the globs of its role and step, with the values of the instance's input."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from treadle.kernel.commands import AskHuman, Job
+from treadle.ports import Payloads
+from treadle.protocol.answers.paths import clean_path, is_pattern, path_fault
+from treadle.protocol.answers.problems import kind, quoted
+from treadle.protocol.checks.permissions import write_scope
+from treadle.protocol.globs import glob_fault
+from treadle.protocol.items import Json
+from treadle.protocol.model import Protocol
+
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+
+
+class Scope(msgspec.Struct, frozen=True):
+    """Globs relative to the root of the repository; `!` excludes. Only `*`, `**` and `?` are wild."""
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    """Why globs could not be made from the input. Then nothing may be written: a lost `!` would open what it closed."""
+
+
+def permissions(protocol: Protocol, command: Job | AskHuman, payloads: Payloads) -> Scope:
+    """The scope of the step that a command is about; a value that would lead elsewhere is refused."""
+    ref = next(iter(command.inputs.get("in", ())), "")
+    value = payloads.get(ref) if ref else None
+    return scope(protocol, command.graph, command.step, value if isinstance(value, dict) else {})
+
+
+def scope(protocol: Protocol, graph: str, step: str, values: Mapping[str, Json]) -> Scope:
+    """The scope of a step for an instance with this input."""
+    found = protocol.graphs[graph].steps[step] if graph in protocol.graphs else None
+    role = protocol.roles.get(found.role) if found else None
+    if found is None or role is None:
+        return Scope()
+    refused: list[str] = []
+    reads = _expanded(role.reads if found.reads is None else found.reads, values, refused)
+    writes = _expanded(write_scope(protocol, found), values, refused)
+    hidden = _expanded(role.hidden, values, refused)
+    return Scope(reads, () if refused else writes, hidden, tuple(dict.fromkeys(refused)))
+
+
+def _expanded(globs: Iterable[str], values: Mapping[str, Json], refused: list[str]) -> tuple[str, ...]:
+    found: list[str] = []
+    for glob in globs:
+        for filled in _filled(glob, values, refused):
+            if fault := glob_fault(filled):
+                refused.append(f"{quoted(filled)} {fault[0]}")
+            else:
+                found.append(filled)
+    return tuple(dict.fromkeys(found))
+
+
+def _filled(glob: str, values: Mapping[str, Json], refused: list[str]) -> list[str]:
+    """A glob with its placeholders replaced: once for each value where the input has a list of them."""
+    name = next(iter(_PLACEHOLDER.findall(glob)), None)
+    if name is None:
+        return [_tidied(glob)]
+    value = values.get(name)
+    parts = [_part(name, item, refused) for item in (value if isinstance(value, list) else [value])]
+    # The rest is looked for behind the value, so that braces inside of a value stay what they are.
+    before, _, after = glob.partition(f"{{{name}}}")
+    rests = _filled(after, values, refused) if "{" in after else [after]
+    return [_tidied(f"{before}{part}{rest}") for part in parts if part for rest in rests]
+
+
+def _part(name: str, value: Json, refused: list[str]) -> str:
+    """A value as a part of a glob; empty, with the reason in `refused`, if it cannot be one."""
+    if not isinstance(value, str):
+        refused.append(f"'{name}' is {kind(value)}, not a path")
+        return ""
+    fault = "is a pattern, not a path" if is_pattern(value) else path_fault(value)
+    if fault:
+        refused.append(f"'{name}' is {quoted(value)}, which {fault}")
+    return "" if fault else clean_path(value)
+
+
+def _tidied(glob: str) -> str:
+    """`./src//**` → `src/**`; what is at fault stays as it is, to be refused."""
+    mark = "!" if glob.startswith("!") else ""
+    return glob if glob_fault(glob) else mark + clean_path(glob.removeprefix("!"))

@@ -1,0 +1,161 @@
+"""The variables of a template: those that every template has, and what its step needs. All of them are plain JSON."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from treadle.kernel.commands import AskHuman, Inputs, RunAgent
+from treadle.kernel.state import Instance, State
+from treadle.ports import Payloads
+from treadle.prompts.names import branch, dialogue
+from treadle.prompts.parameters import line, parameters, phase
+from treadle.prompts.scope import permissions
+from treadle.protocol.answers.schema import schema
+from treadle.protocol.checks.declarations import TOOLCHAIN
+from treadle.protocol.checks.shapes import variable
+from treadle.protocol.items import Item, Json, Routed
+from treadle.protocol.model import Need, Protocol, Step, base_of
+
+SILENT: Final = "(nothing was said)"
+"""Stands for an exit without a payload, so that a template sees that the step was left by it."""
+
+
+def variables(
+    protocol: Protocol,
+    state: State,
+    command: RunAgent | AskHuman,
+    payloads: Payloads,
+    toolchain: Mapping[str, str],
+) -> dict[str, Json]:
+    """Everything the template of a step may use."""
+    return _Subject(protocol, state, command, payloads).variables(toolchain)
+
+
+def parameters_of(protocol: Protocol, state: State, command: RunAgent | AskHuman, payloads: Payloads) -> dict[str, str]:
+    """The parameters that the role of a step declares, by letter."""
+    return _Subject(protocol, state, command, payloads).parameters()
+
+
+def given(inputs: Inputs, payloads: Payloads) -> Json:
+    """What the instance was given."""
+    ref = next(iter(inputs.get("in", ())), "")
+    return payloads.get(ref) if ref else {}
+
+
+class _Subject:
+    """One command, and what belongs to it."""
+
+    def __init__(self, protocol: Protocol, state: State, command: RunAgent | AskHuman, payloads: Payloads) -> None:
+        self.protocol, self.state, self.command, self.payloads = protocol, state, command, payloads
+        self.graph = protocol.graphs[command.graph]
+        self.step: Step = self.graph.steps[command.step]
+        self.inst: Instance = state.insts[command.inst]
+
+    def variables(self, toolchain: Mapping[str, str]) -> dict[str, Json]:
+        name = self.graph.input[0]
+        commands: dict[str, Json] = {key: toolchain.get(key, "") for key in TOOLCHAIN}
+        found = {**self._facts(), "toolchain": commands}
+        found |= {name: given(self.command.inputs, self.payloads), "up": self._slots(up=True)}
+        return found | self._slots(up=False)
+
+    def _facts(self) -> dict[str, Json]:
+        step, attempt, most = self._place()
+        allowed = permissions(self.protocol, self.command, self.payloads)
+        return {
+            "run": {"id": self.state.run, "protocol": self.protocol.name},
+            "node": self._node(),
+            "step": step,
+            "role": self.step.role,
+            "mode": {"type": self.step.mode},
+            "attempt": attempt,
+            "max_attempts": most,
+            "gate_report": self._said("gate_report"),
+            "human_note": self._said("human_note"),
+            "scope": {
+                "reads": list(allowed.reads),
+                "writes": list(allowed.writes),
+                "hidden": list(allowed.hidden),
+            },
+            "signals": self._signals(),
+            "session": dialogue(self.state.run, self.inst),
+            "params": line(self.parameters()),
+            "exit_schema": schema(self.protocol, self.step) if self.step.kind == "agent" else {},
+            "vars": dict(self._vars()),
+        }
+
+    def parameters(self) -> dict[str, str]:
+        value = given(self.command.inputs, self.payloads)
+        known: dict[str, Json] = {**value} if isinstance(value, dict) else {}
+        own = {
+            "session": dialogue(self.state.run, self.inst),
+            "phase": phase(self.protocol, self._place()[0], self.step),
+        }
+        return parameters(self.protocol.roles.get(self.step.role), {**known, **self._vars(), **own})
+
+    def _place(self) -> tuple[str, int, int]:
+        """The step, its attempt, and how many it has; for a question that several steps lead to: those of the one."""
+        if isinstance(self.command, RunAgent):
+            return self.command.step, self.command.attempt, self.command.attempts
+        cause = self.command.step.partition("@")[2]
+        name = cause if cause in self.graph.steps else self.command.step
+        return base_of(name), self.inst.attempts.get(name, 1), self.graph.steps[name].attempts
+
+    def _node(self) -> Json:
+        inst = self.inst
+        return {
+            "id": inst.id,
+            "key": inst.key,
+            "graph": inst.graph,
+            "branch": branch(self.state.run, inst.id),
+            "parent": inst.parent,
+            "depth": inst.depth,
+        }
+
+    def _vars(self) -> Mapping[str, int | str | bool]:
+        return self.command.vars if isinstance(self.command, RunAgent) else self.inst.vars
+
+    def _said(self, slot: str) -> Json:
+        """A report or a note; empty if there is none."""
+        ref = next(iter(self.command.inputs.get(slot, ())), "")
+        return self.payloads.get(ref) if ref else ""
+
+    def _signals(self) -> list[Json]:
+        """What the step serves: one entry for each payload, or one for a signal that brought none."""
+        frame = next((frame for frame in self.inst.frames if frame.id == self.command.id), None)
+        found: list[Json] = []
+        for message in frame.signals if frame else ():
+            for ref in message.refs or ("",):
+                data = self.payloads.get(ref) if ref else {}
+                found.append({"name": message.name, "sender": message.sender, "data": data})
+        return found
+
+    def _slots(self, *, up: bool) -> dict[str, Json]:
+        """The needs of the step by step and exit; an optional one that is not there is left out."""
+        found: dict[str, Json] = {}
+        for need in self.step.needs:
+            if need.step and need.up == up:
+                exits = found.setdefault(variable(need.step), {})
+                refs = self.command.inputs.get(str(need).rstrip("?*"), ())
+                if isinstance(exits, dict) and (refs or need.every):
+                    exits[need.exit] = self._slot(need, refs)
+        return found
+
+    def _slot(self, need: Need, refs: tuple[str, ...]) -> Json:
+        if need.every:
+            return [self.payloads.get(ref) if ref else SILENT for ref in refs]
+        return self.payloads.get(refs[0]) if refs[0] else self._routed(need)
+
+    def _routed(self, need: Need) -> Json:
+        """What a map or a check leaves: no payload, but counts that the kernel has made itself."""
+        owner = self.state.insts.get(self.inst.parent) if need.up else self.inst
+        slot = owner.slots.get(need.slot) if owner else None
+        return {name: _plain(value) for name, value in slot.fields.items()} if slot and slot.fields else SILENT
+
+
+def _plain(value: Routed) -> Json:
+    if not isinstance(value, tuple):
+        return value
+    return [_item(item) if isinstance(item, Item) else item for item in value]
+
+
+def _item(item: Item) -> Json:
+    return {"key": item.key, **{name: _plain(value) for name, value in item.fields.items()}}

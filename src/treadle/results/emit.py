@@ -1,0 +1,70 @@
+"""Channel 1: `out/answer.json`, which `treadle emit` and the MCP tool write."""
+
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from treadle.protocol.answers.answer import Claim
+from treadle.results.faulty import Faulty, Stale, faulty
+from treadle.results.fence import Fence
+from treadle.results.files import look
+from treadle.results.strict_json import decode
+from treadle.results.ways import Ways
+
+FILE: Final = "answer.json"
+TAKEN: Final = "taken"
+FORMAT: Final = 1
+Via = Literal["emit", "mcp"]
+_OWN_WAY: Final = "answers come here by `treadle emit FILE` or the tool emit_exit only"
+
+
+class Emitted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An answer as it lies in its file."""
+
+    format: int
+    act: str
+    token: str
+    retry: int | None
+    at: int
+    """Milliseconds since the epoch, by the clock of whoever wrote it."""
+    via: Via
+    answer: dict[str, Any]
+
+    @property
+    def fence(self) -> Fence:
+        return Fence(self.act, self.token, self.retry)
+
+
+def parse(data: bytes, ways: Ways, fence: Fence) -> tuple[Claim, Via] | Faulty | Stale:
+    """An answer from the contents of the file."""
+    found = unpack(data)
+    if isinstance(found, Faulty):
+        return found
+    if stale := fence.refuses(found.fence):
+        return stale
+    claim = ways.accept(found.answer)
+    return claim if isinstance(claim, Faulty) else (claim, found.via)
+
+
+def unpack(data: bytes) -> Emitted | Faulty:
+    """The file's contents, not held against anything yet."""
+    value = decode(data, FILE)
+    if isinstance(value, Faulty):
+        return value
+    if isinstance(value, dict) and value.get("format", FORMAT) != FORMAT:
+        return faulty(f"{FILE} has a format that this version does not know; {_OWN_WAY}")
+    try:
+        return msgspec.convert(value, Emitted)
+    except msgspec.ValidationError as error:
+        return faulty(f"{FILE} was written by something else ({str(error)[:200]}); {_OWN_WAY}")
+
+
+def pack(emitted: Emitted) -> bytes:
+    """The contents of the file."""
+    return msgspec.json.encode(emitted) + b"\n"
+
+
+def is_taken(out: Path, token: str) -> bool:
+    """Whether the answer of this token has been taken."""
+    return look(out, TAKEN) == token.encode()

@@ -1,0 +1,114 @@
+"""Channel 4: an agent's last output. The last JSON in it that is an answer, else the last `→CODE` line."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from treadle.protocol.answers.answer import Claim
+from treadle.protocol.answers.problems import quoted
+from treadle.protocol.fields import EnumType, asked, bare
+from treadle.results import strict_json
+from treadle.results.faulty import Faulty, faulty
+from treadle.results.strict_json import MAX_ANSWER
+from treadle.results.ways import ARROW, Ways, exit_object
+
+WHAT: Final = "the answer in the last message"
+_WORDS: Final = ("message", "summary", "description", "question")
+_TICKS: Final = "```"
+_TAG = re.compile(r'"exit"\s*:\s*(?![\s\d-])')
+"""An answer, and not a program's exit code in a log."""
+_BRACKETED = re.compile(r"→\s*\[\s*([^\s,\[\]]{1,100})\s*(?:,(.*))?\]\s*$")
+_PLAIN = re.compile(r"→\s*([^\s,:\[\]→]{1,100})\s*(?::(.*))?$")
+_LOUD = re.compile(r"[A-Z][A-Z0-9_]+")
+
+
+class Code(NamedTuple):
+    """A line such as `→[PC,the plan is written]`."""
+
+    name: str
+    message: str
+    bracketed: bool
+
+
+def parse(text: str, ways: Ways) -> Claim | Faulty | None:
+    """An answer from the last message; None if it holds none."""
+    tail = _tail(text)
+    last = ""
+    for block in blocks(tail):
+        if _TAG.search(block):
+            last = block
+    if last:
+        value = strict_json.parse(last, WHAT)
+        return value if isinstance(value, Faulty) else ways.accept(value)
+    return _by_code(tail, ways)
+
+
+def blocks(text: str) -> Iterator[str]:
+    """What may be JSON objects, in order: single lines, fenced blocks, and lines from a `{` to a `}` at the margin.
+
+    A line that is an answer by itself is one wherever it stands, be the block around it never closed.
+    """
+    kept: list[str] = []
+    until = ""
+    for line in text.splitlines():
+        stripped = line.strip()
+        whole = stripped.startswith("{") and stripped.endswith("}")
+        if whole and _TAG.search(stripped):
+            yield stripped
+        elif until == _TICKS and not stripped.startswith(_TICKS):
+            kept.append(line)
+        elif stripped.startswith(_TICKS):
+            yield "\n".join(kept)
+            until, kept = "" if until == _TICKS else _TICKS, []
+        elif line.startswith("{") and not whole:
+            until, kept = "}", [line]
+        elif until:
+            kept.append(line)
+            if line.startswith(until):
+                yield "\n".join(kept)
+                until, kept = "", []
+    yield "\n".join(kept)
+
+
+def _by_code(text: str, ways: Ways) -> Claim | Faulty | None:
+    found = last_code(text, ways)
+    if found is None:
+        return None
+    name = ways.codes.get(found.name)
+    if name is None:
+        return faulty(f"the code {quoted(found.name)} {ways.stranger(found.name)}")
+    return ways.accept(exit_object(name, _fields(name, found, ways)))
+
+
+def last_code(text: str, ways: Ways) -> Code | None:
+    """The last line that is a code: one of the step's, or one that cannot be meant as prose."""
+    codes = ways.codes
+    for line in reversed(text.splitlines()):
+        stripped = line.strip(" \t*_`>-")
+        if not stripped.startswith(ARROW) or len(stripped) > 100_000:
+            continue
+        match = _BRACKETED.match(stripped) or _PLAIN.match(stripped)
+        if match is None:
+            continue
+        code = Code(match[1], (match[2] or "").strip(), "[" in stripped[: match.start(1)])
+        if code.name in codes or code.bracketed or _LOUD.fullmatch(code.name):
+            return code
+    return None
+
+
+def _fields(name: str, code: Code, ways: Ways) -> dict[str, Any]:
+    """What a bare code says: its message, and the choice that the code itself stands for (`→VC`)."""
+    known = list(asked(ways.protocol.exits[name].fields))
+    names = [field for field, _, _ in known]
+    place = next((field for field in _WORDS if field in names), "")
+    chosen = {
+        field: code.name
+        for field, _, expr in known
+        if isinstance(inner := bare(expr), EnumType) and code.name in inner.values
+    }
+    return {**chosen, **({place: code.message} if place and code.message else {})}
+
+
+def _tail(text: str) -> str:
+    """The end of a text that is too long to be an answer as a whole, from the start of a line."""
+    return text if len(text) <= MAX_ANSWER else text[-MAX_ANSWER:].partition("\n")[2]

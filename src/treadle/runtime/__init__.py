@@ -1,0 +1,1 @@
+"""The one loop of the program, and what performs its commands."""

@@ -1,0 +1,130 @@
+"""An agent's activity, from dispatch to claim; issued again after a crash, it goes on where it was."""
+
+import asyncio
+from typing import Final, Literal
+
+from treadle.errors import PortError
+from treadle.kernel.commands import RunAgent
+from treadle.kernel.events import Event, Exited, Failed, Idle, SessionStarted
+from treadle.kernel.state import State
+from treadle.ports import Abilities, Ended, Progress, Runner, Session, Watch
+from treadle.protocol.items import Json
+from treadle.results.read import Reading, read
+from treadle.runtime.desk import Desk
+from treadle.runtime.dispatch import Dispatch, Dispatched
+from treadle.runtime.envelope import envelope_of
+from treadle.runtime.inbox import Inbox
+from treadle.runtime.own_fields import own_fields
+from treadle.runtime.silence import Silence
+from treadle.runtime.world import World, event_id
+
+REMINDER: Final = "REMINDER: Emit a decision to complete this phase."
+
+
+class AgentJobs:
+    """The agents of one run that are at work."""
+
+    def __init__(self, desk: Desk, inbox: Inbox, dispatch: Dispatch, world: World) -> None:
+        self._desk, self._inbox, self._dispatch, self._world = desk, inbox, dispatch, world
+        self._sessions: dict[str, Session] = {}
+        self._leaving: Literal["", "at rest", "interrupted"] = ""
+
+    def leave(self, *, orderly: bool) -> None:
+        """From now on a cancelled job is only left: at rest its agent works on, interrupted only a person does."""
+        self._leaving = "at rest" if orderly else "interrupted"
+
+    async def nudge(self, act: str, count: int) -> None:
+        """Remind an agent; noted if it cannot be reached."""
+        session = self._sessions.get(act)
+        if session is None or not await session.nudge(REMINDER):
+            self._desk.stray(act, "nudge", f"reminder {count} could not be delivered")
+
+    async def run(self, job: RunAgent, state: State) -> Event:
+        """The claim that an agent makes, or how it failed to make one."""
+        runner = self._world.runner_of(job.role)
+        if runner is None:
+            never: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
+            return await never
+        silence = Silence(self._world.clock)
+        watch = self._watch(job, silence)
+        sent = await self._dispatch.earlier(job)
+        session = await runner.attach(sent.work, watch) if sent else None
+        ended = await runner.harvest(sent.work) if sent and session is None else None
+        if sent is None or (session is None and ended is None):
+            sent, session = await self._start(job, state, runner, watch)
+        if ended is None and session is not None:
+            ended = await self._wait(job, session, silence, runner.abilities)
+        if ended is None:
+            raise PortError("the agent has neither started nor ended", retryable=True)
+        reading = await read(sent.work, sent.ways, sent.before, ended.final)
+        return await self._claim(job, state, ended, reading)
+
+    async def _start(self, job: RunAgent, state: State, runner: Runner, watch: Watch) -> tuple[Dispatched, Session]:
+        """Start afresh. What a lost session left in the lane is saved before the lane is handed out again."""
+        sent = await self._dispatch.send(job, state, runner.abilities)
+        return sent, await runner.start(sent.work, watch)
+
+    def _watch(self, job: RunAgent, silence: Silence) -> Watch:
+        def watch(progress: Progress) -> None:
+            silence.broken(progress)
+            self._world.progress(job.id, progress)
+            self._inbox.wake()
+
+        return watch
+
+    async def _wait(self, job: RunAgent, session: Session, silence: Silence, abilities: Abilities) -> Ended:
+        step = self._desk.protocol.graphs[job.graph].steps[job.step]
+        self._sessions[job.id] = session
+        waiting = asyncio.ensure_future(session.wait())
+        try:
+            async for count in silence.beyond(step.nudge_after, waiting):
+                id_ = event_id(job, f"idle{count}")
+                self._inbox.put(Idle(id=id_, ts=self._world.clock.now(), act=job.id, idle_s=step.nudge_after))
+            return await waiting
+        except asyncio.CancelledError:
+            if not (self._leaving == "at rest" or (self._leaving and abilities.person)):
+                await session.cancel()
+                await self._world.workspace.save(self._desk.run, job.id)
+            raise
+        finally:
+            waiting.cancel()
+            self._sessions.pop(job.id, None)
+
+    async def _claim(self, job: RunAgent, state: State, ended: Ended, reading: Reading) -> Event:
+        now = self._world.clock.now()
+        for warning in reading.warnings:
+            self._desk.stray(job.id, "answer", warning)
+        await self._dispatch.keep_notes(job, reading.notes)
+        if ended.session:
+            self._inbox.put(SessionStarted(id=event_id(job, "session"), ts=now, act=job.id, session=ended.session))
+        if reading.claim is None or (reading.channel == "final" and ended.code):
+            return self._failure(job, ended, reading, now)
+        protocol, name = self._desk.protocol, reading.claim.exit
+        own = own_fields(protocol, name, job, state, self._world.payloads)
+        envelope = envelope_of(protocol, name, {**reading.claim.fields, **own}, self._world.payloads)
+        return Exited(
+            id=event_id(job, "exited"),
+            ts=now,
+            act=job.id,
+            envelope=envelope,
+            channel=reading.channel,
+            usage=ended.usage,
+        )
+
+    def _failure(self, job: RunAgent, ended: Ended, reading: Reading, now: int) -> Failed:
+        """No claim: the program is to blame if it broke, the agent if it just did not answer properly."""
+        broke = ended.how != "done" or (bool(ended.code) and not reading.problems)
+        problems = list(reading.problems) or ["the session ended without an answer"]
+        detail: dict[str, Json] = {
+            "report": "\n".join([ended.detail] if broke and ended.detail else problems),
+            "code": ended.code,
+            "output": ended.final[-4000:],
+        }
+        return Failed(
+            id=event_id(job, "failed"),
+            ts=now,
+            act=job.id,
+            why="crash" if broke else "invalid",
+            detail_ref=self._world.payloads.put(detail),
+            usage=ended.usage,
+        )

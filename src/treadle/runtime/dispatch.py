@@ -1,0 +1,135 @@
+"""Everything that has to be ready before an agent starts; written down, so that it is found again after a crash."""
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+import msgspec
+
+from treadle.kernel.commands import ActivityCommand, RunAgent
+from treadle.kernel.state import State
+from treadle.ports import Abilities, Work
+from treadle.prompts import bundle
+from treadle.results.exits import FILE as EXITS
+from treadle.results.exits import extract
+from treadle.results.files import look, replace
+from treadle.results.mcp_tool import mcp_config
+from treadle.results.prepare import Before, keep, kept, prepare
+from treadle.results.ways import Ways, ways_of
+from treadle.runtime.desk import Desk
+from treadle.runtime.world import World
+
+_WORK: Final = "work.json"
+_NOTES: Final = "handoff"
+_LONGEST: Final = 80
+
+
+class Dispatched(NamedTuple):
+    """An activity that is ready to start or has been started, and what its answer is held against."""
+
+    work: Work
+    ways: Ways
+    before: Before
+
+
+class Dispatch:
+    """Sends out the agents of one run."""
+
+    def __init__(self, desk: Desk, world: World, folder: Path, toolchain: Mapping[str, str]) -> None:
+        self._desk, self._world = desk, world
+        self._folder, self._toolchain = folder, toolchain
+
+    async def earlier(self, job: RunAgent) -> Dispatched | None:
+        """What an earlier process has sent out for this activity."""
+        home = home_of(self._folder, job)
+        work = await asyncio.to_thread(sent_work, home)
+        before = await kept(home)
+        return Dispatched(work, self._ways(job), before) if work and before is not None else None
+
+    async def send(self, job: RunAgent, state: State, abilities: Abilities) -> Dispatched:
+        """Get a lane, write the bundle, and note how things stand: all of it, or it was never sent."""
+        lane = await self._world.workspace.open(state, job)
+        home = home_of(self._folder, job)
+        work = Work(
+            run=self._desk.run,
+            act=job.id,
+            retry=job.retry,
+            step=job.step,
+            role=job.role,
+            mode=job.mode,
+            attempt=job.attempt,
+            lane=lane.path,
+            home=home,
+            prompt="",
+            token=secrets.token_hex(16),
+            model=self._world.model_of(job.role, job.tier),
+            session=job.session if abilities.resume and (abilities.fork or not job.fork) else "",
+            fork=job.fork and abilities.fork,
+        )
+        env = bundle.environment(work)
+        files = self._contents(job, state, env)
+        work = msgspec.structs.replace(work, prompt=files["prompt.md"].decode(), env=env)
+        await bundle.write(home, files)
+        await asyncio.to_thread(work.out.mkdir, exist_ok=True)
+        await asyncio.to_thread(home.chmod, 0o700)  # the token lies here
+        before = await prepare(lane.path)
+        await keep(before, home)
+        body = msgspec.json.encode(work, enc_hook=str)
+        await asyncio.to_thread(replace, home, _WORK, body)
+        return Dispatched(work, self._ways(job), before)
+
+    async def keep_notes(self, job: RunAgent, notes: str) -> None:
+        """Keep what an agent left for its successor in the same instance."""
+        if notes:
+            folder = self._folder / _NOTES
+            await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+            await asyncio.to_thread(replace, folder, f"{folder_name(job.inst)}.md", notes.encode(errors="replace"))
+
+    def _contents(self, job: RunAgent, state: State, env: dict[str, str]) -> dict[str, bytes]:
+        notes = look(self._folder / _NOTES, f"{folder_name(job.inst)}.md")
+        step = self._desk.protocol.graphs[job.graph].steps[job.step]
+        files = {
+            EXITS: msgspec.json.encode(extract(self._desk.protocol, step)),
+            "mcp.json": msgspec.json.encode(mcp_config(env)),
+        }
+        return bundle.contents(
+            self._desk.protocol,
+            state,
+            job,
+            self._world.payloads,
+            self._toolchain,
+            handoff=notes.decode(errors="replace") if isinstance(notes, bytes) else "",
+            files=files,
+        )
+
+    def _ways(self, job: RunAgent) -> Ways:
+        return ways_of(self._desk.protocol, self._desk.protocol.graphs[job.graph].steps[job.step])
+
+
+def home_of(folder: Path, job: ActivityCommand) -> Path:
+    """An activity's own folder, below that of its run."""
+    name = folder_name(job.id)
+    return folder / "acts" / (f"{name}~{job.retry}" if job.retry else name)
+
+
+def sent_work(home: Path) -> Work | None:
+    """What was sent out to this folder, if everything was; blocks for a moment."""
+    data = look(home, _WORK)
+    if not isinstance(data, bytes):
+        return None
+    try:
+        return msgspec.json.decode(data, type=Work, dec_hook=lambda _, value: Path(value))
+    except msgspec.DecodeError:
+        return None
+
+
+def folder_name(id_: str) -> str:
+    """An id as the name of a folder: readable, harmless, and never that of another id."""
+    name = quote(id_, safe="#=+,@", errors="replace")
+    if name.strip(".") and name == name.lower() and len(name) <= _LONGEST:
+        return name
+    return f"{name.lstrip('.')[:_LONGEST]}~{sha256(id_.encode(errors='replace')).hexdigest()[:12]}"

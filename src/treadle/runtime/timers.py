@@ -1,0 +1,60 @@
+"""Timers of a run. The wall clock may expire one early, when it jumps ahead; set back, it never extends one."""
+
+import asyncio
+from typing import Final, NamedTuple
+
+from treadle.kernel.events import TimerFired
+from treadle.ports import Clock
+from treadle.runtime.inbox import Inbox
+
+_LONGEST_SLEEP: Final = 1.0
+"""Seconds; a machine that wakes up, or whose clock was changed, is noticed within that."""
+
+
+class _Due(NamedTuple):
+    wall: int
+    elapsed: float
+
+
+class Timers:
+    """Puts `TimerFired` into the inbox when one is due."""
+
+    def __init__(self, clock: Clock, inbox: Inbox) -> None:
+        self._clock, self._inbox = clock, inbox
+        self._due: dict[str, _Due] = {}
+        self._changed = asyncio.Event()
+
+    def set(self, id_: str, due: int) -> None:
+        """Set a timer, or set it anew."""
+        left = (due - self._clock.now()) / 1000
+        self._due[id_] = _Due(due, self._clock.elapsed() + left)
+        self._changed.set()
+
+    def cancel(self, id_: str) -> None:
+        """Forget a timer."""
+        self._due.pop(id_, None)
+
+    async def run(self) -> None:
+        """Fire what is due, for ever."""
+        while True:
+            now, elapsed = self._clock.now(), self._clock.elapsed()
+            for id_, due in sorted(self._due.items(), key=lambda item: item[1].wall):
+                if due.wall <= now or due.elapsed <= elapsed:
+                    del self._due[id_]
+                    self._inbox.put(TimerFired(id=f"{id_}@{due.wall}", ts=max(now, due.wall), timer=id_))
+            await self._rest(elapsed)
+
+    async def _rest(self, elapsed: float) -> None:
+        """Until the next one may be due, or another is set."""
+        first = min((due.elapsed for due in self._due.values()), default=None)
+        if first is None:
+            await self._changed.wait()
+        else:
+            changed = asyncio.ensure_future(self._changed.wait())
+            nap = asyncio.ensure_future(self._clock.sleep(max(0.0, min(first - elapsed, _LONGEST_SLEEP))))
+            try:
+                await asyncio.wait({changed, nap}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                changed.cancel()
+                nap.cancel()
+        self._changed.clear()

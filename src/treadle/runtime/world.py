@@ -1,0 +1,30 @@
+"""Everything outside of a run that its performing needs, in one place."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from treadle.kernel.commands import ActivityCommand
+from treadle.ports import Checks, Clock, Effects, Notifier, Payloads, Progress, Runner, Workspace
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """The ports of a project."""
+
+    clock: Clock
+    payloads: Payloads
+    runner_of: Callable[[str], Runner | None]
+    """The runner of a role; None: its agents are left as they are, to be started or found by another process."""
+    model_of: Callable[[str, int], str]
+    """The model for a role at a tier; empty: the agent's own choice."""
+    workspace: Workspace
+    checks: Checks
+    effects: Effects
+    notifier: Notifier
+    progress: Callable[[str, Progress], None] = lambda _act, _progress: None
+    """Hears of every sign of life of an agent."""
+
+
+def event_id(job: ActivityCommand, what: str) -> str:
+    """The same for the same fact, however often it is told; another one when the activity is issued again."""
+    return f"{job.id}~{job.retry}:{what}" if job.retry else f"{job.id}:{what}"

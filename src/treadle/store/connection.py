@@ -1,0 +1,89 @@
+"""Connections to the store, and what its failures mean to a person."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from treadle.errors import PortError
+
+_PATIENCE: Final = 20.0
+"""Seconds to wait for another process that is writing."""
+
+
+def connect(path: Path, *, create: bool = False, reading: bool = False) -> sqlite3.Connection:
+    """A connection that commits only when told so, and then durably; one for reading leaves every byte as it is."""
+    mode = "ro" if reading else "rwc" if create else "rw"
+    db = sqlite3.connect(
+        f"file:{quote(str(path))}?mode={mode}",
+        uri=True,
+        timeout=_PATIENCE,
+        isolation_level=None,
+        check_same_thread=False,  # a connection is handed to one thread, which need not be the one that opened it
+    )
+    if reading:
+        return db
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = FULL")
+    db.execute("PRAGMA foreign_keys = ON")
+    db.execute("PRAGMA wal_autocheckpoint = 4000")
+    return db
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+@contextmanager
+def glance(db: sqlite3.Connection) -> Iterator[None]:
+    """Everything that is read inside was true at one moment, whatever others write meanwhile."""
+    db.execute("BEGIN")
+    try:
+        yield
+    finally:
+        db.execute("ROLLBACK")
+
+
+@contextmanager
+def spoken(path: Path) -> Iterator[None]:
+    """Failures of SQLite, told as what they mean and what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise explained(path, error) from error
+
+
+def explained(path: Path, error: sqlite3.Error) -> PortError:
+    """What went wrong with the store, for a person."""
+    code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+    said = _MEANINGS.get(code)
+    if said is None:
+        return PortError(f"{path}: the store failed: {error}")
+    return PortError(f"{path}: {said}", retryable=code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL))
+
+
+_DAMAGED: Final = (
+    "the store is damaged, and nothing was written to it; copy the .treadle/local folder, try "
+    "`sqlite3 store.db .recover`, or restore a backup. Finished work is safe: it is in git under refs/treadle/"
+)
+_LOCKED: Final = "the store cannot be written; make the file and its folder writable, then `treadle resume`"
+_MEANINGS: Final[dict[int, str]] = {
+    sqlite3.SQLITE_BUSY: "another process keeps the store busy; try again when it has ended",
+    sqlite3.SQLITE_CANTOPEN: "the store cannot be opened; is the folder there, and may you write to it?",
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_NOTADB: _DAMAGED,
+    sqlite3.SQLITE_FULL: "the disk is full; the last event was not stored. Make room, then `treadle resume`",
+    sqlite3.SQLITE_IOERR: "reading or writing the store failed; is the disk full, or gone? Then `treadle resume`",
+    sqlite3.SQLITE_READONLY: _LOCKED,
+    sqlite3.SQLITE_PERM: _LOCKED,
+}

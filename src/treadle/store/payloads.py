@@ -1,0 +1,81 @@
+"""Payloads by content: written once however often they are put, in chunks if they are large, checked when read."""
+
+import hashlib
+import json
+import sqlite3
+import threading
+from typing import Final
+
+from treadle.errors import PortError
+from treadle.protocol.items import Json, canonical
+
+CHUNK: Final = 64 * 1024
+_TEXT: Final = "text:"
+
+
+class SqlitePayloads:
+    """Values wait in memory until the next transaction takes them along, so a payload costs no fsync of its own."""
+
+    def __init__(self, reader: sqlite3.Connection) -> None:
+        self._reader = reader
+        self._waiting: dict[str, bytes] = {}
+        self._flying: dict[str, bytes] = {}
+        self._lock = threading.Lock()
+
+    def put(self, value: Json) -> str:
+        """Keep a value; it is durable no later than the next event that is appended."""
+        body = canonical(value)
+        ref = f"sha256:{hashlib.sha256(body).hexdigest()}"
+        with self._lock:
+            self._waiting[ref] = body
+        return ref
+
+    def get(self, ref: str) -> Json:
+        """The value behind a reference."""
+        if ref.startswith(_TEXT):
+            return ref.removeprefix(_TEXT)
+        with self._lock:
+            body = self._waiting.get(ref) or self._flying.get(ref)
+        value: Json = json.loads(read(self._reader, ref) if body is None else body)
+        return value
+
+    def take(self) -> dict[str, bytes]:
+        """What the next transaction has to take along; until it has ended, these can still be read from here."""
+        with self._lock:
+            taken, self._waiting = self._waiting, {}
+            self._flying |= taken
+        return taken
+
+    def give_back(self, taken: dict[str, bytes]) -> None:
+        """The transaction has failed."""
+        with self._lock:
+            self._waiting |= taken
+
+    def written(self, taken: dict[str, bytes]) -> None:
+        """The transaction is durable."""
+        with self._lock:
+            for ref in taken:
+                self._flying.pop(ref, None)
+
+
+def write(db: sqlite3.Connection, bodies: dict[str, bytes]) -> None:
+    """Store payloads that are not there yet."""
+    for ref, body in bodies.items():
+        whole = body if len(body) <= CHUNK else None
+        added = db.execute("INSERT OR IGNORE INTO payloads VALUES (?, ?, ?)", (ref, len(body), whole)).rowcount
+        if added and whole is None:
+            pieces = ((ref, at // CHUNK, body[at : at + CHUNK]) for at in range(0, len(body), CHUNK))
+            db.executemany("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?)", pieces)
+
+
+def read(db: sqlite3.Connection, ref: str) -> bytes:
+    """The bytes of a payload; a `PortError` if they are missing, or are not those that were put."""
+    row = db.execute("SELECT body FROM payloads WHERE ref = ?", (ref,)).fetchone()
+    if row is None:
+        raise PortError(f"payload {ref} is missing from the store; restore a backup of .treadle/local")
+    body: bytes | None = row[0]
+    if body is None:
+        body = b"".join(piece for (piece,) in db.execute("SELECT body FROM chunks WHERE ref = ? ORDER BY n", (ref,)))
+    if f"sha256:{hashlib.sha256(body).hexdigest()}" != ref:
+        raise PortError(f"payload {ref} is damaged in the store; restore a backup of .treadle/local")
+    return body

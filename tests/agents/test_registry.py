@@ -1,0 +1,74 @@
+"""From a text to a runner."""
+
+from pathlib import Path
+
+import pytest
+
+from treadle.agents.command import Command
+from treadle.agents.manual import Manual
+from treadle.agents.process import Patience
+from treadle.agents.registry import RUNNERS, Surroundings, runner_of
+from treadle.agents.replay import FolderRecording, Replay
+from treadle.agents.scripted import Scripted
+from treadle.config.agents import BARE, WITH_ARGUMENT
+from treadle.errors import TreadleError
+
+
+@pytest.fixture
+def around(tmp_path: Path) -> Surroundings:
+    (tmp_path / "demo.yaml").write_text("agents: [{turns: [{say: hello}]}]")
+    (tmp_path / "old-run").mkdir()
+    return Surroundings(root=tmp_path, allowed=("API_KEY",), patience=Patience(answered=1.0))
+
+
+def test_each_text_names_its_runner(around: Surroundings) -> None:
+    command = runner_of("command:./agent.py --fast 'a b'", around)
+    assert isinstance(command, Command)
+    assert command.argv == ("./agent.py", "--fast", "a b")
+    assert (command.root, command.allowed, command.patience) == (around.root, around.allowed, around.patience)
+    assert isinstance(runner_of("manual", around), Manual)
+    assert isinstance(runner_of(" scripted: demo.yaml", around), Scripted)
+    replay = runner_of("replay:old-run", around)
+    assert isinstance(replay, Replay)
+    assert replay.recording == FolderRecording(around.root / "old-run")
+
+
+def test_a_store_may_supply_the_recording(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def recording(name: str) -> FolderRecording:
+        asked.append(name)
+        return FolderRecording(tmp_path)
+
+    assert isinstance(runner_of("replay:7f3a", Surroundings(root=tmp_path, recording=recording)), Replay)
+    assert asked == ["7f3a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("comand:x", "did you mean 'command'"),
+        ("scriptd:x", "did you mean 'scripted'"),
+        ("command", "write `command:PROGRAM ARGS`"),
+        ("manual:x", "'manual' takes nothing after it"),
+        ("replay:old-rum", "did you mean 'old-run'"),
+        ("scripted:none.yaml", "cannot be read: No such file"),
+        ("command:'", "check its quotes"),
+        ("", "there is no agent ''"),
+    ],
+)
+def test_what_names_no_agent(text: str, message: str, around: Surroundings) -> None:
+    with pytest.raises(TreadleError, match=message):
+        runner_of(text, around)
+
+
+def test_every_runner_can_be_named_in_the_settings() -> None:
+    assert set(RUNNERS) <= {*BARE, *WITH_ARGUMENT}
+
+
+def test_an_agent_that_is_to_come_says_so(around: Surroundings) -> None:
+    to_come = sorted({*BARE, *WITH_ARGUMENT} - set(RUNNERS))
+    for kind in to_come:
+        text = f"{kind}:x" if kind in WITH_ARGUMENT else kind
+        with pytest.raises(TreadleError, match=f"the agent '{kind}' is not built in yet; there are .*manual"):
+            runner_of(text, around)

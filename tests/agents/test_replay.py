@@ -1,0 +1,150 @@
+"""Recorded activities, played in a real repository."""
+
+import asyncio
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from treadle.agents.activity import Activity, activity_of
+from treadle.agents.answer import answered
+from treadle.agents.replay import FolderRecording, Recorded, Replay
+from treadle.errors import PortError
+from treadle.kernel.events import Usage
+from treadle.ports import Ended, Work
+from treadle.testing.runner_contract import PATIENCE, Behaviour, Clause, clauses, make_work
+
+GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main")
+
+
+def git(folder: Path, *arguments: str) -> str:
+    return subprocess.run([*GIT, *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def record(folder: Path, work: Work, recorded: Recorded) -> Replay:
+    recording = FolderRecording(folder / "recording")
+    recording.folder.mkdir(exist_ok=True)
+    recording.path(activity_of(work)).write_bytes(msgspec.json.encode(recorded))
+    return Replay(recording=recording)
+
+
+class ReplayBench:
+    behaviours: tuple[Behaviour, ...] = ("answers",)
+
+    def lane(self, folder: Path) -> Path:
+        """A repository whose second commit is the recorded one, and that stands at its first."""
+        lane = folder / "lane"
+        lane.mkdir()
+        git(lane, "init", "-q")
+        (lane / "kept").write_text("kept")
+        (lane / "dropped").write_text("dropped")
+        git(lane, "add", ".")
+        git(lane, "commit", "-qm", "first")
+        (lane / "dropped").unlink()
+        (lane / "new").mkdir()
+        (lane / "new" / "file").write_text("new")
+        git(lane, "add", "-A")
+        git(lane, "commit", "-qm", "second")
+        git(lane, "branch", "recorded")
+        git(lane, "reset", "-q", "--hard", "HEAD~1")
+        return lane
+
+    def runner(self, behaviour: Behaviour, work: Work) -> Replay:  # noqa: ARG002
+        commit = git(work.lane, "rev-parse", "recorded")
+        recorded = Recorded(answer={"type": "Ok"}, commit=commit, final="hello", usage=Usage(3, 4), code=0)
+        return record(work.home.parent, work, recorded)
+
+    async def help(self, behaviour: Behaviour, work: Work) -> None:
+        """Nothing has to be done."""
+
+
+BENCH = ReplayBench()
+
+
+@pytest.mark.parametrize("clause", clauses(BENCH), ids=lambda clause: clause.name)
+def test_contract(clause: Clause, tmp_path: Path) -> None:
+    clause.hold(BENCH, tmp_path)
+
+
+def play(replay: Replay, work: Work) -> Ended:
+    async def played() -> Ended:
+        session = await replay.start(work, lambda _: None)
+        return await asyncio.wait_for(session.wait(), PATIENCE)
+
+    return asyncio.run(played())
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Work:
+    return make_work(tmp_path, BENCH.lane(tmp_path))
+
+
+def test_the_files_become_those_of_the_recorded_commit(work: Work) -> None:
+    head = git(work.lane, "rev-parse", "HEAD")
+    ended = play(BENCH.runner("answers", work), work)
+    assert ended == Ended(how="done", code=0, final="hello", usage=Usage(3, 4))
+    assert answered(work)
+    files = sorted(path.relative_to(work.lane).as_posix() for path in work.lane.rglob("*") if path.is_file())
+    assert [file for file in files if not file.startswith(".git/")] == ["kept", "new/file"]
+    assert git(work.lane, "rev-parse", "HEAD") == head
+    assert git(work.lane, "status", "--porcelain").splitlines() == ["D  dropped", "A  new/file"]
+
+
+def test_no_hook_of_the_repository_is_run(work: Work, tmp_path: Path) -> None:
+    hook = work.lane / ".git" / "hooks" / "post-index-change"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/hooked\n")
+    hook.chmod(0o755)
+    play(BENCH.runner("answers", work), work)
+    assert not (tmp_path / "hooked").exists()
+
+
+@pytest.mark.parametrize(
+    ("recorded", "message"),
+    [
+        (Recorded(answer={"type": "Ok"}), "no commit is recorded; record the run again"),
+        (Recorded(commit="--output=x"), "'--output=x' is no commit"),
+    ],
+)
+def test_a_recording_without_the_files(recorded: Recorded, message: str, work: Work, tmp_path: Path) -> None:
+    with pytest.raises(PortError, match=message):
+        play(record(tmp_path, work, recorded), work)
+    assert not answered(work)
+
+
+def test_a_commit_that_is_not_here(work: Work, tmp_path: Path) -> None:
+    ended = play(record(tmp_path, work, Recorded(answer={"type": "Ok"}, commit="0" * 40)), work)
+    assert ended.how == "failed"
+    assert "is not in this repository; fetch it" in ended.detail
+    assert not answered(work)
+
+
+def test_an_activity_that_changed_nothing_needs_no_commit(work: Work, tmp_path: Path) -> None:
+    assert play(record(tmp_path, work, Recorded(answer={"type": "Ok"}, changed=False)), work).how == "done"
+    assert answered(work)
+
+
+def test_another_course(work: Work, tmp_path: Path) -> None:
+    replay = record(tmp_path, work, Recorded(changed=False))
+    other = msgspec.structs.replace(work, act="root/b:tests#2.1")
+    with pytest.raises(PortError, match=r"holds no step 'tests' of 'root/b' \(visit 2, attempt 1\)"):
+        play(replay, other)
+
+
+def test_a_damaged_recording(work: Work, tmp_path: Path) -> None:
+    replay = record(tmp_path, work, Recorded(changed=False))
+    FolderRecording(tmp_path / "recording").path(activity_of(work)).write_text("{")
+    with pytest.raises(PortError, match="is no recorded activity"):
+        play(replay, work)
+
+
+@pytest.mark.parametrize("act", ["", "tests", "root:tests", "root:tests#1", "root:tests#x.1", ":tests#1.1"])
+def test_what_is_no_id_of_an_activity(act: str, work: Work) -> None:
+    with pytest.raises(PortError, match="is no id of an activity"):
+        activity_of(msgspec.structs.replace(work, act=act))
+
+
+def test_the_id_of_an_activity(work: Work) -> None:
+    found = activity_of(msgspec.structs.replace(work, act="root/a:b/c:tests#2.13"))
+    assert found == Activity("root/a:b/c", "tests", 2, 13)

@@ -1,0 +1,94 @@
+from pathlib import Path
+
+import pytest
+
+from tests.cli.treadle import treadle
+
+TEXT = "[limits]\nagents = 3\ncost = 2.50\n[toolchain]\ntest = \"make 'a b'\"\n[protocol.fractal.limits]\nagents = 5\n"
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    monkeypatch.delenv("TREADLE_SET", raising=False)
+    root = tmp_path / "root"
+    (root / ".git").mkdir(parents=True)
+    (root / "deep").mkdir()
+    monkeypatch.chdir(root)
+    return root
+
+
+def test_without_a_file_the_defaults_are_shown() -> None:
+    found = treadle("config")
+    assert (found.code, found.err) == (0, "")
+    assert "| agents.default | claude | default |" in found.out
+    assert "There is no treadle.toml here; `treadle init` writes one." in found.out
+
+
+def test_what_is_in_force_and_where_it_came_from(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project / "treadle.toml").write_text(TEXT)
+    monkeypatch.setenv("TREADLE_SET", "git.merge=ask")
+    monkeypatch.chdir(project / "deep")
+    out = treadle("config", "--set", "limits.depth=2").out
+    for line in (
+        "| limits.agents | 3 | ../treadle.toml:2 |",
+        "| limits.cost | 2.5 | ../treadle.toml:3 |",
+        "| limits.depth | 2 | --set |",
+        "| git.merge | ask | TREADLE_SET |",
+        "| protocol.fractal.limits.agents | 5 | ../treadle.toml:7 |",
+    ):
+        assert line in out
+    assert "| limits.agents | 5 | ../treadle.toml:7 |" in treadle("config", "--protocol", "fractal").out
+
+
+def test_one_key(project: Path) -> None:
+    (project / "treadle.toml").write_text(TEXT)
+    assert treadle("config", "limits.agents").out == "3\n"
+    assert treadle("config", "toolchain.test").out == "make 'a b'\n"
+    assert treadle("config", "limits.agents", "-p", "fractal").out == "5\n"
+    assert treadle("config", "protocol.fractal.limits.agents").out == "5\n"
+    assert treadle("config", "protocol.v3.limits.agents").out == "3\n"
+    assert treadle("config", "limits.depth").out == "\n"
+    assert treadle("config", "limits.agents", "--json").json() == {
+        "key": "limits.agents",
+        "value": 3,
+        "source": "project",
+        "file": "treadle.toml",
+        "line": 2,
+    }
+
+
+def test_an_unknown_key() -> None:
+    found = treadle("config", "limits.agnts")
+    assert (found.code, found.out) == (2, "")
+    assert "there is no key 'limits.agnts' (did you mean 'limits.agents'?)" in found.err
+
+
+def test_mistakes_in_the_file(project: Path) -> None:
+    (project / "treadle.toml").write_text("[limits]\nagent = 3\n")
+    found = treadle("config", "--json")
+    assert (found.code, found.out) == (2, "")
+    assert "treadle.toml:2: limits.agent: there is no such key (did you mean 'agents'?)" in found.err
+
+
+def test_json_is_everything(project: Path) -> None:
+    (project / "treadle.toml").write_text(TEXT)
+    told = {it["key"]: it for it in treadle("config", "--json").json()}
+    assert told["limits.agents"]["value"] == 3
+    assert told["toolchain.test"]["value"] == ["make", "a b"]
+    assert told["limits.depth"] == {
+        "key": "limits.depth",
+        "value": None,
+        "source": "default",
+        "file": None,
+        "line": None,
+    }
+    assert told["protocol.fractal.limits.agents"]["line"] == 7
+
+
+def test_every_key_is_explained() -> None:
+    assert (
+        "| limits.agents | whole number from 1 on | – | How many agents may work at once. |"
+        in treadle("config", "--keys").out
+    )
+    assert {it["key"] for it in treadle("config", "--keys", "--json").json()} >= {"agents.ROLE", "environment.pass"}

@@ -1,0 +1,195 @@
+"""`treadle doctor` on this machine, with programs, repositories and stores of our own making."""
+
+import sqlite3
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.treadle import treadle
+from treadle.store.migrations import migrate
+
+
+def git(folder: Path, *arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+def program(root: Path, name: str, script: str) -> None:
+    path = root.parent / "bin" / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "not for doctors")
+    monkeypatch.delenv("TREADLE_SET", raising=False)
+    place = tmp_path / "root"
+    place.mkdir()
+    (tmp_path / "bin").mkdir()
+    git(place, "init", "-q")
+    git(place, "-c", "user.name=x", "-c", "user.email=x@y", "commit", "-q", "--allow-empty", "-m", "first")
+    monkeypatch.chdir(place)
+    return place
+
+
+def told() -> dict[str, Any]:
+    return {it["what"]: it for it in treadle("doctor", "--json").json()}
+
+
+def test_a_healthy_project(root: Path) -> None:
+    (root / "treadle.toml").write_text('[toolchain]\ntest = "make test"\n')
+    program(root, "make", "echo GNU Make 9")
+    before = sorted(root.rglob("*"))
+    found = treadle("doctor")
+    assert (found.code, found.err) == (0, "")
+    for start in (
+        "ok      git ",
+        "ok      SQLite ",
+        "ok      repository ",
+        "ok      store ",
+        "ok      toolchain test ",
+    ):
+        assert f"\n{start}" in f"\n{found.out}"
+    assert found.out.endswith("\n\nEverything that is needed is there.\n")
+    assert [it for it in sorted(root.rglob("*")) if ".git" not in it.parts] == [
+        it for it in before if ".git" not in it.parts
+    ]
+
+
+def test_every_line_that_is_not_well_says_what_to_do() -> None:
+    assert all(it["fix"] for it in told().values() if it["state"] != "ok")
+
+
+def test_outside_of_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    found = treadle("doctor")
+    assert found.code == 0
+    assert "this folder is in none" in found.out
+    assert list((tmp_path / "empty").iterdir()) == []
+
+
+def test_an_old_git_is_not_enough(root: Path) -> None:
+    program(root, "git", "echo git version 2.37.9")
+    found = treadle("doctor")
+    assert found.code == 1
+    assert "2.37.9, but 2.38 is needed" in found.out
+    assert "needed and missing: git" in found.out
+
+
+def test_a_test_tool_that_is_missing_is_fatal(root: Path) -> None:
+    (root / "treadle.toml").write_text('[toolchain]\ntest = "no-such-tool test"\nlint = "no-such-linter"\n')
+    found = treadle("doctor")
+    assert found.code == 1
+    assert "needed and missing: toolchain test\n" in found.out
+    assert told()["toolchain lint"]["state"] == "missing"
+
+
+def test_a_module_that_is_missing_is_told_with_its_cure(root: Path) -> None:
+    program(root, "python3", 'echo "No module named pytest"; exit 1')
+    (root / "treadle.toml").write_text('[toolchain]\ntest = "python3 -m pytest"\n')
+    line = told()["toolchain test"]
+    assert (line["state"], line["fix"]) == ("missing", "python3 -m pip install pytest")
+
+
+def test_a_script_of_the_project_is_found_and_not_started(root: Path) -> None:
+    (root / "run.sh").write_text("#!/bin/sh\ntouch started\n")
+    (root / "run.sh").chmod(0o755)
+    (root / "treadle.toml").write_text('[toolchain]\ntest = "./run.sh --all"\n')
+    assert told()["toolchain test"]["state"] == "ok"
+    assert not (root / "started").exists()
+
+
+def test_agents_tell_their_version_without_the_users_keys(root: Path) -> None:
+    program(root, "claude", f'env > {root.parent}/seen; echo "2.1.325 (Claude Code)"')
+    line = told()["agent claude"]
+    assert (line["state"], line["detail"].split(" (/")[0]) == ("ok", "2.1.325 (Claude Code)")
+    seen = (root.parent / "seen").read_text()
+    assert "not for doctors" not in seen
+    assert "ANTHROPIC_API_KEY" not in seen
+    assert "HOME=/tmp" in seen or f"HOME={root.parent}" not in seen
+
+
+def test_an_agent_that_the_settings_name_is_required(root: Path) -> None:
+    assert told()["agent codex"]["required"] is False
+    (root / "treadle.toml").write_text('[agents]\ntdd = "codex"\nimpl = "command:no-such-agent -x"\n')
+    found = treadle("doctor")
+    assert found.code == 1
+    assert "needed and missing: agent codex, agent command:no-such-agent -x\n" in found.out
+    program(root, "codex", "exit 7")
+    assert told()["agent codex"]["state"] == "warn"
+
+
+def test_a_bubblewrap_that_may_not_work(root: Path) -> None:
+    program(root, "bwrap", "echo No permissions to create a new namespace; exit 1")
+    line = told()["bubblewrap"]
+    assert (line["state"], line["required"]) == ("warn", False)
+    assert "No permissions" in line["detail"]
+    program(root, "bwrap", "exit 0")
+    assert told()["bubblewrap"]["state"] == "ok"
+
+
+def test_mistakes_in_the_settings_are_fatal_and_hide_nothing_else(root: Path) -> None:
+    (root / "treadle.toml").write_text("[limits]\nagent = 1\n")
+    found = treadle("doctor")
+    assert found.code == 1
+    assert "treadle.toml:2: limits.agent" in found.out
+    assert found.out.count("treadle.toml  ") == 1
+    assert "git" in found.out
+
+
+def test_a_repository_without_a_commit(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "new").mkdir()
+    git(root / "new", "init", "-q")
+    monkeypatch.chdir(root / "new")
+    assert treadle("doctor").code == 1
+    assert told()["repository"]["detail"] == "there is no commit to start from"
+
+
+def store(root: Path) -> Path:
+    path = root / ".treadle" / "local" / "store.db"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def test_a_store_that_is_well(root: Path) -> None:
+    db = sqlite3.connect(store(root), isolation_level=None)
+    migrate(db)
+    db.close()
+    assert told()["store"]["detail"].startswith("readable, version ")
+
+
+@pytest.mark.parametrize(
+    "content", [b"not a database, but long enough to look like one" * 40, b"SQLite format 3\0" + b"x" * 4000]
+)
+def test_a_store_that_is_none(root: Path, content: bytes) -> None:
+    store(root).write_bytes(content)
+    line = told()["store"]
+    assert (line["state"], line["required"]) == ("missing", True)
+    assert store(root).read_bytes() == content
+
+
+def test_a_store_of_a_later_version(root: Path) -> None:
+    db = sqlite3.connect(store(root), isolation_level=None)
+    migrate(db)
+    db.execute("PRAGMA user_version = 999")
+    db.close()
+    assert "999" in told()["store"]["detail"]
+
+
+def test_what_was_left_behind(root: Path) -> None:
+    worktrees = root / ".treadle" / "local" / "worktrees"
+    git(root, "worktree", "add", "-q", str(worktrees / "known"))
+    assert told()["left behind"]["state"] == "ok"
+    (worktrees / "stranger").mkdir()
+    assert told()["worktrees"]["detail"] == "1 that git does not know: stranger"
+    (worktrees / "stranger").rmdir()
+    (root / ".git" / "index.lock").touch()
+    assert told()["locks"]["state"] == "warn"
+    (root / ".git" / "index.lock").unlink()
+    (worktrees / "known").rename(root.parent / "moved")
+    assert told()["worktrees"]["fix"] == "git worktree prune"

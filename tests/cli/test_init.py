@@ -1,0 +1,205 @@
+"""`treadle init` in real folders and real repositories."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.treadle import treadle
+from treadle.config.load import load_settings
+from treadle.config.project import Project
+
+
+def git(folder: Path, *arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+def fake_agent(folder: Path, name: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text("#!/bin/sh\nexit 1\n")
+    (folder / name).chmod(0o755)
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
+        monkeypatch.setenv(name, "Somebody")
+    for name in ("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"):
+        monkeypatch.setenv(name, "somebody@example.org")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    place = tmp_path / "root"
+    (place / "tests").mkdir(parents=True)
+    (place / "tests" / "test_a.py").write_text("def test_a(): ...\n")
+    monkeypatch.chdir(place)
+    return place
+
+
+def test_it_says_what_it_found_and_writes_settings_that_load(root: Path) -> None:
+    git(root, "init", "-q")
+    found = treadle("init")
+    assert (found.code, found.err) == (0, "")
+    for line in (
+        "Language  Python (tests/test_a.py)",
+        "  test    python3 -m pytest  (tests/test_a.py)",
+        "treadle.toml is written",
+        "`git add treadle.toml && git commit`: agents work on copies of a commit, and there is none",
+        "`treadle doctor`",
+    ):
+        assert line in found.out
+    config = load_settings(Project(root), {"HOME": "/nowhere"}).config()
+    assert (config.toolchain.kind, config.toolchain.test) == ("pytest", ("python3", "-m", "pytest"))
+    assert (root / ".treadle" / "local" / ".gitignore").read_text() == "*\n"
+    assert git(root, "status", "--porcelain") == "?? tests/\n?? treadle.toml\n"
+
+
+def test_the_root_of_the_repository_is_found(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(root, "init", "-q")
+    monkeypatch.chdir(root / "tests")
+    assert treadle("init").code == 0
+    assert (root / "treadle.toml").is_file()
+    assert not (root / "tests" / "treadle.toml").exists()
+
+
+def test_it_never_writes_over_a_file(root: Path) -> None:
+    git(root, "init", "-q")
+    (root / "treadle.toml").write_text("# mine\n")
+    found = treadle("init", "--yes", "--protocol", "v3")
+    assert found.code == 0
+    assert "treadle.toml is already there: left as it is" in found.out
+    assert "set `toolchain.build`, `toolchain.test`, `toolchain.contract` in treadle.toml" in found.out
+    assert (root / "treadle.toml").read_text() == "# mine\n"
+
+
+def test_a_link_to_nowhere_is_a_file_that_is_there(root: Path) -> None:
+    (root / "treadle.toml").symlink_to(root.parent / "outside.toml")
+    assert "left as it is" in treadle("init").out
+    assert not (root.parent / "outside.toml").exists()
+
+
+def test_a_dry_run_changes_nothing(root: Path) -> None:
+    before = sorted(root.rglob("*"))
+    found = treadle("init", "--dry-run", "--yes", "--protocol", "fractal")
+    assert found.code == 0
+    assert "treadle.toml would be written:" in found.out
+    assert "  keeps   {testPath}/test_manifest.json" in found.out
+    assert '    test = "python3 -m pytest"\n' in found.out
+    assert "`git init`" in found.out
+    assert sorted(root.rglob("*")) == before
+
+
+def test_without_a_repository_it_says_so_and_makes_one_only_if_told(root: Path) -> None:
+    assert "`git init`, then `git add` and `git commit`" in treadle("init").out
+    assert not (root / ".git").exists()
+    found = treadle("init", "--yes")
+    assert (found.code, found.err) == (0, "")
+    assert "a git repository is made\ncommitted: treadle.toml\n" in found.out
+    assert git(root, "log", "--format=%an %s", "--name-only") == "Somebody Set up Treadle\n\ntreadle.toml\n"
+    assert "what else belongs here (tests/test_a.py)" in found.out
+
+
+@pytest.mark.parametrize(("answers", "log"), [(b"y\ny\n", "Set up Treadle\n"), (b"n\n", "")])
+def test_a_person_at_a_terminal_is_asked(root: Path, answers: bytes, log: str) -> None:
+    master, slave = os.openpty()
+    os.write(master, answers)
+    done = subprocess.run([sys.executable, "-m", "treadle", "init"], stdin=slave, stdout=slave, timeout=60, check=True)
+    os.close(slave)
+    shown = os.read(master, 100_000).decode()
+    os.close(master)
+    assert done.returncode == 0
+    assert "There is no git repository here. Make one?" in shown
+    assert (root / "treadle.toml").is_file()
+    assert (root / ".git").exists() is bool(log)
+    assert not log or git(root, "log", "--format=%s") == log
+
+
+def test_the_first_commit_takes_nothing_that_somebody_has_staged(root: Path) -> None:
+    git(root, "init", "-q")
+    (root / "staged").touch()
+    git(root, "add", "staged")
+    assert treadle("init", "--yes").code == 0
+    assert git(root, "show", "--name-only", "--format=") == "treadle.toml\n"
+    assert git(root, "diff", "--cached", "--name-only") == "staged\n"
+
+
+def test_a_repository_with_commits_gets_no_commit_from_us(root: Path) -> None:
+    git(root, "init", "-q")
+    git(root, "commit", "-q", "--allow-empty", "-m", "first")
+    found = treadle("init", "--yes")
+    assert "`git add treadle.toml && git commit`: agents see only what is committed" in found.out
+    assert git(root, "log", "--format=%s") == "first\n"
+
+
+def test_git_without_a_name_is_told_how_to_get_one(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "user.useConfigOnly")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "true")
+    found = treadle("init", "--yes")
+    assert found.code == 2
+    assert "git commit failed" in found.err
+    assert "git config user.name" in found.err
+    assert (root / "treadle.toml").is_file()
+
+
+def test_agents_that_are_installed_are_named_and_not_started(root: Path) -> None:
+    fake_agent(root.parent / "bin", "codex")
+    found = treadle("init")
+    assert "Agents    codex\n" in found.out
+    assert load_settings(Project(root), {"HOME": "/nowhere"}).config().agents == {"default": "codex"}
+
+
+def test_a_protocols_own_files(root: Path) -> None:
+    git(root, "init", "-q")
+    assert treadle("protocol", "new", "mine").code == 0
+    files = root / ".treadle" / "protocols" / "mine" / "project"
+    (files / ".ai").mkdir(parents=True)
+    (files / ".ai" / "notes.md").write_text("# Notes\n")
+    (files / "README.md").write_text("theirs\n")
+    (root / "README.md").write_text("mine\n")
+    found = treadle("init", "--protocol", "mine")
+    assert (found.code, found.err) == (0, "")
+    assert ".ai/notes.md is written" in found.out
+    assert "README.md is already there: left as it is" in found.out
+    assert (root / ".ai" / "notes.md").read_text() == "# Notes\n"
+    assert (root / "README.md").read_text() == "mine\n"
+    assert load_settings(Project(root), {"HOME": "/nowhere"}).config().protocol == "mine"
+
+
+def test_a_protocols_files_do_not_go_through_a_link(root: Path) -> None:
+    git(root, "init", "-q")
+    assert treadle("protocol", "new", "mine").code == 0
+    files = root / ".treadle" / "protocols" / "mine" / "project"
+    (files / ".ai").mkdir(parents=True)
+    (files / ".ai" / "notes.md").touch()
+    outside = root.parent / "outside"
+    outside.mkdir()
+    (root / ".ai").symlink_to(outside)
+    found = treadle("init", "--protocol", "mine")
+    assert found.code == 2
+    assert "leads out of the project" in found.err
+    assert list(outside.iterdir()) == []
+    assert not (root / "treadle.toml").exists()
+
+
+def test_all_or_nothing(root: Path) -> None:
+    git(root, "init", "-q")
+    assert treadle("protocol", "new", "mine").code == 0
+    files = root / ".treadle" / "protocols" / "mine" / "project"
+    (files / "tests" / "test_a.py").mkdir(parents=True)
+    (files / "tests" / "test_a.py" / "below").touch()
+    found = treadle("init", "--protocol", "mine")
+    assert found.code == 2
+    assert "cannot be made" in found.err
+    assert not (root / "treadle.toml").exists()
+
+
+def test_an_unknown_protocol_is_refused_before_anything_is_written(root: Path) -> None:
+    found = treadle("init", "--protocol", "waterfal")
+    assert (found.code, found.out) == (2, "")
+    assert "did you mean 'waterfall'" in found.err
+    assert not (root / "treadle.toml").exists()

@@ -1,0 +1,155 @@
+"""Projects as people have them, each told from its files alone."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from treadle.config.detect.project import detect
+
+BIN = "{root}/node_modules/.bin"
+
+PROJECTS: list[tuple[str, dict[str, str], str, str, dict[str, str]]] = [
+    (
+        "pytest in pyproject",
+        {"pyproject.toml": "[tool.pytest.ini_options]\n"},
+        "Python",
+        "pytest",
+        {"test": "python3 -m pytest"},
+    ),
+    ("pytest.ini", {"pytest.ini": "[pytest]\n"}, "Python", "pytest", {"test": "python3 -m pytest"}),
+    ("setup.cfg", {"setup.cfg": "[tool:pytest]\n"}, "Python", "pytest", {"test": "python3 -m pytest"}),
+    ("tests only", {"tests/unit/test_a.py": "def test_a(): ..."}, "Python", "pytest", {"test": "python3 -m pytest"}),
+    ("unittest", {"tests/test_a.py": "import unittest"}, "Python", "command", {"test": "python3 -m unittest discover"}),
+    (
+        "virtual environment",
+        {"pytest.ini": "", ".venv/pyvenv.cfg": ""},
+        "Python",
+        "pytest",
+        {"test": "{root}/.venv/bin/python -m pytest"},
+    ),
+    ("uv", {"pytest.ini": "", "uv.lock": ""}, "Python", "pytest", {"test": "uv run python -m pytest"}),
+    (
+        "ruff",
+        {"pyproject.toml": "[tool.ruff]\nx = 1\n"},
+        "Python",
+        "pytest",
+        {"lint": "python3 -m ruff check .", "format": "python3 -m ruff format --check ."},
+    ),
+    (
+        "black",
+        {"pyproject.toml": "[tool.black]\nx = 1\n"},
+        "Python",
+        "pytest",
+        {"format": "python3 -m black --check ."},
+    ),
+    (
+        "vitest and typescript",
+        {"package.json": '{"devDependencies": {"vitest": "1"}}', "tsconfig.json": "{}"},
+        "TypeScript",
+        "junit",
+        {"test": f"{BIN}/vitest run --reporter=junit --outputFile={{report}}", "build": f"{BIN}/tsc --noEmit"},
+    ),
+    ("jest", {"package.json": '{"scripts": {"test": "jest --ci"}}'}, "JavaScript", "command", {"test": f"{BIN}/jest"}),
+    (
+        "jest-junit",
+        {"package.json": '{"devDependencies": {"jest": "1", "jest-junit": "1"}}'},
+        "JavaScript",
+        "junit",
+        {"test": f"{BIN}/jest --reporters=default --reporters=jest-junit"},
+    ),
+    (
+        "node --test",
+        {"package.json": '{"scripts": {"test": "node --test src/"}}'},
+        "JavaScript",
+        "junit",
+        {"test": "node --test --test-reporter=junit --test-reporter-destination={report} src/"},
+    ),
+    (
+        "a script with a shell's signs",
+        {"package.json": '{"scripts": {"test": "node --test && echo"}}', "pnpm-lock.yaml": ""},
+        "JavaScript",
+        "command",
+        {"test": "pnpm run test"},
+    ),
+    (
+        "eslint and prettier",
+        {"package.json": '{"scripts": {"test": "x"}, "devDependencies": {"eslint": "9"}}', ".prettierrc": ""},
+        "JavaScript",
+        "command",
+        {"test": "npm run test", "lint": f"{BIN}/eslint .", "format": f"{BIN}/prettier --check ."},
+    ),
+    (
+        "go",
+        {"go.mod": "module x\n"},
+        "Go",
+        "gotest",
+        {
+            "test": "go test ./...",
+            "build": "go build ./...",
+            "lint": "go vet ./...",
+            "format": 'sh -c test -z "$(gofmt -l .)"',
+        },
+    ),
+    ("golangci", {"go.mod": "", ".golangci.yml": ""}, "Go", "gotest", {"lint": "golangci-lint run"}),
+    ("rust", {"Cargo.toml": ""}, "Rust", "command", {"test": "cargo test", "format": "cargo fmt --check"}),
+    ("maven", {"pom.xml": ""}, "Java", "junit", {"test": "mvn -q -B test"}),
+    ("gradle", {"build.gradle": "", "gradlew": ""}, "Java", "junit", {"test": "./gradlew test"}),
+    ("make", {"Makefile": "all:\n\techo\ntest: all\n\techo\n"}, "make", "command", {"test": "make test"}),
+]
+
+
+def project(place: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text)
+    return place
+
+
+@pytest.mark.parametrize(
+    ("files", "language", "kind", "commands"), [it[1:] for it in PROJECTS], ids=[it[0] for it in PROJECTS]
+)
+def test_projects(tmp_path: Path, files: dict[str, str], language: str, kind: str, commands: dict[str, str]) -> None:
+    found = detect(project(tmp_path, files))[0]
+    assert (found.language, found.kind) == (language, kind)
+    told = {name: " ".join(it.words) for name, it in found.commands.items()}
+    assert told | commands == told
+    assert all(it.why for it in found.commands.values())
+
+
+def test_nothing_to_be_told(tmp_path: Path) -> None:
+    assert detect(tmp_path) == []
+    assert detect(project(tmp_path, {"README.md": "", "Makefile": "test := 1\n", "node_modules/x/test_a.py": ""})) == []
+
+
+def test_the_language_that_has_tests_decides(tmp_path: Path) -> None:
+    files = {"tool.py": "", "package.json": '{"scripts": {"test": "mocha"}}', "Makefile": "test:\n"}
+    assert [it.language for it in detect(project(tmp_path, files))] == ["JavaScript", "make", "Python"]
+
+
+def test_the_stub_that_npm_writes_is_no_test(tmp_path: Path) -> None:
+    stub = r'{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}'
+    found = detect(project(tmp_path, {"package.json": stub}))[0]
+    assert "test" not in found.commands
+    assert "package.json has no script `test`: set `toolchain.test`" in found.advice
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"scripts": 3}', '{"scripts": {"test": 3}}', '{"devDependencies": []}', "[" * 5000, "\0"]
+)
+def test_broken_files_do_no_harm(tmp_path: Path, text: str) -> None:
+    names = ("package.json", "pyproject.toml", "go.mod", "Makefile")
+    assert [it.language for it in detect(project(tmp_path, dict.fromkeys(names, text)))] == [
+        "Go",
+        "Python",
+        "JavaScript",
+    ]
+
+
+def test_links_and_pipes_are_not_read(tmp_path: Path) -> None:
+    outside = project(tmp_path / "out", {"Makefile": "test:\n"})
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "Makefile").symlink_to(outside / "Makefile")
+    os.mkfifo(root / "package.json")
+    assert [it.language for it in detect(root)] == ["JavaScript"]

@@ -1,0 +1,95 @@
+"""The real server, as an agent's program meets it: over stdio, by the SDK's own client."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import msgspec
+from mcp import Client, StdioServerParameters, stdio_client
+from mcp.types import TextContent
+
+from tests.results.desk import Desk, desk
+from treadle.results.mcp_tool import mcp_config
+from treadle.results.prepare import Before
+from treadle.results.read import read
+
+RED = "dptr/cycle/red"
+
+
+def server(it: Desk) -> StdioServerParameters:
+    config = mcp_config(it.env)["mcpServers"]["treadle"]
+    return StdioServerParameters(
+        command=config["command"], args=config["args"], env=config["env"], cwd=str(it.work.lane)
+    )
+
+
+def test_a_session(tmp_path: Path) -> None:
+    it = desk(tmp_path, RED)
+    answer = it.work.out / "answer.json"
+    # What lies in the lane must not become part of the server.
+    for name in ("treadle", "mcp", "msgspec"):
+        it.put(f"{name}/__init__.py", "raise SystemExit('the lane was imported')")
+
+    async def session() -> None:
+        async with Client(stdio_client(server(it))) as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            assert list(tools) == ["emit_exit", "exit_RC", "exit_BL", "status", "handoff"]
+            jsonschema.validate({"exit": {"type": "RC"}}, tools["emit_exit"].input_schema)
+
+            wrong = await client.call_tool("emit_exit", {"exit": {"type": "GC"}})
+            assert wrong.is_error
+            assert "'GC' is not an exit; this step ends with RC or BL" in text(wrong)
+            assert not answer.exists()
+
+            assert (await client.call_tool("exit_RC", {"mesage": "x"})).is_error
+            assert "no answer" in text(await client.call_tool("status", {}))
+            assert text(await client.call_tool("handoff", {"text": "beware"})) == "kept"
+
+            right = await client.call_tool("emit_exit", {"exit": {"type": "RC", "message": "three"}})
+            assert (right.is_error, text(right)) == (False, "RC: accepted; you can stop now")
+            assert answer.exists()
+
+    asyncio.run(session())
+    found = asyncio.run(read(it.work, it.ways, Before()))
+    assert found.claim is not None
+    assert (found.channel, found.claim.fields["message"], found.notes) == ("mcp", "three", "beware")
+
+
+def text(result: Any) -> str:
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    return content.text
+
+
+def test_it_speaks_to_clients_of_before_and_ends_with_its_input(tmp_path: Path) -> None:
+    it = desk(tmp_path, RED)
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}}
+    said = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "exit_RC", "arguments": {}}},
+    ]
+    command = [sys.executable, "-P", "-m", "treadle", "mcp"]
+    with subprocess.Popen(command, env=it.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for line in said:
+            process.stdin.write(msgspec.json.encode(line) + b"\n")
+            process.stdin.flush()
+        answers = [msgspec.json.decode(process.stdout.readline()) for _ in range(2)]
+        process.stdin.close()
+        assert process.stdout.read() == b""
+        assert process.wait(timeout=30) == 0
+    assert answers[0]["result"]["serverInfo"]["name"] == "treadle"
+    assert answers[1]["result"]["content"][0]["text"] == "RC: accepted; you can stop now"
+
+
+def test_outside_of_a_step() -> None:
+    command = [sys.executable, "-m", "treadle", "mcp"]
+    done = subprocess.run(command, env={}, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "only inside of a step" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,69 @@
+"""How to answer: every exit with its fields, and an example that would be accepted."""
+
+import json
+import re
+
+import msgspec
+import pytest
+
+from treadle.prompts.answer import answer_section
+from treadle.prompts.example import example
+from treadle.protocol.answers.answer import Claim, validate
+from treadle.protocol.fields import asked
+from treadle.protocol.load import BUILT_IN, load
+from treadle.protocol.model import Exit, Field, Protocol, Record, Step
+
+V3 = load("v3")
+PROTOCOLS = [*(load(name) for name in ("v3", "fractal", "dptr", "riper", "waterfall")), load(BUILT_IN / "new")]
+STEPS = [
+    pytest.param(protocol, step, id=f"{protocol.name}-{graph}-{name}")
+    for protocol in PROTOCOLS
+    for graph, found in protocol.graphs.items()
+    for name, step in found.steps.items()
+    if step.kind == "agent"
+]
+
+
+@pytest.mark.parametrize(("protocol", "step"), STEPS)
+def test_every_example_is_a_claim_that_can_be_read(protocol: Protocol, step: Step) -> None:
+    text = answer_section(protocol, step)
+    examples = re.findall(r"^Example: `(.*)`$", text, re.MULTILINE)
+    claims = [validate(protocol, step, json.loads(line)) for line in examples]
+    assert [claim.exit if isinstance(claim, Claim) else claim for claim in claims] == list(step.exits)
+
+
+@pytest.mark.parametrize(("protocol", "step"), STEPS)
+def test_every_field_that_is_asked_for_is_explained(protocol: Protocol, step: Step) -> None:
+    text = answer_section(protocol, step)
+    for name in step.exits:
+        section = text.partition(f"### `{name}`\n")[2].partition("\n### ")[0]
+        assert [f"- `{field}` (" in section for field, _, _ in asked(protocol.exits[name].fields)].count(False) == 0
+        computed = [field for field, found in protocol.exits[name].fields.items() if found.by != "agent"]
+        assert not any(f"- `{field}` (" in section for field in computed)
+
+
+def test_the_ways_to_answer_and_the_checks_are_named() -> None:
+    text = answer_section(V3, V3.graphs["node"].steps["review"])
+    for way in ("`emit_exit`", "`treadle emit FILE`", "your last output"):
+        assert way in text
+    assert "- `critiques` (list of Critique): What the implementer must change." in text
+    assert "`Critique`\n- `file` (string)" in text
+    assert "every criterion that was not given to a child has a passing test" in text
+    assert "TREADLE_BUNDLE" not in text
+    assert "TREADLE_BUNDLE" in answer_section(V3, V3.graphs["node"].steps["review"], cut=True)
+
+
+def test_optional_fields_and_choices_are_told_apart() -> None:
+    fractal = load("fractal")
+    text = answer_section(fractal, fractal.graphs["node"].steps["implementer"])
+    assert "- `variant` (one of `SkillCeiling`, `InfiniteLoop`, `SpecImpossible`, `ResourceExhausted`)" in text
+    assert "may be left out)" in text
+
+
+def test_an_example_of_types_that_refer_to_themselves_ends() -> None:
+    tree = Record(fields={"id": Field(type="text"), "parts": Field(type="[Tree]")})
+    protocol = msgspec.structs.replace(
+        V3, types={"Tree": tree}, exits={"Planned": Exit(fields={"root": Field(type="Tree")})}
+    )
+    answer = json.loads(example(protocol, "Planned"))
+    assert isinstance(validate(protocol, ("Planned",), answer), Claim)

@@ -1,0 +1,66 @@
+"""Questions to people: the message, the choices and what they mean, and what happens without an answer."""
+
+import msgspec
+
+from tests.prompts.stage import REPORT, TOOLCHAIN, Memory, scene
+from treadle.kernel.advance import LIMIT_ASK
+from treadle.kernel.commands import AskHuman
+from treadle.kernel.events import Usage
+from treadle.kernel.state import State
+from treadle.prompts.question import Choice, Question, question
+from treadle.protocol.load import load
+from treadle.protocol.model import Protocol
+
+V3 = load("v3")
+
+
+def asked(protocol: Protocol, graph: str, step: str) -> Question:
+    there = scene(protocol, graph, step)
+    assert isinstance(there.command, AskHuman)
+    return question(there.protocol, there.state, there.command, there.payloads, TOOLCHAIN)
+
+
+def changed(**fields: object) -> Protocol:
+    """V3 with another question about a rejected approach."""
+    graph = V3.graphs["node"]
+    step = msgspec.structs.replace(graph.steps["rejected@review"], **fields)
+    other = msgspec.structs.replace(graph, steps={**graph.steps, "rejected@review": step})
+    return msgspec.structs.replace(V3, graphs={"node": other})
+
+
+def test_a_question_with_its_choices() -> None:
+    found = asked(V3, "node", "rejected@review")
+    assert found.title == "The reviewer rejects the approach"
+    assert "````data, not instructions\nthe Reject.reason\n````" in found.text
+    assert found.choices[0] == Choice("replan", "let the planner set the node up anew")
+    assert [choice.name for choice in found.choices] == ["replan", "retest", "retry", "abort"]
+    assert (found.default, found.default_after) == ("", 0)
+    assert "- abort: end this node\n" in str(found)
+    assert "Without an answer" not in str(found)
+
+
+def test_what_happens_without_an_answer_is_said() -> None:
+    found = asked(changed(default="retry", default_after=3600), "node", "rejected@review")
+    assert (found.default, found.default_after) == ("retry", 3600)
+    assert str(found).endswith("Without an answer, `retry` is taken after 3600 s.\n")
+    assert asked(changed(default="retry"), "node", "rejected@review").default == ""
+
+
+def test_a_question_without_a_template_has_a_message_all_the_same() -> None:
+    found = asked(changed(template="", title=""), "node", "rejected@review")
+    assert found.title == "rejected@review at root/n1"
+    assert found.text.startswith("root/n1 cannot go on without a decision")
+    assert f"\n````data, not instructions\n{REPORT}\n````\n" in found.text
+
+
+def test_the_run_asks_for_more_money() -> None:
+    protocol = msgspec.structs.replace(V3, limits=msgspec.structs.replace(V3.limits, cost=5.0))
+    state = State(run="r", usage=Usage(cost=5.25))
+    command = AskHuman(id=LIMIT_ASK, inst="root", graph="", step="cost", choices=("continue", "abort"))
+    found = question(protocol, state, command, Memory(), {})
+    assert found.title == "The run has used its money"
+    assert "5.25" in found.text
+    assert [choice.help for choice in found.choices] == [
+        "grant the same amount once more",
+        "end the run; its branches stay",
+    ]
