@@ -22,7 +22,15 @@ def note(pid: int) -> None:
 
 def answers() -> None:
     say("hello")
-    body = {"act": os.environ["TREADLE_ACT"], "token": os.environ["TREADLE_TOKEN"], "answer": {"exit": {"type": "Ok"}}}
+    body = {
+        "format": 1,
+        "act": os.environ["TREADLE_ACT"],
+        "token": os.environ["TREADLE_TOKEN"],
+        "retry": None,
+        "at": 0,
+        "via": "emit",
+        "answer": {"exit": {"type": "Ok"}},
+    }
     part = Path(os.environ["TREADLE_OUT"], "part")
     part.write_text(json.dumps(body))
     part.replace(part.with_name("answer.json"))

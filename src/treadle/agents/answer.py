@@ -3,52 +3,34 @@
 import os
 import time
 from pathlib import Path
-from typing import Final
 
-import msgspec
-
-from treadle.agents.tail import open_regular
 from treadle.errors import PortError
 from treadle.ports import Work
 from treadle.protocol.items import Json
-
-ANSWER: Final = "answer.json"
-_MAX_ANSWER: Final = 4 << 20
-
-
-class _Answer(msgspec.Struct):
-    """What is looked at here of the file that `treadle emit` and the MCP tool write."""
-
-    act: str
-    token: str
+from treadle.results.emit import FILE, FORMAT, Emitted, pack, unpack
+from treadle.results.fence import fence_of
+from treadle.results.files import look
 
 
 def answered(work: Work) -> bool:
     """Whether an answer of exactly this session has arrived; what it is worth, others say."""
-    file = open_regular(work.out / ANSWER)
-    if file is None:
-        return False
-    with os.fdopen(file, "rb") as opened:
-        data = opened.read(_MAX_ANSWER)
-    try:
-        found = msgspec.json.decode(data, type=_Answer)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return False
-    return (found.act, found.token) == (work.act, work.token)
+    data = look(work.out, FILE)
+    found = unpack(data) if isinstance(data, bytes) else None
+    return isinstance(found, Emitted) and fence_of(work).refuses(found.fence) is None
 
 
 def put_answer(work: Work, exit_: dict[str, Json]) -> None:
     """Answer for an agent that is played by Treadle itself; all of it is there, or nothing."""
-    body = {
-        "format": 1,
-        "act": work.act,
-        "token": work.token,
-        "retry": work.retry,
-        "at": time.time_ns() // 1_000_000,
-        "via": "emit",
-        "answer": {"exit": exit_},
-    }
-    put_file(work.out, ANSWER, msgspec.json.encode(body))
+    emitted = Emitted(
+        format=FORMAT,
+        act=work.act,
+        token=work.token,
+        retry=work.retry,
+        at=time.time_ns() // 1_000_000,
+        via="emit",
+        answer={"exit": exit_},
+    )
+    put_file(work.out, FILE, pack(emitted))
 
 
 def put_file(folder: Path, name: str, data: bytes) -> None:

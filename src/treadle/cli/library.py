@@ -6,7 +6,7 @@ from typing import Final
 from treadle.cli.changes import misplaced, overlays, own_folder, rules_file, templates
 from treadle.errors import ProtocolError, TreadleError
 from treadle.protocol.findings import suggest
-from treadle.protocol.load import BUILT_IN, Loaded, available, find, load_source
+from treadle.protocol.load import BUILT_IN, Loaded, available, find, load_source, read_text
 from treadle.simulate.scope import Scope
 from treadle.simulate.scopes import FILE, SMALL, read_scopes
 
@@ -46,7 +46,7 @@ def loaded(name: str) -> Loaded:
         name,
         search=[own_folder("protocols")],
         overlays=overlays(name),
-        templates={template: text_of(path) for template, path in templates(name)},
+        templates={template: read_text(path) for template, path in templates(name)},
         rules=rules_file() if (known[name] / "step-rules.yaml").is_file() else None,
     )
 
@@ -67,20 +67,10 @@ def example(name: str) -> str:
     path = folder(name) / EXAMPLE
     if not path.is_file():
         raise ProtocolError(f"{path}: this protocol has no example of its input; write one, or see its page")
-    return text_of(path)
+    return read_text(path)
 
 
 def scopes(name: str) -> dict[str, Scope]:
     """The named scopes of a protocol, for `explore`; the first is the one that it takes by itself."""
     path = folder(name) / FILE
-    return {SMALL.name: SMALL} | (read_scopes(text_of(path), str(path)) if path.is_file() else {})
-
-
-def text_of(path: Path) -> str:
-    """The text of a file."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise TreadleError(f"{path} is not UTF-8 at byte {error.start}; save it as UTF-8") from None
-    except OSError as error:
-        raise TreadleError(f"{path} cannot be read: {error.strerror}") from None
+    return {SMALL.name: SMALL} | (read_scopes(read_text(path), str(path)) if path.is_file() else {})

@@ -40,7 +40,7 @@ def new(
 
 @app.command()
 def check(
-    file: Annotated[Path, typer.Argument(help="The file to check.")],
+    file: Annotated[Path, typer.Argument(help="The file to check; -: standard input, as YAML or JSON.")],
     protocol: Annotated[str | None, typer.Option("--protocol", "-p", help="Default: whichever takes it.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:

@@ -1,20 +1,23 @@
 """Whether a file is what a protocol asks for."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from treadle.cli.examine import findings_of, looked_at
-from treadle.cli.library import loaded, names, text_of
+from treadle.cli.library import loaded, names
 from treadle.errors import ProtocolError, TreadleError
 from treadle.protocol.answers.inputs import MAX_TEXT, load_input
 from treadle.protocol.fields import RecordType, bare, parse_type
 from treadle.protocol.findings import Finding, to_json
+from treadle.protocol.load import read_stream, read_text
 from treadle.protocol.model import Protocol
 from treadle.protocol.reading.source import read
 
+_STDIN: Final = "-"
 _GUESS: Final = "it is nearest to what {} asks for, and was checked as that"
 
 
@@ -48,7 +51,7 @@ def judged(file: Path, protocol: str | None) -> Judged:
 
 
 def _judged(file: Path, protocol: str | None) -> Judged:
-    text = _text(file)
+    text = text_of_spec(file)
     if protocol is None:
         return _guessed(file, text)
     model = looked_at(protocol)
@@ -117,12 +120,10 @@ def _faults(model: Protocol, file: Path, text: str) -> tuple[str, tuple[Finding,
     return "", ()
 
 
-def _text(file: Path) -> str:
-    try:
-        if file.is_file() and file.stat().st_size > MAX_TEXT:
-            raise TreadleError(f"{file} has more than {MAX_TEXT} bytes; make it smaller")
-    except OSError as error:
-        raise TreadleError(f"{file} cannot be read: {error.strerror}") from None
+def text_of_spec(file: Path) -> str:
+    """The text of an input; an error that says how to write one."""
+    if str(file) == _STDIN:
+        return read_stream(sys.stdin.buffer, "standard input", MAX_TEXT)
     if not os.path.lexists(file):
         raise TreadleError(f"{file} is not there; `treadle spec new --protocol NAME {file}` writes an example")
-    return text_of(file)
+    return read_text(file, MAX_TEXT)

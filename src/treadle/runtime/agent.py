@@ -9,7 +9,8 @@ from treadle.kernel.events import Event, Exited, Failed, Idle, SessionStarted
 from treadle.kernel.state import State
 from treadle.ports import Abilities, Ended, Progress, Runner, Session, Watch
 from treadle.protocol.items import Json
-from treadle.results.read import Reading, read
+from treadle.results.read import Reading, owed, read, take
+from treadle.results.ways import Ways
 from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import Dispatch, Dispatched
 from treadle.runtime.envelope import envelope_of
@@ -57,7 +58,8 @@ class AgentJobs:
         if ended is None:
             raise PortError("the agent has neither started nor ended", retryable=True)
         reading = await read(sent.work, sent.ways, sent.before, ended.final)
-        return await self._claim(job, state, ended, reading)
+        await take(sent.work)
+        return await self._claim(job, state, ended, reading, sent.ways)
 
     async def _start(self, job: RunAgent, state: State, runner: Runner, watch: Watch) -> tuple[Dispatched, Session]:
         """Start afresh. What a lost session left in the lane is saved before the lane is handed out again."""
@@ -90,7 +92,7 @@ class AgentJobs:
             waiting.cancel()
             self._sessions.pop(job.id, None)
 
-    async def _claim(self, job: RunAgent, state: State, ended: Ended, reading: Reading) -> Event:
+    async def _claim(self, job: RunAgent, state: State, ended: Ended, reading: Reading, ways: Ways) -> Event:
         now = self._world.clock.now()
         for warning in reading.warnings:
             self._desk.stray(job.id, "answer", warning)
@@ -98,7 +100,7 @@ class AgentJobs:
         if ended.session:
             self._inbox.put(SessionStarted(id=event_id(job, "session"), ts=now, act=job.id, session=ended.session))
         if reading.claim is None or (reading.channel == "final" and ended.code):
-            return self._failure(job, ended, reading, now)
+            return self._failure(job, ended, reading.problems, owed(ways), now)
         protocol, name = self._desk.protocol, reading.claim.exit
         own = own_fields(protocol, name, job, state, self._world.payloads)
         envelope = envelope_of(protocol, name, {**reading.claim.fields, **own}, self._world.payloads)
@@ -111,12 +113,11 @@ class AgentJobs:
             usage=ended.usage,
         )
 
-    def _failure(self, job: RunAgent, ended: Ended, reading: Reading, now: int) -> Failed:
+    def _failure(self, job: RunAgent, ended: Ended, problems: tuple[str, ...], owed_: str, now: int) -> Failed:
         """No claim: the program is to blame if it broke, the agent if it just did not answer properly."""
-        broke = ended.how != "done" or (bool(ended.code) and not reading.problems)
-        problems = list(reading.problems) or ["the session ended without an answer"]
+        broke = ended.how != "done" or (bool(ended.code) and not problems)
         detail: dict[str, Json] = {
-            "report": "\n".join([ended.detail] if broke and ended.detail else problems),
+            "report": "\n".join([ended.detail] if broke and ended.detail else problems or [owed_]),
             "code": ended.code,
             "output": ended.final[-4000:],
         }
