@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 OUT = Path(os.environ["TREADLE_OUT"])
@@ -97,6 +98,23 @@ def contradicts_itself() -> None:
 
 def claims_a_strange_exit() -> None:
     answer({"exit": {"type": "AllTestsPass"}})
+
+
+def breaks_once() -> None:
+    """The first try breaks; the second, in the same lane, does not."""
+    if Path("tried").exists():
+        honest()
+    else:
+        Path("tried").touch()
+        sys.exit(1)
+
+
+def waits_to_be_nudged() -> None:
+    note = Path(os.environ["TREADLE_BUNDLE"], "nudge.md")
+    signal.alarm(60)
+    while not note.exists():
+        time.sleep(0.02)
+    answer({"exit": {"type": "Ok", "note": note.read_text()}})
 
 
 if __name__ == "__main__":

@@ -3,11 +3,10 @@
 import asyncio
 from typing import Final, Literal
 
-from treadle.errors import PortError
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.events import Event, Exited, Failed, Idle, SessionStarted
 from treadle.kernel.state import State
-from treadle.ports import Abilities, Ended, Progress, Runner, Session, Watch
+from treadle.ports import Ended, Progress, Runner, Session, Watch
 from treadle.protocol.items import Json
 from treadle.results.read import Reading, owed, read, take
 from treadle.results.ways import Ways
@@ -46,25 +45,31 @@ class AgentJobs:
         if runner is None:
             never: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
             return await never
-        silence = Silence(self._world.clock)
-        watch = self._watch(job, silence)
-        sent = await self._dispatch.earlier(job)
-        session = await runner.attach(sent.work, watch) if sent else None
-        ended = await runner.harvest(sent.work) if sent and session is None else None
-        if sent is None or (session is None and ended is None):
-            sent, session = await self._start(job, state, runner, watch)
-        if ended is None and session is not None:
-            ended = await self._wait(job, session, silence, runner.abilities)
-        if ended is None:
-            raise PortError("the agent has neither started nor ended", retryable=True)
+        try:
+            sent, ended = await self._played(job, state, runner)
+        except asyncio.CancelledError:
+            if not (self._leaving == "at rest" or (self._leaving and runner.abilities.person)):
+                await self._stop(job, runner)
+            raise
+        finally:
+            self._sessions.pop(job.id, None)
         reading = await read(sent.work, sent.ways, sent.before, ended.final)
         await take(sent.work)
         return await self._claim(job, state, ended, reading, sent.ways)
 
-    async def _start(self, job: RunAgent, state: State, runner: Runner, watch: Watch) -> tuple[Dispatched, Session]:
-        """Start afresh. What a lost session left in the lane is saved before the lane is handed out again."""
-        sent = await self._dispatch.send(job, state, runner.abilities)
-        return sent, await runner.start(sent.work, watch)
+    async def _played(self, job: RunAgent, state: State, runner: Runner) -> tuple[Dispatched, Ended]:
+        """The session that is still there, or the end of one that is not, or a new session, to its end."""
+        silence = Silence(self._world.clock)
+        watch = self._watch(job, silence)
+        sent = await self._dispatch.earlier(job)
+        session = await runner.attach(sent.work, watch) if sent else None
+        if sent and session is None and (ended := await runner.harvest(sent.work)):
+            return sent, ended
+        if sent is None or session is None:
+            sent = await self._dispatch.send(job, state, runner.abilities)
+            session = await runner.start(sent.work, watch)
+        self._sessions[job.id] = session
+        return sent, await self._watched(job, session, silence)
 
     def _watch(self, job: RunAgent, silence: Silence) -> Watch:
         def watch(progress: Progress) -> None:
@@ -74,23 +79,25 @@ class AgentJobs:
 
         return watch
 
-    async def _wait(self, job: RunAgent, session: Session, silence: Silence, abilities: Abilities) -> Ended:
+    async def _watched(self, job: RunAgent, session: Session, silence: Silence) -> Ended:
         step = self._desk.protocol.graphs[job.graph].steps[job.step]
-        self._sessions[job.id] = session
         waiting = asyncio.ensure_future(session.wait())
         try:
             async for count in silence.beyond(step.nudge_after, waiting):
                 id_ = event_id(job, f"idle{count}")
                 self._inbox.put(Idle(id=id_, ts=self._world.clock.now(), act=job.id, idle_s=step.nudge_after))
             return await waiting
-        except asyncio.CancelledError:
-            if not (self._leaving == "at rest" or (self._leaving and abilities.person)):
-                await session.cancel()
-                await self._world.workspace.save(self._desk.run, job.id)
-            raise
         finally:
             waiting.cancel()
-            self._sessions.pop(job.id, None)
+
+    async def _stop(self, job: RunAgent, runner: Runner) -> None:
+        """End the session, also one that was about to start, and save what it has left."""
+        session = self._sessions.get(job.id)
+        if session is None and (sent := await self._dispatch.earlier(job)):
+            session = await runner.attach(sent.work, lambda _: None)
+        if session is not None:
+            await session.cancel()
+        await self._world.workspace.save(self._desk.run, job.id)
 
     async def _claim(self, job: RunAgent, state: State, ended: Ended, reading: Reading, ways: Ways) -> Event:
         now = self._world.clock.now()
