@@ -72,6 +72,12 @@ KEYS: Final = (
     ),
     *(Key(f"toolchain.{name}", kinds.COMMAND, _COMMANDS[name]) for name in TOOLCHAIN),
     Key("toolchain.report", kinds.PATTERN, "Where `test` leaves JUnit files, if it cannot write to `{report}`."),
+    Key(
+        "toolchain.plugins",
+        kinds.NAMES,
+        "pytest plugins, by the names that `pytest11` has for them, to load besides the well-known ones.",
+        (),
+    ),
     Key("toolchain.timeout", kinds.SECONDS, "How long one of these commands may take.", 600),
     Key("limits.depth", kinds.whole(0), "How deep work may be split into parts of parts."),
     Key("limits.children", kinds.whole(1), "Into how many parts a piece of work may be split."),

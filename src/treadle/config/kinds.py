@@ -206,6 +206,7 @@ SECONDS: Final = Kind(
 SIZE: Final = Kind("bytes, or `64kB`, `16MB`", lambda v: _measure(v, _BYTES, "bytes, or text such as 64kB, 16MB"))
 COMMAND: Final = Kind("command: text, or a list of words", _command)
 AGENT: Final = Kind("agent", _agent)
+NAMES: Final = Kind("list of names", lambda value: tuple(dict.fromkeys(_text(word) for word in _list(value))))
 VARIABLES: Final = Kind("list of variables' names, `*` at the end for any", _variables)
 URL: Final = Kind("https address, or `env:NAME`", _url)
 PREFIX: Final = Kind("beginning of a branch's name", _prefix)

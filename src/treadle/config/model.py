@@ -22,6 +22,7 @@ class Toolchain(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     collect: Command = ()
     interface: Command = ()
     report: str = ""
+    plugins: tuple[str, ...] = ()
 
     def command(self, name: str, **places: str) -> Command:
         """One of the commands, with the places that stand in it as `{root}` (your checkout) or `{report}`."""

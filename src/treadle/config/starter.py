@@ -23,6 +23,7 @@ _EXAMPLES: Final[dict[str, Value]] = {
     "toolchain.lint": ("make", "lint"),
     "toolchain.format": ("make", "check-format"),
     "toolchain.report": "build/test-results/*.xml",
+    "toolchain.plugins": ("my_plugin",),
     "limits.depth": 4,
     "limits.children": 8,
     "limits.instances": 200,

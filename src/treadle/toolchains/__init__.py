@@ -1,0 +1,1 @@
+"""How a project is built, tested and looked over, and what its tools really said."""

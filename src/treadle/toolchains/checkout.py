@@ -1,0 +1,46 @@
+"""Commands of the project in a checkout, of which nothing but output and exit code is wanted."""
+
+from pathlib import Path
+
+from treadle.toolchains.environment import environment
+from treadle.toolchains.process import Finished, Listen, run
+from treadle.toolchains.sandbox import Sandbox, find_sandbox
+
+
+async def run_in(
+    path: Path,
+    command: tuple[str, ...],
+    *,
+    scratch: Path,
+    timeout: float,
+    sandbox: Sandbox | None = None,
+    listen: Listen | None = None,
+) -> Finished:
+    """Run one of the project's commands in a checkout, in the best sandbox that works here."""
+    path = path.resolve()
+    return await run(
+        command,
+        cwd=path,
+        env=environment(scratch) | _own_sources(path, command),
+        timeout=timeout,
+        sandbox=sandbox or await find_sandbox(),
+        scratch=scratch,
+        listen=listen,
+    )
+
+
+def _own_sources(path: Path, command: tuple[str, ...]) -> dict[str, str]:
+    """An environment may have the project installed as a link to the user's own checkout; this one goes before it."""
+    is_python = Path(command[0]).name.startswith("python")
+    return {"PYTHONPATH": str(path / "src")} if is_python and (path / "src").is_dir() else {}
+
+
+def problems_of(command: tuple[str, ...], finished: Finished) -> list[str]:
+    """Why a command did not end by itself, if so."""
+    if finished.ended == "timeout":
+        return [f"{command[0]} did not end within {finished.duration:.0f} s"]
+    if finished.ended == "missing":
+        return [
+            f"{command[0]} could not be started: {finished.detail}; install it, or mend `toolchain` in treadle.toml"
+        ]
+    return [f"{command[0]}: {finished.detail}"] if finished.ended == "killed" else []

@@ -1,0 +1,112 @@
+"""What `go test -json` prints: one event a line, and between them whatever else was printed."""
+
+import re
+from typing import Final
+
+import msgspec
+
+from treadle.toolchains.results import MAX_MESSAGE, Kind, TestResult, Verdict
+
+_VERDICTS: Final[dict[str, Verdict]] = {"pass": "passed", "fail": "failed", "skip": "skipped"}
+_MAX_LINE: Final = 1_000_000
+_LISTED: Final = re.compile(r"(?:Test|Example|Fuzz)\w*\n?")
+_PLACE: Final = re.compile(r"^\s*(\w[\w.-]*\.go):(\d+): ", re.MULTILINE)
+_MISSING: Final = re.compile(
+    r"^panic: .*(?:not (?:yet )?implemented|unimplemented|\btodo\b)", re.MULTILINE | re.IGNORECASE
+)
+_NOISE: Final = re.compile(r"^\s*(?:=== |--- )")
+
+
+class Event(msgspec.Struct, frozen=True, rename="pascal"):
+    """One line; what else it has is of no interest."""
+
+    action: str
+    package: str = ""
+    test: str = ""
+    output: str = ""
+    elapsed: float = 0.0
+    import_path: str = ""
+
+
+class GoStream:
+    """Reads the stream piece by piece."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._texts: dict[tuple[str, str], str] = {}
+        self._builds: dict[str, str] = {}
+        self.started: dict[str, tuple[str, str]] = {}
+        self.tests: dict[str, TestResult] = {}
+        self.listed: dict[str, None] = {}
+        self.panicked: dict[str, None] = {}
+        """The packages whose tests were ended by a panic, the others along with the one that had it."""
+
+    def hear(self, chunk: bytes) -> None:
+        """Take a piece of output."""
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        if len(self._rest) > _MAX_LINE:
+            self._rest = b""
+        for line in lines:
+            if line.startswith(b"{"):
+                try:
+                    self._take(msgspec.json.decode(line, type=Event))
+                except msgspec.DecodeError:  # a test may print what it likes
+                    continue
+
+    def _take(self, event: Event) -> None:
+        key = (event.package, event.test)
+        if event.action == "run":
+            self.started[_id(*key)] = key
+        elif event.action == "build-output":
+            self._builds[event.import_path] = (self._builds.get(event.import_path, "") + event.output)[-MAX_MESSAGE:]
+        elif event.action == "output":
+            self._output(key, event.output)
+        elif event.action in _VERDICTS and event.test:
+            self.tests[_id(*key)] = self._result(key, _VERDICTS[event.action], event.elapsed)
+        elif event.action == "fail":
+            self._package_failed(event)
+
+    def _output(self, key: tuple[str, str], text: str) -> None:
+        self._texts[key] = (self._texts.get(key, "") + ("" if _NOISE.match(text) else text))[:MAX_MESSAGE]
+        if _LISTED.fullmatch(text) and not key[1]:
+            self.listed[_id(key[0], text.strip())] = None
+        if text.startswith("panic: "):
+            self.panicked[key[0]] = None
+
+    def _result(self, key: tuple[str, str], verdict: Verdict, seconds: float) -> TestResult:
+        text = self._texts.get(key, "").strip()
+        place = _PLACE.search(text) if verdict == "failed" else None
+        return TestResult(
+            id=_id(*key),
+            verdict=verdict,
+            kind=_kind(text) if verdict == "failed" else "",
+            message=text if verdict != "passed" else "",
+            file=place[1] if place else "",
+            line=int(place[2]) if place and len(place[2]) < 10 else 0,
+            duration=max(seconds, 0.0),
+        )
+
+    def _package_failed(self, event: Event) -> None:
+        """A package that fails without a failed test was not built, or ended by itself."""
+        if any(test.verdict == "failed" and id.startswith(f"{event.package}::") for id, test in self.tests.items()):
+            return
+        built = "".join(text for path, text in self._builds.items() if path.split(" ")[0] == event.package)
+        text = (built or self._texts.get((event.package, ""), "")).strip()
+        is_unbuilt = bool(built) or "[build failed]" in text or "[setup failed]" in text
+        kind: Kind = "import" if is_unbuilt else _kind(text) if "panic: " in text else "exit"
+        self.tests[event.package] = TestResult(
+            id=event.package, verdict="error", phase="collect" if is_unbuilt else "call", kind=kind, message=text
+        )
+
+
+def _kind(text: str) -> Kind:
+    """In Go a test fails because it says so, or by a panic."""
+    if "panic: test timed out after" in text:
+        return "timeout"
+    if re.search(r"^panic: ", text, re.MULTILINE):
+        return "not_implemented" if _MISSING.search(text) else "error"
+    return "assertion"
+
+
+def _id(package: str, test: str) -> str:
+    return f"{package}::{test}"

@@ -1,0 +1,132 @@
+# ruff: noqa: PTH123 - `pathlib` would double the time the minder takes to start
+"""The small process above a command of the project: it lets nothing that the command started outlive it.
+
+It runs in the same isolation as the command, takes in its orphans, and ends everything when the command has ended, or
+as soon as its own standard input closes: so also when Treadle itself is killed. Only the standard library.
+"""
+
+import ctypes
+import os
+import select
+import signal
+import struct
+import sys
+import time
+from contextlib import suppress
+
+_ADOPT = 36  # PR_SET_CHILD_SUBREAPER
+_AMBIENT, _CLEAR = 47, 4  # PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL
+_GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
+_PATIENCE = 10.0
+_ROUND = 0.01
+_IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
+
+
+def main(argv: list[str]) -> None:
+    """`STATUS LOOPBACK PROGRAM ARGUMENTS…`: the file to write to how it ended, and whether to make a loopback."""
+    status, loopback, *command = argv
+    file = int(status)
+    os.set_inheritable(file, False)
+    _prctl(_ADOPT, 1)
+    if loopback == "1":
+        _raise_loopback()
+        _prctl(_AMBIENT, _CLEAR)
+    try:
+        how = _run(command)
+    finally:
+        _end_all()
+    with suppress(OSError):  # nobody may be left to hear it
+        os.write(file, how.encode(errors="replace"))
+
+
+def _run(command: list[str]) -> str:
+    wake = _listen()
+    try:
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        child = os.posix_spawnp(
+            command[0],
+            command,
+            os.environ,
+            file_actions=[(os.POSIX_SPAWN_DUP2, nothing, 0)],
+            setpgroup=0,
+            setsigdef=[*_IGNORED, signal.SIGPIPE, signal.SIGCHLD, signal.SIGXFSZ],
+            setsigmask=[],
+        )
+    except (OSError, ValueError) as error:
+        return f"missing {error.strerror if isinstance(error, OSError) else error}"
+    while True:
+        ready, _, _ = select.select([0, wake], [], [])
+        if wake in ready:
+            os.read(wake, 4096)
+        code = _reap(child)
+        if code is not None:
+            return f"exit {code}"
+        if 0 in ready and not os.read(0, 4096):
+            return "stopped"
+
+
+def _listen() -> int:
+    """Deaths of children become readable bytes."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    for number in _IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    return reading
+
+
+def _reap(wanted: int) -> "int | None":
+    """Take leave of the dead; how one of them ended, if it is among them (negative: by a signal)."""
+    found = None
+    with suppress(ChildProcessError):
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            if pid == wanted:
+                found = os.waitstatus_to_exitcode(status)
+    return found
+
+
+def _end_all() -> None:
+    """Orphans become children of this process, so round after round nobody is overlooked."""
+    until = time.monotonic() + _PATIENCE
+    while time.monotonic() < until:
+        for child in _children():
+            with suppress(OSError):
+                os.kill(child, signal.SIGKILL)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(_ROUND)
+
+
+def _children() -> "list[int]":
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children") as file:
+            return [int(word) for word in file.read().split()]
+    except OSError:
+        return []
+
+
+def _raise_loopback() -> None:
+    import fcntl  # noqa: PLC0415 - only a network of our own needs these two
+    import socket  # noqa: PLC0415
+
+    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        name = struct.pack("16sH14x", b"lo", 0)
+        flags = struct.unpack("16sH14x", fcntl.ioctl(any_socket, _GET_FLAGS, name))[1]
+        fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sH14x", b"lo", flags | _UP))
+
+
+def _prctl(what: int, value: int) -> None:
+    with suppress(OSError, AttributeError):  # where there is no such call, the rest works
+        ctypes.CDLL(None).prctl(what, value, 0, 0, 0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,123 @@
+"""What foreign code does in the test process, as Python itself reports it. An audit hook cannot be taken away again."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+_MAX = 200
+_FRAMES = 60
+
+NOTED = {
+    "subprocess.Popen": "a program was started",
+    "os.posix_spawn": "a program was started",
+    "os.exec": "the process was replaced by a program",
+    "os.system": "a shell was started",
+    "os.fork": "a process was forked",
+    "os.forkpty": "a process was forked",
+    "socket.connect": "a socket was connected",
+    "socket.bind": "a socket was bound",
+}
+"""Many tests have good reasons for these."""
+SUSPECT = {
+    "ctypes.dlopen": "ctypes opened a library",
+    "gc.get_objects": "gc.get_objects was called",
+    "gc.get_referrers": "gc.get_referrers was called",
+    "gc.get_referents": "gc.get_referents was called",
+    "sys._getframe": "sys._getframe was called",
+    "sys._current_frames": "sys._current_frames was called",
+    "sys.addaudithook": "an audit hook was added",
+    "os.kill": "a signal was sent",
+}
+_DIRECT = {"sys._getframe", "gc.get_objects", "gc.get_referrers", "gc.get_referents", "sys.addaudithook"}
+"""The standard library does these all the time: only a call from the project's own code tells something."""
+_SECRET = ("/proc/self/fd", "/proc/self/mem", "/proc/self/maps", "/dev/fd")
+
+
+class Audit:
+    """Collects findings; what they mean is for others to say."""
+
+    def __init__(self) -> None:
+        self.root = os.getcwd()  # noqa: PTH109
+        self.kept = ""
+        """The folder that nobody but the witness opens files in."""
+        self.test = ""
+        self.is_writing = False
+        self._busy = False
+        self._counts: dict[tuple[str, str], int] = {}
+        self._told: dict[tuple[str, str], int] = {}
+
+    def hook(self, event: str, args: tuple[Any, ...]) -> None:
+        """Must never raise: that would change what the code does."""
+        if self._busy or (event not in _WATCHED and event not in _OPENS):
+            return
+        self._busy = True
+        try:
+            self._look(event, args)
+        except Exception:  # noqa: BLE001, S110, RUF100
+            pass
+        finally:
+            self._busy = False
+
+    def news(self) -> list[tuple[str, str, int]]:
+        """What was found since the last time: grave or not, what, how often."""
+        fresh = [(kind, text, n) for (kind, text), n in self._counts.items() if self._told.get((kind, text), 0) == 0]
+        self._told = dict(self._counts)
+        return fresh
+
+    def _look(self, event: str, args: tuple[Any, ...]) -> None:
+        if event in _OPENS:
+            self._look_at_path(args[0] if args else "")
+        elif event == "object.__setattr__":
+            if len(args) > 1 and args[1] == "__code__" and self._culprit(1):
+                self._add("suspect", "the code of a function was exchanged")
+        elif event in NOTED:
+            if self._culprit(_FRAMES):
+                program = _program(args)
+                self._add("noted", f"{NOTED[event]}: {program}" if program else NOTED[event])
+        else:
+            where = self._culprit(1 if event in _DIRECT else _FRAMES)
+            if where:
+                self._add("suspect", f"{SUSPECT[event]} by {where}")
+
+    def _look_at_path(self, path: Any) -> None:
+        if isinstance(path, bytes):
+            path = path.decode(errors="replace")
+        if not isinstance(path, str):
+            return
+        if self.kept and not self.is_writing and self.kept in path:
+            self._add("suspect", "the folder of the report was opened")
+        elif path.startswith(_SECRET) and self._culprit(_FRAMES):
+            self._add("suspect", f"{path} was opened")
+
+    def _culprit(self, depth: int) -> str:
+        """The nearest of some callers that is written in the checkout, as `file:line`."""
+        frame: Any = sys._getframe(3)
+        while frame is not None and depth > 0:
+            name = frame.f_code.co_filename
+            if name != __file__ and not name.startswith("<"):
+                if name.startswith(self.root + os.sep) and "site-packages" not in name:
+                    return f"{name[len(self.root) + 1 :]}:{frame.f_lineno}"
+                depth -= 1
+            frame = frame.f_back
+        return ""
+
+    def _add(self, kind: str, text: str) -> None:
+        key = (kind, f"{text} (in {self.test or 'no test'})")
+        if key in self._counts or len(self._counts) < _MAX:
+            self._counts[key] = self._counts.get(key, 0) + 1
+
+
+def _program(args: tuple[Any, ...]) -> str:
+    """The program of an event, where it names one."""
+    named = args[0] if args and args[0] is not None else args[1] if len(args) > 1 else ""
+    first = named[0] if isinstance(named, (list, tuple)) and named else named
+    return os.fsdecode(first) if isinstance(first, (str, bytes, os.PathLike)) else ""
+
+
+_OPENS = {"open", "os.listdir", "os.scandir", "os.remove", "os.rename", "os.truncate"}
+_WATCHED = {*NOTED, *SUSPECT, "object.__setattr__"}
+
+AUDIT = Audit()
+sys.addaudithook(AUDIT.hook)

@@ -1,0 +1,74 @@
+# ruff: noqa: PTH112, PTH118, PTH206 - as `sys.path` has them
+"""Where the test process imports from: the checkout under test, and never the one that its environment was made for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader, FileFinder, SourceFileLoader
+from pathlib import Path
+from typing import Any
+
+_HERE = str(Path(__file__).parents[1])
+
+
+def put_checkout_first(checkout: str, root: str, is_module: bool) -> None:
+    """Put the checkout in front of what is installed (and behind the standard library).
+
+    An environment may have the project installed as a link to the user's own checkout; that link is turned here.
+    """
+    sys.path[:] = [entry for entry in sys.path if entry != _HERE]
+    links = [entry for entry in sys.path if _is_of(entry, root) and not _is_below(entry, checkout)]
+    moved = [os.path.join(checkout, os.path.relpath(entry, root)) for entry in links]
+    sys.path[:] = [entry for entry in sys.path if entry not in (*links, "", checkout)]
+    wanted = [entry for entry in dict.fromkeys([*moved, *([checkout] if is_module else [])]) if os.path.isdir(entry)]
+    at = next((number for number, entry in enumerate(sys.path) if "site-packages" in entry), len(sys.path))
+    sys.path[at:at] = wanted
+    for name in ("PYTHONPATH", "PYTHONSAFEPATH"):
+        os.environ.pop(name, None)
+    if moved:  # programs that the tests start must find the same
+        os.environ["PYTHONPATH"] = os.pathsep.join(moved)
+
+
+class FromSource(SourceFileLoader):
+    """Compiled files that lie in the checkout are not believed: they need not be what the sources say."""
+
+    def path_stats(self, path: str) -> Any:
+        raise OSError(f"{path} is not to be compared with a compiled file")
+
+
+def compile_afresh(checkout: str) -> None:
+    """Import what lies in the checkout from its sources alone."""
+    make = FileFinder.path_hook((ExtensionFileLoader, EXTENSION_SUFFIXES), (FromSource, SOURCE_SUFFIXES))
+
+    def hook(path: str) -> Any:
+        if not _is_below(path, checkout):
+            raise ImportError("not in the checkout")
+        return make(path)
+
+    sys.path_hooks.insert(0, hook)
+    sys.path_importer_cache.clear()
+
+
+def strangers(checkout: str, root: str) -> list[str]:
+    """The modules that came from the user's own checkout instead."""
+    modules: dict[str, Any] = dict(sys.modules)
+    files = {name: getattr(module, "__file__", None) for name, module in modules.items()}
+    return sorted(
+        name
+        for name, file in files.items()
+        if isinstance(file, str) and _is_of(file, root) and not _is_below(file, checkout) and not _is_below(file, _HERE)
+    )
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder + os.sep)
+
+
+def _is_of(path: str, root: str) -> bool:
+    """Whether it is a part of a checkout, and not of the environment or the files of Treadle inside of it."""
+    if not _is_below(path, root):
+        return False
+    parts = path[len(root) + 1 :].split(os.sep)
+    installed = path.startswith((sys.prefix + os.sep, sys.base_prefix + os.sep)) or "site-packages" in parts
+    return not installed and parts[0] != ".treadle"

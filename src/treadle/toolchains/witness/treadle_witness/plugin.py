@@ -1,0 +1,243 @@
+"""The pytest plugin that tells what really happened to each test, apart from everything pytest itself reports."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import unittest
+from importlib import metadata
+from typing import Any, Iterator  # noqa: UP035 - this runs on old versions too
+
+import pytest
+
+from .audit import AUDIT
+from .canaries import Canary, sing
+from .identity import differences, identities
+from .imports import compile_afresh, put_checkout_first, strangers
+from .report import read_order
+
+_MAX = 4_000
+_SKIPS = (pytest.skip.Exception, unittest.SkipTest)
+
+
+class TestTimeout(BaseException):
+    """A test took too long."""
+
+    __test__ = False
+
+
+class Witness:
+    """Watches one run."""
+
+    def __init__(self) -> None:
+        self.order, self.send = read_order()
+        self.before: dict[Any, Any] = {}
+        self.codes: dict[str, Any] = {}
+        self.made: dict[Any, str] = {}
+        self.canaries: list[dict[str, Any]] = list(self.order["canaries"])
+        self.at, self.total = 0, 0
+        AUDIT.root, AUDIT.kept = self.order["checkout"], self.order["kept"]
+        early = [name for name in list(sys.modules) if _is_from(name, self.order["checkout"])]
+        compile_afresh(self.order["checkout"])
+        put_checkout_first(self.order["checkout"], self.order["root"], self.order["module"])
+        self.send("hello", pytest=pytest.__version__, python=sys.version.split()[0], early=early)
+
+    def begin(self, pluginmanager: Any) -> None:
+        """Load the plugins that are allowed, and only then remember what everything looks like."""
+        for name in sorted(_installed().intersection(self.order["plugins"])):
+            pluginmanager.load_setuptools_entrypoints("pytest11", name=name)
+        for name in [name for name in sys.modules if name.split(".")[0] == "treadle_witness"]:
+            del sys.modules[name]  # whoever looks for the witness by name does not find it
+        _guard_exit(self)
+        self.before = identities()
+
+    # how the run is set up
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_load_initial_conftests(self, early_config: Any) -> Iterator[None]:
+        if hasattr(early_config.known_args_namespace, "cov_source"):
+            early_config.known_args_namespace.cov_source = []  # measuring would add a verdict of its own
+        yield
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_cmdline_main(self, config: Any) -> Iterator[None]:
+        for name, value in (("numprocesses", 0), ("dist", "no"), ("tx", []), ("stepwise", False), ("maxfail", 0)):
+            if hasattr(config.option, name):
+                setattr(config.option, name, value)
+        yield
+
+    # what is collected
+
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        file, line, _ = item.location
+        self.codes[item.nodeid] = getattr(getattr(item, "function", None), "__code__", None)
+        self.send("collected", id=item.nodeid, file=file, line=(line or 0) + 1)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_make_collect_report(self, collector: Any) -> Iterator[None]:
+        AUDIT.test = collector.nodeid
+        outcome: Any = yield
+        report = outcome.get_result()
+        AUDIT.test = ""
+        call = getattr(report, "call", None)
+        if report.outcome != "passed":
+            value = call.excinfo.value if call is not None and call.excinfo else None
+            kind = "" if report.outcome == "skipped" else _kind(value, "collect")
+            self.send(
+                "uncollected", id=report.nodeid, outcome=report.outcome, kind=kind, message=_text(report.longreprtext)
+            )
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
+        yield
+        ids = self.order["ids"]
+        if ids is not None:
+            wanted = set(ids)
+            items[:] = [item for item in items if item.nodeid in wanted]
+        self.total = len(items)
+        self.send("chosen", ids=[item.nodeid for item in items])
+
+    # what is run
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self._sing(item, self.at / max(self.total, 1))
+        self.at += 1
+        code = getattr(getattr(item, "function", None), "__code__", None)
+        if code is not self.codes.get(item.nodeid, code):
+            self.send("tampering", text=f"{item.nodeid} was exchanged after it was collected")
+        self.send("start", id=item.nodeid)
+        AUDIT.test = item.nodeid
+        _alarm(self.order["timeout"])
+        yield
+        _alarm(0)
+        AUDIT.test = ""
+        self.send("finish", id=item.nodeid)
+        self._tell()
+        if self.at == self.total:
+            self._sing(item, 2.0)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Iterator[None]:
+        outcome: Any = yield
+        if isinstance(item, Canary):
+            return
+        report = outcome.get_result()
+        value = call.excinfo.value if call.excinfo is not None else None
+        self.made[(item.nodeid, call.when)] = report.outcome
+        self.send(
+            "phase",
+            id=item.nodeid,
+            when=call.when,
+            outcome=report.outcome,
+            raw=_raw(value),
+            xfail=hasattr(report, "wasxfail") or "[XPASS(strict)]" in _text(report.longreprtext),
+            kind=_kind(value, call.when) if report.outcome == "failed" else "",
+            message=_message(call.excinfo, report),
+            seconds=round(call.duration, 6),
+        )
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        made = self.made.get((report.nodeid, report.when))
+        if made is not None and made != report.outcome and not hasattr(report, "context"):
+            self.send("changed", id=report.nodeid, when=report.when, made=made, outcome=report.outcome)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: Any) -> Iterator[None]:
+        AUDIT.is_writing = True
+        yield
+        self._tell()
+        for name in differences(self.before):
+            self.send("tampering", text=f"{name} is no longer what it was")
+        self.send("end", exit=int(session.exitstatus), strangers=strangers(self.order["checkout"], self.order["root"]))
+
+    def _sing(self, item: pytest.Item, place: float) -> None:
+        """Run the canaries whose place has come."""
+        due = [canary for canary in self.canaries if canary["place"] <= place]
+        self.canaries = [canary for canary in self.canaries if canary["place"] > place]
+        for canary in due:
+            self.send(
+                "canary", token=canary["token"], verdict=sing(item, canary["want"], canary["token"], canary["name"])
+            )
+
+    def _tell(self) -> None:
+        for kind, text, _ in AUDIT.news():
+            self.send("tampering" if kind == "suspect" else "noted", text=_text(text))
+
+
+def _installed() -> set[str]:
+    """The plugins of the environment."""
+    found: Any = metadata.entry_points()
+    group = found.select(group="pytest11") if hasattr(found, "select") else found.get("pytest11", ())
+    return {entry.name for entry in group}
+
+
+def _raw(value: Any) -> str:
+    if value is None:
+        return "passed"
+    return "skipped" if isinstance(value, (*_SKIPS, pytest.xfail.Exception)) else "failed"
+
+
+def _kind(value: Any, when: str) -> str:
+    if isinstance(value, TestTimeout):
+        return "timeout"
+    if isinstance(value, (SystemExit, KeyboardInterrupt, pytest.exit.Exception)):
+        return "exit"
+    if when == "collect":
+        causes = (value, getattr(value, "__cause__", None))
+        return "import" if any(isinstance(cause, (ImportError, SyntaxError)) for cause in causes) else "error"
+    if when in ("setup", "teardown"):
+        return "fixture"
+    if value is None or isinstance(value, (AssertionError, pytest.fail.Exception)):
+        return "assertion"
+    if isinstance(value, NotImplementedError):
+        return "not_implemented"
+    return "import" if isinstance(value, (ImportError, SyntaxError)) else "error"
+
+
+def _message(excinfo: Any, report: Any) -> str:
+    try:
+        return _text(excinfo.exconly(tryshort=True) if excinfo is not None else report.longreprtext)
+    except Exception:  # noqa: BLE001, RUF100 - what an exception says of itself is the project's code
+        return "an exception that cannot be shown"
+
+
+def _text(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= _MAX else text[: _MAX // 2] + "\n…\n" + text[-_MAX // 2 :]
+
+
+def _is_from(name: str, checkout: str) -> bool:
+    file = getattr(sys.modules.get(name), "__file__", None)
+    return isinstance(file, str) and file.startswith(checkout + os.sep) and "site-packages" not in file
+
+
+def _alarm(seconds: float) -> None:
+    if hasattr(signal, "setitimer"):
+        if seconds:
+            signal.signal(signal.SIGALRM, _ring)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _ring(*_: Any) -> None:
+    raise TestTimeout("this test took too long")
+
+
+def _guard_exit(witness: Witness) -> None:
+    """An exit past all `finally` is told before it happens."""
+    leave = os._exit
+
+    def _exit(status: int) -> Any:
+        witness.send("left", exit=status, id=AUDIT.test)
+        leave(status)
+
+    os._exit = _exit
+
+
+def pytest_addoption(pluginmanager: Any) -> None:
+    """The first moment at which plugins can be loaded, and options of theirs be known."""
+    witness = Witness()
+    pluginmanager.register(witness, witness.order["name"])
+    witness.begin(pluginmanager)

@@ -1,0 +1,171 @@
+import asyncio
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.toolchains.projects import write
+from treadle.toolchains.junit import Junit, results_of
+from treadle.toolchains.junit_report import read_junit
+from treadle.toolchains.results import TestRun
+
+NODE = """
+import test, { describe, it } from 'node:test'; import assert from 'node:assert';
+test('passes', () => {});
+describe('outer', () => { describe('inner', () => { it('asserts', () => { assert.strictEqual(1, 2); }); });
+  it('is skipped', { skip: true }, () => {});
+  it('is not implemented', () => { throw new Error('not implemented'); });
+  it('throws', () => { throw new TypeError('no'); });
+  it('is to be done', { todo: true }, () => { assert.ok(false); }); });
+test('is slow', { timeout: 20 }, async () => { await new Promise((done) => setTimeout(done, 300)); });
+"""
+VITEST = """<?xml version="1.0" encoding="UTF-8" ?>
+<testsuites name="vitest tests" tests="3" failures="2" errors="0" time="0.012">
+  <testsuite name="src/sum.test.ts" tests="3" failures="2" errors="0" skipped="1" time="0.003">
+    <testcase classname="src/sum.test.ts" name="sum &gt; adds" time="0.001"/>
+    <testcase classname="src/sum.test.ts" name="sum &gt; is wrong" time="0.002">
+      <failure message="expected 3 to be 4 // Object.is equality" type="AssertionError">
+AssertionError: expected 3 to be 4 // Object.is equality
+ &#8767; src/sum.test.ts:9:20</failure>
+    </testcase>
+    <testcase classname="src/sum.test.ts" name="sum &gt; throws" time="0">
+      <failure message="sum is not a function" type="TypeError">TypeError: sum is not a function</failure>
+    </testcase>
+    <testcase classname="src/sum.test.ts" name="sum &gt; later" time="0"><skipped/></testcase>
+  </testsuite>
+</testsuites>"""
+SUREFIRE = """<testsuite name="com.example.SumTest" tests="3" errors="1" failures="1" time="0.1">
+  <testcase name="adds" classname="com.example.SumTest" time="1,234.5"/>
+  <testcase name="isWrong" classname="com.example.SumTest" time="0.002">
+    <failure message="expected: &lt;4&gt; but was: &lt;3&gt;" type="org.opentest4j.AssertionFailedError">…</failure>
+  </testcase>
+  <testcase name="isMissing" classname="com.example.SumTest" time="0">
+    <error type="java.lang.UnsupportedOperationException">…</error>
+  </testcase>
+</testsuite>"""
+JEST = """<testsuites><testsuite name="sum"><testcase classname="sum" name="adds" file="src/sum.test.js">
+<failure>Error: expect(received).toBe(expected) // Object.is equality</failure></testcase></testsuite></testsuites>"""
+
+
+def kinds(report: str) -> dict[str, tuple[str, str]]:
+    return {id: (test.verdict, test.kind) for id, test in results_of(read_junit(report.encode())).items()}
+
+
+def test_vitest() -> None:
+    assert kinds(VITEST) == {
+        "src/sum.test.ts::sum > adds": ("passed", ""),
+        "src/sum.test.ts::sum > is wrong": ("failed", "assertion"),
+        "src/sum.test.ts::sum > throws": ("failed", "unknown"),
+        "src/sum.test.ts::sum > later": ("skipped", ""),
+    }
+
+
+def test_surefire() -> None:
+    assert kinds(SUREFIRE) == {
+        "com.example.SumTest::adds": ("passed", ""),
+        "com.example.SumTest::isWrong": ("failed", "assertion"),
+        "com.example.SumTest::isMissing": ("error", "not_implemented"),
+    }
+    assert results_of(read_junit(SUREFIRE.encode()))["com.example.SumTest::adds"].duration == 1234.5
+
+
+def test_jest() -> None:
+    assert kinds(JEST) == {"src/sum.test.js::sum::adds": ("failed", "assertion")}
+
+
+def test_of_several_results_with_one_id_the_worst_counts() -> None:
+    case = '<testcase classname="c" name="t"{}'
+    both = [case.format("/>"), case.format("><failure/></testcase>"), case.format("><skipped/></testcase>")]
+    assert kinds(f"<testsuite>{''.join(both)}</testsuite>") == {"c::t": ("failed", "unknown")}
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "it is not XML"),
+        (b"<testsuites>", "it is not XML"),
+        (b"<html/>", "it begins with <html>"),
+        (b'<!DOCTYPE x [<!ENTITY a "aaaa">]><testsuites>&a;</testsuites>', "it declares a document type"),
+        (b"\xff\xfe\x00", "it is not XML"),
+        (b'<?xml version="1.0" encoding="no-such"?><testsuites/>', "it is not XML"),
+    ],
+)
+def test_what_is_no_report(data: bytes, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        read_junit(data)
+
+
+def test_a_report_may_be_nested_as_deep_as_it_likes() -> None:
+    deep = "<testsuite>" * 5_000 + '<testcase name="t"/>' + "</testsuite>" * 5_000
+    assert len(read_junit(f"<testsuites>{deep}</testsuites>".encode())) == 1
+
+
+def run(path: Path, *command: str, report: str = "", ids: tuple[str, ...] | None = None) -> TestRun:
+    return asyncio.run(Junit(command=command, report=report, timeout=60.0).test(path, ids))
+
+
+def writes(text: str, where: str, code: int = 0) -> tuple[str, ...]:
+    """A runner that leaves a report and an exit code."""
+    return (sys.executable, "-c", f"import sys; open({where!r}, 'w').write({text!r}); sys.exit({code})")
+
+
+def test_node(tmp_path: Path) -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not on the PATH; `make node-tools` tells how to get it")
+    write(tmp_path, "all.test.mjs", NODE)
+    reporter = ("--test-reporter=junit", "--test-reporter-destination={report}")
+    ran = run(tmp_path, node, "--test", *reporter, "all.test.mjs")
+    assert {id: (test.verdict, test.kind) for id, test in ran.tests.items()} == {
+        "passes": ("passed", ""),
+        "outer::inner::asserts": ("failed", "assertion"),
+        "outer::is skipped": ("skipped", ""),
+        "outer::is not implemented": ("failed", "not_implemented"),
+        "outer::throws": ("failed", "unknown"),
+        "outer::is to be done": ("xfailed", ""),
+        "is slow": ("failed", "timeout"),
+    }, ran.output
+    assert (ran.exit, ran.bent, ran.problems) == (1, (), ())
+    write(tmp_path, "all.test.mjs", "import test from 'node:test'; test('passes', () => {});")
+    assert run(tmp_path, node, "--test", *reporter, "all.test.mjs").is_green
+
+
+def test_files_by_a_pattern_and_only_fresh_ones(tmp_path: Path) -> None:
+    write(tmp_path, "out/old.xml", SUREFIRE)
+    passing = '<testsuite><testcase classname="c" name="t"/></testsuite>'
+    ran = run(tmp_path, *writes(passing, "out/new.xml"), report="out/*.xml")
+    assert (list(ran.tests), ran.is_green) == (["c::t"], True)
+    stale = run(tmp_path, sys.executable, "-c", "pass", report="out/*.xml")
+    assert stale.problems == ("the run left no fresh JUnit file", "no tests were found")
+    assert not stale.is_green
+    (tmp_path / "secret").write_text(passing)
+    link = f"import os; os.symlink({str(tmp_path / 'secret')!r}, 'out/link.xml')"
+    linked = run(tmp_path, sys.executable, "-c", link, report="out/*.xml")
+    assert linked.tests == {}
+    assert "it is no plain file" in linked.problems[0]
+
+
+def test_report_and_exit_code_are_compared(tmp_path: Path) -> None:
+    bent = run(tmp_path, *writes(VITEST, "r.xml"), report="r.xml")
+    assert bent.bent == ("the command ended with 0, and src/sum.test.ts::sum > is wrong did not pass",)
+    passing = '<testsuite><testcase classname="c" name="t"/></testsuite>'
+    odd = run(tmp_path, *writes(passing, "r.xml", code=1), report="r.xml")
+    assert odd.problems == ("the command ended with 1, and no test says why",)
+    assert not odd.is_green
+
+
+def test_chosen_tests_are_sorted_out_afterwards(tmp_path: Path) -> None:
+    ids = ("src/sum.test.ts::sum > adds", "gone")
+    ran = run(tmp_path, *writes(VITEST, "r.xml", code=1), report="r.xml", ids=ids)
+    assert list(ran.tests) == ["src/sum.test.ts::sum > adds"]
+    assert ran.problems == ("gone was not run",)
+    assert "single tests cannot be chosen here: the whole suite ran" in ran.limits
+
+
+def test_tests_are_listed_by_a_command(tmp_path: Path) -> None:
+    listing = (sys.executable, "-c", "print('a\\n\\n b\\na')")
+    found = asyncio.run(Junit(command=("x",), listing=listing).collect(tmp_path))
+    assert (found.ids, found.is_complete) == (("a", "b"), True)
+    unknown = asyncio.run(Junit(command=("x",)).collect(tmp_path))
+    assert unknown.problems == ("this toolchain cannot list tests without running them: set `toolchain.collect`",)

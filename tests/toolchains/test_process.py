@@ -1,0 +1,151 @@
+import asyncio
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from treadle.errors import PortError
+from treadle.toolchains.environment import environment
+from treadle.toolchains.process import Finished, Kept, run, scratch_folder
+from treadle.toolchains.sandbox import NONE, Sandbox, candidates, find_sandbox
+
+SANDBOXES = [NONE, *candidates()]
+
+
+def python(text: str, cwd: Path, *, timeout: float = 30.0, sandbox: Sandbox = NONE) -> Finished:
+    async def go() -> Finished:
+        with scratch_folder() as scratch:
+            command = [sys.executable, "-c", text]
+            env = environment(scratch)
+            return await run(command, cwd=cwd, env=env, timeout=timeout, sandbox=sandbox, scratch=scratch)
+
+    return asyncio.run(go())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("pass", (0, "done")),
+        ("raise SystemExit(7)", (7, "done")),
+        ("import os; os.kill(os.getpid(), 9)", (None, "killed")),
+        ("import os; os.kill(os.getpid(), 15)", (None, "killed")),
+        ("import sys; assert sys.stdin.read() == ''", (0, "done")),
+    ],
+)
+def test_how_it_ended(tmp_path: Path, text: str, expected: tuple[int | None, str]) -> None:
+    finished = python(text, tmp_path)
+    assert (finished.exit, finished.ended) == expected
+
+
+@pytest.mark.parametrize("sandbox", SANDBOXES, ids=lambda sandbox: sandbox.name)
+def test_every_sandbox_that_works_gives_the_same(tmp_path: Path, sandbox: Sandbox) -> None:
+    text = (
+        "import os, socket, subprocess, sys\n"
+        "open('made', 'w').close(); open(os.environ['TMPDIR'] + '/made', 'w').close()\n"
+        "with socket.create_server(('127.0.0.1', 0)) as s: socket.create_connection(s.getsockname()).close()\n"
+        "subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
+        "print('here', os.getcwd()); sys.exit(3)\n"
+    )
+    finished = python(text, tmp_path, sandbox=sandbox)
+    assert (finished.exit, finished.output, finished.isolation) == (3, f"here {tmp_path}\n", sandbox.name)
+    assert (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("sandbox", SANDBOXES[1:], ids=lambda sandbox: sandbox.name)
+def test_a_sandbox_has_no_network(tmp_path: Path, sandbox: Sandbox) -> None:
+    text = "print(sorted(line.split(':')[0].strip() for line in list(open('/proc/self/net/dev'))[2:]))"
+    assert python(text, tmp_path, sandbox=sandbox).output == "['lo']\n"
+
+
+def test_the_best_sandbox_is_one_that_works(tmp_path: Path) -> None:
+    found = asyncio.run(find_sandbox())
+    assert found in SANDBOXES
+    assert python("pass", tmp_path, sandbox=found).exit == 0
+
+
+def test_bubblewrap_binds_only_what_may_be_written(tmp_path: Path) -> None:
+    sandbox = Sandbox("bubblewrap", ("bwrap", "--ro-bind", "/", "/"), keeps_files=True)
+    words = sandbox.around(["true"], cwd=tmp_path, writable=[tmp_path / "scratch"])
+    at = words.index(str(tmp_path))
+    assert words[at - 1 : at + 2] == ["--bind-try", str(tmp_path), str(tmp_path)]
+    assert str(tmp_path / "scratch") in words
+    assert words[-4:] == ["--chdir", str(tmp_path), "--", "true"]
+
+
+def test_time_is_up(tmp_path: Path) -> None:
+    text = "import signal as s, time; s.signal(s.SIGTERM, s.SIG_IGN); print('begun', flush=True); time.sleep(600)"
+    finished = python(text, tmp_path, timeout=1.5)
+    assert (finished.exit, finished.ended, finished.output) == (None, "timeout", "begun\n")
+
+
+def test_no_program_and_no_folder(tmp_path: Path) -> None:
+    async def go(cwd: Path) -> Finished:
+        with scratch_folder() as scratch:
+            return await run(["no-such-program"], cwd=cwd, env={}, timeout=9, sandbox=NONE, scratch=scratch)
+
+    finished = asyncio.run(go(tmp_path))
+    assert (finished.ended, finished.exit, finished.detail) == ("missing", None, "No such file or directory")
+    with pytest.raises(PortError, match="is the folder there"):
+        asyncio.run(go(tmp_path / "nowhere"))
+
+
+@pytest.mark.parametrize("pieces", [[b"a" * 200], [b"a"] * 200, [b"a" * 60, b"a" * 140], [b"a" * 50, b"a" * 150]])
+def test_of_too_much_output_the_beginning_and_the_end_are_kept(pieces: list[bytes]) -> None:
+    kept = Kept(limit=100)
+    for piece in pieces:
+        kept.add(piece)
+    assert str(kept) == "a" * 50 + "\n… 100 bytes are left out …\n" + "a" * 50
+
+
+def test_output_that_fits_is_kept_whole() -> None:
+    kept = Kept(limit=100)
+    for number in range(10):
+        kept.add(f"line {number}\n".encode())
+    assert str(kept) == "".join(f"line {number}\n" for number in range(10))
+
+
+def test_the_environment_is_built_from_nothing(tmp_path: Path) -> None:
+    ours = {
+        "PATH": "/usr/bin:relative::/bin",
+        "HOME": "/home/me",
+        "SECRET": "x",
+        "PYTHONPATH": "/x",
+        "LD_PRELOAD": "/x",
+    }
+    env = environment(tmp_path, ours)
+    assert env["PATH"] == "/usr/bin:/bin"
+    assert env["HOME"] == "/home/me"
+    assert env["TMPDIR"].startswith(str(tmp_path))
+    assert not {"SECRET", "PYTHONPATH", "LD_PRELOAD"} & set(env)
+
+
+@pytest.mark.parametrize("sandbox", SANDBOXES, ids=lambda sandbox: sandbox.name)
+def test_a_killed_treadle_leaves_nothing_behind(tmp_path: Path, sandbox: Sandbox) -> None:
+    mark = tmp_path / "begun"
+    command = ["sh", "-c", f"sleep 600 & echo x > {mark}; sleep 600; true {tmp_path}"]
+    text = (
+        "import asyncio, pathlib\n"
+        "from treadle.toolchains.process import run\nfrom treadle.toolchains.sandbox import Sandbox\n"
+        f"sandbox = Sandbox({sandbox.name!r}, {sandbox.prefix!r}, {sandbox.loopback!r}, {sandbox.keeps_files!r})\n"
+        f"here = pathlib.Path({str(tmp_path)!r})\n"
+        f"asyncio.run(run({command!r}, cwd=here, env={{'PATH': '/usr/bin:/bin'}}, timeout=60, sandbox=sandbox,"
+        " scratch=here))\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", text]) as treadle:
+        while not mark.exists():
+            assert treadle.poll() is None
+            time.sleep(0.01)
+        treadle.kill()
+    until = time.monotonic() + 20
+    while left := [process for process in Path("/proc").iterdir() if f"true {tmp_path}" in _command_line(process)]:
+        assert time.monotonic() < until, left
+        time.sleep(0.01)
+
+
+def _command_line(process: Path) -> str:
+    try:
+        return (process / "cmdline").read_bytes().decode(errors="replace") if process.name.isdigit() else ""
+    except OSError:
+        return ""

@@ -1,0 +1,120 @@
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.toolchains.projects import PYTEST, project, write
+from treadle.config.model import Config
+from treadle.config.project import Project
+from treadle.config.settings import Settings
+from treadle.toolchains.build import build
+from treadle.toolchains.command import Command
+from treadle.toolchains.gotest import GoTest
+from treadle.toolchains.junit import Junit
+from treadle.toolchains.pytest import Pytest
+from treadle.toolchains.pytest_command import KNOWN_PLUGINS, configuration
+from treadle.toolchains.toolchain import toolchain_of
+
+CONFIG = Settings({}).config()
+
+
+def config(**settings: object) -> Config:
+    return msgspec.structs.replace(CONFIG, toolchain=msgspec.structs.replace(CONFIG.toolchain, **settings))
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), [("pytest", Pytest), ("junit", Junit), ("gotest", GoTest), ("command", Command)]
+)
+def test_the_kind_decides_how_results_are_read(tmp_path: Path, kind: str, expected: type) -> None:
+    settings = config(kind=kind, test=("{root}/bin/tests", "{report}"), timeout=7)
+    tests: Any = toolchain_of(settings, Project(tmp_path)).tests
+    assert type(tests).__name__ == expected.__name__
+    assert tests.command == (f"{tmp_path}/bin/tests", "{report}")
+    assert tests.timeout == 7.0
+
+
+def test_plugins_of_the_project_are_loaded_besides_the_well_known_ones(tmp_path: Path) -> None:
+    tests: Any = toolchain_of(config(kind="pytest", test=PYTEST, plugins=("mine",)), Project(tmp_path)).tests
+    assert tests.plugins == (*KNOWN_PLUGINS, "mine")
+
+
+def test_what_nobody_said_is_detected(tmp_path: Path) -> None:
+    write(tmp_path, "go.mod", "module example.com/x\n")
+    toolchain = toolchain_of(config(build=("my", "build")), Project(tmp_path))
+    assert isinstance(toolchain.tests, GoTest)
+    assert toolchain.settings.build == ("my", "build"), "and what somebody said is kept"
+    assert toolchain.settings.lint == ("go", "vet", "./...")
+
+
+def test_without_any_way_to_test_every_run_says_so(tmp_path: Path) -> None:
+    toolchain = toolchain_of(CONFIG, Project(tmp_path))
+    ran = asyncio.run(toolchain.test(tmp_path))
+    assert not ran.is_green
+    assert "set `toolchain.test`" in ran.problems[0]
+    assert asyncio.run(toolchain.collect(tmp_path)).problems == ran.problems
+    assert asyncio.run(toolchain.build(tmp_path)) is None
+
+
+def test_a_project_from_end_to_end(tmp_path: Path) -> None:
+    checkout = project(tmp_path / "checkout", test_it="def test_a(): pass\n")
+    root = tmp_path / "root"
+    root.mkdir()
+    says = (sys.executable, "-c", "import os, sys; print(os.getcwd(), sys.argv[1]); sys.exit(2)", "{root}")
+    settings = config(kind="pytest", test=PYTEST, build=says, lint=("no-such-linter",), format=PYTEST)
+    toolchain = toolchain_of(settings, Project(root))
+    assert asyncio.run(toolchain.test(checkout)).is_green
+    assert asyncio.run(toolchain.collect(checkout)).ids == ("test_it.py::test_a",)
+    built = asyncio.run(toolchain.build(checkout))
+    assert built is not None
+    assert (built.exit, built.output, built.is_well) == (2, f"{checkout} {root}\n", False)
+    linted = asyncio.run(toolchain.lint(checkout))
+    assert linted is not None
+    assert (linted.exit, linted.ended, linted.is_well) == (None, "missing", False)
+    assert linted.output.startswith("no-such-linter could not be started: No such file or directory; install it")
+    assert asyncio.run(toolchain.contract(checkout)) is None
+
+
+def test_a_command_is_ended_in_time(tmp_path: Path) -> None:
+    built = asyncio.run(build((sys.executable, "-c", "import time; time.sleep(600)"), tmp_path, timeout=1.0))
+    assert (built.exit, built.ended, built.is_well) == (None, "timeout", False)
+    assert "did not end within 1 s" in built.output
+
+
+@pytest.mark.parametrize(("code", "green"), [(0, True), (1, False)])
+def test_a_command_says_only_yes_or_no(tmp_path: Path, code: int, green: bool) -> None:
+    command = (sys.executable, "-c", f"print('ran'); raise SystemExit({code})")
+    ran = asyncio.run(Command(command=command).test(tmp_path, ids=("a",)))
+    assert (ran.exit, ran.output, ran.is_green, ran.tests) == (code, "ran\n", green, {})
+    assert any("no failure kinds" in limit for limit in ran.limits)
+    assert "single tests cannot be chosen here: the whole suite ran" in ran.limits
+
+
+def test_the_sources_of_the_checkout_go_before_those_the_environment_is_linked_to(tmp_path: Path) -> None:
+    write(tmp_path, "src/thing.py", "VALUE = 3\n")
+    command = (sys.executable, "-c", "import thing; assert thing.VALUE == 3")
+    assert asyncio.run(Command(command=command).test(tmp_path)).is_green
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, None),
+        ({"pyproject.toml": "[project]\nname = 'x'\n"}, None),
+        ({"pyproject.toml": "[tool.pytest.ini_options]\n"}, "pyproject.toml"),
+        ({"pyproject.toml": "[tool.pytest]\n"}, "pyproject.toml"),
+        ({"pyproject.toml": "[broken"}, "pyproject.toml"),
+        ({"pyproject.toml": "[tool.pytest]\n", "pytest.ini": ""}, "pytest.ini"),
+        ({"tox.ini": "[tox]\n"}, None),
+        ({"tox.ini": "[pytest]\n", "setup.cfg": "[tool:pytest]\n"}, "tox.ini"),
+        ({"setup.cfg": "[tool:pytest]\n"}, "setup.cfg"),
+        ({"setup.cfg": "not a section\n"}, None),
+    ],
+)
+def test_the_file_that_configures_pytest(tmp_path: Path, files: dict[str, str], expected: str | None) -> None:
+    for name, text in files.items():
+        write(tmp_path, name, text)
+    found = configuration(tmp_path)
+    assert (found.name if found else None) == expected
