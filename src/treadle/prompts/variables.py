@@ -114,9 +114,10 @@ class _Subject:
         return self.command.vars if isinstance(self.command, RunAgent) else self.inst.vars
 
     def _said(self, slot: str) -> Json:
-        """A report or a note; empty if there is none."""
+        """A report or a note, of a report that has more to it only its words; empty if there is none."""
         ref = next(iter(self.command.inputs.get(slot, ())), "")
-        return self.payloads.get(ref) if ref else ""
+        found = self.payloads.get(ref) if ref else ""
+        return found.get("report", found) if isinstance(found, dict) else found
 
     def _signals(self) -> list[Json]:
         """What the step serves: one entry for each payload, or one for a signal that brought none."""

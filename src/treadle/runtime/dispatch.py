@@ -70,7 +70,8 @@ class Dispatch:
             session=job.session if abilities.resume and (abilities.fork or not job.fork) else "",
             fork=job.fork and abilities.fork,
         )
-        env = bundle.environment(work)
+        # Should an agent delete its lane's `.git`, its git must not climb to the user's repository.
+        env = {**bundle.environment(work), "GIT_CEILING_DIRECTORIES": str(lane.path.parent)}
         files = self._contents(job, state, env)
         work = msgspec.structs.replace(work, prompt=files["prompt.md"].decode(), env=env)
         await bundle.write(home, files)

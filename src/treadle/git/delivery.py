@@ -1,0 +1,71 @@
+"""What becomes of a finished run: its branch, and (only if asked for) the user's own."""
+
+from typing import Final, Literal
+
+import msgspec
+
+from treadle.errors import PortError
+from treadle.git.integration import Integration, Trunk
+
+Policy = Literal["branch", "auto", "ask", "never"]
+POLICIES: Final[tuple[Policy, ...]] = ("branch", "auto", "ask", "never")
+
+
+class Delivered(msgspec.Struct, frozen=True):
+    """Where a result is; `why` says why the user's branch was not moved, if that was wanted."""
+
+    commit: str
+    branch: str = ""
+    moved: str = ""
+    why: str = ""
+
+    def __str__(self) -> str:
+        if self.moved:
+            return f"{self.moved.removeprefix('refs/heads/')} is at the result, {self.commit[:12]}"
+        where = f"the result waits on the branch {self.branch.removeprefix('refs/heads/')}" if self.branch else ""
+        return "; ".join(part for part in (where or f"the result is {self.commit[:12]}", self.why) if part)
+
+
+async def deliver(integration: Integration, run: str, commit: str, policy: Policy) -> Delivered:
+    """Put a run's result where its policy says; harmless if it is there."""
+    if policy == "never":
+        return Delivered(commit)
+    branch = integration.names(run).result
+    await integration.refs.put(branch, commit)
+    if policy != "auto":
+        return Delivered(commit, branch)
+    trunk = await integration.begin(run)
+    why = await fast_forward(integration, trunk, commit)
+    return Delivered(commit, branch, "" if why else trunk.branch, why)
+
+
+async def fast_forward(integration: Integration, trunk: Trunk, commit: str) -> str:
+    """Move the user's branch and files forward, as their own `git merge --ff-only` would; else why it was not done."""
+    why = await _obstacle(integration, trunk, commit)
+    if why:
+        return why
+    words = ("merge", "--ff-only", "--no-autostash", "--no-stat", "--quiet", commit)
+    try:
+        await integration.repository.users(*words)
+    except PortError as error:
+        return str(error)
+    return ""
+
+
+async def _obstacle(integration: Integration, trunk: Trunk, commit: str) -> str:
+    repository = integration.repository
+    if not trunk.branch:
+        return "your head was detached when the run started, so there is no branch to move"
+    name = trunk.branch.removeprefix("refs/heads/")
+    if (await repository.users("rev-parse", "--is-bare-repository")).text == "true":
+        return "the repository is bare; merge the branch where you have your files"
+    if (await repository.users("symbolic-ref", "--quiet", "HEAD", ok=(0, 1))).text != trunk.branch:
+        return f"you are not on {name} any more"
+    if busy := repository.busy():
+        return f"your checkout is in the middle of {busy}"
+    status = await repository.users("status", "--porcelain", "--untracked-files=no", "--ignore-submodules=dirty")
+    if status.text:
+        return "your checkout has changes that are not committed"
+    if not await repository.is_ancestor(await integration.refs.get(trunk.branch), commit):
+        return f"{name} has moved since; merge the branch yourself"
+    return ""

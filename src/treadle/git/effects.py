@@ -1,0 +1,142 @@
+"""What the orchestrator itself does with the repository: `ports.Effects` for merge, rebase, rollback and fold."""
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Final
+
+from treadle.errors import PortError
+from treadle.git.api_diff import ApiChange, api_changes, impact
+from treadle.git.checkout import Checkouts
+from treadle.git.delivery import Policy
+from treadle.git.fold import Folding
+from treadle.git.integration import instance
+from treadle.git.lanes import Lanes
+from treadle.git.merge import Completed, Merging, Refused, verify_by
+from treadle.git.outcome import Values, outcome
+from treadle.git.rebase import Rebasing
+from treadle.git.rollback import rollback
+from treadle.git.trees import Trees
+from treadle.git.verifier import Verifier
+from treadle.kernel.commands import RunEffect
+from treadle.ports import Case, Notifier, Outcome
+from treadle.protocol.items import Json
+from treadle.protocol.model import Step
+
+VerifierOf = Callable[[RunEffect, Case], Verifier]
+_DIFF: Final = 200_000
+_MISSING: Final = {
+    "archive": "merging a delta into the design document",
+    "publish": "writing documents to the user's tree",
+    "notify": "a way to tell people",
+}
+
+
+class GitEffects:
+    """Performs effects; each one finds out by itself what of it is done already."""
+
+    def __init__(
+        self,
+        lanes: Lanes,
+        checkouts: Checkouts,
+        verifier_of: VerifierOf,
+        policy: Policy = "branch",
+        notifier: Notifier | None = None,
+    ) -> None:
+        self._lanes, self._verifier_of, self._notifier = lanes, verifier_of, notifier
+        self._merging = Merging(lanes, checkouts, policy)
+        self._rebasing = Rebasing(lanes.integration, checkouts)
+        self._folding = Folding(lanes)
+        self._trees = Trees(lanes.integration.repository)
+        self._known: Final[dict[str, Callable[[RunEffect, Case], Awaitable[Outcome]]]] = {
+            "merge": self._merge,
+            "rebase": self._rebase,
+            "rollback": self._rollback,
+            "fold": self._fold,
+        }
+
+    async def perform(self, job: RunEffect, case: Case) -> Outcome:
+        """Do it, or find that it is done; the exit with all its fields."""
+        known = self._known.get(job.effect)
+        if known is None and job.effect == "notify" and self._notifier is not None:
+            known = self._notify
+        if known is None:
+            what = _MISSING.get(job.effect, "nothing of that name")
+            raise PortError(f"the effect '{job.effect}' of the step '{job.step}' cannot be done yet: {what} is missing")
+        return await known(job, case)
+
+    async def _merge(self, job: RunEffect, case: Case) -> Outcome:
+        inst = instance(case.state, job.inst)
+        subject = f"feat({inst.key or case.state.run}): implement"
+        verify = verify_by(self._verifier_of(job, case))
+        done = await self._merging.merge(case.state, job.inst, job.id, f"{subject}\n", verify)
+        if isinstance(done, Refused):
+            return self._refused(job, case, done)
+        if done.delivered is not None:
+            await self._tell(case.state.run, str(done.delivered))
+        return outcome(case.protocol, self._step(job, case), "MergeComplete", await self._merged(done, subject))
+
+    async def _merged(self, done: Completed, subject: str) -> Values:
+        repository = self._lanes.integration.repository
+        found = await api_changes(repository, done.before, done.commit)
+        entries: list[Json] = [_entry(one, subject) for one in found]
+        return {
+            "mergeCommit": done.commit,
+            "newParentHead": done.commit,
+            "commit": done.commit,
+            "diff": await self._trees.diff(done.before, done.commit, _DIFF),
+            "files_changed": [change.path for change in await self._trees.changes(done.before, done.commit)],
+            "impactLevel": impact(found),
+            "changes": entries,
+        }
+
+    def _refused(self, job: RunEffect, case: Case, done: Refused) -> Outcome:
+        values: Values = {
+            "reason": done.reason,
+            "details": done.details,
+            "failingTests": list(done.failing),
+            "failing_tests": list(done.failing),
+            "conflictFiles": list(done.files),
+        }
+        return outcome(case.protocol, self._step(job, case), "MergeRejected", values)
+
+    async def _rebase(self, job: RunEffect, case: Case) -> Outcome:
+        done = await self._rebasing.rebase(case.state, job.inst, self._verifier_of(job, case))
+        step = self._step(job, case)
+        values: Values = {
+            "newBase": done.base,
+            "conflictFiles": list(done.files),
+            "changedTests": list(done.changed_tests),
+        }
+        unclean = "RebaseDrift" if "RebaseDrift" in step.exits else "RebaseConflict"
+        return outcome(case.protocol, step, "RebaseClean" if done.is_clean else unclean, values)
+
+    async def _rollback(self, job: RunEffect, case: Case) -> Outcome:
+        commit = await rollback(self._lanes, case.state, job.inst)
+        values: Values = {"restoredCommit": commit, "commit": commit}
+        return outcome(case.protocol, self._step(job, case), "RolledBack", values)
+
+    async def _fold(self, job: RunEffect, case: Case) -> Outcome:
+        step = self._step(job, case)
+        groups = tuple(wait.group for wait in step.wait if wait.group)
+        done = await self._folding.fold(case.state, job.inst, groups)
+        values: Values = {"commit": done.commit, "files_changed": list(done.files), "files": list(done.files)}
+        return outcome(case.protocol, step, "Folded" if done.is_clean else "FoldConflict", values)
+
+    async def _notify(self, job: RunEffect, case: Case) -> Outcome:
+        await self._tell(case.state.run, f"{job.inst}: {job.step}")
+        return outcome(case.protocol, self._step(job, case), "Notified", {})
+
+    async def _tell(self, run: str, text: str) -> None:
+        if self._notifier is not None:
+            with suppress(Exception):  # telling people stops nothing
+                await self._notifier.notify(run, "result", text)
+
+    @staticmethod
+    def _step(job: RunEffect, case: Case) -> Step:
+        return case.protocol.graphs[job.graph].steps[job.step]
+
+
+def _entry(change: ApiChange, reason: str) -> Json:
+    told = {"from": change.before, "to": change.after}
+    kept: dict[str, Json] = {name: text for name, text in told.items() if text}
+    return {"symbol": change.symbol, "changeType": change.type, "reason": reason} | kept

@@ -1,0 +1,225 @@
+"""The integration branches: where the accepted work of each instance comes together, one commit at a time.
+
+A lane's work is recorded while its claim is verified, and noted as *pending*. Whether the kernel accepted the claim is
+seen in the state of the next command that needs the instance: the slot of the exit is newer than the claim. Only then
+the work is folded in. So a crash at any moment loses
+nothing and folds nothing twice.
+"""
+
+import asyncio
+from collections import defaultdict
+from typing import Final
+
+import msgspec
+
+from treadle.errors import PortError
+from treadle.git.names import DEFAULT_PREFIX, Names
+from treadle.git.record import ACTIVITY
+from treadle.git.refs import Refs
+from treadle.git.repository import Repository
+from treadle.git.three_way import Conflict, three_way
+from treadle.kernel.commands import RunChecks
+from treadle.kernel.state import Instance, State
+from treadle.protocol.model import tag_of
+
+_TRUNK: Final = "Treadle-Trunk"
+_STEP: Final = "Treadle-Step"
+_EXIT: Final = "Treadle-Exit"
+_SEQ: Final = "Treadle-Seq"
+_DRIFT: Final = "Treadle-Drift"
+
+
+class Head(msgspec.Struct, frozen=True):
+    """Where an instance stands."""
+
+    commit: str
+    """The head of its integration branch."""
+    base: str
+    """The commit of its parent (the root: of the user's branch) that it stands on."""
+    drift: str = ""
+    """A commit with conflict markers that has to be resolved first; it stands on `onto`."""
+    onto: str = ""
+
+    @property
+    def start(self) -> str:
+        """What the next agent gets."""
+        return self.drift or self.commit
+
+    @property
+    def footing(self) -> str:
+        """What the next agent's work will stand on."""
+        return self.onto or self.commit
+
+
+class Drift(msgspec.Struct, frozen=True):
+    """Why an agent has to look at an instance: files in conflict, or tests that have another verdict now."""
+
+    files: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+
+
+class Trunk(msgspec.Struct, frozen=True):
+    """The user's branch when the run started; no branch if the head was detached."""
+
+    branch: str
+    commit: str
+
+
+class Integration:
+    """The integration branches of all runs of a repository."""
+
+    def __init__(self, repository: Repository, refs: Refs, prefix: str = DEFAULT_PREFIX) -> None:
+        self.repository, self.refs = repository, refs
+        self._prefix = prefix
+        self._trunks: dict[str, Trunk] = {}
+        self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    def names(self, run: str) -> Names:
+        """The refs of a run."""
+        return Names(run, self._prefix)
+
+    async def begin(self, run: str, at: int = 0) -> Trunk:
+        """Note where a run starts: the user's branch and its commit. Asked again, it tells what was noted."""
+        if run not in self._trunks:
+            self._trunks[run] = await self._noted_trunk(run, at)
+        return self._trunks[run]
+
+    async def _noted_trunk(self, run: str, at: int) -> Trunk:
+        names = self.names(run)
+        noted = await self.refs.get(names.start)
+        if not noted:
+            head = await self.repository.users("rev-parse", "--verify", "HEAD^{commit}")
+            branch = (await self.repository.users("symbolic-ref", "--quiet", "HEAD", ok=(0, 1))).text
+            tree = await self.repository.tree(head.text)
+            note = await self.repository.commit(tree, (head.text,), f"start\n\n{_TRUNK}: {branch}\n", at)
+            await self.refs.swap(names.start, note, "")
+            noted = await self.refs.get(names.start)
+        branch = trailer(await self.repository.message(noted), _TRUNK)
+        return Trunk(branch, (await self.repository.parents(noted))[0])
+
+    async def head(self, state: State, inst: str, current: str = "") -> Head:
+        """Where an instance stands, after everything that was accepted has been folded in.
+
+        `current` is the activity that asks: its own work is not folded in, even if it was recorded before a crash.
+        """
+        async with self._locks[state.run, inst]:
+            found = await self._read(state, inst)
+            return await self._settled(state, inst, current, found)
+
+    async def accept(self, state: State, job: RunChecks, commit: str) -> None:
+        """All checks of a claim have passed on its recorded commit; the kernel has the last word."""
+        names = self.names(state.run)
+        tree, at = await self.repository.tree(commit), await self.repository.time(commit)
+        lines = {ACTIVITY: job.id, _STEP: job.step, _EXIT: tag_of(job.exit), _SEQ: state.seq}
+        text = "pending\n\n" + "".join(f"{name}: {value}\n" for name, value in lines.items())
+        note = await self.repository.commit(tree, (commit,), text, at)
+        await self.refs.put(names.of_instance(job.inst, "pending"), note)
+
+    async def move(self, run: str, inst: str, commit: str, base: str, old: str | None = None) -> Head:
+        """Put an instance somewhere else (if it still is at `old`), with nothing left to resolve."""
+        names = self.names(run)
+        values = {names.integration(inst): commit, names.of_instance(inst, "base"): base}
+        expected = {} if old is None else {names.integration(inst): old}
+        await self.refs.put_all(values | {names.of_instance(inst, "drift"): ""}, expected)
+        return Head(commit, base)
+
+    async def publish(self, run: str, inst: str, new: str, old: str) -> bool:
+        """Move an integration branch from one commit to the next; False if it is elsewhere by now."""
+        async with self._locks[run, inst]:
+            return await self.refs.swap(self.names(run).integration(inst), new, old)
+
+    async def set_drift(self, run: str, inst: str, tree: str, onto: str, drift: Drift) -> str:
+        """An agent has to adapt this tree before the instance can go on, on top of another commit."""
+        noted = msgspec.json.encode(drift).decode()
+        text = f"{inst} on top of another head\n\n{_DRIFT}: {noted}\n"
+        commit = await self.repository.commit(tree, (onto,), text, await self.repository.time(onto))
+        await self.refs.put(self.names(run).of_instance(inst, "drift"), commit)
+        return commit
+
+    async def drift(self, head: Head) -> Drift:
+        """What has to be adapted."""
+        noted = trailer(await self.repository.message(head.drift), _DRIFT)
+        return msgspec.json.decode(noted, type=Drift)
+
+    async def parent_head(self, state: State, inst: str) -> str:
+        """The commit that an instance will be merged into: its parent's head, or the user's branch as it is now."""
+        parent = instance(state, inst).parent
+        if parent:
+            return (await self.head(state, parent)).commit
+        trunk = await self.begin(state.run)
+        return (await self.refs.get(trunk.branch) if trunk.branch else "") or trunk.commit
+
+    async def _read(self, state: State, inst: str) -> Head:
+        names = self.names(state.run)
+        wanted = (names.integration(inst), names.of_instance(inst, "base"), names.of_instance(inst, "drift"))
+        found = await self.refs.below(*wanted)
+        commit, base, drift = (found.get(ref, "") for ref in wanted)
+        if not commit:
+            return await self._found(state, inst)
+        onto = (await self.repository.parents(drift))[0] if drift else ""
+        return Head(commit, base or commit, drift, onto)
+
+    async def _found(self, state: State, inst: str) -> Head:
+        """The first time that an instance needs a place: its parent's head, or where the run started."""
+        parent = instance(state, inst).parent
+        if parent:
+            start = (await self.head(state, parent)).commit
+        else:
+            start = (await self.begin(state.run, state.started)).commit
+        return await self.move(state.run, inst, start, start, "")
+
+    async def _settled(self, state: State, inst: str, current: str, head: Head) -> Head:
+        names = self.names(state.run)
+        pending = await self.refs.get(names.of_instance(inst, "pending"))
+        if not pending:
+            return head
+        note = await self.repository.message(pending)
+        work = (await self.repository.parents(pending))[0]
+        act, seq = trailer(note, ACTIVITY), int(trailer(note, _SEQ))
+        if act in (current, *state.acts) or state.seq <= seq:
+            return head  # not decided yet, or a state that is older than the claim
+        slot = instance(state, inst).slots.get(f"{trailer(note, _STEP)}.{trailer(note, _EXIT)}")
+        if slot is None or slot.seq <= seq:
+            await self.refs.delete(names.of_instance(inst, "pending"))
+            return head
+        folded = await self._fold(state.run, inst, head, work)
+        await self.refs.put_all({names.of_activity(act, "accepted"): work, names.of_instance(inst, "pending"): ""})
+        return folded
+
+    async def _fold(self, run: str, inst: str, head: Head, work: str) -> Head:
+        """Take recorded work in; children may have been merged since it was begun."""
+        below = (await self.repository.parents(work))[0]
+        if head.drift and below == head.onto:
+            base = head.base if head.onto == head.commit else head.onto
+            return await self.move(run, inst, work, base, head.commit)
+        if head.commit in (below, work):
+            return await self.move(run, inst, work, head.base, head.commit)
+        if await self.repository.is_ancestor(work, head.commit):
+            return head
+        merged = await three_way(self.repository, below, head.commit, work)
+        if not merged.is_clean:
+            drift = await self.set_drift(run, inst, merged.tree, head.commit, Drift(merged.files))
+            return Head(head.commit, head.base, drift, head.commit)
+        message, at = await self.repository.message(work), await self.repository.time(work)
+        commit = await self.repository.commit(merged.tree, (head.commit,), message, at)
+        return await self.move(run, inst, commit, head.base, head.commit)
+
+
+def instance(state: State, inst: str) -> Instance:
+    """An instance of a run, or a `PortError`: nothing is done for one that the run does not know."""
+    found = state.insts.get(inst)
+    if found is None:
+        raise PortError(f"the run {state.run!r} has no instance {inst!r}")
+    return found
+
+
+def trailer(message: str, name: str) -> str:
+    """The value of a line `Name: value` at the end of a commit's message."""
+    lines = [line for line in message.splitlines() if line.startswith(f"{name}:")]
+    return lines[-1].partition(":")[2].strip() if lines else ""
+
+
+def conflict_text(conflicts: tuple[Conflict, ...]) -> str:
+    """Conflicts as an agent or a person reads them."""
+    parts = [f"{one.path}\n--- ours\n{one.ours}\n--- theirs\n{one.theirs}" for one in conflicts]
+    return "\n\n".join(parts)

@@ -1,0 +1,139 @@
+"""The squash merge: tried on the side, verified there, and only then published by one compare-and-swap."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from treadle.errors import PortError
+from treadle.git.checkout import Checkouts
+from treadle.git.delivery import Delivered, Policy, deliver
+from treadle.git.integration import Head, conflict_text, instance
+from treadle.git.lanes import Lanes
+from treadle.git.three_way import three_way
+from treadle.git.verifier import Tried, Verifier
+from treadle.kernel.state import State
+
+Reason = Literal["ContractViolation", "BuildFailure", "IntegrationFailure"]
+_TRIES: Final = 5
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """The merge did not hold; the parent's branch has not moved."""
+
+    reason: Reason
+    details: str
+    failing: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+class Completed(msgspec.Struct, frozen=True):
+    """The merge is published."""
+
+    commit: str
+    before: str
+    """The parent's head before it."""
+    delivered: Delivered | None = None
+    """Where the result is, if it is that of the whole run."""
+
+
+Verify = Callable[[Path], Awaitable[Refused | None]]
+
+
+def verify_by(verifier: Verifier) -> Verify:
+    """Build, then the contract suite, then all tests, each with the reason that its failure is."""
+
+    async def verify(path: Path) -> Refused | None:
+        checks: tuple[tuple[Reason, Callable[[Path], Awaitable[Tried]]], ...] = (
+            ("BuildFailure", verifier.build),
+            ("ContractViolation", verifier.contract),
+            ("IntegrationFailure", verifier.suite),
+        )
+        for reason, check in checks:
+            tried = await check(path)
+            if not tried.ok:
+                return Refused(reason, tried.details, tried.failing)
+        return None
+
+    return verify
+
+
+class Merging:
+    """Merges finished instances into their parents."""
+
+    def __init__(self, lanes: Lanes, checkouts: Checkouts, policy: Policy = "branch") -> None:
+        self._lanes, self._checkouts, self._policy = lanes, checkouts, policy
+        self._integration, self._repository = lanes.integration, lanes.integration.repository
+
+    async def merge(self, state: State, inst: str, act: str, message: str, verify: Verify) -> Completed | Refused:
+        """Merge an instance's accepted work into its parent's branch. Asked again, it finds out what is done."""
+        done = await self._done_before(state, inst, act)
+        for _ in range(_TRIES):
+            if done is None:
+                tried = await self._try(state, inst, message, verify)
+                if isinstance(tried, Refused):
+                    return tried
+                done = tried
+                await self._integration.refs.put(self._noted(state.run, act), done.commit)
+            if await self._publish(state, inst, done):
+                return await self._finish(state, inst, done)
+            done = None  # the parent's branch was moved meanwhile: once more, on its new head
+        raise PortError(f"the branch that {inst} is merged into does not hold still", retryable=True)
+
+    async def _try(self, state: State, inst: str, message: str, verify: Verify) -> Completed | Refused:
+        head = await self._integration.head(state, inst)
+        if head.drift:
+            drift = await self._integration.drift(head)
+            details = f"not resolved yet: {', '.join(drift.files + drift.tests)}"
+            return Refused("IntegrationFailure", details, drift.tests, drift.files)
+        parent = await self._parent(state, inst, head)
+        merged = await three_way(self._repository, head.base, parent, head.commit)
+        if not merged.is_clean:
+            details = f"{merged.words}\n\n{conflict_text(merged.conflicts)}".strip()
+            return Refused("IntegrationFailure", details, files=merged.files)
+        commit = parent
+        if merged.tree != await self._repository.tree(parent):
+            at = await self._repository.time(head.commit)
+            commit = await self._repository.commit(merged.tree, (parent,), message, at)
+        async with self._checkouts.clean(commit) as path:
+            refused = await verify(path)
+        return refused or Completed(commit, parent)
+
+    async def _parent(self, state: State, inst: str, head: Head) -> str:
+        """What is merged into. A result that waits for a person stands where its run started."""
+        if not instance(state, inst).parent and self._policy != "auto":
+            return head.base
+        return await self._integration.parent_head(state, inst)
+
+    async def _publish(self, state: State, inst: str, done: Completed) -> bool:
+        parent = instance(state, inst).parent
+        if not parent:
+            return True
+        if await self._integration.publish(state.run, parent, done.commit, done.before):
+            return True
+        now = await self._integration.refs.get(self._integration.names(state.run).integration(parent))
+        return await self._repository.is_ancestor(done.commit, now)
+
+    async def _finish(self, state: State, inst: str, done: Completed) -> Completed:
+        """A squash forgets ancestry: the child goes on from the merge, so that nothing is ever merged twice."""
+        delivered = None
+        if not instance(state, inst).parent:
+            delivered = await deliver(self._integration, state.run, done.commit, self._policy)
+        await self._integration.move(state.run, inst, done.commit, done.commit)
+        await self._lanes.reset(state.run, inst, done.commit)
+        return msgspec.structs.replace(done, delivered=delivered)
+
+    async def _done_before(self, state: State, inst: str, act: str) -> Completed | None:
+        """What an earlier try of the same activity had verified, if it can still be published or has been."""
+        commit = await self._integration.refs.get(self._noted(state.run, act))
+        if not commit:
+            return None
+        before = next(iter(await self._repository.parents(commit)), commit)
+        parent = instance(state, inst).parent
+        now = await self._integration.refs.get(self._integration.names(state.run).integration(parent)) if parent else ""
+        fits = not parent or now == before or await self._repository.is_ancestor(commit, now)
+        return Completed(commit, before) if fits else None
+
+    def _noted(self, run: str, act: str) -> str:
+        return self._integration.names(run).of_activity(act, "accepted")

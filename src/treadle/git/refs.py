@@ -1,0 +1,130 @@
+"""The one place that moves refs: compare-and-swap, one writer at a time, patient with other programs' locks."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from treadle.errors import PortError
+from treadle.git.repository import Repository
+
+NOTHING: Final = ""
+"""The value of a ref that does not exist."""
+_TRIES: Final = 40
+_PAUSE: Final = 0.05
+_OLD: Final = 60.0
+"""Seconds after which a lock on one of our refs is nobody's."""
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """A ref of ours that somebody else has moved."""
+
+    ref: str
+    ours: str
+    found: str
+
+
+class Refs:
+    """The refs of one repository. What this process wrote is remembered, so that a stranger's move is noticed."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._lock = asyncio.Lock()
+        self._written: dict[str, str] = {}
+
+    async def get(self, ref: str) -> str:
+        """The commit of a ref; empty if there is none."""
+        said = await self._repository.refs("rev-parse", "--verify", "--quiet", f"{ref}^0", ok=(0, 1, 128))
+        return said.text if said.code == 0 else NOTHING
+
+    async def below(self, *spaces: str) -> dict[str, str]:
+        """All refs below some places (`refs/treadle/x/`), and their commits."""
+        wanted = [space.rstrip("/") for space in spaces]
+        said = await self._repository.refs("for-each-ref", "--format=%(objectname) %(refname)", *wanted)
+        lines = (line.split(" ", 1) for line in said.text.splitlines())
+        return {ref: value for value, ref in lines}
+
+    async def swap(self, ref: str, new: str, old: str) -> bool:
+        """Move a ref if it still is at `old`; True as well if it is at `new` already."""
+        async with self._lock:
+            if await self._swap(ref, new, old):
+                self._written[ref] = new
+                return True
+            return False
+
+    async def put(self, ref: str, new: str) -> None:
+        """Move a ref of ours, wherever it is."""
+        await self.put_all({ref: new})
+
+    async def put_all(self, values: Mapping[str, str], expected: Mapping[str, str] | None = None) -> None:
+        """Move several refs of ours together; an empty value deletes. Nothing moves if one is not as expected."""
+        if not values:
+            return
+        lines = [_line(ref, new, (expected or {}).get(ref)) for ref, new in values.items()]
+        async with self._lock:
+            await self._patiently("".join(lines))
+            self._written |= values
+
+    async def delete(self, *refs: str) -> None:
+        """Refs that are no longer needed; harmless if they are gone."""
+        await self.put_all(dict.fromkeys(refs, NOTHING))
+
+    async def moved(self, *spaces: str) -> list[Moved]:
+        """Put back what strangers did to refs that this process wrote, and tell."""
+        async with self._lock:
+            ours = {ref: value for ref, value in self._written.items() if ref.startswith(spaces)}
+            found = await self.below(*spaces)
+            strays = [
+                Moved(ref, value, found.get(ref, "")) for ref, value in ours.items() if found.get(ref, "") != value
+            ]
+            if strays:
+                await self._patiently("".join(_line(one.ref, one.ours) for one in strays))
+            return strays
+
+    async def _swap(self, ref: str, new: str, old: str) -> bool:
+        found = await self.get(ref)
+        if found == new:
+            return True
+        if found != old:
+            return False
+        try:
+            await self._patiently(_line(ref, new, old))
+        except PortError as error:
+            if "but expected" in str(error) or "reference already exists" in str(error):
+                return await self.get(ref) == new
+            raise
+        return True
+
+    async def _patiently(self, change: str) -> None:
+        for left in reversed(range(_TRIES)):
+            try:
+                await self._repository.refs("update-ref", "--stdin", "-z", "--no-deref", stdin=change.encode())
+                return
+            except PortError as error:
+                if not error.retryable or not left:
+                    raise
+                await asyncio.to_thread(_break_old_locks, self._repository.folder, change)
+                await asyncio.sleep(_PAUSE)
+
+
+def _break_old_locks(folder: Path, change: str) -> None:
+    """Locks on refs of ours that a machine left behind when it went down; nobody holds one that long."""
+    for word in change.split("\0"):
+        ref = word.rpartition(" ")[2]
+        if ref.startswith("refs/"):
+            lock = folder / f"{ref}.lock"
+            with suppress(OSError):
+                if time.time() - lock.lstat().st_mtime > _OLD:
+                    lock.unlink()
+
+
+def _line(ref: str, new: str, old: str | None = None) -> str:
+    """One change as `git update-ref --stdin -z` takes it; `old` is what it must be at, empty: it must not exist."""
+    if not new:
+        return f"delete {ref}\0{old or ''}\0"
+    must = "" if old is None else old or "0" * len(new)
+    return f"update {ref}\0{new}\0{must}\0"

@@ -1,0 +1,94 @@
+"""What lies in a lane, looked at without following or opening anything."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+FindingKind = Literal["link", "repository", "submodule", "large", "special", "name"]
+
+LARGE: Final = 50 * 1024 * 1024
+"""Bytes; a new file beyond this is not recorded."""
+_OURS: Final = frozenset({".git", "git~1"})
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something in a lane that is not taken as it is; data for the check of the scope."""
+
+    kind: FindingKind
+    path: str
+    detail: str
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A lane's contents: plain files and links by path, what is odd, and the folders that were not looked into."""
+
+    files: dict[str, int]
+    """Path → size; links have the size of their target's name."""
+    links: dict[str, str]
+    odd: tuple[Finding, ...]
+
+
+def scan(root: Path) -> Found:
+    """Everything below a folder except its own `.git`."""
+    files: dict[str, int] = {}
+    links: dict[str, str] = {}
+    odd: list[Finding] = []
+    for path, entry in _walk(str(root), ""):
+        mode = entry.stat(follow_symlinks=False).st_mode
+        if is_reserved(entry.name):
+            odd.append(Finding("repository", path, "a git folder inside of the lane"))
+        elif not _is_readable(path):
+            odd.append(Finding("name", path, "a name that is not UTF-8"))
+        elif stat.S_ISLNK(mode):
+            links[path] = str(Path(entry.path).readlink())
+            files[path] = len(links[path])
+        elif stat.S_ISREG(mode) and not mode & stat.S_IRUSR:
+            odd.append(Finding("special", path, "a file that may not be read"))
+        elif stat.S_ISREG(mode):
+            files[path] = entry.stat(follow_symlinks=False).st_size
+        elif not stat.S_ISDIR(mode):
+            odd.append(Finding("special", path, "neither a file nor a folder nor a link"))
+    odd += [Finding("link", path, f"points out of the lane: {to}") for path, to in links.items() if _leaves(path, to)]
+    return Found(files, links, tuple(odd))
+
+
+def is_reserved(name: str) -> bool:
+    """Whether git, somewhere, takes a name for its own folder."""
+    return name.lower().rstrip(". ") in _OURS
+
+
+def _walk(root: str, below: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    waiting = [(root, below)]
+    while waiting:
+        folder, prefix = waiting.pop()
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError:  # a folder that may not be read has nothing to say
+            continue
+        for entry in entries:
+            path = f"{prefix}{entry.name}"
+            if path == ".git":
+                continue
+            yield path, entry
+            if entry.is_dir(follow_symlinks=False) and not is_reserved(entry.name):
+                waiting.append((entry.path, f"{path}/"))
+
+
+def _is_readable(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _leaves(path: str, to: str) -> bool:
+    """Whether a link leads out of its lane, read as text: what it points at is not looked at."""
+    if to.startswith("/"):
+        return True
+    where = os.path.normpath(Path(path).parent / to)
+    return where == ".." or where.startswith("../") or where.split("/")[0].lower() == ".git"

@@ -1,0 +1,150 @@
+"""A real repository, a run in it, and an agent's moves, for the tests of this room."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+from immutables import Map
+
+from treadle.config.project import Project, make_local
+from treadle.git.integration import Integration
+from treadle.git.lanes import Lanes, Rules
+from treadle.git.record import Recorder
+from treadle.git.refs import Refs
+from treadle.git.repository import Repository, open_repository
+from treadle.kernel.commands import RunAgent, RunChecks
+from treadle.kernel.state import Instance, State
+from treadle.kernel.state import Slot as StateSlot
+
+T = TypeVar("T")
+ENV = {
+    "PATH": os.environ["PATH"],
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_AUTHOR_NAME": "User",
+    "GIT_AUTHOR_EMAIL": "user@localhost",
+    "GIT_COMMITTER_NAME": "User",
+    "GIT_COMMITTER_EMAIL": "user@localhost",
+    "GIT_AUTHOR_DATE": "@1700000000 +0000",
+    "GIT_COMMITTER_DATE": "@1700000000 +0000",
+}
+RUN = "r1"
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)
+
+
+def git(where: Path, *words: str, ok: bool = True, env: dict[str, str] | None = None) -> str:
+    done = subprocess.run(
+        ["git", *words], cwd=where, env=ENV | (env or {}), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0 or not ok, f"git {words}: {done.stderr}"
+    return done.stdout.strip()
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+FILES = {
+    "README.md": "read me\n",
+    "src/app.py": "def f() -> int:\n    return 1\n",
+    "tests/test_app.py": "assert True\n",
+}
+
+
+def repository(tmp_path: Path, files: dict[str, str] | None = None) -> Path:
+    """A repository with one commit on `main`."""
+    root = tmp_path / "repo"
+    root.mkdir()
+    git(root, "init", "-q", "-b", "main")
+    write(root, FILES if files is None else files)
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "first")
+    return root
+
+
+class Stage:
+    """A repository with a run that has begun."""
+
+    def __init__(self, root: Path, rules: Rules | None = None, large: int = 1000) -> None:
+        self.project = Project(root)
+        make_local(self.project)
+        self.root, self.rules, self._large = root, rules or Rules(), large
+        self.insts: dict[str, Instance] = {}
+        self.seq = 1
+        self.add("root")
+
+    async def start(self) -> "Stage":
+        self.repository: Repository = await open_repository(self.project)
+        self.refs = Refs(self.repository)
+        self.integration = Integration(self.repository, self.refs)
+        self.recorder = Recorder(self.repository, self._large)
+        self.lanes = Lanes(self.integration, self.project.worktrees, lambda *_: self.rules, self.recorder)
+        return self
+
+    def add(self, inst: str, **more: Any) -> Instance:
+        parent = inst.rpartition("/")[0]
+        found = Instance(
+            inst, len(self.insts) + 1, "g", StateSlot(), parent=parent, key=inst.rpartition("/")[2], **more
+        )
+        self.insts[inst] = found
+        return found
+
+    @property
+    def state(self) -> State:
+        return State(run=RUN, seq=self.seq, started=1_700_000_000_000, insts=Map(self.insts))
+
+    def job(self, inst: str = "root", step: str = "impl", n: str = "1.1", lane: str = "main") -> RunAgent:
+        visit, _, attempt = n.partition(".")
+        self.insts[inst].visits[step], self.insts[inst].attempts[step] = int(visit), int(attempt)
+        id_ = f"{inst}:{step}#{n}"
+        return RunAgent(
+            id=id_,
+            inst=inst,
+            graph="g",
+            step=step,
+            visit=int(visit),
+            attempt=int(attempt),
+            role="dev",
+            attempts=3,
+            lane=lane,
+        )
+
+    def ended(self, job: RunAgent, key: str) -> None:
+        """The kernel takes note of how an activity ended."""
+        self.seq += 1
+        self.insts[job.inst].last[job.step] = key
+        self.insts[job.inst].slots[f"{job.step}.{key}"] = StateSlot(seq=self.seq)
+
+    async def work(
+        self, files: dict[str, str], inst: str = "root", step: str = "impl", n: str = "1.1", key: str = "Done"
+    ) -> str:
+        """An activity that writes files, is recorded, passes its checks, and ends by a key; the recorded commit."""
+        job = self.job(inst, step, n)
+        lane = await self.lanes.open(self.state, job)
+        write(lane.path, files)
+        recorded = await self.lanes.record(RUN, job.id, at=1_700_000_001_000)
+        await self.passed(job, recorded.commit)
+        self.ended(job, key)
+        return recorded.commit
+
+    async def passed(self, job: RunAgent, commit: str, exit_: str = "Done") -> None:
+        """All checks of a claim have passed."""
+        checks = RunChecks(
+            id=job.id, inst=job.inst, graph=job.graph, step=job.step, visit=job.visit, attempt=job.attempt, exit=exit_
+        )
+        await self.integration.accept(self.state, checks, commit)
+
+    async def head(self, inst: str = "root") -> str:
+        return (await self.integration.head(self.state, inst)).commit
+
+    def cat(self, commit: str, path: str) -> str:
+        return git(self.root, "show", f"{commit}:{path}")

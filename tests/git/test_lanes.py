@@ -1,0 +1,271 @@
+"""Lanes: where they start, what they keep, and that nothing an agent wrote is lost."""
+
+import asyncio
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+import pytest
+from immutables import Map
+
+from tests.git.place import FILES, RUN, Stage, git, repository, run, write
+from treadle.errors import PortError
+from treadle.git.lanes import Rules
+from treadle.git.leases import Lease
+from treadle.git.opened import open_git
+from treadle.kernel.commands import RunAgent, RunChecks
+from treadle.kernel.reduce import outstanding
+from treadle.kernel.state import State
+from treadle.ports import Workspace
+from treadle.protocol.load import load
+from treadle.testing.scenario import Scenario
+
+
+def snapshot(root: Path) -> tuple[str, ...]:
+    """Everything of the user's that a run must not touch."""
+    refs = [line for line in git(root, "for-each-ref").splitlines() if "treadle" not in line]
+    index = (root / ".git" / "index").read_bytes().hex()
+    config = (root / ".git" / "config").read_text()
+    return (*refs, index, config, git(root, "rev-parse", "HEAD"), git(root, "status", "--porcelain"))
+
+
+def test_a_lane_starts_at_the_commit_where_the_run_started(tmp_path: Path) -> None:
+    root = repository(tmp_path)
+    write(root, {"dirty.txt": "the user's own", "src/app.py": "changed by the user\n"})
+    before = snapshot(root)
+
+    async def story() -> None:
+        stage = await Stage(root).start()
+        lane = await stage.lanes.open(stage.state, stage.job())
+        assert lane.base == git(root, "rev-parse", "HEAD")
+        assert (lane.path / "src/app.py").read_text() == FILES["src/app.py"]
+        assert not (lane.path / "dirty.txt").exists()
+        assert git(lane.path, "status", "--porcelain") == ""
+        assert git(lane.path, "log", "--format=%s") == "first"
+
+    run(story())
+    assert snapshot(root) == before
+
+
+def test_accepted_work_is_what_the_next_activity_starts_from(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(repository(tmp_path)).start()
+        commit = await stage.work({"src/new.py": "x = 1\n"}, step="tests")
+        lane = await stage.lanes.open(stage.state, stage.job(step="impl"))
+        assert lane.base == commit
+        assert (lane.path / "src/new.py").read_text() == "x = 1\n"
+        names = stage.integration.names(RUN)
+        assert await stage.refs.get(names.integration("root")) == commit
+        assert await stage.refs.get(names.of_activity("root:tests#1.1", "accepted")) == commit
+
+    run(story())
+
+
+@pytest.mark.parametrize("key", ["!gate", "!timeout", "!crash"])
+def test_what_the_kernel_did_not_accept_is_not_folded(tmp_path: Path, key: str) -> None:
+    async def story() -> None:
+        stage = await Stage(repository(tmp_path)).start()
+        commit = await stage.work({"src/new.py": "x = 1\n"}, key=key)
+        lane = await stage.lanes.open(stage.state, stage.job(n="1.2"))
+        assert lane.base == git(stage.root, "rev-parse", "HEAD")
+        assert not (lane.path / "src/new.py").exists()
+        wip = await stage.refs.get(stage.integration.names(RUN).of_activity("root:impl#1.1", "wip"))
+        assert stage.cat(wip, "src/new.py") == "x = 1"
+        assert await stage.refs.get(stage.integration.names(RUN).of_activity("root:impl#1.1", "recorded")) == commit
+
+    run(story())
+
+
+def test_a_state_that_does_not_know_of_the_end_yet_folds_nothing(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(repository(tmp_path)).start()
+        stage.ended(stage.job(step="tests", n="1.1"), "Done")
+        root = stage.insts["root"].draft()
+        older = State(run=RUN, seq=stage.seq, insts=Map({"root": root}))
+        await stage.work({"src/new.py": "x = 1\n"}, step="tests", n="2.1")
+        base = git(stage.root, "rev-parse", "HEAD")
+        assert (await stage.integration.head(older, "root")).commit == base
+        assert await stage.head() != base
+
+    run(story())
+
+
+def test_the_kernels_own_states_tell_what_was_accepted(tmp_path: Path) -> None:
+    """Work of a refused claim, of an accepted one, and of one that used up its attempts."""
+
+    async def story() -> None:
+        stage = await Stage(repository(tmp_path)).start()
+        play = Scenario(load("v3"))
+        for fails, attempt in ((["build"], "1.1"), ([], "1.2")):
+            job = one(play.state, RunAgent)
+            lane = await stage.lanes.open(play.state, job)
+            write(lane.path, {"src/work.py": f"attempt {attempt}\n"})
+            assert job.id.endswith(attempt)
+            play.claims("InitWork", children=())
+            checks = one(play.state, RunChecks)
+            recorded = await stage.lanes.record(play.state.run, job.id, at=0)
+            await stage.integration.accept(play.state, checks, recorded.commit)
+            before = (await stage.integration.head(play.state, "root")).commit
+            assert before == git(stage.root, "rev-parse", "HEAD")
+            play.checked(fails=fails)
+        head = await stage.integration.head(play.state, "root")
+        assert stage.cat(head.commit, "src/work.py") == "attempt 1.2"
+
+    run(story())
+
+
+T = TypeVar("T", RunAgent, RunChecks)
+
+
+def one(state: State, kind: type[T]) -> T:
+    return next(command for command in outstanding(state) if isinstance(command, kind))
+
+
+def test_kept_work_is_there_again_and_other_leftovers_are_not(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(repository(tmp_path), Rules(keep_work=True)).start()
+        lane = await stage.lanes.open(stage.state, stage.job(n="1.1"))
+        write(lane.path, {"src/half.py": "half\n"})
+        again = await stage.lanes.open(stage.state, stage.job(n="1.2"))
+        assert again.path == lane.path
+        assert (again.path / "src/half.py").read_text() == "half\n"
+        other = await stage.lanes.open(stage.state, stage.job(step="review"))
+        assert not (other.path / "src/half.py").exists()
+        write(other.path, {"sneaky.py": "a reviewer's edit\n"})
+        back = await stage.lanes.open(stage.state, stage.job(n="1.3"))
+        assert not (back.path / "sneaky.py").exists()
+
+    run(story())
+
+
+def test_a_lane_that_was_half_filled_when_the_machine_went_down_is_nobodys(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(repository(tmp_path), Rules(keep_work=True)).start()
+        job = stage.job()
+        lane = await stage.lanes.open(stage.state, job)
+        write(lane.path, {"src/other.py": "of nobody\n"})
+        note = lane.path.with_name("lane-1.json")
+        note.write_bytes(msgspec.json.encode(Lease(run=RUN, inst="root", lane="main")))
+        lane.path.with_name("lane-1.index").write_bytes(b"DIRC cut off")
+        lane.path.with_name("lane-1.index.lock").touch()
+        again = await (await Stage(stage.root).start()).lanes.open(stage.state, job)
+        assert again == lane
+        assert not (again.path / "src/other.py").exists()
+        assert git(again.path, "status", "--porcelain") == ""
+
+    run(story())
+
+
+def test_lanes_may_be_opened_all_at_once(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(repository(tmp_path)).start()
+        for n in range(5):
+            stage.add(f"root/k{n}")
+        jobs = [stage.job(f"root/k{n}") for n in range(5)]
+        lanes = await asyncio.gather(*(stage.lanes.open(stage.state, job) for job in jobs))
+        assert len({lane.path for lane in lanes}) == 5
+        assert {lane.base for lane in lanes} == {git(stage.root, "rev-parse", "HEAD")}
+
+    run(story())
+
+
+def test_a_project_is_opened_as_a_whole(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = Stage(repository(tmp_path))
+        opened = await open_git(stage.project, lambda *_: Rules(), prefix="bot")
+        workspace: Workspace = opened.lanes
+        lane = await workspace.open(stage.state, stage.job())
+        async with opened.checkouts.clean(lane.base) as path:
+            assert (path / "README.md").exists()
+        assert git(stage.root, "branch", "--list", "bot/*") != ""
+
+    run(story())
+
+
+def test_the_same_activity_gets_the_same_lane_and_its_leftovers_are_saved(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(repository(tmp_path)).start()
+        job = stage.job()
+        lane = await stage.lanes.open(stage.state, job)
+        write(lane.path, {"src/lost.py": "lost session\n"})
+        again = await (await Stage(stage.root).start()).lanes.open(stage.state, job)
+        assert again == lane
+        assert not (again.path / "src/lost.py").exists()
+        wip = await stage.refs.get(stage.integration.names(RUN).of_activity(job.id, "wip"))
+        assert stage.cat(wip, "src/lost.py") == "lost session"
+
+    run(story())
+
+
+def test_lanes_of_an_instance_are_apart_and_are_given_back_when_the_run_ends(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(repository(tmp_path)).start()
+        tests = await stage.lanes.open(stage.state, stage.job(step="tests", lane="tests"))
+        impl = await stage.lanes.open(stage.state, stage.job(lane="impl"))
+        assert tests.path != impl.path
+        write(impl.path, {"src/open.py": "unfinished\n"})
+        await stage.lanes.close(RUN)
+        await stage.lanes.close(RUN)
+        wip = await stage.refs.get(stage.integration.names(RUN).of_activity("root:impl#1.1", "wip"))
+        assert stage.cat(wip, "src/open.py") == "unfinished"
+        other = stage.state
+        lane = await stage.lanes.open(type(other)(run="r2", insts=other.insts), stage.job())
+        assert lane.path in (tests.path, impl.path)
+        assert not (lane.path / "src/open.py").exists()
+
+    run(story())
+
+
+def test_save_tells_whether_anything_was_changed(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(repository(tmp_path)).start()
+        job = stage.job()
+        lane = await stage.lanes.open(stage.state, job)
+        assert await stage.lanes.save(RUN, job.id) == ""
+        write(lane.path, {"a.txt": "a\n"})
+        commit = await stage.lanes.save(RUN, job.id)
+        assert stage.cat(commit, "a.txt") == "a"
+        assert await stage.lanes.save(RUN, job.id) == commit
+        assert await stage.lanes.save(RUN, "root:other#1.1") == ""
+
+    run(story())
+
+
+def test_a_child_starts_from_its_parents_head(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(repository(tmp_path)).start()
+        commit = await stage.work({"src/interface.py": "class A: ...\n"}, step="scaffold")
+        stage.add("root/k0")
+        lane = await stage.lanes.open(stage.state, stage.job("root/k0"))
+        assert lane.base == commit
+
+    run(story())
+
+
+def test_hidden_files_are_not_there_and_cannot_be_had_from_the_lanes_git(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(repository(tmp_path), Rules(hidden=("tests/**",))).start()
+        job = stage.job()
+        lane = await stage.lanes.open(stage.state, job)
+        assert not (lane.path / "tests").exists()
+        assert git(lane.path, "status", "--porcelain") == ""
+        blob = git(stage.root, "rev-parse", "HEAD:tests/test_app.py")
+        assert git(lane.path, "cat-file", "-p", blob, ok=False) == ""
+        assert git(lane.path, "show", "HEAD:src/app.py") != ""
+        write(lane.path, {"src/app.py": "new\n"})
+        recorded = await stage.lanes.record(RUN, job.id, at=0)
+        assert recorded.paths == ("src/app.py",)
+        assert stage.cat(recorded.commit, "tests/test_app.py") == "assert True"
+        write(lane.path, {"tests/test_app.py": "assert False\n"})
+        assert "tests/test_app.py" in (await stage.lanes.record(RUN, job.id, at=0)).paths
+
+    run(story())
+
+
+def test_an_activity_without_a_lane_is_a_clear_error(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(repository(tmp_path)).start()
+        with pytest.raises(PortError, match=r"root:impl#1\.1.*has no lane"):
+            await stage.lanes.record(RUN, "root:impl#1.1", at=0)
+
+    run(story())

@@ -1,0 +1,187 @@
+"""Rebases: without an agent where they go through, prepared for one where they do not."""
+
+from pathlib import Path
+
+from tests.git.place import RUN, Stage, git, repository, run, write
+from tests.git.test_merge import Checks
+from treadle.git.checkout import Checkouts
+from treadle.git.lanes import Rules
+from treadle.git.merge import Merging, Refused
+from treadle.git.rebase import Rebasing
+
+CHILD = "root/k0"
+
+
+async def fine(_: Path) -> Refused | None:
+    return None
+
+
+async def scene(tmp_path: Path, files: dict[str, str], sibling: dict[str, str]) -> tuple[Stage, Rebasing]:
+    """A child with two commits, and a sibling that was merged meanwhile."""
+    stage = await Stage(repository(tmp_path)).start()
+    stage.add(CHILD)
+    stage.add("root/k1")
+    await stage.work({"src/k0.py": "k = 0\n"}, inst=CHILD, step="tests")
+    await stage.work(files, inst=CHILD)
+    await stage.head(CHILD)
+    await stage.work(sibling, inst="root/k1")
+    checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
+    await Merging(stage.lanes, checkouts).merge(stage.state, "root/k1", "root/k1:merge#1.1", "feat(k1)\n", fine)
+    return stage, Rebasing(stage.integration, checkouts)
+
+
+def test_what_fits_is_replayed_commit_by_commit(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, rebasing = await scene(tmp_path, {"src/more.py": "m\n"}, {"src/k1.py": "k\n"})
+        old, parent = await stage.head(CHILD), await stage.head()
+        done = await rebasing.rebase(stage.state, CHILD)
+        assert done.is_clean
+        assert done.base == parent
+        head = await stage.integration.head(stage.state, CHILD)
+        assert (head.base, head.drift) == (parent, "")
+        assert git(stage.root, "rev-list", "--count", f"{parent}..{head.commit}") == "2"
+        assert stage.cat(head.commit, "src/k1.py") == "k"
+        assert head.commit != old
+        assert await rebasing.rebase(stage.state, CHILD) == done
+        assert await stage.head(CHILD) == head.commit
+
+    run(story())
+
+
+def test_leftovers_of_a_step_that_keeps_them_follow(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, rebasing = await scene(tmp_path, {"src/more.py": "m\n"}, {"src/k1.py": "k\n"})
+        stage.rules = Rules(keep_work=True)
+        job = stage.job(CHILD, "fix", "1.1")
+        lane = await stage.lanes.open(stage.state, job)
+        write(lane.path, {"src/half.py": "half\n"})
+        await rebasing.rebase(stage.state, CHILD)
+        again = await stage.lanes.open(stage.state, stage.job(CHILD, "fix", "1.2"))
+        assert again.base == await stage.head(CHILD) != lane.base
+        assert (again.path / "src/half.py").read_text() == "half\n"
+        assert (again.path / "src/k1.py").exists()
+        recorded = await stage.lanes.record(RUN, f"{CHILD}:fix#1.2", at=0)
+        assert recorded.paths == ("src/half.py",)
+
+    run(story())
+
+
+def test_a_conflict_is_prepared_for_an_agent_and_resolved_by_its_work(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, rebasing = await scene(tmp_path, {"README.md": "child\n"}, {"README.md": "sibling\n"})
+        old, parent = await stage.head(CHILD), await stage.head()
+        done = await rebasing.rebase(stage.state, CHILD)
+        assert (done.is_clean, done.base, done.files) == (False, parent, ("README.md",))
+        assert (done.conflicts[0].ours, done.conflicts[0].theirs) == ("sibling\n", "child\n")
+        assert await stage.head(CHILD) == old
+        assert (await rebasing.rebase(stage.state, CHILD)).files == ("README.md",)
+        job = stage.job(CHILD, "adapt")
+        lane = await stage.lanes.open(stage.state, job)
+        text = (lane.path / "README.md").read_text()
+        assert "<<<<<<<" in text
+        assert "sibling" in text
+        assert (lane.path / "src/k0.py").exists()
+        write(lane.path, {"README.md": "sibling and child\n"})
+        recorded = await stage.lanes.record(RUN, job.id, at=0)
+        assert recorded.paths == ("README.md",)
+        assert git(stage.root, "rev-parse", f"{recorded.commit}^") == parent
+        await stage.passed(job, recorded.commit, "RebaseAdapted")
+        stage.ended(job, "RebaseAdapted")
+        head = await stage.integration.head(stage.state, CHILD)
+        assert (head.commit, head.base, head.drift) == (recorded.commit, parent, "")
+        assert (await rebasing.rebase(stage.state, CHILD)).is_clean
+
+    run(story())
+
+
+def test_an_unresolved_conflict_is_not_merged(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, rebasing = await scene(tmp_path, {"README.md": "child\n"}, {"README.md": "sibling\n"})
+        await rebasing.rebase(stage.state, CHILD)
+        checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
+        refused = await Merging(stage.lanes, checkouts).merge(stage.state, CHILD, f"{CHILD}:merge#1.1", "m\n", fine)
+        assert isinstance(refused, Refused)
+        assert (refused.details, refused.files) == ("not resolved yet: README.md", ("README.md",))
+
+    run(story())
+
+
+def test_tests_that_changed_their_verdict_are_a_drift(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, rebasing = await scene(tmp_path, {"src/more.py": "m\n"}, {"src/k1.py": "k\n"})
+        old = await stage.head(CHILD)
+        done = await rebasing.rebase(stage.state, CHILD, Checks("same_colour"))
+        assert (done.is_clean, done.changed_tests, done.files) == (False, ("t::one",), ())
+        assert await rebasing.rebase(stage.state, CHILD) == done
+        assert await stage.head(CHILD) == old
+        lane = await stage.lanes.open(stage.state, stage.job(CHILD, "adapt"))
+        assert (lane.path / "src/k1.py").exists()
+        assert (lane.path / "src/more.py").exists()
+
+    run(story())
+
+
+def test_a_root_follows_the_users_branch(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(repository(tmp_path)).start()
+        await stage.work({"a.txt": "a\n"})
+        write(stage.root, {"users.txt": "u\n"})
+        git(stage.root, "add", "users.txt")
+        git(stage.root, "commit", "-q", "-m", "the user goes on")
+        checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
+        done = await Rebasing(stage.integration, checkouts).rebase(stage.state, "root")
+        assert done.base == git(stage.root, "rev-parse", "main")
+        assert stage.cat(await stage.head(), "users.txt") == "u"
+
+    run(story())
+
+
+def test_work_recorded_before_a_child_merged_is_folded_on_top(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(repository(tmp_path)).start()
+        stage.add(CHILD)
+        await stage.work({"src/k0.py": "k = 0\n"}, inst=CHILD)
+        job = stage.job(step="tests")
+        lane = await stage.lanes.open(stage.state, job)
+        checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
+        await Merging(stage.lanes, checkouts).merge(stage.state, CHILD, f"{CHILD}:merge#1.1", "feat(k0)\n", fine)
+        merged = await stage.head()
+        write(lane.path, {"tests/test_root.py": "assert 1\n"})
+        recorded = await stage.lanes.record(RUN, job.id, at=0)
+        assert recorded.paths == ("tests/test_root.py",)
+        await stage.passed(job, recorded.commit, "TestsReady")
+        stage.ended(job, "TestsReady")
+        head = await stage.head()
+        assert git(stage.root, "rev-parse", f"{head}^") == merged
+        assert stage.cat(head, "src/k0.py") == "k = 0"
+        assert stage.cat(head, "tests/test_root.py") == "assert 1"
+        assert await stage.head() == head
+
+    run(story())
+
+
+def test_parallel_work_in_one_file_is_given_to_the_next_agent(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(repository(tmp_path)).start()
+        stage.add(CHILD)
+        await stage.work({"README.md": "child\n"}, inst=CHILD)
+        job = stage.job(step="tests")
+        lane = await stage.lanes.open(stage.state, job)
+        checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
+        await Merging(stage.lanes, checkouts).merge(stage.state, CHILD, f"{CHILD}:merge#1.1", "feat(k0)\n", fine)
+        base = (await stage.integration.head(stage.state, "root")).base
+        write(lane.path, {"README.md": "parent\n"})
+        recorded = await stage.lanes.record(RUN, job.id, at=0)
+        await stage.passed(job, recorded.commit)
+        stage.ended(job, "Done")
+        next_ = stage.job(step="impl")
+        lane = await stage.lanes.open(stage.state, next_)
+        assert "<<<<<<<" in (lane.path / "README.md").read_text()
+        write(lane.path, {"README.md": "both\n"})
+        solved = await stage.lanes.record(RUN, next_.id, at=0)
+        await stage.passed(next_, solved.commit)
+        stage.ended(next_, "Done")
+        head = await stage.integration.head(stage.state, "root")
+        assert (head.commit, head.base, head.drift) == (solved.commit, base, "")
+
+    run(story())

@@ -1,0 +1,230 @@
+"""Recording a lane: the files that are there, byte for byte, whatever an agent did to make it otherwise."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.git.place import FILES, RUN, Stage, git, repository, run, write
+from treadle.errors import PortError
+from treadle.git.trees import Change, Trees
+
+
+async def opened(tmp_path: Path) -> tuple[Stage, Path, str]:
+    stage = await Stage(repository(tmp_path)).start()
+    job = stage.job()
+    lane = await stage.lanes.open(stage.state, job)
+    return stage, lane.path, job.id
+
+
+def test_the_same_files_give_the_same_commit(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, lane, act = await opened(tmp_path)
+        write(lane, {"src/new.py": "x\n", "README.md": "changed\n"})
+        (lane / "tests/test_app.py").rename(lane / "tests/test_moved.py")
+        (lane / "src/app.py").chmod(0o755)
+        one = await stage.lanes.record(RUN, act, at=5000, message="a message")
+        assert one == await stage.lanes.record(RUN, act, at=5000, message="a message")
+        assert one.changed == (
+            Change("README.md", "modified", "100644", "100644"),
+            Change("src/app.py", "modified", "100755", "100644"),
+            Change("src/new.py", "added", "100644", "000000"),
+            Change("tests/test_moved.py", "renamed", "100644", "100644", "tests/test_app.py"),
+        )
+        assert "tests/test_app.py" in one.paths
+        assert git(stage.root, "show", "-s", "--format=%ct %B", one.commit) == f"5 a message\n\nTreadle-Activity: {act}"
+
+    run(story())
+
+
+def test_answers_and_own_files_are_not_recorded(tmp_path: Path) -> None:
+    async def story() -> None:
+        root = repository(tmp_path, {**FILES, "HANDOFF.md": "tracked\n"})
+        stage = await Stage(root).start()
+        job = stage.job()
+        lane = await stage.lanes.open(stage.state, job)
+        write(lane.path, {"HANDOFF.md": "new\n", ".ai/HANDOFF.md": "x", ".ai/executor-result": "x"})
+        write(
+            lane.path,
+            {".treadle/local/store.db": "x", ".ai/other": "x", ".gitignore": "build/\n!HANDOFF.md\n", "build/x": "x"},
+        )
+        write(lane.path, {"build/nested/file": "x", "src/after.py": "x"})
+        git(lane.path / "build/nested", "init", "-q")
+        recorded = await stage.lanes.record(RUN, job.id, at=0)
+        assert recorded.paths == (".ai/other", ".gitignore", "src/after.py")
+
+    run(story())
+
+
+def test_what_an_agent_did_with_its_git_folder_changes_nothing(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, lane, act = await opened(tmp_path)
+        users = git(stage.root, "rev-parse", "main")
+        write(lane, {"src/new.py": "x\n"})
+        honest = await stage.lanes.record(RUN, act, at=0)
+        git(lane, "add", "-A")
+        git(lane, "commit", "-q", "-m", "forged", "--author=Treadle <treadle@localhost>")
+        git(lane, "branch", "-f", "main", "HEAD")
+        git(lane, "checkout", "-q", "-b", "elsewhere")
+        git(lane, "update-index", "--assume-unchanged", "README.md")
+        git(lane, "config", "core.worktree", "/")
+        assert await stage.lanes.record(RUN, act, at=0) == honest
+        (lane / ".git" / "HEAD").write_text("nonsense")
+        assert await stage.lanes.record(RUN, act, at=0) == honest
+        assert git(stage.root, "rev-parse", "main") == users
+        assert git(stage.root, "branch", "--list", "elsewhere") == ""
+
+    run(story())
+
+
+def test_nothing_an_agent_wrote_is_run(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, lane, act = await opened(tmp_path)
+        marker = tmp_path / "ran"
+        script = f"#!/bin/sh\ntouch {marker}\ncat\n"
+        write(lane, {"evil.sh": script, ".gitattributes": "* filter=evil diff=evil merge=evil text eol=crlf\n"})
+        (lane / "evil.sh").chmod(0o755)
+        write(lane, {".git/info/attributes": "* filter=evil\n", "crlf.txt": "a\r\n"})
+        for name in ("filter.evil.clean", "filter.evil.smudge", "core.fsmonitor", "diff.evil.textconv"):
+            git(lane, "config", name, str(lane / "evil.sh"))
+        for hook in ("post-checkout", "pre-commit", "post-index-change", "reference-transaction"):
+            write(lane, {f".git/hooks/{hook}": script})
+            (lane / f".git/hooks/{hook}").chmod(0o755)
+        git(lane, "config", "core.hooksPath", str(lane / ".git/hooks"))
+        recorded = await stage.lanes.record(RUN, act, at=0)
+        await stage.passed(stage.job(), recorded.commit)
+        stage.ended(stage.job(), "Done")
+        assert await stage.repository.show(recorded.commit, "crlf.txt") == b"a\r\n"
+        await Trees(stage.repository).diff(recorded.base, recorded.commit)
+        again = await stage.lanes.open(stage.state, stage.job(n="2.1"))
+        assert again.path == lane
+        assert not (lane / ".git/hooks").exists()
+        assert not marker.exists()
+
+    run(story())
+
+
+def test_what_cannot_be_taken_is_found(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, lane, act = await opened(tmp_path)
+        secret = tmp_path / "secret"
+        secret.write_text("secret")
+        (lane / "out").symlink_to(secret)
+        (lane / "up").symlink_to("../../x")
+        (lane / "in").symlink_to("src/app.py")
+        (lane / "dotgit").symlink_to(".git/config")
+        os.mkfifo(lane / "pipe")
+        write(lane, {"big.bin": "x" * 1001, "vendor/lib.py": "v\n"})
+        git(lane / "vendor", "init", "-q")
+        git(lane / "src", "init", "-q")
+        (lane / os.fsdecode(b"bad\xff")).write_text("x")
+        recorded = await stage.lanes.record(RUN, act, at=0)
+        found = {(one.kind, one.path) for one in recorded.findings}
+        assert found == {
+            ("link", "out"),
+            ("link", "up"),
+            ("link", "dotgit"),
+            ("special", "pipe"),
+            ("large", "big.bin"),
+            ("repository", "vendor/.git"),
+            ("repository", "src/.git"),
+            ("name", os.fsdecode(b"bad\xff")),
+        }
+        assert "secret" not in stage.cat(recorded.commit, "out").split("/")[:-1]
+        assert stage.cat(recorded.commit, "out") == str(secret)
+        assert "big.bin" not in recorded.paths
+        assert not any("\udcff" in path or ".git" in path for path in recorded.paths)
+
+    run(story())
+
+
+def test_a_folder_that_became_a_link_is_a_link(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, lane, act = await opened(tmp_path)
+        outside = tmp_path / "outside"
+        write(outside, {"app.py": "foreign\n", "keep.txt": "keep\n"})
+        (lane / "src" / "app.py").unlink()
+        (lane / "src").rmdir()
+        (lane / "src").symlink_to(outside)
+        recorded = await stage.lanes.record(RUN, act, at=0)
+        assert {change.path: change.mode for change in recorded.changed} == {"src": "120000", "src/app.py": "000000"}
+        again = await stage.lanes.open(stage.state, stage.job(n="1.2"))
+        assert (again.path / "src/app.py").read_text() == FILES["src/app.py"]
+        assert not (again.path / "src").is_symlink()
+        assert (outside / "app.py").read_text() == "foreign\n"
+        assert (outside / "keep.txt").exists()
+
+    run(story())
+
+
+def test_a_replaced_git_file_and_a_replaced_lane_do_no_harm(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, lane, act = await opened(tmp_path)
+        for path in sorted((lane / ".git").rglob("*"), reverse=True):
+            path.rmdir() if path.is_dir() else path.unlink()
+        (lane / ".git").rmdir()
+        (lane / ".git").write_text(f"gitdir: {stage.root}/.git\n")
+        write(lane, {"a.txt": "a\n"})
+        assert (await stage.lanes.record(RUN, act, at=0)).paths == ("a.txt",)
+        again = await stage.lanes.open(stage.state, stage.job(n="1.2"))
+        assert (again.path / ".git").is_dir()
+        assert (stage.root / ".git" / "HEAD").read_text() == "ref: refs/heads/main\n"
+        lane.rename(lane.with_name("away"))
+        lane.symlink_to(stage.root)
+        with pytest.raises(PortError, match="something else stands in its place"):
+            await stage.lanes.record(RUN, "root:impl#1.2", at=0)
+        fresh = await stage.lanes.open(stage.state, stage.job(n="1.3"))
+        assert not fresh.path.is_symlink()
+        assert git(fresh.path, "status", "--porcelain") == ""
+        assert git(stage.root, "status", "--porcelain") == ""
+
+    run(story())
+
+
+def test_a_submodule_stays_what_it_was(tmp_path: Path) -> None:
+    async def story() -> None:
+        root = repository(tmp_path)
+        head = git(root, "rev-parse", "HEAD")
+        git(root, "update-index", "--add", "--cacheinfo", f"160000,{head},sub")
+        git(root, "commit", "-q", "-m", "submodule")
+        stage = await Stage(root).start()
+        job = stage.job()
+        lane = await stage.lanes.open(stage.state, job)
+        write(lane.path, {"sub/evil.py": "x\n"})
+        git(lane.path / "sub", "init", "-q")
+        git(lane.path / "sub", "commit", "-q", "--allow-empty", "-m", "other")
+        recorded = await stage.lanes.record(RUN, job.id, at=0)
+        assert recorded.paths == ()
+        assert ("submodule", "sub") in {(one.kind, one.path) for one in recorded.findings}
+        again = await stage.lanes.open(stage.state, stage.job(n="1.2"))
+        assert list((again.path / "sub").iterdir()) == []
+
+    run(story())
+
+
+def test_moved_refs_of_the_run_are_told(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, _, act = await opened(tmp_path)
+        ref = stage.integration.names(RUN).integration("root")
+        ours = await stage.refs.get(ref)
+        git(stage.root, "commit", "-q", "--allow-empty", "-m", "users own")
+        git(stage.root, "update-ref", ref, "HEAD")
+        users = git(stage.root, "rev-parse", "main")
+        recorded = await stage.lanes.record(RUN, act, at=0)
+        assert [one.ref for one in recorded.moved] == [ref]
+        assert await stage.refs.get(ref) == ours
+        assert git(stage.root, "rev-parse", "main") == users
+
+    run(story())
+
+
+def test_unwritable_folders_are_cleaned(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, lane, _ = await opened(tmp_path)
+        write(lane, {"locked/deep/x": "x\n"})
+        (lane / "locked/deep").chmod(0o500)
+        (lane / "locked").chmod(0o500)
+        again = await stage.lanes.open(stage.state, stage.job(n="1.2"))
+        assert not (again.path / "locked").exists()
+
+    run(story())

@@ -1,0 +1,102 @@
+"""Refs: compare-and-swap, other programs' locks, and strangers who move what is ours."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.git.place import RUN, Stage, git, repository, run
+from treadle.errors import PortError
+from treadle.git.refs import Moved
+
+REF = "refs/treadle/r1/x"
+
+
+async def stage_with(tmp_path: Path) -> tuple[Stage, str, str]:
+    stage = await Stage(repository(tmp_path)).start()
+    one = git(stage.root, "rev-parse", "HEAD")
+    git(stage.root, "commit", "-q", "--allow-empty", "-m", "second")
+    return stage, one, git(stage.root, "rev-parse", "HEAD")
+
+
+def test_a_swap_happens_once_and_only_from_where_it_should(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, one, two = await stage_with(tmp_path)
+        assert await stage.refs.swap(REF, one, "")
+        assert await stage.refs.swap(REF, one, "")
+        assert not await stage.refs.swap(REF, two, two[::-1])
+        assert await stage.refs.swap(REF, two, one)
+        assert not await stage.refs.swap(REF, one, "")
+        assert await stage.refs.get(REF) == two
+        await stage.refs.delete(REF)
+        await stage.refs.delete(REF)
+        assert await stage.refs.get(REF) == ""
+
+    run(story())
+
+
+def test_of_many_writers_one_wins(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, one, two = await stage_with(tmp_path)
+        other = await Stage(stage.root).start()
+        won = await asyncio.gather(*(refs.swap(REF, new, "") for refs, new in [(stage.refs, one), (other.refs, two)]))
+        assert sorted(won) == [False, True]
+
+    run(story())
+
+
+def test_several_refs_move_together_or_not_at_all(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, one, two = await stage_with(tmp_path)
+        await stage.refs.put(REF, one)
+        with pytest.raises(PortError):
+            await stage.refs.put_all({"refs/treadle/r1/y": two, REF: two}, {REF: two})
+        assert await stage.refs.below("refs/treadle/r1/") == {REF: one}
+
+    run(story())
+
+
+def test_a_lock_of_another_program_is_waited_for(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, one, _ = await stage_with(tmp_path)
+        lock = stage.root / ".git" / f"{REF}.lock"
+        lock.parent.mkdir(parents=True)
+        lock.touch()
+        writing = asyncio.create_task(stage.refs.put(REF, one))
+        done, _ = await asyncio.wait({writing}, timeout=0.2)
+        assert not done
+        lock.unlink()
+        await writing
+        assert await stage.refs.get(REF) == one
+
+    run(story())
+
+
+def test_a_lock_that_outlived_its_machine_is_broken(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, one, _ = await stage_with(tmp_path)
+        lock = stage.root / ".git" / f"{REF}.lock"
+        lock.parent.mkdir(parents=True)
+        lock.touch()
+        os.utime(lock, (1, 1))
+        await stage.refs.put(REF, one)
+        assert await stage.refs.get(REF) == one
+
+    run(story())
+
+
+def test_what_strangers_moved_is_put_back_and_told(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, one, two = await stage_with(tmp_path)
+        names = stage.integration.names(RUN)
+        ref, gone = names.integration("root"), names.of_activity("root:a#1.1", "wip")
+        await stage.refs.put_all({ref: one, gone: two})
+        assert await stage.refs.moved(*names.spaces) == []
+        git(stage.root, "update-ref", ref, two)
+        git(stage.root, "update-ref", "-d", gone)
+        assert await stage.refs.moved(*names.spaces) == [Moved(ref, one, two), Moved(gone, two, "")]
+        assert await stage.refs.get(ref) == one
+        assert await stage.refs.get(gone) == two
+
+    run(story())
