@@ -6,12 +6,12 @@ from collections.abc import Callable
 from statistics import median
 
 from bench.peer import langgraph_fan_out, langgraph_loop
+from bench.ring import first_event, ring
 from treadle.kernel.commands import Command, RunAgent
-from treadle.kernel.events import Envelope, Exited, RunStarted
+from treadle.kernel.events import Envelope, Exited
 from treadle.kernel.reduce import reduce
 from treadle.kernel.state import State
-from treadle.protocol.items import Item
-from treadle.protocol.model import Exit, Graph, Limits, Protocol, Role, Route, Rows, Step
+from treadle.protocol.model import Protocol
 
 SIZES = (10, 100, 1000, 5000)
 EVENTS = 10_000
@@ -85,30 +85,8 @@ def treadle(width: int, length: int) -> int:
     return transitions
 
 
-def ring(length: int) -> Protocol:
-    """Instances that go round two steps, counting, until they have made `length` transitions."""
-    count = {"n": "n + 1"}
-    done = Route(to="@end:Done", when=f"n >= {length - 1}")
-    steps = {
-        name: Step(kind="agent", role="worker", exits=("Next",), routes={"Next": (done, Route(to=other, sets=count))})
-        for name, other in (("a", "b"), ("b", "a"))
-    }
-    rows: dict[str, Rows] = {key: (Route(to="@end:Done"),) for key in ("AllOk", "SomeFailed")}
-    every = Step(kind="map", graph="ring", over="in.items", routes=rows)
-    graphs = {
-        "top": Graph(start="every", ends={"Done": ()}, ok={"every": ("Done",)}, steps={"every": every}),
-        "ring": Graph(start="a", ends={"Done": ()}, steps=steps, vars={"n": 0}),
-    }
-    roles, limits = {"worker": Role()}, Limits(instances=10**6, agents=10**6)
-    return Protocol(
-        name="ring", version="1", root="top", exits={"Next": Exit()}, roles=roles, graphs=graphs, limits=limits
-    )
-
-
 def started(protocol: Protocol, width: int) -> tuple[State, deque[RunAgent]]:
-    given = Item("root", "", {"items": tuple(Item(f"k{number}", "") for number in range(width))})
-    start = RunStarted(id="start", ts=0, run="run", protocol="digest", input=given)
-    state, commands = reduce(protocol, State(), start)
+    state, commands = reduce(protocol, State(), first_event("run", width))
     return state, deque(agents(commands))
 
 

@@ -13,7 +13,7 @@ class Count(TypedDict):
 
 def langgraph_loop(length: int, *, saver: bool) -> int:
     """Go round two nodes until `length` of them have run."""
-    graph = _ring(length).compile(checkpointer=InMemorySaver() if saver else None)
+    graph = counting_ring(length).compile(checkpointer=InMemorySaver() if saver else None)
     config = {"recursion_limit": length + 10, "configurable": {"thread_id": "1"}}
     result = graph.invoke({"n": 0}, config)
     return int(result["n"])
@@ -21,7 +21,7 @@ def langgraph_loop(length: int, *, saver: bool) -> int:
 
 def langgraph_fan_out(width: int, length: int, *, saver: bool) -> int:
     """`width` loops of `length` nodes each, as sub-graphs sent to at once."""
-    inner = _ring(length).compile()
+    inner = counting_ring(length).compile()
     counts: list[int] = []
 
     def run(state: Count) -> dict[str, int]:
@@ -37,7 +37,9 @@ def langgraph_fan_out(width: int, length: int, *, saver: bool) -> int:
     return sum(counts)
 
 
-def _ring(length: int) -> Any:
+def counting_ring(length: int) -> Any:
+    """Two nodes that count, in turn, up to `length`; not yet compiled."""
+
     def node(state: Count) -> dict[str, int]:
         return {"n": state["n"] + 1}
 

@@ -1,4 +1,4 @@
-"""Writes the generated pages: protocols and their drawings, the command line, the checks, coverage, contradictions.
+"""Writes the generated pages: protocols with drawings, the command line, JSON, checks, coverage, contradictions.
 
 python -m tools.docs            writes them
 python -m tools.docs --check    exits 1 and lists those that are not what would be written
@@ -15,6 +15,7 @@ from tools.checks_page import checks_page
 from tools.config_page import config_page
 from tools.contradictions import contradictions_page
 from tools.coverage_map import coverage_page
+from tools.json_page import json_page, json_schema
 from tools.places import DOCS
 from treadle.cli.app import build
 from treadle.cli.guard import EXITS
@@ -57,6 +58,8 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "protocols/index.md", index_page(protocols)
     yield "cli.md", cli_page()
     yield "config.md", MADE + config_page()
+    yield "json.md", MADE + json_page()
+    yield "json.schema.json", json_schema()
     yield "checks.md", MADE + checks_page()
     yield "coverage.md", MADE + coverage_page()
     yield "contradictions.md", MADE + contradictions_page()

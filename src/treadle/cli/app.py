@@ -13,7 +13,31 @@ import typer
 from treadle import __version__
 from treadle.cli.guard import guard
 
-COMMANDS = ("demo", "config", "init", "doctor", "emit", "mcp")
+COMMANDS = (
+    "demo",
+    "config",
+    "init",
+    "doctor",
+    "emit",
+    "mcp",
+    "run",
+    "resume",
+    "answer",
+    "go",
+    "retry",
+    "skip",
+    "pause",
+    "abort",
+    "done",
+    "serve",
+    "runs",
+    "status",
+    "log",
+    "show",
+    "cost",
+    "replay",
+    "gc",
+)
 GROUPS = ("protocol", "spec")
 
 

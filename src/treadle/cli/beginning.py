@@ -1,12 +1,17 @@
 """The folder that a protocol of one's own begins with."""
 
 from pathlib import Path
+from typing import Final
 
+from treadle.cli.advice import word
 from treadle.cli.changes import own_folder
 from treadle.cli.files import write_folder
 from treadle.cli.library import is_built_in
 from treadle.errors import TreadleError
 from treadle.protocol.load import starting_folder
+
+RESERVED: Final = "fragments"
+"""The folder beside the protocols in which they look for fragments."""
 
 
 def begin(name: str, to: Path | None, *, replace: bool) -> Path:
@@ -14,6 +19,7 @@ def begin(name: str, to: Path | None, *, replace: bool) -> Path:
     texts = starting_folder(name)
     own = own_folder("protocols")
     folder = to or own / name
+    _refuse_names(name, folder)
     if folder.absolute().parent.resolve() == own.resolve() and is_built_in(folder.name) and not replace:
         raise TreadleError(
             f"{folder.name} is a built-in protocol, and {folder} would take its place; give another name, change it by "
@@ -23,6 +29,20 @@ def begin(name: str, to: Path | None, *, replace: bool) -> Path:
         _make(folder.parent)
     write_folder(folder, texts)
     return folder
+
+
+def _refuse_names(name: str, folder: Path) -> None:
+    """Names under which the protocol could not be asked for, or is not what its folder is called."""
+    if name.startswith("-"):
+        raise TreadleError(f"'{name}' would be taken for an option by every command; begin it with a letter or a digit")
+    if name == RESERVED:
+        raise TreadleError(f"the folder {RESERVED} is for parts that protocols share; give another name")
+    called = folder.name or folder.resolve().name
+    if called != name:
+        raise TreadleError(
+            f"a protocol is called what its folder is called, and '{called}' is not '{name}'; "
+            f"write `--to {word(folder / name)}`, or make both names the same"
+        )
 
 
 def _make(folder: Path) -> None:

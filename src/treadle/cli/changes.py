@@ -32,7 +32,7 @@ def rules_file() -> Path | None:
 
 def overlays(name: str) -> list[Path]:
     """The project's overlays that say they extend this protocol."""
-    return [path for path in _entries(own_folder("overlays")) if path.suffix == OVERLAY and _extended(path) == name]
+    return [path for path in _entries(own_folder("overlays")) if path.suffix == OVERLAY and extended(path) == name]
 
 
 def templates(name: str) -> list[tuple[str, Path]]:
@@ -87,7 +87,7 @@ def _extends_faults(path: Path, known: Collection[str]) -> Iterator[Finding]:
         found = [it for it in error.findings if isinstance(it, Finding)]
         yield from found or [Finding(Place(str(path)), "", error.message)]
         return
-    name = _extended(path)
+    name = extended(path)
     if not name:
         place = tree.key_place("extends")
         hint = f"write `extends:` and one of {', '.join(known)}"
@@ -96,8 +96,8 @@ def _extends_faults(path: Path, known: Collection[str]) -> Iterator[Finding]:
         yield _unknown(tree.key_place("extends"), "extends", f"there is no protocol '{name}'", name, known)
 
 
-def _extended(path: Path) -> str:
-    """The protocol that an overlay is for; empty if it does not say, or cannot be read."""
+def extended(path: Path) -> str:
+    """The protocol that an overlay or a protocol says it extends; empty if it does not say, or cannot be read."""
     try:
         tree = read_tree(path)
     except ProtocolError:

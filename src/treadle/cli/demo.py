@@ -35,6 +35,6 @@ def demo(
         told(model) if is_told else simulated(model, 1 if seed is None else seed, 0.1 if faults is None else faults)
     )
     if is_terminal():
-        play(model, scenes, speed)
+        play(model, scenes, speed, protocol or TOLD)
     else:
         recite(model, scenes)

@@ -6,14 +6,17 @@ from typing import Final
 
 import msgspec
 
+from treadle.cli.advice import word
 from treadle.cli.changes import misplaced
 from treadle.cli.guard import complain
-from treadle.cli.library import loaded, names, opened
+from treadle.cli.library import folder, loaded, names, opened, scopes
 from treadle.errors import ProtocolError, TreadleError
 from treadle.protocol.check import check
 from treadle.protocol.findings import Finding, Place, to_json
 from treadle.protocol.load import Loaded
 from treadle.protocol.model import Protocol, base_of
+from treadle.simulate.bounds import misfits
+from treadle.simulate.scopes import FILE
 
 TOLD: Final = 3
 """How many findings a refusal tells; `check` tells them all."""
@@ -64,7 +67,21 @@ def _examined(name: str) -> Examined:
     graphs = found.protocol.graphs
     steps = sum(len({base_of(step) for step in graph.steps}) for graph in graphs.values())
     summary = f"{_count(len(graphs), 'graph')}, {_count(steps, 'step')}"
-    return Examined(name, tuple(check(found.protocol, found.place_of)), summary)
+    return Examined(name, (*_scope_faults(name, found.protocol), *check(found.protocol, found.place_of)), summary)
+
+
+def _scope_faults(name: str, protocol: Protocol) -> tuple[Finding, ...]:
+    """What is wrong with the scopes beside a protocol, which only `explore` looks into."""
+    try:
+        named = scopes(name)
+    except TreadleError as error:
+        return findings_of(error, name)
+    place = Place(str(folder(name) / FILE))
+    return tuple(
+        Finding(place, f"scope {scope.name}", problem)
+        for scope in named.values()
+        for problem in misfits(protocol, scope)
+    )
 
 
 def findings_of(error: TreadleError, place: str) -> tuple[Finding, ...]:
@@ -97,7 +114,9 @@ def _errors(found: Loaded) -> list[Finding]:
 
 
 def _refusal(name: str, errors: list[Finding]) -> str:
-    return f"{name} does not pass its checks, {_count(len(errors), 'finding')}; run `treadle protocol check {name}`"
+    return (
+        f"{name} does not pass its checks, {_count(len(errors), 'finding')}; run `treadle protocol check {word(name)}`"
+    )
 
 
 def _count(number: int, noun: str) -> str:

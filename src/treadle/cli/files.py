@@ -11,27 +11,31 @@ from treadle.errors import TreadleError
 
 STDOUT: Final = ("-", "/dev/stdout")
 """The names under which a command writes to standard output."""
+_RECOGNISED: Final = 40
+"""How many characters of a name are enough to know it by."""
 
 
 def write_new(path: Path, text: str) -> None:
     """Writes a file that must not be there yet."""
     if os.path.lexists(path):
         raise TreadleError(f"{path} is already there; give another name, or remove it first")
-    _write(path, text)
+    with _reported(path):
+        _write(path, text)
 
 
 def write_again(path: Path, text: str, is_ours: Callable[[str], bool]) -> None:
     """Writes a file, also in place of one that an earlier command wrote; anybody else's is left alone."""
-    if path.is_file() and path.stat().st_size and not is_ours(_beginning(path)):
-        raise TreadleError(f"{path} is something else; give another name, or remove it first")
-    _write(path.resolve() if path.is_symlink() else path, text)
+    with _reported(path):
+        if path.is_file() and path.stat().st_size and not is_ours(_beginning(path)):
+            raise TreadleError(f"{path} is something else; give another name, or remove it first")
+        _write(path.resolve() if path.is_symlink() else path, text)
 
 
 def write_folder(folder: Path, texts: Mapping[str, str]) -> None:
     """Writes a folder that must not be there yet, or must be empty."""
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise TreadleError(f"{folder} is already there and is no folder; give another name, or remove it first")
     with _reported(folder):
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            raise TreadleError(f"{folder} is already there and is no folder; give another name, or remove it first")
         if folder.is_dir() and any(folder.iterdir()):
             raise TreadleError(f"{folder} is already there and is not empty; give another name, or remove it first")
         _fill(folder, texts)
@@ -51,32 +55,30 @@ def _fill(folder: Path, texts: Mapping[str, str]) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    with _reported(path):
-        if path.is_dir():
-            raise TreadleError(f"{path} is a folder; give the name of a file")
-        if path.exists() and not path.is_file():  # a device or a pipe takes what it is given
-            path.write_text(text, encoding="utf-8")
-            return
-        unfinished = _beside(path)
-        try:
-            unfinished.write_text(text, encoding="utf-8")
-            unfinished.replace(path)
-        except BaseException:
-            unfinished.unlink(missing_ok=True)
-            raise
+    if path.is_dir():
+        raise TreadleError(f"{path} is a folder; give the name of a file")
+    if path.exists() and not path.is_file():  # a device or a pipe takes what it is given
+        path.write_text(text, encoding="utf-8")
+        return
+    unfinished = _beside(path)
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 def _beside(path: Path) -> Path:
-    """A name for what is not finished, in the same folder: renaming it is one step."""
-    return path.with_name(f".{path.name}.{os.getpid()}")
+    """A name for what is not finished, in the same folder: renaming it is one step, and it is no longer."""
+    return path.with_name(f".{path.name[:_RECOGNISED]}.{os.getpid()}")
 
 
 @contextmanager
 def _reported(path: Path) -> Iterator[None]:
-    parent = path.absolute().parent
-    if not parent.is_dir():
-        raise TreadleError(f"{path} cannot be written: there is no folder {path.parent}; create it first")
     try:
+        if not path.absolute().parent.is_dir():
+            raise TreadleError(f"{path} cannot be written: there is no folder {path.parent}; create it first")
         yield
     except OSError as error:
         raise TreadleError(f"{path} cannot be written: {error.strerror}") from None

@@ -10,22 +10,25 @@ from treadle.errors import TreadleError
 
 UNHEARD: Final = 1
 FAILED: Final = 2
+WAITS: Final = 3
 BUG: Final = 70
 UNWRITABLE: Final = 74
 INTERRUPTED: Final = 130
 EXITS: Final = {
     0: "all is well",
-    UNHEARD: "whoever read the output went away before its end, as in `treadle … | head -1`",
+    UNHEARD: "not what was hoped for: a run has ended, but not well, or is not as it was recorded; `doctor` has found "
+    "something to repair; `explore` has not seen every state; or whoever read the output went away before its end",
     FAILED: "something is wrong that you can repair: the arguments, a file, or what was found",
+    WAITS: "a run waits for a person",
     BUG: "a bug in treadle",
-    UNWRITABLE: "standard output cannot be written to: the disk is full, or it is closed",
+    UNWRITABLE: "standard output or standard error cannot be written to: the disk is full, or it is closed",
     INTERRUPTED: "interrupted with Ctrl-C",
 }
 """Every exit code, and what it means; the reference of the command line lists them."""
 
 
 class _Watched:
-    """Standard output, which remembers that it failed: an error of its own is no bug."""
+    """Standard output or standard error, which remembers that it failed: an error of its own is no bug."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -54,17 +57,22 @@ def guard(run: Callable[[], object]) -> int:
     stdout = sys.stdout
     if stdout is None:
         return unwritable("it is closed")
-    watched = _Watched(stdout)
+    stderr = sys.stderr
+    watched, heard = _Watched(stdout), _Watched(stderr)
     sys.stdout = cast("TextIO", watched)
+    if stderr is not None:
+        sys.stderr = cast("TextIO", heard)
     try:
-        return _guarded(run, watched)
+        return _guarded(run, watched, heard)
     finally:
-        sys.stdout = stdout
+        sys.stdout, sys.stderr = stdout, stderr
         if watched.failure:
             hush()
+        if heard.failure:
+            hush(stderr)
 
 
-def _guarded(run: Callable[[], object], watched: _Watched) -> int:
+def _guarded(run: Callable[[], object], watched: _Watched, heard: _Watched) -> int:
     try:
         try:
             run()
@@ -80,6 +88,8 @@ def _guarded(run: Callable[[], object], watched: _Watched) -> int:
     except UnicodeEncodeError as error:
         return unwritable(f"{error.encoding} cannot say {error.object[error.start : error.end]!a}; set PYTHONUTF8=1")
     except Exception as error:
+        if error is heard.failure:
+            return UNWRITABLE
         return unwritable(error.strerror) if error is watched.failure else _bug(error)
     return 0
 
@@ -88,8 +98,10 @@ def complain(text: str) -> None:
     """Says something on standard error; if nobody can be told, nobody is."""
     if sys.stderr is None:
         return
+    from treadle.prompts.foreign import visible  # only a failure needs it
+
     with suppress(OSError):
-        print(f"treadle: {text}", file=sys.stderr)
+        print(f"treadle: {visible(text)}", file=sys.stderr)
 
 
 def unwritable(why: str | None) -> int:
@@ -98,9 +110,9 @@ def unwritable(why: str | None) -> int:
     return UNWRITABLE
 
 
-def hush() -> None:
+def hush(stream: TextIO | None = None) -> None:
     """Nobody takes our output: lets the interpreter flush into nothing at its end, without a word."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), (stream or sys.stdout).fileno())
 
 
 def _bug(error: Exception) -> int:

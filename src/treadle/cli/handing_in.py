@@ -14,20 +14,23 @@ from treadle.results.strict_json import MAX_ANSWER, decode
 from treadle.results.ways import Ways
 
 STDIN: Final = "-"
-_USAGE: Final = "give a FILE, - for standard input, or --type NAME with --field name=value"
+_USAGE: Final = "give a FILE, - for standard input, or {} NAME with --field name=value"
 
 
-def answer(ways: Ways, file: str | None, type_: str | None, fields: Sequence[str]) -> object | Faulty:
+def answer(
+    ways: Ways, file: str | None, type_: str | None, fields: Sequence[str], option: str = "--type"
+) -> object | Faulty:
     """The answer that the arguments stand for."""
     if (file is None) == (type_ is None):
-        raise TreadleError(f"nothing to hand in; {_USAGE}" if file is None else f"either or: {_USAGE}")
+        usage = _USAGE.format(option)
+        raise TreadleError(f"nothing to hand in; {usage}" if file is None else f"either or: {usage}")
     if type_ is not None:
-        return from_arguments(ways, type_, fields)
+        return from_arguments(ways, type_, fields, option)
     if fields:
-        raise TreadleError("--field goes with --type only; the fields of a file stand in it")
+        raise TreadleError(f"--field goes with {option} only; the fields of a file stand in it")
     if file is None or file == STDIN:
         return decode(sys.stdin.buffer.read(MAX_ANSWER + 1), "the answer")
-    return _from_file(Path(file))
+    return _from_file(Path(file), option)
 
 
 def refuse(found: Faulty) -> NoReturn:
@@ -35,9 +38,9 @@ def refuse(found: Faulty) -> NoReturn:
     raise TreadleError("\n  ".join(("not accepted:", *found.problems)))
 
 
-def _from_file(path: Path) -> object | Faulty:
+def _from_file(path: Path, option: str) -> object | Faulty:
     real = Path(os.path.realpath(path))  # unlike `resolve`, it never raises
     data = look(real.parent, real.name, str(path))
     if data is None:
-        raise TreadleError(f"there is no file {path}; {_USAGE}")
+        raise TreadleError(f"there is no file {path}; {_USAGE.format(option)}")
     return data if isinstance(data, Faulty) else decode(data, str(path))

@@ -1,12 +1,16 @@
 """The protocols within reach of the current folder: the built-in ones, and the project's own in `.treadle/`."""
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from treadle.cli.changes import misplaced, overlays, own_folder, rules_file, templates
+from treadle.cli.changes import extended, misplaced, overlays, own_folder, rules_file, templates
 from treadle.errors import ProtocolError, TreadleError
 from treadle.protocol.findings import suggest
 from treadle.protocol.load import BUILT_IN, Loaded, available, find, load_source, read_text
+from treadle.protocol.reading.assemble import MAIN
+from treadle.protocol.reading.part import quoted
 from treadle.simulate.scope import Scope
 from treadle.simulate.scopes import FILE, SMALL, read_scopes
 
@@ -46,7 +50,7 @@ def loaded(name: str) -> Loaded:
         name,
         search=[own_folder("protocols")],
         overlays=overlays(name),
-        templates={template: read_text(path) for template, path in templates(name)},
+        templates=dict(templates(name)),
         rules=rules_file() if (known[name] / "step-rules.yaml").is_file() else None,
     )
 
@@ -56,18 +60,33 @@ def folder(name: str) -> Path:
     known = names()
     if name in known:
         return known[name]
-    if not Path(name).exists() and Path(name).name == name:
+    if not os.path.exists(name) and Path(name).name == name:  # noqa: PTH110 - what is too long for a path is not there
         hint = suggest(name, known)
-        raise TreadleError(f"there is no protocol '{name}'{f' ({hint})' if hint else ''}; there are {', '.join(known)}")
+        raise TreadleError(
+            f"there is no protocol {quoted(name)}{f' ({hint})' if hint else ''}; there are {', '.join(known)}"
+        )
     return find(Path(name))
 
 
 def example(name: str) -> str:
-    """The commented example of a protocol's input."""
-    path = folder(name) / EXAMPLE
-    if not path.is_file():
-        raise ProtocolError(f"{path}: this protocol has no example of its input; write one, or see its page")
-    return read_text(path)
+    """The commented example of a protocol's input: its own, or that of the protocol that it extends."""
+    own = folder(name)
+    for place in _lineage(own):
+        if (place / EXAMPLE).is_file():
+            return read_text(place / EXAMPLE)
+    raise ProtocolError(f"{own / EXAMPLE}: this protocol has no example of its input; write one, or see its page")
+
+
+def _lineage(own: Path) -> Iterator[Path]:
+    """A protocol's folder, then those of the protocols that it extends; one may extend the built-in one of its name."""
+    seen: list[Path] = []
+    at: Path | None = own
+    while at is not None:
+        yield at
+        seen.append(at.resolve())
+        base = extended(at / MAIN)
+        places = [place / base for place in (own_folder("protocols"), BUILT_IN)] if base else []
+        at = next((place for place in places if (place / MAIN).is_file() and place.resolve() not in seen), None)
 
 
 def scopes(name: str) -> dict[str, Scope]:

@@ -29,15 +29,52 @@ def console() -> "Console":
     return Console(color_system=None if is_plain() else "auto", highlight=False)
 
 
+def harmless(text: str) -> str:
+    """Anybody's text on one line, with everything written out that would act on a terminal."""
+    from treadle.prompts.foreign import visible
+
+    return visible(text).replace("\n", " ⏎ ")
+
+
+def say(text: str, *, nl: bool = True) -> None:
+    """Lines of anybody's text, with everything written out that would act on a terminal."""
+    from treadle.prompts.foreign import visible
+
+    typer.echo(visible(text), nl=nl)
+
+
 def print_json(value: object) -> None:
     """A value as indented JSON, one document."""
-    typer.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    _say_json(msgspec.json.format(msgspec.json.encode(value), indent=2))
+
+
+def print_json_line(value: object) -> None:
+    """A value as JSON on a line of its own, one of many."""
+    _say_json(msgspec.json.encode(value))
+
+
+def _say_json(made: bytes) -> None:
+    """JSON that says the same without any character that would act on a terminal."""
+    import json
+
+    from treadle.prompts.foreign import HIDDEN
+
+    typer.echo(HIDDEN.sub(lambda found: json.dumps(found[0])[1:-1], made.decode()))
+
+
+def print_ascii_json(value: object) -> None:
+    """The same for what may have halves of characters in it, as agents' answers may: written out, not sent."""
+    import json
+
+    typer.echo(json.dumps(msgspec.to_builtins(value), indent=2))
 
 
 def print_table(columns: Sequence[str], lines: Sequence[Sequence[str]], title: str = "") -> None:
     """A table: drawn on a terminal that is wide enough for it, Markdown otherwise."""
     from treadle.cli.narrow import fits
+    from treadle.prompts.foreign import visible
 
+    lines = [[visible(cell) for cell in line] for line in lines]
     used = [place for place in range(len(columns)) if any(line[place] for line in lines)]
     if is_terminal() and fits(len(used), console().width):
         _draw_table([columns[place] for place in used], [[line[place] for place in used] for line in lines], title)
@@ -61,13 +98,14 @@ def _draw_table(columns: Sequence[str], lines: Sequence[Sequence[str]], title: s
 
 
 def print_markdown(text: str) -> None:
-    """Markdown: rendered on a terminal, as it is otherwise."""
+    """Markdown: rendered on a terminal, as it is otherwise; nothing in it acts on a terminal."""
     if not is_terminal():
-        typer.echo(text)
+        say(text)
         return
     from rich.markdown import Markdown
 
     from treadle.cli.narrow import narrowed
+    from treadle.prompts.foreign import visible
 
     screen = console()
-    screen.print(Markdown(narrowed(text, screen.width)))
+    screen.print(Markdown(narrowed(visible(text), screen.width)))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treadle.cli.output import print_json, print_markdown, print_table
+from treadle.cli.output import print_json, print_markdown, print_table, say
 
 if TYPE_CHECKING:
     from treadle.simulate.scope import Scope
@@ -61,7 +61,7 @@ def check(
     if json:
         print_json([finding for result in results for finding in result.as_json()])
     else:
-        typer.echo("\n".join(line for result in results for line in result.lines()))
+        say("\n".join(line for result in results for line in result.lines()))
     if any(result.failed for result in results):
         raise typer.Exit(2)
 
@@ -102,10 +102,10 @@ def draw(
 
     model = protocol_with(name, graph)
     if svg is None or str(svg) in STDOUT:
-        typer.echo(drawn(model, graph) if svg else mermaid(model, graph), nl=False)
+        say(drawn(model, graph) if svg else mermaid(model, graph), nl=False)
     else:
         write_again(svg, drawn(model, graph), is_ours=lambda text: "<svg" in text)
-        typer.echo(f"{svg} is written")
+        say(f"{svg} is written")
 
 
 @app.command()
@@ -114,7 +114,7 @@ def schema(
     step: Annotated[str, typer.Argument(help="A step, or GRAPH.STEP where several graphs have one of that name.")],
     strict: Annotated[bool, typer.Option("--strict", help="Optional fields must be there, as null.")] = False,
     tools: Annotated[bool, typer.Option("--tools", help="One schema per exit, as tools take them.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="A schema is JSON anyway.")] = True,  # noqa: ARG001
+    json: Annotated[bool, typer.Option("--json", help="A schema is JSON anyway.")] = False,  # noqa: ARG001
 ) -> None:
     """Prints the JSON Schema of the answer that an agent gives at a step."""
     from treadle.cli.survey import agent_step
@@ -142,7 +142,7 @@ def sim(
     if json:
         print_json(found)
     else:
-        typer.echo("\n".join(simulated(found, faults)))
+        say("\n".join(simulated(found, name, faults)))
     if found.runs < runs:
         raise typer.Exit(INTERRUPTED)
     if found.findings:
@@ -163,13 +163,17 @@ def explore(
     limit: Annotated[int, typer.Option(min=1, help="How many states to look at before giving up.")] = 20_000,
     json: Json = False,
 ) -> None:
-    """Tries every answer in every order, in a small scope. Exit code 2: a deadlock, a dead end or a fault was found."""
+    """Tries every answer in every order, in a small scope.
+
+    Exit code 1: nothing was found, but not every state was looked at; 2: a deadlock, a dead end or a fault was found.
+    """
     from treadle.cli.library import scopes as scopes_of
 
     if scopes:
         _list_scopes(scopes_of(name), json)
         return
     from treadle.cli.examine import sound
+    from treadle.cli.guard import UNHEARD
     from treadle.cli.scope import scope_of
     from treadle.cli.trial import explored
     from treadle.simulate.explore import explore as search
@@ -179,9 +183,11 @@ def explore(
     if json:
         print_json(found)
     else:
-        typer.echo("\n".join(explored(found, named)))
+        say("\n".join(explored(found, named)))
     if found.findings:
         raise typer.Exit(2)
+    if not found.exhausted:
+        raise typer.Exit(UNHEARD)
 
 
 def _list_scopes(named: "dict[str, Scope]", json: bool) -> None:
@@ -202,7 +208,8 @@ def new(
     ] = False,
 ) -> None:
     """Writes a small, complete, commented protocol to begin with, into a folder that is new or empty."""
+    from treadle.cli.advice import word
     from treadle.cli.beginning import begin
 
     folder = begin(name, to, replace=replace)
-    typer.echo(f"{folder} is written; edit it, then `treadle protocol check {name if to is None else folder}`")
+    say(f"{folder} is written; edit it, then `treadle protocol check {name if to is None else word(folder)}`")

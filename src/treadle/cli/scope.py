@@ -21,7 +21,11 @@ def scope_of(protocol: Protocol, named: Mapping[str, Scope], words: Iterable[str
     given = [word for text in words for word in text.split()]
     base = named[given[0]] if given and given[0] in named else named[SMALL.name]
     bounds = given[1:] if given and given[0] in named else given
-    settings = dict(_setting(word, named) for word in bounds)
+    settings: dict[str, Any] = {}
+    for key, value in (_setting(word, named) for word in bounds):
+        if key in settings:
+            raise TreadleError(f"the scope says {key} twice; say it once")
+        settings[key] = value
     scope = msgspec.structs.replace(base, name=" ".join(given) or base.name, **settings)
     for problem in (*out_of_range(scope), *misfits(protocol, scope)):
         raise TreadleError(problem)

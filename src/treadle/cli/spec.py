@@ -21,21 +21,22 @@ def new(
     ] = Path("spec.yaml"),
 ) -> None:
     """Writes a commented example of what a protocol is given; never over a file that is there."""
+    from treadle.cli.advice import word
     from treadle.cli.examine import looked_at
     from treadle.cli.files import STDOUT, write_new
     from treadle.cli.forms import in_form, keeps_notes
     from treadle.cli.library import example
+    from treadle.cli.output import say
 
     looked_at(protocol)
     if str(file) in STDOUT:
-        typer.echo(example(protocol), nl=False)
+        say(example(protocol), nl=False)
         return
     write_new(file, in_form(example(protocol), file))
-    typer.echo(f"{file} is written; edit it, then `treadle spec check {file} --protocol {protocol}`")
+    say(f"{file} is written; edit it, then `treadle spec check {word(file)} --protocol {word(protocol)}`")
     if not keeps_notes(file):
-        typer.echo(
-            f"JSON has no comments; `treadle spec new --protocol {protocol} -` prints the example with its notes"
-        )
+        again = f"treadle spec new --protocol {word(protocol)} -"
+        say(f"JSON has no comments; `{again}` prints the example with its notes")
 
 
 @app.command()
@@ -46,14 +47,14 @@ def check(
 ) -> None:
     """Checks a file against what a protocol asks for. Exit code 0: it can be run; 2: what is wrong, line by line."""
     from treadle.cli.guard import complain
-    from treadle.cli.output import print_json
+    from treadle.cli.output import print_json, say
     from treadle.cli.specs import judged
 
     found = judged(file, protocol)
     if json:
         print_json(found.as_json())
     elif found.protocols:
-        typer.echo(str(found))
+        say(str(found))
     else:
         complain(str(found))
     if not found.protocols:

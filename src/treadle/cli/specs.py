@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from treadle.cli.advice import word
 from treadle.cli.examine import findings_of, looked_at
 from treadle.cli.library import loaded, names
 from treadle.errors import ProtocolError, TreadleError
@@ -125,5 +126,5 @@ def text_of_spec(file: Path) -> str:
     if str(file) == _STDIN:
         return read_stream(sys.stdin.buffer, "standard input", MAX_TEXT)
     if not os.path.lexists(file):
-        raise TreadleError(f"{file} is not there; `treadle spec new --protocol NAME {file}` writes an example")
+        raise TreadleError(f"{file} is not there; `treadle spec new --protocol NAME {word(file)}` writes an example")
     return read_text(file, MAX_TEXT)

@@ -2,23 +2,27 @@
 
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-import typer
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from treadle.cli.output import console
+from treadle.cli.advice import word
+from treadle.cli.output import console, say
 from treadle.cli.story import Scene
+from treadle.prompts.foreign import visible
 from treadle.protocol.model import Protocol
-from treadle.views.tree import Line, tree
+from treadle.views.tree import Line, foremost, tree
 
 PAUSE: Final = 1.1
 RECENT: Final = 8
+BORDER: Final = 3
+"""The lines of a screen that are neither tree nor captions: the frame, and where the cursor stands."""
+COLUMNS: Final = 4
 SIGNS: Final = {
     "works": ("●", "green"),
     "checks": ("◆", "cyan"),
@@ -36,43 +40,57 @@ Agents, git and tests were played; every decision was made by the kernel from th
 """
 
 
-def play(protocol: Protocol, scenes: Iterable[Scene], speed: float) -> None:
-    """Shows the scenes one after the other in place."""
+def play(protocol: Protocol, scenes: Iterable[Scene], speed: float, name: str) -> None:
+    """Shows the scenes one after the other in place; the protocol was asked for by this name or path."""
     screen, said = console(), deque[str](maxlen=RECENT)
     with Live(console=screen, auto_refresh=False) as live:
         for scene in scenes:
-            said.append(scene.caption)
-            live.update(_picture(protocol, scene, said, screen.height - RECENT - 4), refresh=True)
+            said.append(visible(scene.caption))
+            live.update(picture(protocol, scene, tuple(said), screen), refresh=True)
             time.sleep(PAUSE / speed if speed else 0)
-    screen.print(NEXT.format(protocol=protocol.name))
+    screen.print(Text(NEXT.format(protocol=word(name))))
 
 
-def _picture(protocol: Protocol, scene: Scene, said: Iterable[str], room: int) -> RenderableType:
-    captions = [Text(caption, style="bright_black") for caption in said]
-    captions[-1].stylize("bold default")
+def picture(protocol: Protocol, scene: Scene, said: Sequence[str], screen: Console) -> RenderableType:
+    """A scene that fits the screen: half of a low one is the tree, and what has just happened is told in full."""
+    newest = Text(said[-1], style="bold default")
+    height, told = screen.height - BORDER, len(newest.wrap(screen, screen.width))
+    older = said[max(len(said) - max(height // 2 - told, 0) - 1, 0) : -1]
+    room = max(height - told - len(older), 1)
+    captions = [Text(caption, "bright_black", no_wrap=True, overflow="ellipsis") for caption in older]
     title = Text(f"{protocol.name} · event {scene.state.seq}")
-    return Group(Panel(_drawn(tree(protocol, scene.state), room), title=title, title_align="left"), *captions)
+    shown = drawn(tree(protocol, scene.state), room, wraps=False)
+    return Group(Panel(shown, title=title, title_align="left"), *captions, newest)
 
 
-def _drawn(lines: list[Line], room: int) -> Table:
-    """The tree, or as much of it as there is room for: what has ended is left out first."""
-    if len(lines) > room:
-        lines = [line for line in lines if line.mood not in ("done", "failed")]
-    drawn = Table.grid(padding=(0, 2))
-    for line in lines[:room]:
+def drawn(lines: list[Line], room: int, details: Mapping[str, str] | None = None, *, wraps: bool = True) -> Table:
+    """The tree, or the foremost of it that there is room for.
+
+    `details` says more about an instance's work, by the instance's id.
+    """
+    grid = Table.grid(padding=(0, 2))
+    for _ in range(COLUMNS):
+        grid.add_column(no_wrap=not wraps, overflow="ellipsis")
+    for line in foremost(lines, room):
         sign, colour = SIGNS[line.mood]
         name = f"{'   ' * line.depth}{sign} {line.name}" if line.name else f"{'   ' * line.depth}  ┊"
-        drawn.add_row(Text(name, style=colour), Text(line.step, style="bold"), Text(line.text))
-    return drawn
+        more = (details or {}).get(line.instance, "") if line.name else ""
+        grid.add_row(
+            Text(visible(name), style=colour),
+            Text(visible(line.step), style="bold"),
+            Text(visible(line.text)),
+            Text(visible(more), style="bright_black"),
+        )
+    return grid
 
 
 def recite(protocol: Protocol, scenes: Iterable[Scene]) -> None:
     """Tells the scenes line by line: what happened, and which instances it moved."""
     before: set[Line] = set()
     for number, scene in enumerate(scenes, 1):
-        typer.echo(f"{number:3} {scene.caption}")
+        say(f"{number:3} {scene.caption}")
         lines = tree(protocol, scene.state)
         for line in lines:
             if line not in before:
-                typer.echo(f"      {line.instance}: {' · '.join(part for part in (line.step, line.text) if part)}")
+                say(f"      {line.instance}: {' · '.join(part for part in (line.step, line.text) if part)}")
         before = set(lines)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from treadle.cli.advice import word
 from treadle.cli.changes import misplaced
 from treadle.cli.examine import findings_of, looked_at
 from treadle.cli.guard import complain
@@ -39,7 +40,7 @@ def _listed(name: str, folder: Path) -> Listed:
         protocol = loaded(name).protocol
     except TreadleError as error:
         problem = str(findings_of(error, name)[0])
-        return Listed(name, f"does not load: see `treadle protocol check {name}`", 0, 0, source, problem)
+        return Listed(name, f"does not load: see `treadle protocol check {word(name)}`", 0, 0, source, problem)
     steps = sum(len({base_of(step) for step in graph.steps}) for graph in protocol.graphs.values())
     return Listed(name, protocol.title, len(protocol.graphs), steps, source)
 

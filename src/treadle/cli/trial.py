@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from treadle.cli.advice import word
 from treadle.cli.guard import complain
 from treadle.protocol.model import Protocol
 from treadle.simulate.explore import Exploration
@@ -18,8 +19,8 @@ def simulate(protocol: Protocol, runs: int, faults: float, seed: int) -> Summary
     return summary_of(protocol, reports)
 
 
-def simulated(summary: Summary, faults: float) -> Iterator[str]:
-    """The lines that tell of simulated runs."""
+def simulated(summary: Summary, name: str, faults: float) -> Iterator[str]:
+    """The lines that tell of simulated runs of the protocol that was asked for by this name or path."""
     outcomes = ", ".join(f"{name} {count}" for name, count in sorted(summary.outcomes.items()))
     verdict = f"{len(summary.findings)} findings" if summary.findings else "nothing is wrong"
     yield f"{summary.protocol}: {summary.runs} runs, {summary.events} events, {summary.kills} restarts: {verdict}"
@@ -28,13 +29,14 @@ def simulated(summary: Summary, faults: float) -> Iterator[str]:
         yield f"rows that no run took: {len(summary.never)} (more runs reach more; --json lists them)"
     for finding in summary.findings:
         yield from _told(finding)
-        yield f"  again: treadle protocol sim {summary.protocol} --runs 1 --seed {finding.seed} --faults {faults:g}"
+        yield f"  again: treadle protocol sim {word(name)} --runs 1 --seed {finding.seed} --faults {faults:g}"
 
 
 def explored(found: Exploration, scopes: Iterable[str]) -> Iterator[str]:
     """The lines that tell of an exhaustive search, and of the other scopes to search."""
-    verdict = f"{len(found.findings)} findings" if found.findings else "nothing is wrong"
-    whole = "all of them" if found.exhausted else "not all of them: a limit was reached (--limit)"
+    none = "nothing is wrong" if found.exhausted else "nothing is wrong with these"
+    verdict = f"{len(found.findings)} findings" if found.findings else none
+    whole = "all of them" if found.exhausted else "not all of them"
     yield f"{found.protocol}, scope {found.scope}: {found.states} states, {found.edges} edges, {whole}: {verdict}"
     yield f"ends: {', '.join(found.outcomes) or 'none'}"
     if found.unvisited:
@@ -44,6 +46,8 @@ def explored(found: Exploration, scopes: Iterable[str]) -> Iterator[str]:
         yield f"other scopes: {', '.join(others)}"
     for finding in found.findings:
         yield from _told(finding)
+    if not found.exhausted:
+        yield "a limit was reached before every state was seen: nothing is proved; raise --limit, or narrow --scope"
 
 
 def _told(finding: Finding) -> Iterable[str]:

@@ -33,7 +33,16 @@ def _seen() -> list[str]:
         lines.append("This repository has no protocols of its own; the built-in ones are all there.")
     if os.path.lexists(_own("")):
         lines.append(f"This project has in {_own('')}: {_inventory()}.")
-    return lines + [f"Problem: {problem}." for problem in _problems()]
+    lines += [f"Problem: {problem}." for problem in _problems()]
+    return [line if line.isprintable() else ascii(line)[1:-1] for line in lines]  # a folder's name may hold anything
+
+
+def _word(name: str) -> str:
+    if name.replace("_", "").isalnum():
+        return name
+    from treadle.cli.advice import word  # takes longer to import than everything else here
+
+    return word(name)
 
 
 def _next() -> list[tuple[str, str]]:
@@ -41,9 +50,9 @@ def _next() -> list[tuple[str, str]]:
     spec = next((name for name in SPECS if os.path.isfile(name)), "")
     if spec:
         found.append((f"spec check {spec}", "whether a protocol takes what you wrote down"))
-    own = _names("protocols")
+    own = [name for name in _names("protocols") if os.path.isfile(_own("protocols", name, "protocol.yaml"))]
     if own:
-        found.append((f"protocol show {own[0]}", "your own protocol, readable"))
+        found.append((f"protocol show {_word(own[0])}", "your own protocol, readable"))
     found += TOUR
     if not spec:
         found.append(("spec new --protocol v3", "write down what you want built"))

@@ -12,7 +12,7 @@ from treadle.engines.pinned import pinned
 from treadle.engines.surroundings import toolchain_texts
 from treadle.engines.waiting import Waiting, waiting_for
 from treadle.errors import TreadleError
-from treadle.kernel.events import Event, Replied, Signalled
+from treadle.kernel.events import Replied, Signalled
 from treadle.kernel.lifecycle import ROOT
 from treadle.ports import Work
 from treadle.prompts.question import Question
@@ -53,23 +53,16 @@ class Client:
     def go(self, run: str, step: str = "", *, at: str = "") -> str:
         """Let a step go that waits for it, or (a command of the graph) send an instance there; the step's name."""
         history = self._unended(run)
-        gos = [go for go in self.waiting(run, history).gos if not at or go.inst == at]
-        commands = {
-            name: inst.id
-            for inst in history.state.insts.values()
-            if inst.live and (not at or inst.id == at)
-            for name in history.protocol.graphs[inst.graph].commands
-        }
-        found = [(go.inst, go.step) for go in gos if step in ("", go.step)]
-        if not found and step in commands:
-            found = [(commands[step], step)]
+        within = [self._instance(run, at)] if at else _live(history)
+        gos = [go for go in self.waiting(run, history).gos if go.inst in within]
+        commands = [(inst, name) for inst in within for name in _commands(history, inst)]
+        found = [(go.inst, go.step) for go in gos if step in ("", go.step)] or [it for it in commands if it[1] == step]
         if not found:
-            raise TreadleError(_no_go(run, step, [go.step for go in gos], commands))
+            raise TreadleError(_no_go(run, step, [*(go.step for go in gos), *(name for _, name in commands)]))
         if len(found) > 1:
             places = ", ".join(f"{name} at {inst}" for inst, name in found)
-            raise TreadleError(
-                f"several steps of {run} wait for a go: {places}; say which: `treadle go {run} STEP --at …`"
-            )
+            hint = f"say which: `treadle go {run} STEP --at INSTANCE`"
+            raise TreadleError(f"several steps of {run} could go: {places}; {hint}")
         inst, name = found[0]
         self._signal(run, inst, "go", step=name)
         return name
@@ -107,7 +100,7 @@ class Client:
             return meant[0]
         if not works:
             raise TreadleError(f"nothing {f'of {run} ' if run else ''}is in a person's hands; see `treadle status`")
-        listed = "; ".join(f"`treadle done {work.run} {work.act} …`" for work in works)
+        listed = "; ".join(f"`treadle done {work.run} --step {work.step}`" for work in works)
         raise TreadleError(f"{'several things are' if not act else f'no {act} is'} in a person's hands: {listed}")
 
     def _unended(self, run: str) -> History:
@@ -116,24 +109,22 @@ class Client:
         return self._store.load(run)
 
     def _instance(self, run: str, at: str) -> str:
-        state = self._unended(run).state
-        live = [inst.id for inst in state.insts.values() if inst.live] or [ROOT]
+        live = _live(self._unended(run)) or [ROOT]
         if at not in live:
             raise TreadleError(f"{run} has no instance '{at}' at work; {_near(at, live)}")
         return at
 
     def _signal(self, run: str, inst: str, name: str, step: str = "", data_ref: str = "") -> None:
         id_ = _fresh(f"{inst}!{name}")
-        self._post(run, Signalled(id=id_, ts=self._clock.now(), inst=inst, name=name, step=step, data_ref=data_ref))
-
-    def _post(self, run: str, event: Event) -> None:
-        self._store.post(run, event)
+        self._store.post(
+            run, Signalled(id=id_, ts=self._clock.now(), inst=inst, name=name, step=step, data_ref=data_ref)
+        )
 
 
 def _meant(run: str, questions: tuple[Question, ...], ask: str, choice: str) -> Question:
     if not questions:
         raise TreadleError(f"{run} asks nothing at the moment; see `treadle status {run}`")
-    found = [question for question in questions if ask in ("", question.id)]
+    found = [question for question in questions if not ask or ask in _ways_to_say(question.id)]
     if not found:
         raise TreadleError(f"{run} has no open question '{ask}'; {_open(run, questions)}")
     if len(found) > 1:
@@ -141,6 +132,17 @@ def _meant(run: str, questions: tuple[Question, ...], ask: str, choice: str) -> 
     if len(found) > 1:
         raise TreadleError(f"{run} has several open questions, say which: {_open(run, tuple(found))}")
     return found[0]
+
+
+def _ways_to_say(ask: str) -> tuple[str, ...]:
+    """`root:confirm#2.1` is also `root:confirm` and `confirm`, as long as no other is."""
+    place = place_of(ask)
+    return ask, place, place.rpartition(":")[2]
+
+
+def place_of(ask: str) -> str:
+    """A question by instance and step alone: no instance asks twice at once at the same step."""
+    return ask.partition("#")[0]
 
 
 def _chosen(run: str, question: Question, choice: str) -> str:
@@ -155,14 +157,23 @@ def _names(question: Question) -> list[str]:
 
 
 def _open(run: str, questions: Iterable[Question]) -> str:
-    return "; ".join(f"`treadle answer {run} {one.id} {'|'.join(_names(one))}`" for one in questions)
+    return "; ".join(f"`treadle answer {run} {place_of(one.id)} {'|'.join(_names(one))}`" for one in questions)
 
 
-def _no_go(run: str, step: str, waiting: list[str], commands: Iterable[str]) -> str:
-    known = [*dict.fromkeys(waiting), *commands]
+def _live(history: History) -> list[str]:
+    """The instances that have not ended, in the order they were created."""
+    return [inst.id for inst in sorted(history.state.insts.values(), key=lambda inst: inst.n) if inst.live]
+
+
+def _commands(history: History, inst: str) -> dict[str, str]:
+    return history.protocol.graphs[history.state.insts[inst].graph].commands
+
+
+def _no_go(run: str, step: str, known: list[str]) -> str:
     if not known:
         return f"no step of {run} waits for a go; see `treadle status {run}`"
-    return f"{f'no step {step!r} of {run} waits' if step else f'no step of {run} waits'} for a go; {_near(step, known)}"
+    named = f" '{step}'" if step else ""
+    return f"no step{named} of {run} waits for a go; {_near(step, dict.fromkeys(known))}"
 
 
 def _near(word: str, known: Iterable[str]) -> str:

@@ -1,5 +1,6 @@
 """Driving a run of a project in this process, up to its end or its next rest."""
 
+from contextlib import suppress
 from typing import Final
 
 from treadle.config.project import Project
@@ -7,6 +8,7 @@ from treadle.engines.local import Changed, Host
 from treadle.engines.pinned import pinned
 from treadle.engines.surroundings import Hear, ProjectSurroundings, hear_nothing
 from treadle.engines.waiting import rests
+from treadle.errors import PortError
 from treadle.kernel.state import State
 from treadle.protocol.model import ABORTED
 from treadle.runtime.loop import Rests, ended
@@ -47,6 +49,7 @@ class Driver:
         record = self._store.run(run)
         if record.outcome:
             return self._store.load(run).state
+        await self._surroundings.prepare(record)
         state = await self._host.drive(run, at_rest, changed)
         if state.outcome:
             await self._finish(record, state.outcome)
@@ -55,9 +58,11 @@ class Driver:
     async def _finish(self, run: Run, outcome: str) -> None:
         """Give the lanes back and tell people; the run has ended, whatever comes of that."""
         world = self._surroundings.world(run)
-        await world.workspace.close(run.id)
         what = "done" if is_good(outcome) else "failed"
-        await world.notifier.notify(run.id, what, f"ended with {outcome}")
+        with suppress(PortError):  # lanes that could not be given back are left to `treadle gc`
+            await world.workspace.close(run.id)
+        with suppress(PortError):
+            await world.notifier.notify(run.id, what, f"ended with {outcome}")
 
 
 def driver_of(run: Run) -> int:

@@ -1,7 +1,8 @@
 """A new run: its protocol, its input and its settings, pinned together."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from itertools import count
 from typing import Final
 
 import msgspec
@@ -11,6 +12,7 @@ from treadle.config.project import Project
 from treadle.engines.pinned import MANUAL, Level, Pinned
 from treadle.engines.surroundings import make_runner
 from treadle.errors import TreadleError
+from treadle.git.names import slug
 from treadle.kernel.events import RunStarted
 from treadle.protocol.answers.inputs import load_input
 from treadle.protocol.digest import digest
@@ -41,10 +43,13 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """`AGENT` for every role, or `ROLE=AGENT`."""
     name: str = ""
     level: Level = 2
+    used: frozenset[str] = frozenset()
+    """Parts of refs that runs have left in the repository, also those that the store has forgotten."""
 
 
-def start(project: Project, store: Store, protocol: Protocol, wanted: Wanted) -> str:
-    """Create a run; it waits in the store for a driver. Nothing is created if anything is wrong."""
+def inspect(project: Project, protocol: Protocol, wanted: Wanted) -> Pinned:
+    """The settings of a run that could be started; a `TreadleError` says what is wrong, before anything is written."""
+    load_input(protocol, wanted.spec, wanted.file)
     settings = Pinned(
         protocol=protocol.name,
         config=wanted.config,
@@ -54,11 +59,19 @@ def start(project: Project, store: Store, protocol: Protocol, wanted: Wanted) ->
     )
     for agent in sorted(set(settings.agents.values())):
         make_runner(project, settings, agent)
+    if wanted.name and not NAME.fullmatch(wanted.name):
+        raise TreadleError(f"--name {wanted.name[:80]!r}: a run's name has letters, digits, - and _ only, 60 at most")
+    if slug(wanted.name) in wanted.used:
+        raise TreadleError(f"there is a run {wanted.name} already, or its branches and refs are; give another --name")
+    return settings
+
+
+def start(project: Project, store: Store, protocol: Protocol, wanted: Wanted) -> str:
+    """Create a run; it waits in the store for a driver. Nothing is created if anything is wrong."""
+    settings = inspect(project, protocol, wanted)
     item = load_input(protocol, wanted.spec, wanted.file, store.payloads.put).item
-    adapted = adapt(protocol, settings)
-    if wanted.name:
-        return _create(store, adapted, settings, item, _checked(wanted.name))
-    return _create(store, adapted, settings, item, _free_name(store, item.key, protocol.name))
+    name = wanted.name or _free_name(store, item.key, protocol.name, wanted.used)
+    return _create(store, adapt(protocol, settings), settings, item, name)
 
 
 def agents_of(protocol: Protocol, wanted: Wanted) -> dict[str, str]:
@@ -119,15 +132,9 @@ def _create(store: Store, protocol: Protocol, settings: Pinned, item: Item, name
     return name
 
 
-def _checked(name: str) -> str:
-    if not NAME.fullmatch(name):
-        raise TreadleError(f"--name {name[:80]!r}: a run's name has letters, digits, - and _ only, 60 at most")
-    return name
-
-
-def _free_name(store: Store, key: str, protocol: str) -> str:
+def _free_name(store: Store, key: str, protocol: str, used: Collection[str]) -> str:
     """A short name from what identifies the input, counted up from the second run on."""
     base = _FOREIGN.sub("-", key.lower())[:_LONGEST].strip("-") or protocol
     taken = {run.id.lower() for run in store.runs()}
-    numbered = (f"{base}-{number}" for number in range(2, len(taken) + 3))
-    return base if base not in taken else next(name for name in numbered if name not in taken)
+    names = (base if number == 1 else f"{base}-{number}" for number in count(1))
+    return next(name for name in names if name not in taken and slug(name) not in used)

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 from treadle.agents.process import Patience
 from treadle.agents.registry import Surroundings as AgentSurroundings
@@ -11,7 +11,7 @@ from treadle.config.model import Toolchain
 from treadle.config.project import Project
 from treadle.engines.notifier import SettingsNotifier
 from treadle.engines.pinned import MANUAL, Pinned, pinned
-from treadle.engines.project_ports import ports_of
+from treadle.engines.project_ports import Ports, ProjectPorts
 from treadle.ports import Progress, Runner
 from treadle.protocol.checks.declarations import TOOLCHAIN
 from treadle.runtime.clock import SystemClock
@@ -21,10 +21,11 @@ from treadle.runtime.world import World
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 
-Hear = Callable[[str, Progress], None]
+Hear = Callable[[str, str, Progress], None]
+"""Told of every sign of life: run, activity, progress."""
 
 
-def hear_nothing(_act: str, _progress: Progress) -> None:
+def hear_nothing(_run: str, _act: str, _progress: Progress) -> None:
     """Nobody looks."""
 
 
@@ -36,11 +37,18 @@ class ProjectSurroundings:
     ) -> None:
         self._project, self._store = project, store
         self._starts_agents, self._hear = starts_agents, hear
+        self._project_ports = ProjectPorts(project, store)
+        self._ports: dict[str, Ports] = {}
+
+    async def prepare(self, run: Run) -> None:
+        """Open what the run's world needs; a `PortError` says why it cannot be driven here."""
+        if run.id not in self._ports:
+            self._ports[run.id] = await self._project_ports.of(run)
 
     def world(self, run: Run) -> World:
         settings = pinned(run)
         roles = self._store.protocol(run.protocol).roles
-        workspace, checks, effects = ports_of(self._project, run)
+        ports = self._ports[run.id]
 
         def model_of(role: str, tier: int) -> str:
             tiers = roles[role].models if role in roles else ()
@@ -51,11 +59,11 @@ class ProjectSurroundings:
             payloads=self._store.payloads,
             runner_of=cache(lambda role: self._runner(settings, role)),
             model_of=model_of,
-            workspace=workspace,
-            checks=checks,
-            effects=effects,
+            workspace=ports.workspace,
+            checks=ports.checks,
+            effects=ports.effects,
             notifier=SettingsNotifier(settings.config.notifications),
-            progress=self._hear,
+            progress=partial(self._hear, run.id),
         )
 
     def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:

@@ -1,13 +1,13 @@
 """What becomes of something that was posted for a run: its driver takes it up, or this process does."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
 from treadle.config.project import Project
 from treadle.engines.driving import Driver, driver_of
-from treadle.engines.local import Changed
 from treadle.errors import PortError
 from treadle.kernel.state import State
 from treadle.store.sqlite import Store
@@ -27,22 +27,28 @@ class Taken(msgspec.Struct, frozen=True):
     """The driver has not looked yet."""
 
 
-async def take_up(project: Project, store: Store, run: str, changed: Changed | None = None) -> Taken:
-    """See that what was posted is taken up, and go on as far as no agent is needed."""
+Still = Callable[[State], bool]
+
+
+async def take_up(project: Project, store: Store, run: str, still: Still = lambda _: False) -> Taken:
+    """See that what was posted is taken up, and go on as far as no agent is needed.
+
+    `still` tells of what was not posted, but left for the driver elsewhere, that it has not been taken up.
+    """
     if pid := driver_of(store.run(run)):
-        return await _by_driver(store, run, pid)
+        return await _by_driver(store, run, pid, still)
     try:
-        return Taken(0, await Driver(project, store, starts_agents=False).to_rest(run, changed))
+        return Taken(0, await Driver(project, store, starts_agents=False).to_rest(run))
     except PortError:
         if pid := driver_of(store.run(run)):  # somebody was faster
-            return await _by_driver(store, run, pid)
+            return await _by_driver(store, run, pid, still)
         raise
 
 
-async def _by_driver(store: Store, run: str, pid: int) -> Taken:
+async def _by_driver(store: Store, run: str, pid: int, still: Still) -> Taken:
     rounds = int(_PATIENCE / _GLANCE)
     for _ in range(rounds):
-        if not store.posted(run):
-            break
+        if not store.posted(run) and not still(store.load(run).state):
+            return Taken(pid, store.load(run).state)
         await asyncio.sleep(_GLANCE)
-    return Taken(pid, store.load(run).state, bool(store.posted(run)))
+    return Taken(pid, store.load(run).state, waits=True)

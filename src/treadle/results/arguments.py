@@ -10,11 +10,11 @@ from treadle.results.faulty import Faulty, faulty
 from treadle.results.ways import Ways, exit_object
 
 
-def from_arguments(ways: Ways, type_: str, given: Sequence[str]) -> dict[str, Any] | Faulty:
+def from_arguments(ways: Ways, type_: str, given: Sequence[str], option: str = "--type") -> dict[str, Any] | Faulty:
     """The answer that these arguments spell out; what is neither text nor a choice is written as JSON."""
     name = ways.codes.get(type_)
     if name is None:
-        return faulty(f"--type {quoted(type_)} {ways.stranger(type_)}")
+        return faulty(f"{option} {quoted(type_)} {ways.stranger(type_)}")
     types = _types(ways, name)
     fields: dict[str, Any] = {}
     for argument in given:

@@ -17,7 +17,7 @@ from treadle.store.entry import Entry, entry
 from treadle.store.records import Lease, Stray
 from treadle.store.sqlite import Store
 
-SNAPSHOT_AFTER = 500
+SNAPSHOT_AFTER = 200
 """Events; what has to be folded again after a crash, at most."""
 
 

@@ -1,6 +1,7 @@
 """Timers of a run. The wall clock may expire one early, when it jumps ahead; set back, it never extends one."""
 
 import asyncio
+import math
 from typing import Final, NamedTuple
 
 from treadle.kernel.events import TimerFired
@@ -22,13 +23,15 @@ class Timers:
     def __init__(self, clock: Clock, inbox: Inbox) -> None:
         self._clock, self._inbox = clock, inbox
         self._due: dict[str, _Due] = {}
+        self._next = math.inf  # when the clockwork looks again by itself
         self._changed = asyncio.Event()
 
     def set(self, id_: str, due: int) -> None:
         """Set a timer, or set it anew."""
         left = (due - self._clock.now()) / 1000
         self._due[id_] = _Due(due, self._clock.elapsed() + left)
-        self._changed.set()
+        if self._due[id_].elapsed < self._next:
+            self._changed.set()
 
     def cancel(self, id_: str) -> None:
         """Forget a timer."""
@@ -47,6 +50,7 @@ class Timers:
     async def _rest(self, elapsed: float) -> None:
         """Until the next one may be due, or another is set."""
         first = min((due.elapsed for due in self._due.values()), default=None)
+        self._next = math.inf if first is None else min(first, elapsed + _LONGEST_SLEEP)
         if first is None:
             await self._changed.wait()
         else:

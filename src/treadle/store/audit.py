@@ -1,9 +1,7 @@
 """A run worked out again from its first event, and everything that is stored about it held against that."""
 
 import sqlite3
-import zlib
 from collections.abc import Callable, Iterator
-from hashlib import sha256
 
 import msgspec
 
@@ -15,8 +13,10 @@ from treadle.kernel.replay import GENESIS, Move, Row, move, unbroken
 from treadle.kernel.state import State, dump_state
 from treadle.protocol.model import Protocol
 from treadle.store import payloads
+from treadle.store.history import ROW
 from treadle.store.records import Run
 from treadle.store.references import needed
+from treadle.store.snapshots import Stored, every
 
 Find = Callable[[str], Protocol]
 
@@ -35,7 +35,7 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
 
 def audit(db: sqlite3.Connection, run: Run, find: Find) -> Audit:
     """Fold the whole log; a `ReplayDivergence` that names the first event where what is stored differs."""
-    snapshots = _snapshots(db, run.id)
+    snapshots = {stored.seq: stored for stored in every(db, run.id)}
     refs: set[str] = set()
     state, chain, count, upgrades = State(), GENESIS, 0, 0
     for made, chain in _moves(db, run.id, find):  # noqa: B007
@@ -65,27 +65,15 @@ def _moves(db: sqlite3.Connection, run: str, find: Find) -> Iterator[tuple[Move,
 
 
 def _rows(db: sqlite3.Connection, run: str) -> Iterator[Row]:
-    query = "SELECT seq, body, chain FROM events WHERE run = ? ORDER BY seq"
+    query = f"SELECT seq, {ROW} FROM events WHERE run = ? ORDER BY seq"
     for number, (seq, body, chain) in enumerate(db.execute(query, (run,)), 1):
         if seq != number:
             raise ReplayDivergence(f"event {number} is missing from the log; the next one there is event {seq}")
         yield body, chain
 
 
-def _snapshots(db: sqlite3.Connection, run: str) -> dict[int, tuple[str, bytes, bytes]]:
-    rows = db.execute("SELECT seq, protocol, state, hash FROM snapshots WHERE run = ?", (run,))
-    return {seq: (protocol, state, hash_) for seq, protocol, state, hash_ in rows}
-
-
-def _compare(stored: tuple[str, bytes, bytes], state: State) -> None:
-    protocol, packed, hash_ = stored
-    try:
-        body = zlib.decompress(packed)
-    except zlib.error:
-        body = b""
-    if sha256(body).digest() != hash_:
-        raise ReplayDivergence(f"the snapshot after event {state.seq} is damaged")
-    if body != dump_state(state) or protocol != state.protocol:
+def _compare(stored: Stored, state: State) -> None:
+    if stored.body != dump_state(state) or stored.protocol != state.protocol:
         raise ReplayDivergence(f"event {state.seq} leads to another state than the snapshot that was taken after it")
 
 

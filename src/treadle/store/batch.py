@@ -56,21 +56,28 @@ def write(db: sqlite3.Connection, lease: Lease, batch: Batch, bodies: dict[str, 
     payloads.write(db, bodies)
     for entry in batch.entries:
         _write_entry(db, run, entry)
-    db.executemany("DELETE FROM inbox WHERE n = ?", ((n,) for n in batch.taken))
-    db.executemany("DELETE FROM outbox WHERE run = ? AND id = ?", ((run, id_) for id_ in batch.performed))
-    strays = ((run, stray.at, stray.act, stray.what, stray.detail) for stray in batch.strays)
-    db.executemany("INSERT INTO strays (run, at, act, what, detail) VALUES (?, ?, ?, ?, ?)", strays)
+    for n in batch.taken:
+        db.execute("DELETE FROM inbox WHERE n = ?", (n,))
+    for id_ in batch.performed:
+        db.execute("DELETE FROM outbox WHERE run = ? AND id = ?", (run, id_))
+    for it in batch.strays:
+        values = (run, it.at, it.act, it.what, it.detail)
+        db.execute("INSERT INTO strays (run, at, act, what, detail) VALUES (?, ?, ?, ?, ?)", values)
     if batch.snapshot:
         body = dump_state(state)
-        values = (run, state.seq, state.protocol, zlib.compress(body, 1), sha256(body).digest())
-        db.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)", values)
+        stored = (run, state.seq, state.protocol, zlib.compress(body, 1), sha256(body).digest())
+        db.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)", stored)
     if state.outcome:
         db.execute("DELETE FROM timers WHERE run = ?", (run,))
 
 
 def _write_entry(db: sqlite3.Connection, run: str, entry: Entry) -> None:
     db.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", (run, entry.seq, entry.id, entry.body, entry.chain))
-    db.executemany("DELETE FROM outbox WHERE run = ? AND id = ?", ((run, id_) for id_ in entry.closed))
-    db.executemany("INSERT OR REPLACE INTO outbox VALUES (?, ?, ?)", ((run, *item) for item in entry.opened))
-    db.executemany("DELETE FROM timers WHERE run = ? AND id = ?", ((run, id_) for id_ in entry.unset))
-    db.executemany("INSERT OR REPLACE INTO timers VALUES (?, ?, ?)", ((run, *item) for item in entry.set))
+    for id_ in entry.closed:
+        db.execute("DELETE FROM outbox WHERE run = ? AND id = ?", (run, id_))
+    for id_, body in entry.opened:
+        db.execute("INSERT OR REPLACE INTO outbox VALUES (?, ?, ?)", (run, id_, body))
+    for id_ in entry.unset:
+        db.execute("DELETE FROM timers WHERE run = ? AND id = ?", (run, id_))
+    for id_, due in entry.set:
+        db.execute("INSERT OR REPLACE INTO timers VALUES (?, ?, ?)", (run, id_, due))

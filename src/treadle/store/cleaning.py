@@ -1,15 +1,16 @@
 """What may be forgotten: runs that have ended, and the payloads and protocols that no other run refers to."""
 
 import sqlite3
-import zlib
 from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
+from treadle.store import payloads
 from treadle.store.connection import transaction
 from treadle.store.owner import is_alive, parse
 from treadle.store.references import mentioned
+from treadle.store.snapshots import every
 
 _OF_A_RUN: Final = ("events", "snapshots", "outbox", "timers", "inbox", "strays", "runs")
 
@@ -34,9 +35,17 @@ def clean(db: sqlite3.Connection, runs: list[str], *, dry: bool) -> Freed:
         if dry:
             db.execute("ROLLBACK TO cleaning")
     if not dry:
-        db.execute("VACUUM")
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        _shrink(db)
     return freed
+
+
+def _shrink(db: sqlite3.Connection) -> None:
+    """Make the file smaller; as long as somebody reads, its end stays in the journal, and nobody waits for that."""
+    db.execute("VACUUM")
+    patience = db.execute("PRAGMA busy_timeout").fetchone()[0]
+    db.execute("PRAGMA busy_timeout = 0")
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.execute(f"PRAGMA busy_timeout = {patience}")
 
 
 def _may_go(db: sqlite3.Connection, run: str) -> bool:
@@ -55,8 +64,8 @@ def _forget(db: sqlite3.Connection, runs: list[str]) -> Freed:
     for table in _OF_A_RUN:
         db.executemany(f"DELETE FROM {table} WHERE run = ?", ((run,) for run in runs))
     busy = any(_is_held(owner) for (owner,) in db.execute("SELECT owner FROM runs"))
-    payloads = 0 if busy else _sweep(db)
-    return Freed(runs=tuple(runs), events=events, payloads=payloads, bytes=before - _weight(db), is_busy=busy)
+    swept = 0 if busy else _sweep(db)
+    return Freed(runs=tuple(runs), events=events, payloads=swept, bytes=before - _weight(db), is_busy=busy)
 
 
 def _sweep(db: sqlite3.Connection) -> int:
@@ -82,23 +91,21 @@ def _reachable(db: sqlite3.Connection) -> set[str]:
 
 def _roots(db: sqlite3.Connection) -> Iterator[bytes]:
     for table in ("events", "outbox", "inbox"):
-        for (body,) in db.execute(f"SELECT body FROM {table}"):
+        for (body,) in db.execute(f"SELECT CAST(body AS BLOB) FROM {table}"):
             yield body
-    for protocol, state in db.execute("SELECT protocol, state FROM snapshots"):
-        yield protocol.encode()
-        yield zlib.decompress(state)
-    for protocol, settings in db.execute("SELECT protocol, settings FROM runs"):
+    for run, protocol, settings in db.execute("SELECT run, protocol, settings FROM runs").fetchall():
         yield protocol.encode()
         yield settings.encode()
+        for stored in every(db, run):
+            yield stored.protocol.encode()
+            yield stored.body
 
 
 def _bodies(db: sqlite3.Connection, refs: set[str]) -> Iterator[bytes]:
+    """The payloads behind references; what only looks like one is skipped, damage is refused."""
     for ref in refs:
-        row = db.execute("SELECT body FROM payloads WHERE ref = ?", (ref,)).fetchone()
-        if row is not None and row[0] is not None:
-            yield row[0]
-        elif row is not None:
-            yield b"".join(piece for (piece,) in db.execute("SELECT body FROM chunks WHERE ref = ? ORDER BY n", (ref,)))
+        if db.execute("SELECT 1 FROM payloads WHERE ref = ?", (ref,)).fetchone():
+            yield payloads.read(db, ref)
 
 
 def _weight(db: sqlite3.Connection) -> int:

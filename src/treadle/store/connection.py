@@ -1,5 +1,6 @@
 """Connections to the store, and what its failures mean to a person."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ _PATIENCE: Final = 20.0
 
 def connect(path: Path, *, create: bool = False, reading: bool = False) -> sqlite3.Connection:
     """A connection that commits only when told so, and then durably; one for reading leaves every byte as it is."""
-    mode = "ro" if reading else "rwc" if create else "rw"
+    mode = _for_reading(path) if reading else "rwc" if create else "rw"
     db = sqlite3.connect(
         f"file:{quote(str(path))}?mode={mode}",
         uri=True,
@@ -32,16 +33,23 @@ def connect(path: Path, *, create: bool = False, reading: bool = False) -> sqlit
     return db
 
 
+def _for_reading(path: Path) -> str:
+    """A folder that nobody here can write to has no room for SQLite's own files; without a journal it needs none."""
+    is_still = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+    return "ro&immutable=1" if is_still else "ro"
+
+
 @contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
     """All or nothing."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
+        db.execute("COMMIT")
     except BaseException:
-        db.execute("ROLLBACK")
+        if db.in_transaction:  # a full disk has rolled back already
+            db.execute("ROLLBACK")
         raise
-    db.execute("COMMIT")
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """What one event adds to the store: itself, and how it changes the outbox and the timers."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -8,6 +8,9 @@ from treadle.kernel.commands import Cancel, CancelTimer, Command, Done, Nudge, S
 from treadle.kernel.events import Checked, Event, Exited, Failed, Replied, TimerFired
 from treadle.kernel.replay import encode_event, link
 from treadle.kernel.state import State
+
+_NOT_KEPT: Final = (SetTimer, CancelTimer, Nudge, Done)
+"""Timers have a table of their own, the end is the run's outcome, and a reminder missed is not worth repeating."""
 
 
 class Entry(NamedTuple):
@@ -35,7 +38,11 @@ def entry(last: bytes, state: State, event: Event, commands: tuple[Command, ...]
         id=event.id,
         body=body,
         chain=link(last, body),
-        opened=tuple((address(command), msgspec.json.encode(command)) for command in commands if _is_kept(command)),
+        opened=tuple(
+            (address(command), msgspec.json.encode(command))
+            for command in commands
+            if not isinstance(command, _NOT_KEPT)
+        ),
         closed=_closed(state, event, commands),
         set=tuple((command.id, command.due) for command in timers),
         unset=(*dropped, event.timer) if isinstance(event, TimerFired) else tuple(dropped),
@@ -45,11 +52,6 @@ def entry(last: bytes, state: State, event: Event, commands: tuple[Command, ...]
 def address(command: Command) -> str:
     """A command's key in the outbox; a cancellation does not take the place of what it cancels."""
     return f"{command.id}!cancel" if isinstance(command, Cancel) else command.id
-
-
-def _is_kept(command: Command) -> bool:
-    """Timers have a table of their own, the end is the run's outcome, and a reminder missed is not worth repeating."""
-    return not isinstance(command, SetTimer | CancelTimer | Nudge | Done)
 
 
 def _closed(state: State, event: Event, commands: tuple[Command, ...]) -> tuple[str, ...]:

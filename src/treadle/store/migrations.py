@@ -108,5 +108,6 @@ def migrate(db: sqlite3.Connection) -> None:
         db.execute(f"PRAGMA user_version = {VERSION}")
         db.execute("COMMIT")
     except BaseException:
-        db.execute("ROLLBACK")
+        if db.in_transaction:  # a full disk has rolled back already
+            db.execute("ROLLBACK")
         raise

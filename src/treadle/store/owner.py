@@ -27,7 +27,8 @@ def me() -> Owner:
 def parse(text: str) -> Owner | None:
     """An owner as it was written down; None if nobody was."""
     parts = text.split("|")
-    return Owner(parts[0], parts[1], int(parts[2]), parts[3]) if len(parts) == 4 else None
+    is_one = len(parts) == 4 and parts[2].isascii() and parts[2].isdigit()
+    return Owner(parts[0], parts[1], int(parts[2]), parts[3]) if is_one else None
 
 
 def is_alive(owner: Owner) -> bool | None:

@@ -11,6 +11,7 @@ from treadle.protocol.items import Json, canonical
 
 CHUNK: Final = 64 * 1024
 _TEXT: Final = "text:"
+_CHUNKS: Final = "SELECT CAST(body AS BLOB) FROM chunks WHERE ref = ? ORDER BY n"
 
 
 class SqlitePayloads:
@@ -70,12 +71,12 @@ def write(db: sqlite3.Connection, bodies: dict[str, bytes]) -> None:
 
 def read(db: sqlite3.Connection, ref: str) -> bytes:
     """The bytes of a payload; a `PortError` if they are missing, or are not those that were put."""
-    row = db.execute("SELECT body FROM payloads WHERE ref = ?", (ref,)).fetchone()
+    row = db.execute("SELECT CAST(body AS BLOB) FROM payloads WHERE ref = ?", (ref,)).fetchone()
     if row is None:
         raise PortError(f"payload {ref} is missing from the store; restore a backup of .treadle/local")
     body: bytes | None = row[0]
     if body is None:
-        body = b"".join(piece for (piece,) in db.execute("SELECT body FROM chunks WHERE ref = ? ORDER BY n", (ref,)))
+        body = b"".join(piece for (piece,) in db.execute(_CHUNKS, (ref,)))
     if f"sha256:{hashlib.sha256(body).hexdigest()}" != ref:
         raise PortError(f"payload {ref} is damaged in the store; restore a backup of .treadle/local")
     return body

@@ -1,16 +1,17 @@
 """The store on SQLite: event, commands and timers in one transaction, before anything is done about them."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from treadle.errors import PortError, TreadleError
 from treadle.kernel.events import Event, RunStarted
 from treadle.kernel.replay import Row, encode_event
-from treadle.kernel.state import State
+from treadle.kernel.state import State, load_state
 from treadle.protocol.digest import digest
 from treadle.protocol.findings import suggest
 from treadle.protocol.model import Protocol
@@ -19,10 +20,11 @@ from treadle.store.audit import Audit, audit
 from treadle.store.batch import LEASE, Batch, write
 from treadle.store.cleaning import Freed, clean
 from treadle.store.connection import connect, explained, glance, spoken, transaction
-from treadle.store.history import History, newest_snapshot, read
+from treadle.store.history import ROW, History, read
 from treadle.store.leases import claim, release, renew
 from treadle.store.migrations import VERSION, migrate, version
 from treadle.store.records import Lease, Posted, Run, Stray, decode_protocol, encode_protocol
+from treadle.store.snapshots import newest
 from treadle.store.writer import Writer
 
 _COLUMNS: Final = "run, name, protocol, settings, created, changed, seq, acts, asks, outcome, owner"
@@ -35,6 +37,7 @@ class Store:
         self.path = path
         with spoken(path):
             self._db = _opened(path, create=create, reading=reading)
+        self._protocols: dict[str, Protocol] = {}
         self.payloads = payloads.SqlitePayloads(self._db)
         self.writer = Writer(lambda: connect(path), lambda error: explained(path, error))
 
@@ -47,11 +50,9 @@ class Store:
 
     def create(self, run: Run, protocol: Protocol, start: RunStarted) -> None:
         """A new run with its protocol and its first event, which waits in the inbox for a driver."""
-        with spoken(self.path), transaction(self._db):
+        with spoken(self.path), self._with_payloads():
             if self._db.execute("SELECT 1 FROM runs WHERE run = ?", (run.id,)).fetchone():
                 raise TreadleError(f"there is a run {run.id} already; give another --name")
-            bodies = self.payloads.take()
-            payloads.write(self._db, bodies)
             pinned = (digest(protocol), encode_protocol(protocol))
             self._db.execute("INSERT OR IGNORE INTO protocols VALUES (?, ?)", pinned)
             values = (run.id, run.name, pinned[0], msgspec.json.encode(run.settings).decode(), run.created, run.created)
@@ -59,7 +60,6 @@ class Store:
                 "INSERT INTO runs (run, name, protocol, settings, created, changed) VALUES (?, ?, ?, ?, ?, ?)", values
             )
             self._post(run.id, start)
-        self.payloads.written(bodies)
 
     def runs(self) -> list[Run]:
         """All runs, the latest first."""
@@ -78,15 +78,21 @@ class Store:
         return _run(row)
 
     def protocol(self, digest_: str) -> Protocol:
-        """A protocol that a run was pinned to."""
+        """A protocol that a run was pinned to; read once, for one of this digest cannot become another."""
+        if digest_ not in self._protocols:
+            self._protocols[digest_] = self._read_protocol(digest_)
+        return self._protocols[digest_]
+
+    def _read_protocol(self, digest_: str) -> Protocol:
         with spoken(self.path):
             row = self._db.execute("SELECT body FROM protocols WHERE digest = ?", (digest_,)).fetchone()
         if row is None:
             raise PortError(f"the protocol {digest_} is missing from the store; restore a backup of .treadle/local")
-        protocol = decode_protocol(row[0])
-        if digest(protocol) != digest_:
-            raise PortError(f"the protocol {digest_} is damaged in the store; restore a backup of .treadle/local")
-        return protocol
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+            protocol = decode_protocol(row[0])
+            if digest(protocol) == digest_:
+                return protocol
+        raise PortError(f"the protocol {digest_} is damaged in the store; restore a backup of .treadle/local")
 
     # history
 
@@ -94,9 +100,9 @@ class Store:
         """Where a run stands, worked out from its log."""
         with spoken(self.path), glance(self._db):
             record = self.run(run)
-            snapshot = newest_snapshot(self._db, run)
+            snapshot = newest(self._db, run)
             protocol = self.protocol(snapshot.protocol if snapshot else record.protocol)
-            return read(self._db, record, protocol, snapshot.state if snapshot else State())
+            return read(self._db, record, protocol, load_state(snapshot.body) if snapshot else State())
 
     def events(self, run: str, after: int = 0) -> Iterable[tuple[int, bytes]]:
         """The log of a run, as it was written."""
@@ -106,7 +112,7 @@ class Store:
 
     def tail(self, run: str, after: int = 0) -> tuple[Run, list[Row]]:
         """A run as it is now, and its events from somewhere on, each with the hash of the log that ends with it."""
-        query = "SELECT body, chain FROM events WHERE run = ? AND seq > ? ORDER BY seq"
+        query = f"SELECT {ROW} FROM events WHERE run = ? AND seq > ? ORDER BY seq"
         with spoken(self.path), glance(self._db):
             return self.run(run), self._db.execute(query, (run, after)).fetchall()
 
@@ -142,15 +148,15 @@ class Store:
 
     async def claim(self, run: str, now: int) -> Lease:
         """The right to drive a run; a `PortError` if a living process has it."""
-        return await self.writer.run(lambda db: claim(db, run, now, now + LEASE))
+        return await self.writer.run(lambda db: claim(db, run, now, now + LEASE), durable=False)
 
     async def release(self, lease: Lease) -> None:
         """Gives the run back, for anybody to drive."""
-        await self.writer.run(lambda db: release(db, lease))
+        await self.writer.run(lambda db: release(db, lease), durable=False)
 
     async def renew(self, lease: Lease, now: int) -> None:
         """Tells those on other machines that this process goes on."""
-        await self.writer.run(lambda db: renew(db, lease, now + LEASE))
+        await self.writer.run(lambda db: renew(db, lease, now + LEASE), durable=False)
 
     async def append(self, lease: Lease, batch: Batch, now: int) -> None:
         """Make a turn durable; a `PortError` if another process has taken the run over."""
@@ -164,10 +170,20 @@ class Store:
 
     def post(self, run: str, event: Event) -> None:
         """Put an event into a run's inbox, with the payloads it refers to; whoever drives the run takes it up."""
-        bodies = self.payloads.take()
-        with spoken(self.path), transaction(self._db):
-            payloads.write(self._db, bodies)
+        with spoken(self.path), self._with_payloads():
             self._post(run, event)
+
+    @contextmanager
+    def _with_payloads(self) -> Iterator[None]:
+        """A transaction that takes along what was put; if it fails, the next one does."""
+        bodies = self.payloads.take()
+        try:
+            with transaction(self._db):
+                payloads.write(self._db, bodies)
+                yield
+        except BaseException:
+            self.payloads.give_back(bodies)
+            raise
         self.payloads.written(bodies)
 
     def _post(self, run: str, event: Event) -> None:
@@ -183,31 +199,42 @@ class Store:
 
 
 def _opened(path: Path, *, create: bool, reading: bool) -> sqlite3.Connection:
-    db = connect(path, create=create, reading=reading)
+    """A connection to a store of the newest shape; whatever else the file is, not a byte of it is changed."""
+    is_new = create and not (path.exists() and path.stat().st_size)
+    seen = 0 if is_new else _seen(path)
+    if not (seen or create):
+        raise PortError(f"{path} is empty; remove it, and start again")
+    if reading and seen == VERSION:
+        return connect(path, reading=True)
+    db = connect(path, create=create)
     try:
-        if create:
-            migrate(db)
-        elif reading and version(db) == VERSION:
-            pass
-        elif reading and version(db):  # an older store is read after it was brought up to date
-            db.close()
-            return _opened(path, create=False, reading=False)
-        elif version(db) == 0:
-            raise PortError(f"{path} is empty; remove it, and start again")
-        else:
-            migrate(db)
-    except PortError as error:
-        db.close()
-        raise PortError(f"{path}: {error}") from None
+        migrate(db)
     except BaseException:
         db.close()
         raise
     return db
 
 
+def _seen(path: Path) -> int:
+    """The version of a store, looked up without touching it."""
+    db = connect(path, reading=True)
+    try:
+        return version(db)
+    except PortError as error:
+        raise PortError(f"{path}: {error}") from None
+    finally:
+        db.close()
+
+
 def _run(row: tuple[str, str, str, str, int, int, int, int, int, str, str]) -> Run:
-    id_, name, protocol, settings, created, changed, seq, acts, asks, outcome, owner = row
+    id_, name, protocol, text, created, changed, seq, acts, asks, outcome, owner = row
+    try:
+        settings = msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.MsgspecError:
+        raise PortError(
+            f"the settings of run {id_} are damaged in the store; restore a backup of .treadle/local"
+        ) from None
     return Run(
-        id=id_, name=name, protocol=protocol, settings=msgspec.json.decode(settings), created=created, changed=changed,
+        id=id_, name=name, protocol=protocol, settings=settings, created=created, changed=changed,
         seq=seq, acts=acts, asks=asks, outcome=outcome, owner=owner,
     )  # fmt: skip

@@ -1,4 +1,8 @@
-"""The one thread that writes: whatever is waiting when it turns to the queue shares a transaction, and so an fsync."""
+"""The one thread that writes: whatever is asked for in one turn of the event loop shares a transaction and its fsync.
+
+So do later turns, as long as the thread is busy with an earlier one. Runs that share a commit go on together and ask
+again in one turn, which keeps them together.
+"""
 
 import asyncio
 import sqlite3
@@ -11,12 +15,15 @@ from treadle.errors import PortError
 
 T = TypeVar("T")
 Job = Callable[[sqlite3.Connection], T]
-_MOST: Final = 512
-"""Jobs in one transaction at most."""
+_FULL: Final = "PRAGMA synchronous = FULL"
+_NORMAL: Final = "PRAGMA synchronous = NORMAL"
+_ENOUGH: Final = 512
+"""Jobs in one transaction; those of later turns wait for the next one."""
 
 
 class _Order(NamedTuple):
     job: Job[Any]
+    durable: bool
     done: "asyncio.Future[Any]"
     loop: asyncio.AbstractEventLoop
 
@@ -29,26 +36,39 @@ class Writer:
 
     def __init__(self, open_: Callable[[], sqlite3.Connection], explain: Callable[[sqlite3.Error], PortError]) -> None:
         self._open, self._explain = open_, explain
-        self._queue: SimpleQueue[_Order | None] = SimpleQueue()
+        self._gathered: list[_Order] = []
+        self._turn: asyncio.AbstractEventLoop | None = None
+        self._queue: SimpleQueue[list[_Order] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self.commits = 0
 
-    async def run(self, job: Job[T]) -> T:
-        """What the job returns, once it is durable."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="treadle-store", daemon=True)
-            self._thread.start()
+    async def run(self, job: Job[T], *, durable: bool = True) -> T:
+        """What the job returns, once it is durable; one that need not survive the machine is only seen by everybody."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
-        self._queue.put(_Order(job, done, loop))
+        self._gathered.append(_Order(job, durable, done, loop))
+        if self._turn is not loop:  # later ones of the same turn go along
+            self._turn = loop
+            loop.call_soon(self._hand_in)
         return await done
 
     def close(self) -> None:
-        """Finishes what was handed in, and stops."""
+        """Finishes what was asked for, and stops."""
+        self._hand_in()
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join()
             self._thread = None
+
+    def _hand_in(self) -> None:
+        self._turn = None
+        if not self._gathered:
+            return
+        orders, self._gathered = self._gathered, []
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="treadle-store", daemon=True)
+            self._thread.start()
+        self._queue.put(orders)
 
     def _work(self) -> None:
         db = self._open()
@@ -59,21 +79,19 @@ class Writer:
             db.close()
 
     def _next(self) -> list[_Order] | None:
-        first = self._queue.get()
-        if first is None:
-            return None
-        orders = [first]
-        while len(orders) < _MOST and not self._queue.empty():
-            order = self._queue.get()
-            if order is None:
+        orders = self._queue.get()
+        while orders is not None and len(orders) < _ENOUGH and not self._queue.empty():
+            more = self._queue.get()
+            if more is None:
                 self._queue.put(None)
                 break
-            orders.append(order)
+            orders += more
         return orders
 
     def _together(self, db: sqlite3.Connection, orders: list[_Order]) -> list[Any]:
         """Each job's result, or the exception it ended with."""
         try:
+            db.execute(_FULL if any(order.durable for order in orders) else _NORMAL)
             db.execute("BEGIN IMMEDIATE")
             results = [_attempt(order.job, db) for order in orders]
             db.execute("COMMIT")

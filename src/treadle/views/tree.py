@@ -1,15 +1,20 @@
 """A run as a tree of instances: where each stands, what it does there, and what it waits for."""
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 from treadle.kernel.state import Frame, Instance, State
 from treadle.protocol.drawing.table import who
 from treadle.protocol.model import Protocol, base_of
+from treadle.simulate.waits import awaits_go
 
 Mood = Literal["works", "checks", "waits", "asks", "done", "failed"]
+
+
+_RANK: Final[dict[Mood, int]] = {"asks": 0, "works": 1, "checks": 1, "waits": 2, "failed": 3, "done": 4}
+"""What a person must see first."""
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +36,12 @@ def tree(protocol: Protocol, state: State) -> list[Line]:
     for inst in sorted(state.insts.values(), key=lambda inst: inst.n):
         below.setdefault(inst.parent, []).append(inst)
     return list(_lines(protocol, state, below, "", 0))
+
+
+def foremost(lines: list[Line], room: int) -> list[Line]:
+    """As many lines as there is room for, in their order: questions and work go first, what has ended last."""
+    ranked = sorted(range(len(lines)), key=lambda at: (_RANK[lines[at].mood], lines[at].depth))
+    return [lines[at] for at in sorted(ranked[: max(room, 0)])]
 
 
 def _lines(
@@ -78,7 +89,9 @@ def _doing(protocol: Protocol, state: State, inst: Instance, frame: Frame) -> tu
         return ("asks", f"asks a person: {choices}") if person else ("waits", "waits for its parent's answer")
     if frame.status == "waiting":
         return "waits", _children(inst, frame.step)
-    return "waits", _held(inst, [wait.group for wait in step.wait])
+    if awaits_go(protocol, state, inst) == frame.step:
+        return "waits", "waits for a person's go"
+    return "waits", _held(inst, [wait.group for wait in step.wait if wait.group])
 
 
 def _activity(state: State, frame: Frame, worker: str, attempt: int, attempts: int) -> tuple[Mood, str]:
@@ -99,8 +112,6 @@ def _children(inst: Instance, group: str) -> str:
 
 def _held(inst: Instance, groups: list[str]) -> str:
     for group in groups:
-        if not group:
-            return "waits for a person's go"
         if inst.groups.get(group) and inst.groups[group].open:
             return f"held, {inst.groups[group].open} of {group} open"
-    return "queued"
+    return f"queued for {inst.ticket[0].rpartition(':')[2]}" if inst.ticket else "queued"

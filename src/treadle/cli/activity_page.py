@@ -1,0 +1,94 @@
+"""An activity on a page. Whatever an agent wrote is shown so that it cannot act on a terminal."""
+
+import json
+import time
+from collections.abc import Iterator
+
+import msgspec
+
+from treadle.cli.output import harmless
+from treadle.cli.picking import pick
+from treadle.cli.reading import Follower
+from treadle.config.project import Project
+from treadle.prompts.foreign import cut, visible
+from treadle.protocol.items import Json
+from treadle.results.files import look
+from treadle.runtime.dispatch import folder_name
+from treadle.store.sqlite import Store
+from treadle.views.activity import Story, story
+from treadle.views.moment import duration
+
+LONGEST = 20_000
+"""Characters of a text that are shown; `--json` has all of it."""
+_SIGNS = {True: "passed", False: "FAILED", None: "did not run"}
+
+
+def read_story(project: Project, store: Store, found: Follower, word: str) -> Story:
+    """The story of the activity that is meant, with its prompt and its payloads."""
+    act = pick(word, found.chronicle.deeds, "activity")
+    told = story(found.chronicle, act, store.strays(found.record.id), time.time_ns() // 1_000_000)
+    payloads = {ref: store.payloads.get(ref) for ref in told.refs}
+    return msgspec.structs.replace(told, prompt=_prompt(project, told), payloads=payloads)
+
+
+def _prompt(project: Project, told: Story) -> str:
+    """What the agent was told, as long as its folder is there."""
+    name = folder_name(told.id) + (f"~{told.retry}" if told.retry else "")
+    found = look(project.local, f"runs/{told.run}/acts/{name}/bundle/prompt.md") if project.local.is_dir() else None
+    return found.decode(errors="replace") if isinstance(found, bytes) else ""
+
+
+def page(told: Story) -> Iterator[str]:
+    """The sections of the page, line by line."""
+    yield harmless(f"{told.id} · {told.who} · {told.verdict}")
+    yield from _facts(told)
+    if told.kind == "agent":
+        yield from _section("Prompt", told.prompt or "(its folder is gone, or it has not started)")
+    yield from _section("Claim", _claim(told))
+    yield from _section("Evidence", _evidence(told))
+    yield from _section("Payloads", _payloads(told))
+
+
+def _facts(told: Story) -> Iterator[str]:
+    again = f", started again {told.retry} times" if told.retry else ""
+    yield f"attempt {told.attempt}{again}; began {told.began}, {duration(told.elapsed)}" + (
+        f", ended {told.ended}" if told.ended else ", not ended"
+    )
+    used = told.usage
+    if used.tokens_in or used.tokens_out or used.cost:
+        yield f"used {used.tokens_in:,} tokens in, {used.tokens_out:,} out, cost {used.cost:.2f}"
+
+
+def _section(title: str, text: str) -> Iterator[str]:
+    yield f"\n── {title} ──"
+    yield visible(cut(text.rstrip("\n"), LONGEST)) or "(nothing)"
+
+
+def _claim(told: Story) -> str:
+    if told.claim is None:
+        return "(no claim)"
+    channel = f" by {told.claim.channel}" if told.claim.channel else ""
+    return f"{told.claim.exit}{channel} at {told.claim.time}\n{_text(told.payloads.get(told.claim.payload))}"
+
+
+def _evidence(told: Story) -> str:
+    found = []
+    for check in told.checks:
+        advisory = " (advisory)" if check.advisory else ""
+        report = f"\n{_text(told.payloads.get(check.report))}" if check.report else ""
+        found.append(f"{check.check}{':' + check.arg if check.arg else ''}: {_SIGNS[check.ok]}{advisory}{report}")
+    found += [f"failed at {it.time}: {it.why}\n{_text(told.payloads.get(it.detail))}" for it in told.failures]
+    found += [f"not obeyed at {it.time}: {it.what}: {it.detail}" for it in told.strays]
+    found.append(f"verdict: {told.verdict}")
+    return "\n".join(found)
+
+
+def _payloads(told: Story) -> str:
+    slots = {ref: slot for slot, refs in told.inputs.items() for ref in refs}
+    return "\n".join(f"{slots.get(ref, 'result')} {ref}\n{_text(value)}" for ref, value in told.payloads.items())
+
+
+def _text(value: Json) -> str:
+    """A value as people read it; each is cut by itself, so that a long one hides no other."""
+    text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+    return cut(text, LONGEST // 4)

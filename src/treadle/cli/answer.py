@@ -1,0 +1,29 @@
+"""`treadle answer`: answer what a run asks."""
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+@app.command()
+def answer(
+    run: Annotated[str, typer.Argument(help="The run.")],
+    ask_or_choice: Annotated[str, typer.Argument(metavar="[ASK]", help="The question, if several are open.")],
+    choice: Annotated[str | None, typer.Argument(metavar="CHOICE", help="The answer.")] = None,
+    note: Annotated[str, typer.Option(help="A word for the next agent of that instance.")] = "",
+    resume: Annotated[bool, typer.Option("--resume", help="Drive the run on, as `treadle resume` would.")] = False,
+) -> None:
+    """Answers a question; whoever drives the run goes on at once, or `treadle resume` does."""
+    from treadle.cli.moves import move
+    from treadle.engines.client import Client
+
+    ask = ask_or_choice if choice is not None else ""
+    said = choice if choice is not None else ask_or_choice
+
+    def act(client: Client) -> str:
+        question = client.answer(run, said, ask=ask, note=note)
+        return f"{question.title}: {said}"
+
+    move(run, act, resume=resume)

@@ -1,0 +1,31 @@
+"""`treadle done`: hand in what you did as an agent."""
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+@app.command()
+def done(
+    run: Annotated[str, typer.Argument(help="The run, if several wait for you.")] = "",
+    file: Annotated[str | None, typer.Argument(help="A JSON file with the answer; - for standard input.")] = None,
+    exit_: Annotated[str | None, typer.Option("--exit", help="The exit, instead of a file.")] = None,
+    field: Annotated[
+        list[str] | None, typer.Option(help="name=value of that exit; lists, numbers and objects as JSON.")
+    ] = None,
+    step: Annotated[str, typer.Option(help="The step, if you have several in hand.")] = "",
+    resume: Annotated[bool, typer.Option("--resume", help="Drive the run on, as `treadle resume` would.")] = False,
+) -> None:
+    """Hands in the work of a step whose agent you are. Exit code 0: accepted; 2: what is wrong with it."""
+    from treadle.cli.moves import move
+    from treadle.cli.own_work import hand_in, in_hand
+
+    work = in_hand(run, step)
+    move(
+        work.run,
+        lambda _: hand_in(work, file, exit_, field or []),
+        resume=resume,
+        still=lambda state: work.act in state.acts and state.acts[work.act].phase == "running",
+    )

@@ -1,0 +1,92 @@
+"""Drives runs in the foreground and shows how they go."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+import typer
+
+from treadle.cli.guard import FAILED, INTERRUPTED, complain
+from treadle.cli.interrupting import run_interruptibly
+from treadle.cli.output import is_terminal, print_json
+from treadle.cli.progress_board import Board, Lines, Picture, Silent
+from treadle.cli.standing import Standing, shown
+from treadle.config.project import Project
+from treadle.engines.client import Client
+from treadle.engines.driving import Driver, driver_of
+from treadle.engines.pinned import pinned
+from treadle.engines.waiting import rests
+from treadle.errors import PortError, TreadleError
+from treadle.store.sqlite import Store
+
+_GLANCE: Final = 0.1
+_ADVICE: Final = "ending the agents and keeping their work; once more ends at once"
+
+
+def drive(project: Project, store: Store, runs: Sequence[str], *, as_json: bool = False, follow: bool = False) -> int:
+    """Drive runs until only people could move them, say how they stand, and return the exit code."""
+    board = _board(runs, as_json=as_json)
+    with board:
+        several = run_interruptibly(_all(project, store, runs, board, follow), _ADVICE)
+    if several is None:
+        for run in runs:
+            complain(f"interrupted; `treadle resume {run}` goes on where {run} was")
+        return INTERRUPTED
+    stands = [standing(project, store, run) for run in runs]
+    if as_json:
+        print_json([it.as_json() for it in stands] if len(stands) > 1 else stands[0].as_json())
+    else:
+        typer.echo(shown(line for it in stands for line in it.lines()))
+    return FAILED if not all(several) else max((it.code for it in stands), default=0)
+
+
+def standing(project: Project, store: Store, run: str) -> Standing:
+    """How a run stands."""
+    return Standing(run, store.run(run).outcome, Client(project, store).waiting(run))
+
+
+async def _all(project: Project, store: Store, runs: Sequence[str], board: Board, follow: bool) -> list[bool]:
+    driver = Driver(project, store, hear=board.hear)
+    if len(runs) == 1:
+        await _one(project, store, driver, runs[0], board, follow)
+        return [True]
+    return await asyncio.gather(*(_of_several(project, store, driver, run, board) for run in runs))
+
+
+async def _of_several(project: Project, store: Store, driver: Driver, run: str, board: Board) -> bool:
+    """Whether one of several runs could be driven; the others go on if it could not."""
+    try:
+        await _one(project, store, driver, run, board, follow=False)
+    except TreadleError as error:
+        complain(str(error))
+        return False
+    return True
+
+
+async def _one(project: Project, store: Store, driver: Driver, run: str, board: Board, follow: bool) -> None:
+    try:
+        await driver.to_rest(run, lambda desk: board.show(run, desk.protocol, desk.state))
+    except PortError:
+        if not (follow and driver_of(store.run(run))):
+            raise
+        await _follow(project, store, run, board)
+
+
+async def _follow(project: Project, store: Store, run: str, board: Board) -> None:
+    """Show a run that another process drives, until it rests or that process is gone."""
+    at_rest = rests(project.runs / run, pinned(store.run(run)), starts_agents=True)
+    seq = -1
+    while driver_of(store.run(run)):
+        if store.run(run).seq != seq:
+            history = store.load(run)
+            seq = history.state.seq
+            board.show(run, history.protocol, history.state)
+            if history.state.outcome or at_rest(history.state):
+                return
+        await asyncio.sleep(_GLANCE)
+
+
+def _board(runs: Sequence[str], *, as_json: bool) -> Board:
+    if as_json:
+        return Silent()
+    return Picture() if is_terminal() else Lines(names_runs=len(runs) > 1)

@@ -1,0 +1,79 @@
+"""From the arguments of `treadle run` to a run in the store."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from treadle.cli import settings
+from treadle.cli.examine import sound
+from treadle.cli.specs import text_of_spec
+from treadle.config.model import Config
+from treadle.config.project import Project
+from treadle.engines.pinned import Level
+from treadle.engines.starting import Wanted, inspect, start
+from treadle.errors import TreadleError
+from treadle.git.refs import Refs
+from treadle.git.repository import open_repository
+from treadle.protocol.model import Protocol
+from treadle.store.sqlite import Store
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command line says about a new run."""
+
+    spec: Path | None
+    protocol: str | None
+    agents: Sequence[str]
+    changes: Sequence[str]
+    name: str
+    level: Level
+    merge: str | None
+
+
+class Launch(msgspec.Struct, frozen=True):
+    """A run that can be started."""
+
+    project: Project
+    protocol: Protocol
+    wanted: Wanted
+
+    def start(self, store: Store) -> str:
+        """The name of the new run."""
+        return start(self.project, store, self.protocol, self.wanted)
+
+
+def prepare(project: Project, order: Order) -> Launch:
+    """Everything that a run needs; whatever is wrong is told before anything is written."""
+    said = settings.here(order.changes)
+    name = order.protocol or said.config().protocol
+    protocol = sound(name)
+    if order.spec is None and protocol.graphs[protocol.root].input[1]:
+        raise TreadleError(f"{name} needs a SPEC; `treadle spec new --protocol {name}` writes an example")
+    wanted = Wanted(
+        config=_merging(said.config(protocol.name), order.merge),
+        spec=text_of_spec(order.spec) if order.spec else "",
+        file=str(order.spec or ""),
+        agents=tuple(order.agents),
+        name=order.name,
+        level=order.level,
+    )
+    inspect(project, protocol, wanted)
+    wanted = msgspec.structs.replace(wanted, used=asyncio.run(_used(project, wanted.config.git.branch_prefix)))
+    inspect(project, protocol, wanted)
+    return Launch(project, protocol, wanted)
+
+
+async def _used(project: Project, prefix: str) -> frozenset[str]:
+    """What runs have left in the repository; an error says why no run can work with it."""
+    repository = await open_repository(project)
+    spaces = ("refs/treadle/", f"refs/heads/{prefix}/")
+    refs = await Refs(repository).below(*spaces)
+    return frozenset(ref.removeprefix(space).partition("/")[0] for ref in refs for space in spaces)
+
+
+def _merging(config: Config, merge: str | None) -> Config:
+    if merge is None:
+        return config
+    return msgspec.structs.replace(config, git=msgspec.structs.replace(config.git, merge=merge))

@@ -1,0 +1,53 @@
+"""What the commands that move a run have in common: do it, see that it is taken up, say how the run stands."""
+
+import asyncio
+from collections.abc import Callable
+
+import typer
+
+from treadle.cli.driving import drive, standing
+from treadle.cli.standing import shown
+from treadle.config.project import Project, open_project
+from treadle.engines.client import Client
+from treadle.engines.driving import driver_of
+from treadle.engines.opening import opened_store
+from treadle.engines.taking_up import Still, take_up
+from treadle.errors import TreadleError
+from treadle.store.sqlite import Store
+
+Act = Callable[[Client], str]
+"""Does something to a run, and says so."""
+
+
+def move(run: str, act: Act, *, resume: bool = False, still: Still = lambda _: False) -> None:
+    """Do something to a run; with `resume`, drive it on afterwards as `treadle resume` would."""
+    project = open_project()
+    with opened_store(project) as store:
+        store.run(run)
+        typer.echo(act(Client(project, store)))
+        if resume and not driver_of(store.run(run)):
+            raise typer.Exit(drive(project, store, [run], follow=True))
+        _settle(project, store, run, still)
+
+
+def _settle(project: Project, store: Store, run: str, still: Still) -> None:
+    taken = asyncio.run(take_up(project, store, run, still))
+    if taken.waits:
+        typer.echo(f"process {taken.by}, which drives {run}, has not taken it up yet; it will")
+    elif taken.by:
+        typer.echo(f"process {taken.by}, which drives {run}, has taken it up")
+    else:
+        typer.echo(shown(standing(project, store, run).lines()))
+
+
+def resumable(project: Project, store: Store, run: str | None) -> list[str]:
+    """The run that is meant, with every pause taken back; or all that are unfinished and nobody drives."""
+    if run is None:
+        found = [it.id for it in store.runs() if not it.outcome and not driver_of(it)]
+        if not found:
+            raise TreadleError("there is no run to resume; `treadle run SPEC` starts one")
+        return list(reversed(found))
+    if outcome := store.run(run).outcome:
+        raise TreadleError(f"{run} has ended with {outcome}; `treadle run SPEC` starts another one")
+    Client(project, store).resume(run)
+    return [run]

@@ -1,0 +1,37 @@
+"""The work of a person who is an agent: which, and how it is handed in."""
+
+from collections.abc import Sequence
+
+from treadle.cli.handing_in import answer, refuse
+from treadle.config.project import open_project
+from treadle.engines.client import Client
+from treadle.engines.opening import opened_store
+from treadle.errors import TreadleError
+from treadle.ports import Work
+from treadle.results.assignment import Assignment
+from treadle.results.exits import read_exits
+from treadle.results.faulty import Faulty
+
+
+def in_hand(run: str, step: str) -> Work:
+    """The activity that is meant; an error lists those there are."""
+    project = open_project()
+    with opened_store(project) as store:
+        if run and (outcome := store.run(run).outcome):
+            raise TreadleError(f"{run} has ended with {outcome}; there is nothing to hand in any more")
+        return Client(project, store).work(run, step)
+
+
+def hand_in(work: Work, file: str | None, exit_: str | None, fields: Sequence[str]) -> str:
+    """Check an answer and leave it where the run finds it; what is said about it."""
+    ways = read_exits(work.bundle)
+    if file is None and exit_ is None:
+        raise TreadleError(f"say how {work.step} ended: --exit {' | '.join(ways.exits)}, or a FILE with the answer")
+    task = Assignment(
+        act=work.act, token=work.token, retry=work.retry, bundle=work.bundle, out=work.out, ways=ways
+    )  # fmt: skip
+    given = answer(ways, file, exit_, fields, option="--exit")
+    found = given if isinstance(given, Faulty) else task.hand_in(given, "emit")
+    if isinstance(found, Faulty):
+        refuse(found)
+    return f"{work.step} is handed in: {found.key}"

@@ -1,0 +1,153 @@
+"""What is shown while runs are driven: a tree that moves on a terminal, a line for each change elsewhere."""
+
+import time
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Protocol, Self
+
+import typer
+
+from treadle.kernel.events import Usage
+from treadle.kernel.state import State
+from treadle.ports import Progress
+from treadle.protocol import model
+from treadle.views.tree import Line, tree
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_LONGEST: Final = 100
+
+
+class Board(Protocol):
+    """Somewhere to show how runs go."""
+
+    def show(self, run: str, protocol: model.Protocol, state: State) -> None:
+        """A run has changed."""
+        ...
+
+    def hear(self, run: str, act: str, progress: Progress) -> None:
+        """An agent has given a sign of life."""
+        ...
+
+    def __enter__(self) -> object: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None: ...
+
+
+class Silent(AbstractContextManager["Silent"]):
+    """Shows nothing: a program reads the end only."""
+
+    def show(self, run: str, protocol: model.Protocol, state: State) -> None: ...
+
+    def hear(self, run: str, act: str, progress: Progress) -> None: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class Lines(Silent):
+    """One line for each instance that has changed."""
+
+    def __init__(self, *, names_runs: bool = False) -> None:
+        self._names_runs = names_runs
+        self._before: dict[str, set[Line]] = {}
+
+    def show(self, run: str, protocol: model.Protocol, state: State) -> None:
+        lines = tree(protocol, state)
+        before = self._before.get(run, set())
+        for line in lines:
+            if line not in before:
+                named = f"{run} " if self._names_runs else ""
+                said = " · ".join(part for part in (line.step, line.text) if part)
+                typer.echo(f"{named}{line.instance}: {printable(said)}")
+        self._before[run] = set(lines)
+
+
+class Picture:
+    """The trees of all runs, redrawn in place: for how long, at which attempt, at what cost, the agent's last words."""
+
+    def __init__(self) -> None:
+        from rich.live import Live
+
+        from treadle.cli.output import console
+
+        self._screen = console()
+        self._runs: dict[str, tuple[model.Protocol, State]] = {}
+        self._heard: dict[tuple[str, str], Progress] = {}
+        self._live = Live(console=self._screen, get_renderable=self._drawn, refresh_per_second=4, transient=True)
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.transient = False
+        self._live.stop()
+
+    def show(self, run: str, protocol: model.Protocol, state: State) -> None:
+        self._runs[run] = (protocol, state)
+
+    def hear(self, run: str, act: str, progress: Progress) -> None:
+        earlier = self._heard.get((run, act), Progress())
+        self._heard[run, act] = Progress(progress.text or earlier.text, progress.usage or earlier.usage)
+
+    def _drawn(self) -> "RenderableType":
+        from rich.console import Group
+
+        room = max(3, (self._screen.height - 2) // max(1, len(self._runs)) - 3)
+        return Group(*(self._panel(run, protocol, state, room) for run, (protocol, state) in self._runs.items()))
+
+    def _panel(self, run: str, protocol: model.Protocol, state: State, room: int) -> "RenderableType":
+        from rich.panel import Panel
+        from rich.text import Text
+
+        from treadle.cli.stage import drawn
+
+        usage = state.usage
+        for act in state.acts:
+            if (heard := self._heard.get((run, act))) and heard.usage:
+                usage = _sum(usage, heard.usage)
+        title = " · ".join([run, protocol.name, duration(time.time() - state.started / 1000), *_costs(usage)])
+        return Panel(
+            drawn(tree(protocol, state), room, self._details(run, protocol, state)),
+            title=Text(title),
+            title_align="left",
+        )
+
+    def _details(self, run: str, protocol: model.Protocol, state: State) -> dict[str, str]:
+        """For each instance with an agent at work: since when, and what it last said."""
+        found = {}
+        for id_, act in state.acts.items():
+            job = act.command
+            timeout = protocol.graphs[job.graph].steps[job.step].timeout
+            heard = self._heard.get((run, id_), Progress())
+            since = duration(time.time() - (job.due / 1000 - timeout)) if job.due else ""
+            found[job.inst] = "  ".join(part for part in (since, printable(heard.text)[:_LONGEST]) if part)
+        return found
+
+
+def _sum(one: Usage, other: Usage) -> Usage:
+    return Usage(one.tokens_in + other.tokens_in, one.tokens_out + other.tokens_out, one.cost + other.cost)
+
+
+def _costs(usage: Usage) -> list[str]:
+    tokens = usage.tokens_in + usage.tokens_out
+    return [*([f"{tokens:,} tokens"] if tokens else []), *([f"${usage.cost:.2f}"] if usage.cost else [])]
+
+
+def duration(seconds: float) -> str:
+    """How long, in the two largest units."""
+    whole = max(0, int(seconds))
+    hours, minutes = divmod(whole // 60, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {whole % 60} s" if minutes else f"{whole} s"
+
+
+def printable(text: str) -> str:
+    """A text on one line that cannot steer a terminal."""
+    return "".join(char if char.isprintable() else " " for char in text)

@@ -1,0 +1,26 @@
+"""What `treadle serve` says while it serves."""
+
+import typer
+
+from treadle.cli.guard import complain
+from treadle.cli.interrupting import run_interruptibly
+from treadle.cli.progress_board import Lines, printable
+from treadle.config.project import Project
+from treadle.engines.opening import opened_store
+from treadle.engines.serving import Service, only_one
+
+
+def serve(project: Project) -> int:
+    """Serve a project until it is interrupted; the exit code."""
+    with only_one(project), opened_store(project, create=True) as store:
+        lines = Lines(names_runs=True)
+        service = Service(
+            project,
+            store,
+            lambda run, text: complain(printable(f"{run} {text}")),
+            lambda desk: lines.show(desk.run, desk.protocol, desk.state),
+        )
+        typer.echo(f"serving {project.root}; Ctrl-C ends it")
+        advice = "ending the agents and keeping their work; once more ends at once"
+        run_interruptibly(service.serve(), advice)
+    return 0

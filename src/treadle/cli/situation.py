@@ -1,0 +1,112 @@
+"""How a run stands, printed."""
+
+import shlex
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import typer
+
+from treadle.cli.output import console, harmless, is_terminal
+from treadle.cli.reading import Follower, driver
+from treadle.store.sqlite import Store
+from treadle.views.branches import Branch
+from treadle.views.moment import duration
+from treadle.views.status import Status, status
+from treadle.views.tree import tree
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def situation(store: Store, found: Follower) -> Status:
+    """How a run stands at this moment."""
+    record = found.record
+    return status(
+        found.chronicle,
+        run=record.id,
+        name=record.name,
+        driver=driver(record),
+        strays=len(store.strays(record.id)),
+        now=time.time_ns() // 1_000_000,
+    )
+
+
+def print_status(store: Store, found: Follower) -> None:
+    """As a drawn tree on a terminal, as lines elsewhere."""
+    now = situation(store, found)
+    if is_terminal():
+        console().print(picture(found, now))
+    else:
+        for line in lines(now):
+            typer.echo(line)
+
+
+def picture(found: Follower, now: Status, room: int = 10_000) -> "RenderableType":
+    """The tree in a frame, and what people can do below it."""
+    from rich.console import Group
+    from rich.panel import Panel
+    from rich.text import Text
+
+    from treadle.cli.stage import drawn
+
+    chronicle = found.chronicle
+    shown = tree(chronicle.protocol, chronicle.state) if chronicle.protocol else []
+    details = {busy.instance: duration(busy.elapsed) for busy in now.activities}
+    panel = Panel(drawn(shown, max(room, 3), details), title=Text(harmless(heading(now))), title_align="left")
+    return Group(panel, *(Text(line) for line in _below(now)))
+
+
+def lines(now: Status) -> Iterator[str]:
+    """The tree and what people can do, line by line."""
+    yield harmless(heading(now))
+    for branch in now.instances:
+        yield from _branch(branch, 1)
+    yield from _below(now)
+
+
+def heading(now: Status) -> str:
+    """A run in one line."""
+    condition = f"ended: {now.outcome}" if now.outcome else now.status
+    protocol = now.protocol.name if now.protocol else "no protocol yet"
+    return f"{now.run} · {protocol} · {condition} · {now.events} events · {duration(now.elapsed)}"
+
+
+def _branch(branch: Branch, depth: int) -> Iterator[str]:
+    space = "  " * depth
+    if not branch.positions:
+        yield f"{space}{branch.name}: {branch.outcome or branch.status} ({duration(branch.elapsed)})"
+    for place, at in enumerate(branch.positions):
+        name = branch.name if place == 0 else "┊"
+        signal = f" on {at.signal}" if at.signal else ""
+        since = f" ({duration(at.elapsed)})" if at.id else ""
+        yield harmless(f"{space}{name}: {at.step}{signal} · {at.text}{since}")
+    for child in branch.children:
+        yield from _branch(child, depth + 1)
+
+
+def _below(now: Status) -> Iterator[str]:
+    run = shlex.quote(now.run)
+    for asked in now.questions:
+        yield harmless(f"{asked.id} asks: {asked.title} ({duration(asked.elapsed)} ago)")
+        for choice in asked.choices:
+            command = f"treadle answer {run} {shlex.quote(asked.id)} {shlex.quote(choice.name)}"
+            yield harmless(f"  {command}" + (f"  {choice.help}" if choice.help else ""))
+    for start in now.starts:
+        yield harmless(
+            f"{start.step} of {start.instance} waits for your go: treadle go {run} {shlex.quote(start.step)}"
+        )
+    yield from _used(now)
+    if now.driver:
+        yield f"driven by {now.driver}"
+    elif now.status not in ("ended", "asks"):
+        yield f"nobody drives it; `treadle resume {run}` goes on"
+
+
+def _used(now: Status) -> Iterator[str]:
+    used = now.usage
+    if used.tokens_in or used.tokens_out or used.cost:
+        limit = f" of {now.limits.cost:.2f}" if now.limits and now.limits.cost else ""
+        yield f"used: {used.tokens_in:,} tokens in, {used.tokens_out:,} out, cost {used.cost:.2f}{limit}"
+    if now.strays:
+        yield f"not obeyed: {now.strays} answers or messages; `treadle show {shlex.quote(now.run)} ACTIVITY` lists them"

@@ -1,0 +1,30 @@
+"""`treadle status`: how a run stands, now or as it goes on."""
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+@app.command("status")
+def status(
+    run: Annotated[str | None, typer.Argument(help="Which run; the latest if none is named.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on until the run ends.")] = False,
+) -> None:
+    """Shows how a run stands: where each instance is, what it waits for, what it asks, what it has used."""
+    from treadle.cli.output import print_json
+    from treadle.cli.reading import find_run, read_run, reading
+    from treadle.cli.situation import print_status, situation
+    from treadle.cli.watching import watch_run
+
+    with reading() as store:
+        if watch:
+            watch_run(store, find_run(store, run), as_json=as_json)
+            return
+        found = read_run(store, run)
+        if as_json:
+            print_json(situation(store, found))
+        else:
+            print_status(store, found)

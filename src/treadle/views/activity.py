@@ -1,0 +1,186 @@
+"""The story of one activity: what it was given, what it claimed, what the checks found, and what came of it."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from treadle.kernel.commands import ActivityCommand, Inputs, RunAgent, RunEffect
+from treadle.store.records import Stray
+from treadle.views.chronicle import Chronicle, Deed
+from treadle.views.moment import moment, seconds
+from treadle.views.used import Used, used
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """What the activity says it has done."""
+
+    exit: str
+    channel: str
+    """How the answer arrived."""
+    time: str
+    fields: dict[str, Any]
+    """What the orchestrator decides by."""
+    payload: str
+    """Where the whole answer lies."""
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One check of the claim."""
+
+    check: str
+    arg: str
+    advisory: bool
+    """It informs, and refuses nothing."""
+    ok: bool | None
+    """None: it has not run (yet)."""
+    report: str
+    """Where its report lies."""
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """A time that the activity ended without an exit."""
+
+    why: str
+    time: str
+    detail: str
+    """Where the details lie."""
+
+
+class Refused(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer or a message that was not obeyed, and why."""
+
+    time: str
+    what: str
+    detail: str
+
+
+class Story(msgspec.Struct, frozen=True, kw_only=True):
+    """An activity from its command to its end: `treadle show --json`."""
+
+    schema: Literal[1] = 1
+    run: str
+    id: str
+    instance: str
+    graph: str
+    step: str
+    kind: Literal["agent", "effect", "check"]
+    who: str
+    attempt: int
+    retry: int
+    """How often it was lost and started again."""
+    began: str
+    ended: str
+    elapsed: float
+    command: ActivityCommand
+    """As it was issued last."""
+    inputs: Inputs
+    """Slots, and where their contents lie."""
+    claim: Claim | None
+    checks: tuple[Finding, ...]
+    verdict: str
+    """What came of it, in a few words."""
+    left: str
+    """The exit by which the step was left; a `!` marks one that the orchestrator chose."""
+    report: str
+    """Where the claim with its computed fields lies, or the report of a refusal."""
+    failures: tuple[Failure, ...]
+    usage: Used
+    nudges: int
+    session: str
+    strays: tuple[Refused, ...]
+    prompt: str = ""
+    """What the agent was told; empty if its folder is gone."""
+    payloads: dict[str, Any] = {}
+    """Everything referred to above, by where it lies."""
+
+    @property
+    def refs(self) -> list[str]:
+        """Every payload that belongs to the story, each once."""
+        slots = [ref for refs in self.inputs.values() for ref in refs]
+        claimed = [self.claim.payload] if self.claim else []
+        found = [
+            *slots,
+            *claimed,
+            *(it.report for it in self.checks),
+            self.report,
+            *(it.detail for it in self.failures),
+        ]
+        return list(dict.fromkeys(ref for ref in found if ref))
+
+
+def story(chronicle: Chronicle, act: str, strays: Sequence[Stray], now: int) -> Story:
+    """Everything about one activity of a run."""
+    deed = chronicle.deeds[act]
+    job = deed.command
+    return Story(
+        run=chronicle.state.run,
+        id=job.id,
+        instance=job.inst,
+        graph=job.graph,
+        step=job.step,
+        kind="agent" if isinstance(job, RunAgent) else "effect" if isinstance(job, RunEffect) else "check",
+        who=_who(job),
+        attempt=job.attempt,
+        retry=job.retry,
+        began=moment(deed.began),
+        ended=moment(deed.ended),
+        elapsed=seconds(deed.began, deed.ended or now),
+        command=job,
+        inputs=job.inputs,
+        claim=_claim(deed),
+        checks=_findings(deed),
+        verdict=verdict(deed),
+        left=deed.left,
+        report=deed.checked.payload_ref if deed.checked else "",
+        failures=tuple(Failure(why=it.why, time=moment(it.ts), detail=it.detail_ref) for it in deed.failures),
+        usage=used(deed.usage),
+        nudges=deed.nudges,
+        session=deed.session,
+        strays=tuple(Refused(time=moment(it.at), what=it.what, detail=it.detail) for it in strays if it.act == act),
+    )
+
+
+def verdict(deed: Deed) -> str:
+    """What came of an activity, in a few words."""
+    if deed.stopped:
+        return f"stopped ({deed.stopped})"
+    if not deed.ended:
+        return f"claims {deed.claim.envelope.key}, being checked" if deed.claim else "at work"
+    if deed.left.startswith("!"):
+        why = [it.check for it in _findings(deed) if it.ok is False and not it.advisory]
+        return f"refused: {deed.left}" + (f" ({', '.join(why)} failed)" if why else "")
+    return f"accepted: {deed.left}"
+
+
+def _who(job: ActivityCommand) -> str:
+    if isinstance(job, RunAgent):
+        return f"{job.role}:{job.mode}" if job.mode else job.role
+    return f"effect {job.effect}" if isinstance(job, RunEffect) else "checks"
+
+
+def _claim(deed: Deed) -> Claim | None:
+    if deed.claim is None:
+        return None
+    envelope = deed.claim.envelope
+    return Claim(
+        exit=envelope.key,
+        channel=deed.claim.channel,
+        time=moment(deed.claim.ts),
+        fields=envelope.fields,
+        payload=envelope.payload_ref,
+    )
+
+
+def _findings(deed: Deed) -> tuple[Finding, ...]:
+    results = {result.check: result for result in (deed.checked.results if deed.checked else ())}
+    return tuple(
+        Finding(
+            check=check.name,
+            arg=check.arg,
+            advisory=check.advisory,
+            ok=results[check.name].ok if check.name in results else None,
+            report=results[check.name].report_ref if check.name in results else "",
+        )
+        for check in deed.checks
+    )

@@ -1,0 +1,111 @@
+"""A run's log, folded into what people ask about it: when things began and ended, and the story of every activity."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from treadle.kernel.commands import ActivityCommand, AskHuman, Cancel, Command, RunAgent, RunChecks, RunEffect
+from treadle.kernel.events import Checked, Event, Exited, Failed, Idle, SessionStarted, Usage
+from treadle.kernel.replay import Move, move
+from treadle.kernel.state import State
+from treadle.protocol.model import CheckRef, Protocol
+
+
+class Deed(msgspec.Struct, frozen=True, kw_only=True):
+    """One activity, from its command to its end."""
+
+    command: ActivityCommand
+    """As it was issued last."""
+    began: int
+    ended: int = 0
+    claim: Exited | None = None
+    checks: tuple[CheckRef, ...] = ()
+    checked: Checked | None = None
+    failures: tuple[Failed, ...] = ()
+    left: str = ""
+    """The exit by which its step was left: its claim, or a system exit instead."""
+    stopped: str = ""
+    """Why it was stopped before its end."""
+    usage: Usage = Usage()
+    nudges: int = 0
+    session: str = ""
+
+
+class Chronicle:
+    """Takes the events of a run one by one; at any time it says how things stand."""
+
+    def __init__(self, find: Callable[[str], Protocol]) -> None:
+        self._find = find
+        self.protocol: Protocol | None = None
+        """None until the run has started."""
+        self.state = State()
+        self.deeds: dict[str, Deed] = {}
+        self.asked: dict[str, int] = {}
+        self.born: dict[str, int] = {}
+        self.gone: dict[str, int] = {}
+
+    def take(self, body: bytes) -> Move:
+        """Apply the next event of the log."""
+        made = move(self._find, self.protocol, self.state, body)
+        self.protocol, self.state = made.protocol, made.state
+        for command in made.commands:
+            self._commanded(command)
+        act = getattr(made.event, "act", "")
+        if act in self.deeds:
+            self.deeds[act] = self._told(self.deeds[act], made.event)
+        self._census(made)
+        return made
+
+    def _commanded(self, command: Command) -> None:
+        now = self.state.now
+        match command:
+            case RunChecks(id=id_, checks=checks) if command.exit and id_ in self.deeds:
+                self._change(id_, checks=checks)
+            case RunAgent(id=id_) | RunEffect(id=id_) | RunChecks(id=id_):
+                before = self.deeds.get(id_)
+                checks = command.checks if isinstance(command, RunChecks) else ()
+                deed = Deed(command=command, began=now, checks=checks)
+                self.deeds[id_] = msgspec.structs.replace(before, command=command) if before else deed
+            case AskHuman(id=id_):
+                self.asked[id_] = now
+            case Cancel(id=id_, why=why) if id_ in self.deeds:
+                left = self._left(self.deeds[id_]) if why == "timeout" else ""
+                self._change(id_, ended=now, stopped=why, left=left)
+            case _:
+                pass
+
+    def _told(self, deed: Deed, event: Event) -> Deed:
+        change = msgspec.structs.replace
+        match event:
+            case Exited():
+                deed = change(deed, claim=event, usage=_sum(deed.usage, event.usage))
+            case Checked():
+                deed = change(deed, checked=event)
+            case Failed():
+                deed = change(deed, failures=(*deed.failures, event), usage=_sum(deed.usage, event.usage))
+            case Idle():
+                deed = change(deed, nudges=deed.nudges + 1)
+            case SessionStarted():
+                deed = change(deed, session=event.session)
+            case _:
+                pass
+        is_over = deed.command.id not in self.state.acts and not deed.ended
+        return change(deed, ended=self.state.now, left=self._left(deed)) if is_over else deed
+
+    def _left(self, deed: Deed) -> str:
+        return self.state.insts[deed.command.inst].last.get(deed.command.step, "")
+
+    def _change(self, act: str, **fields: object) -> None:
+        self.deeds[act] = msgspec.structs.replace(self.deeds[act], **fields)
+
+    def _census(self, made: Move) -> None:
+        """Who was born, and who has ended; looked up only if somebody was or has."""
+        before, state = made.before, made.state
+        if state.created != before.created:
+            self.born |= {id_: state.now for id_ in state.insts if id_ not in self.born}
+        if state.created - state.live != before.created - before.live:
+            self.gone |= {id_: state.now for id_, it in state.insts.items() if it.outcome and id_ not in self.gone}
+
+
+def _sum(one: Usage, other: Usage) -> Usage:
+    return Usage(one.tokens_in + other.tokens_in, one.tokens_out + other.tokens_out, one.cost + other.cost)

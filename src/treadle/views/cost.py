@@ -1,0 +1,72 @@
+"""What a run has used, and who used it."""
+
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+import msgspec
+
+from treadle.kernel.commands import RunAgent
+from treadle.views.chronicle import Chronicle, Deed
+from treadle.views.moment import seconds
+
+
+class Share(msgspec.Struct, frozen=True, kw_only=True):
+    """What one part of a run has used."""
+
+    name: str
+    activities: int
+    tokens_in: int
+    tokens_out: int
+    cost: float
+    seconds: float
+    """Time at work, checks included; activities that ran at once count each."""
+
+
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run has used so far: `treadle cost --json`."""
+
+    schema: Literal[1] = 1
+    run: str
+    total: Share
+    limit: float
+    """What it may cost before a person is asked; 0: no limit."""
+    roles: tuple[Share, ...]
+    steps: tuple[Share, ...]
+    """`graph.step`."""
+    instances: tuple[Share, ...]
+    attempts: tuple[Share, ...]
+    """First attempts, second attempts and so on: what trying again has cost."""
+
+
+def cost(chronicle: Chronicle, run: str) -> Cost:
+    """The agents' work, added up in four ways."""
+    now = chronicle.state.now
+    deeds = [deed for deed in chronicle.deeds.values() if isinstance(deed.command, RunAgent)]
+    limits = chronicle.protocol.limits if chronicle.protocol else None
+    return Cost(
+        run=run,
+        total=_share("total", deeds, now),
+        limit=limits.cost * chronicle.state.allowances if limits else 0.0,
+        roles=_shares(deeds, now, lambda deed: deed.command.role if isinstance(deed.command, RunAgent) else ""),
+        steps=_shares(deeds, now, lambda deed: f"{deed.command.graph}.{deed.command.step}"),
+        instances=_shares(deeds, now, lambda deed: deed.command.inst),
+        attempts=_shares(deeds, now, lambda deed: str(deed.command.attempt)),
+    )
+
+
+def _shares(deeds: Iterable[Deed], now: int, name_of: Callable[[Deed], str]) -> tuple[Share, ...]:
+    by_name: dict[str, list[Deed]] = {}
+    for deed in deeds:
+        by_name.setdefault(name_of(deed), []).append(deed)
+    return tuple(_share(name, members, now) for name, members in by_name.items())
+
+
+def _share(name: str, deeds: list[Deed], now: int) -> Share:
+    return Share(
+        name=name,
+        activities=len(deeds),
+        tokens_in=sum(deed.usage.tokens_in for deed in deeds),
+        tokens_out=sum(deed.usage.tokens_out for deed in deeds),
+        cost=sum(deed.usage.cost for deed in deeds),
+        seconds=sum(seconds(deed.began, deed.ended or now) for deed in deeds),
+    )

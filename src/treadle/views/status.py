@@ -1,0 +1,221 @@
+"""How a run stands: its instances as a tree, what is being done, what it asks people, what it has used."""
+
+from typing import Literal
+
+import msgspec
+
+from treadle.kernel.commands import AskHuman, RunAgent
+from treadle.kernel.state import State
+from treadle.protocol.drawing.table import who
+from treadle.protocol.model import Protocol
+from treadle.simulate.waits import awaits_go
+from treadle.views.branches import Branch, forest
+from treadle.views.chronicle import Chronicle, Deed
+from treadle.views.moment import moment, seconds
+from treadle.views.used import Used, used
+
+Condition = Literal["new", "works", "asks", "waits", "ended"]
+"""A run is new until a driver takes it up; it asks if only a person can move it, and waits if only time can."""
+
+
+class Pinned(msgspec.Struct, frozen=True, kw_only=True):
+    """The protocol that holds for a run."""
+
+    name: str
+    version: str
+    digest: str
+
+
+class Busy(msgspec.Struct, frozen=True, kw_only=True):
+    """An activity that is being done."""
+
+    id: str
+    instance: str
+    step: str
+    who: str
+    phase: Literal["running", "verifying"]
+    claim: str
+    """The exit that it claims, while that is being verified."""
+    attempt: int
+    retry: int
+    """How often it was lost and started again."""
+    nudges: int
+    began: str
+    elapsed: float
+    due: str
+    """When its time is up."""
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """One way to answer."""
+
+    name: str
+    help: str
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A question that waits for a person."""
+
+    id: str
+    instance: str
+    step: str
+    title: str
+    choices: tuple[Choice, ...]
+    asked: str
+    elapsed: float
+    default: str
+    """What is decided if nobody answers; empty: nothing is."""
+    default_at: str
+
+
+class Startable(msgspec.Struct, frozen=True, kw_only=True):
+    """A step that waits for a person's `go`."""
+
+    instance: str
+    step: str
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What the run may use before a person is asked; 0: without limit."""
+
+    cost: float
+    wall: int
+    """Seconds."""
+    granted: int
+    """How often cost and time have been granted."""
+    instances: int
+    created: int
+    """Instances so far."""
+    agents: int
+    """Agents at once."""
+
+
+class Timer(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that happens by itself, unless something else does before."""
+
+    id: str
+    due: str
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """A run at a moment: `treadle status --json`."""
+
+    schema: Literal[1] = 1
+    run: str
+    name: str
+    protocol: Pinned | None
+    """None until the run has started."""
+    level: int
+    """Autonomy: below 2 every agent waits for a person's `go`."""
+    status: Condition
+    outcome: str
+    driver: str
+    """Who drives it; empty: nobody does."""
+    events: int
+    began: str
+    changed: str
+    elapsed: float
+    """Seconds since it began, until now or its end."""
+    instances: tuple[Branch, ...]
+    activities: tuple[Busy, ...]
+    questions: tuple[Asked, ...]
+    starts: tuple[Startable, ...]
+    timers: tuple[Timer, ...]
+    usage: Used
+    limits: Limits | None
+    strays: int
+    """Answers and messages that were not obeyed."""
+
+
+def status(chronicle: Chronicle, *, run: str, name: str = "", driver: str = "", strays: int = 0, now: int) -> Status:
+    """How a run stands at a moment."""
+    state, protocol = chronicle.state, chronicle.protocol
+    end = state.now if state.outcome else max(now, state.now)
+    questions = tuple(_asked(chronicle, command, end) for command in _open(state))
+    starts = _starts(protocol, state) if protocol else ()
+    return Status(
+        run=run,
+        name=name,
+        protocol=Pinned(name=protocol.name, version=protocol.version, digest=state.protocol) if protocol else None,
+        level=state.level,
+        status=_condition(state, bool(questions or starts)),
+        outcome=state.outcome,
+        driver=driver,
+        events=state.seq,
+        began=moment(state.started),
+        changed=moment(state.now),
+        elapsed=seconds(state.started, end),
+        instances=forest(chronicle, protocol, end) if protocol else (),
+        activities=tuple(_busy(chronicle.deeds[id_], state, protocol, end) for id_ in sorted(state.acts)),
+        questions=questions,
+        starts=starts,
+        timers=tuple(Timer(id=id_, due=moment(due)) for id_, due in sorted(state.timers.items())),
+        usage=used(state.usage),
+        limits=_limits(protocol, state) if protocol else None,
+        strays=strays,
+    )
+
+
+def _condition(state: State, asks: bool) -> Condition:
+    if state.outcome or not state.seq:
+        return "ended" if state.outcome else "new"
+    return "works" if state.acts else "asks" if asks else "waits"
+
+
+def _open(state: State) -> list[AskHuman]:
+    found = [state.asks[id_].command for id_ in sorted(state.asks)]
+    return [command for command in found if command is not None]
+
+
+def _starts(protocol: Protocol, state: State) -> tuple[Startable, ...]:
+    live = sorted((inst for inst in state.insts.values() if inst.live and inst.frames), key=lambda inst: inst.n)
+    return tuple(Startable(instance=it.id, step=step) for it in live if (step := awaits_go(protocol, state, it)))
+
+
+def _limits(protocol: Protocol, state: State) -> Limits:
+    limits = protocol.limits
+    return Limits(
+        cost=limits.cost * state.allowances,
+        wall=limits.wall,
+        granted=state.allowances,
+        instances=limits.instances,
+        created=state.created,
+        agents=limits.agents,
+    )
+
+
+def _busy(deed: Deed, state: State, protocol: Protocol | None, now: int) -> Busy:
+    job, act = deed.command, state.acts[deed.command.id]
+    role = f"{job.role}:{job.mode}" if isinstance(job, RunAgent) and job.mode else ""
+    return Busy(
+        id=job.id,
+        instance=job.inst,
+        step=job.step,
+        who=role or (who(protocol.graphs[job.graph].steps[job.step]) if protocol else ""),
+        phase=act.phase,
+        claim=act.claim.key if act.claim else "",
+        attempt=job.attempt,
+        retry=job.retry,
+        nudges=act.nudges,
+        began=moment(deed.began),
+        elapsed=seconds(deed.began, now),
+        due=moment(state.timers.get(job.id, 0)),
+    )
+
+
+def _asked(chronicle: Chronicle, command: AskHuman, now: int) -> Asked:
+    graph = chronicle.protocol.graphs.get(command.graph) if chronicle.protocol else None
+    step = graph.steps.get(command.step) if graph else None
+    asked = chronicle.asked.get(command.id, 0)
+    helps = step.choices if step else {}
+    return Asked(
+        id=command.id,
+        instance=command.inst,
+        step=command.step,
+        title=(step.title if step else "") or f"{command.step} at {command.inst}",
+        choices=tuple(Choice(name=name, help=helps.get(name, "")) for name in command.choices),
+        asked=moment(asked),
+        elapsed=seconds(asked, now),
+        default=step.default if step and step.default_after else "",
+        default_at=moment(chronicle.state.timers.get(f"{command.id}!default", 0)),
+    )

@@ -1,0 +1,141 @@
+"""The log of a run, one line for each event: what happened, and what followed from it."""
+
+from typing import Final, Literal
+
+import msgspec
+
+from treadle.kernel.commands import (
+    AskHuman,
+    Cancel,
+    CancelTimer,
+    Command,
+    Done,
+    Notify,
+    Nudge,
+    RunAgent,
+    RunChecks,
+    RunEffect,
+    SetTimer,
+)
+from treadle.kernel.events import (
+    Checked,
+    Event,
+    Exited,
+    Failed,
+    Idle,
+    Replied,
+    RunStarted,
+    SessionStarted,
+    Signalled,
+    TimerFired,
+)
+from treadle.kernel.replay import Move
+from treadle.views.moment import moment
+
+_FAILURES: Final = {
+    "crash": "broke",
+    "invalid": "gave no valid answer",
+    "blocked": "was not allowed to work",
+    "store": "could not be recorded",
+}
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """A command that an event led to."""
+
+    type: str
+    id: str
+
+
+class Happened(msgspec.Struct, frozen=True, kw_only=True):
+    """One event of a run's log: `treadle log --json` prints one on each line."""
+
+    schema: Literal[1] = 1
+    run: str
+    seq: int
+    """Its number in the log, from 1."""
+    time: str
+    """ISO 8601, UTC."""
+    type: str
+    text: str
+    """What happened and what followed, for people."""
+    event: Event
+    """The event itself, as it was recorded."""
+    orders: tuple[Order, ...]
+    """What was to be done about it, in order."""
+
+
+def happened(made: Move) -> Happened:
+    """An event with its consequences."""
+    return Happened(
+        run=made.state.run,
+        seq=made.state.seq,
+        time=moment(made.event.ts),
+        type=type(made.event).__name__,
+        text=told(made),
+        event=made.event,
+        orders=tuple(Order(type=type(command).__name__, id=command.id) for command in made.commands),
+    )
+
+
+def line(one: Happened) -> str:
+    """An event on one line."""
+    return f"{one.seq:5}  {one.time[:10]} {one.time[11:19]}  {one.text}"
+
+
+def told(made: Move) -> str:
+    """What happened, and what followed from it."""
+    followed = [text for command in made.commands if (text := _followed(command))]
+    return " → ".join([_event(made.event), *([", ".join(followed)] if followed else [])])
+
+
+def _event(event: Event) -> str:
+    match event:
+        case RunStarted():
+            return "the run starts"
+        case SessionStarted():
+            return f"{event.act} has a conversation that can be resumed"
+        case Exited():
+            return f"{event.act} claims {event.envelope.key}" + (f" ({event.channel})" if event.channel else "")
+        case Checked():
+            failed = [result.check for result in event.results if not result.ok]
+            return f"{event.act} is checked: " + (f"{', '.join(failed)} failed" if failed else "all is well")
+        case Failed():
+            return f"{event.act} {_FAILURES[event.why]}"
+        case TimerFired():
+            return f"the time of {event.timer} is up"
+        case Idle():
+            return f"{event.act} has been silent for {event.idle_s} s"
+        case Replied():
+            return f"{event.actor or 'a person'} answers {event.ask}: {event.choice}"
+        case Signalled():
+            where = f"{event.inst}:{event.step}" if event.step else event.inst
+            return f"a person says {event.name} to {where}"
+    return f"the run moves to protocol {event.protocol[:19]}"
+
+
+def _followed(command: Command) -> str:
+    match command:
+        case RunAgent():
+            again = f" again ({command.retry})" if command.retry else ""
+            return f"{command.id} starts{again} as {command.role}{':' + command.mode if command.mode else ''}"
+        case RunEffect():
+            return f"{command.id} starts ({command.effect})"
+        case RunChecks(exit=""):
+            return f"{command.id} checks {' '.join(check.name for check in command.checks)}"
+        case RunChecks():
+            return f"checking {' '.join(check.name for check in command.checks) or 'what can be computed'}"
+        case AskHuman():
+            return f"{command.id} asks: {', '.join(command.choices)}"
+        case Nudge():
+            return f"{command.id} is reminded"
+        case Cancel(why="answered"):
+            return ""
+        case Cancel():
+            return f"{command.id} is stopped ({command.why})"
+        case Notify():
+            return f"{command.inst}: {command.what}" + (f" ({command.detail})" if command.detail else "")
+        case Done():
+            return f"the run ends: {command.outcome}"
+        case SetTimer() | CancelTimer():
+            return ""

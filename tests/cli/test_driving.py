@@ -1,0 +1,167 @@
+"""Real processes that drive runs: two at once, answers from outside, Ctrl-C, kill -9, and going on afterwards."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.chores import Chores, end, is_running, until
+from tests.cli.treadle import treadle
+from treadle.config.project import Project
+from treadle.engines.driving import driver_of
+from treadle.engines.opening import opened_store
+
+AGENT = ("--agent", "command:./agent.py")
+DECIDE = ("run", "chore.yaml", "-p", "decide", *AGENT)
+
+
+@pytest.fixture
+def chores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Chores]:
+    """Commands without `background` run in this process, which is another one than that of a run's driver."""
+    found = Chores(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    yield found
+    found.release()
+    for pid in found.agents():
+        end(pid)
+
+
+def refs(chores: Chores) -> str:
+    folder = chores.root / ".git"
+    packed = folder / "packed-refs"
+    loose = " ".join(str(path.relative_to(folder)) for path in (folder / "refs").rglob("*"))
+    return loose + (packed.read_text() if packed.exists() else "")
+
+
+def test_a_second_driver_refuses_and_says_who_drives(chores: Chores) -> None:
+    with chores.background(*DECIDE) as first:
+        until(chores.agents, "the agent works")
+        second = treadle("resume", "sweep-1")
+        assert (second.code, second.out) == (2, "")
+        assert f"run sweep-1 is driven by process {first.pid}" in second.err
+        assert "there is no run to resume" in treadle("resume").err
+        chores.release()
+        out, _ = first.communicate(timeout=30)
+    assert (first.returncode, out.splitlines()[-1]) == (0, "sweep-1 has ended with Finished")
+    assert len(chores.agents()) == 1
+
+
+def test_an_answer_from_another_process_is_taken_up_at_once(chores: Chores) -> None:
+    chores.release()
+    with chores.background("run", "chore.yaml", "-p", "patient", *AGENT) as first:
+        assert first.stdout
+        until(lambda: "asks a person" in first.stdout.readline(), "it asks")  # type: ignore[union-attr]
+        answer = treadle("answer", "sweep-1", "accept")
+        assert (answer.code, answer.out) == (
+            0,
+            f"Is it done?: accept\nprocess {first.pid}, which drives sweep-1, has taken it up\n",
+        )
+        out, _ = first.communicate(timeout=30)
+    assert (first.returncode, out.splitlines()[-1]) == (0, "sweep-1 has ended with Finished")
+
+
+def test_ctrl_c_ends_the_agent_keeps_its_work_and_can_be_resumed(chores: Chores) -> None:
+    with chores.background(*DECIDE) as first:
+        until(chores.agents, "the agent works")
+        until(lambda: list(chores.root.glob(".treadle/local/worktrees/*/work.txt")), "it has written")
+        first.send_signal(signal.SIGINT)
+        _, err = first.communicate(timeout=30)
+    assert first.returncode == 130
+    assert "ending the agents and keeping their work" in err
+    assert "`treadle resume sweep-1` goes on" in err
+    assert not is_running(chores.agents()[0])
+    assert "wip" in refs(chores), "what it wrote is saved"
+    chores.release()
+    again = treadle("resume")
+    assert (again.code, len(chores.agents())) == (0, 2)
+
+
+def test_a_second_ctrl_c_ends_at_once(chores: Chores) -> None:
+    stubborn = chores.root / "agent.py"
+    deaf = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint("
+    stubborn.write_text(stubborn.read_text().replace("print(", deaf, 1))
+    with chores.background(*DECIDE, "--set", "limits.grace=60") as first:
+        until(chores.agents, "the agent works")
+        assert first.stderr
+        until(lambda: "begins" in first.stderr.readline(), "it has begun")  # type: ignore[union-attr]
+        first.send_signal(signal.SIGINT)
+        until(lambda: "once more ends at once" in first.stderr.readline(), "it heard")  # type: ignore[union-attr]
+        first.send_signal(signal.SIGINT)
+        assert first.wait(timeout=20) == 130
+
+
+def test_after_kill_9_the_agent_works_on_and_is_not_started_again(chores: Chores) -> None:
+    with chores.background(*DECIDE) as first:
+        until(chores.agents, "the agent works")
+        first.kill()
+        first.wait()
+    assert is_running(chores.agents()[0])
+    chores.release()
+    again = treadle("resume", "sweep-1")
+    assert (again.code, len(chores.agents())) == (0, 1)
+
+
+def test_who_does_not_drive_leaves_living_agents_alone(chores: Chores) -> None:
+    with chores.background(*DECIDE) as first:
+        until(chores.agents, "the agent works")
+        first.kill()
+        first.wait()
+    paused = treadle("pause", "sweep-1")
+    assert (paused.code, "root is paused; `treadle resume sweep-1` goes on" in paused.out) == (0, True)
+    assert is_running(chores.agents()[0])
+    chores.release()
+    assert (treadle("resume", "sweep-1").code, len(chores.agents())) == (0, 1)
+
+
+def test_abort_from_another_process_ends_the_agent_and_the_run(chores: Chores) -> None:
+    with chores.background(*DECIDE) as first:
+        until(chores.agents, "the agent works")
+        assert treadle("abort", "sweep-1").code == 0
+        out, _ = first.communicate(timeout=30)
+    assert (first.returncode, out.splitlines()[-1]) == (1, "sweep-1 has ended with Aborted")
+    assert not is_running(chores.agents()[0])
+    assert "sweep-1 has ended with Aborted" in treadle("resume", "sweep-1").err
+
+
+def test_done_reaches_a_driver_that_waits(chores: Chores) -> None:
+    with chores.background("serve") as service:
+        run = treadle("run", "chore.yaml", "-p", "decide", "--level", "0")
+        assert run.code == 3
+        until(lambda: _driver(chores) == service.pid, "it is served")
+        done = treadle("done", "--exit", "Did", "--field", "summary=x")
+        assert f"process {service.pid}, which drives sweep-1, has taken it up" in done.out
+        until(lambda: _outcome(chores) == "Finished", "it ends")
+        service.send_signal(signal.SIGTERM)
+        assert service.wait(timeout=20) == 0
+
+
+def test_serve_drives_what_is_there_and_what_comes_and_is_alone(chores: Chores) -> None:
+    with chores.background(*DECIDE) as first:
+        until(chores.agents, "the agent works")
+        first.kill()
+        first.wait()
+    with chores.background("serve") as service:
+        until(lambda: _driver(chores) == service.pid, "it is taken up")
+        second = treadle("serve")
+        assert (second.code, f"is served already, by process {service.pid}" in second.err) == (2, True)
+        chores.release()
+        until(lambda: _outcome(chores) == "Finished", "it ends")
+        followed = treadle(*DECIDE)
+        assert (followed.code, followed.out.splitlines()[-1]) == (0, "sweep-1-2 has ended with Finished")
+        os.kill(service.pid, signal.SIGINT)
+        out, err = service.communicate(timeout=20)
+    assert "sweep-1 root: work · worker\n" in out
+    assert "sweep-1 has ended with Finished" in err
+    assert len(chores.agents()) == 2
+
+
+def _driver(chores: Chores) -> int:
+    with opened_store(Project(chores.root)) as store:
+        return driver_of(store.run("sweep-1"))
+
+
+def _outcome(chores: Chores) -> str:
+    with opened_store(Project(chores.root)) as store:
+        return store.run("sweep-1").outcome

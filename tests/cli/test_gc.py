@@ -1,0 +1,73 @@
+"""Forgetting runs: what has ended goes, what goes on stays, and one is told what that freed."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.treadle import treadle
+from tests.recorded import add_run, drive, record
+from treadle.protocol.load import load
+from treadle.store.sqlite import Store
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with a run that has ended, `old`, and one that waits for a person, `young`."""
+    record(tmp_path, "old", "fractal")
+    store = Store(tmp_path / ".treadle" / "local" / "store.db")
+    riper = load("riper")
+    add_run(store, "young", riper)
+    drive(tmp_path, store, "young", riper, stops=0)
+    store.close()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def folders(here: Path) -> list[str]:
+    return sorted(path.name for path in (here / ".treadle" / "local" / "runs").iterdir())
+
+
+def ids() -> list[str]:
+    return [run["run"] for run in treadle("runs", "--json").json()["runs"]]
+
+
+def test_runs_that_ended_long_ago_go(here: Path) -> None:
+    outcome = treadle("gc", "--older-than", "0")
+    assert outcome.code == 0
+    assert outcome.out.startswith("removed: old\n  9 events, ")
+    assert " of files\n" in outcome.out
+    assert (ids(), folders(here)) == (["young"], [])
+    assert treadle("replay", "young").code == 0
+
+
+def test_young_ones_stay_unless_they_are_named(here: Path) -> None:
+    assert treadle("gc").out.startswith("there is nothing to remove; unfinished runs are never touched")
+    assert (ids(), folders(here)) == (["young", "old"], ["old"])
+    assert treadle("gc", "--run", "ol").out.startswith("removed: old\n")
+    assert ids() == ["young"]
+
+
+def test_a_dry_run_removes_nothing(here: Path) -> None:
+    outcome = treadle("gc", "--run", "old", "--dry-run")
+    assert outcome.out.startswith("would be removed: old\n  9 events, ")
+    assert (ids(), folders(here)) == (["young", "old"], ["old"])
+
+
+def test_an_unfinished_run_is_refused_by_name(here: Path) -> None:
+    outcome = treadle("gc", "--run", "young")
+    assert (outcome.code, outcome.err) == (2, "treadle: run young has not ended; `treadle abort young` ends it\n")
+    assert "young" in ids()
+    assert folders(here) == ["old"]
+
+
+@pytest.mark.parametrize("age", ["", "-1", "1y", "30 d", "d", "9999999d"])
+@pytest.mark.usefixtures("here")
+def test_an_age_is_a_number_and_a_unit(age: str) -> None:
+    outcome = treadle("gc", f"--older-than={age}")
+    assert (outcome.code, "is no age; give a number and s, m, h, d or w" in outcome.err) == (2, True)
+
+
+def test_without_runs_there_is_nothing_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".treadle").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert "no runs yet" in treadle("gc").err

@@ -1,0 +1,98 @@
+"""Commands that move a run which nobody drives, and what they say when that cannot be."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.chores import Chores
+from tests.cli.treadle import treadle
+
+
+@pytest.fixture
+def chores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Chores:
+    found = Chores(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return found
+
+
+def start(chores: Chores, *arguments: str) -> None:
+    assert treadle("run", "chores.yaml", "-p", "fan", "--agent", "scripted:did.yaml", *arguments).code == 3
+    assert (chores.root / ".treadle/local/store.db").exists()
+
+
+def test_of_several_questions_the_one_that_is_meant_is_answered(chores: Chores) -> None:
+    start(chores)
+    either = treadle("answer", "all", "accept")
+    assert either.code == 2
+    assert "`treadle answer all root/floor:confirm accept|retry|abort`" in either.err
+    assert treadle("answer", "all", "root/floor:confirm", "accept").code == 0
+    other = treadle("answer", "all", "root/dishes:confirm#1.1", "accept")
+    assert (other.code, other.out.splitlines()[-1]) == (0, "all has ended with Finished")
+
+
+WRONG = [
+    (["answer", "al", "accept"], "there is no run 'al'; did you mean 'all'?"),
+    (["answer", "all", "root/flor:confirm", "accept"], "all has no open question 'root/flor:confirm'"),
+    (["answer", "all", "root/floor:confirm", "acept"], "did you mean 'accept'? there are accept, retry, abort"),
+    (["skip", "all", "root/floor:confirm"], "'skip' is no answer to root/floor:confirm#1.1 of all"),
+    (["retry", "all"], "all has several open questions"),
+    (["go", "all", "wrok"], "no step 'wrok' of all waits for a go; there are /again"),
+    (["go", "all", "/again"], "several steps of all could go: /again at root/floor, /again at root/dishes"),
+    (["go", "all", "/again", "--at", "root/flor"], "did you mean 'root/floor'?"),
+    (["pause", "all", "--at", "rot"], "all has no instance 'rot' at work; did you mean 'root'?"),
+    (["done", "all", "--exit", "Did"], "nothing of all is in a person's hands"),
+]
+
+
+def test_what_cannot_be_is_told_and_changes_nothing(chores: Chores) -> None:
+    start(chores)
+    for arguments, said in WRONG:
+        result = treadle(*arguments)
+        assert (result.code, result.out) == (2, ""), arguments
+        assert said in result.err
+    assert "root/floor:confirm accept" in treadle("answer", "all", "accept").err, "the questions are still open"
+
+
+def test_without_any_run_each_command_says_how_to_start_one(chores: Chores) -> None:
+    for command in ("answer x y", "go x", "retry x", "skip x", "pause x", "abort x", "done x", "resume", "resume x"):
+        result = treadle(*command.split())
+        assert (result.code, f"{chores.root} has no runs yet; `treadle run SPEC` starts one" in result.err) == (2, True)
+
+
+def test_a_command_of_the_protocol_leads_to_its_step(chores: Chores) -> None:
+    start(chores)
+    result = treadle("go", "all", "/again", "--at", "root/floor")
+    assert result.code == 0
+    assert "an agent is next (root/floor:work#2.1); `treadle resume all` starts it" in result.out
+    assert "root/dishes cannot go on without a decision" in result.out
+
+
+def test_a_part_of_a_run_is_aborted_or_paused_alone(chores: Chores) -> None:
+    start(chores)
+    assert "root/dishes is paused" in treadle("pause", "all", "--at", "root/dishes").out
+    assert "root/floor cannot go on" not in treadle("abort", "all", "--at", "root/floor").out
+    resumed = treadle("resume")
+    assert (resumed.code, "root/dishes is paused" in resumed.out) == (3, True), "only `resume RUN` takes a pause back"
+    assert "paused" not in treadle("resume", "all").out
+    assert "all has ended with Failed" in treadle("answer", "all", "accept").out
+
+
+def test_all_runs_that_nobody_drives_are_resumed_together(chores: Chores) -> None:
+    start(chores, "--level", "1")
+    start(chores, "--level", "1")
+    treadle("go", "all", "work", "--at", "root/floor")
+    treadle("go", "all-2", "work", "--at", "root/floor")
+    result = treadle("resume", "--json")
+    assert result.code == 3
+    assert [(one["run"], len(one["questions"]), len(one["gos"])) for one in result.json()] == [
+        ("all", 1, 1),
+        ("all-2", 1, 1),
+    ]
+
+
+def test_a_run_that_has_ended_stays_as_it_is(chores: Chores) -> None:
+    start(chores)
+    assert "all has ended with Aborted" in treadle("abort", "all").out
+    for command in ("answer all accept", "go all", "pause all", "abort all", "done all --exit Did", "resume all"):
+        result = treadle(*command.split())
+        assert (result.code, "all has ended with Aborted" in result.err) == (2, True), command

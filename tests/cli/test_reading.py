@@ -1,0 +1,251 @@
+"""The commands that show runs, on recorded ones."""
+
+import asyncio
+import json
+import os
+import pty
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.cli.treadle import Outcome, treadle
+from tests.recorded import add_run, drive, project, record
+from tests.store.runs import NOW
+from tools.json_page import json_schema
+from treadle.protocol.load import load
+from treadle.store.sqlite import Store
+
+DEFS = json.loads(json_schema())
+READERS = (["status", "r"], ["log", "r"], ["show", "r", "x"], ["cost", "r"], ["replay", "r"])
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def valid(document: object, name: str) -> None:
+    jsonschema.Draft202012Validator({**DEFS, "$ref": f"#/$defs/{name}"}).validate(document)
+
+
+def store_of(root: Path) -> Path:
+    return root / ".treadle" / "local" / "store.db"
+
+
+def test_without_a_store_there_are_no_runs_yet(here: Path) -> None:
+    (here / ".treadle").mkdir()
+    assert treadle("runs") == Outcome(0, "no runs yet; `treadle run SPEC` starts one\n", "")
+    assert treadle("runs", "--json").json() == {"schema": 1, "runs": []}
+    for command in READERS:
+        assert treadle(*command) == Outcome(2, "", "treadle: no runs yet; `treadle run SPEC` starts one\n")
+    assert not store_of(here).exists()
+
+
+def test_outside_of_a_project_one_is_told_so(here: Path) -> None:
+    for command in (["runs"], *READERS):
+        outcome = treadle(*command)
+        assert (outcome.code, "is not in a project" in outcome.err) == (2, True)
+    assert list(here.iterdir()) == []
+
+
+def test_runs_are_listed(here: Path) -> None:
+    record(here, "slug", "fractal")
+    listing = treadle("runs", "--json").json()
+    valid(listing, "Listing")
+    (run,) = listing["runs"]
+    assert (run["run"], run["protocol"], run["status"], run["outcome"]) == ("slug", "fractal", "ended", "Merged")
+    assert "| slug | fractal | ended: Merged |" in treadle("runs").out
+
+
+@pytest.mark.parametrize("of", ["v3", "riper"])
+def test_the_documents_are_as_documented(of: str, here: Path) -> None:
+    state = record(here, of=of, refuses=1)
+    status = treadle("status", "--json").json()
+    valid(status, "Status")
+    assert (status["events"], status["outcome"]) == (state.seq, state.outcome)
+    lines = [json.loads(line) for line in treadle("log", "r", "--json").out.splitlines()]
+    assert [line["seq"] for line in lines] == list(range(1, state.seq + 1))
+    for line in lines:
+        valid(line, "Happened")
+    cost = treadle("cost", "r", "--json").json()
+    valid(cost, "Cost")
+    assert cost["total"]["cost"] == state.usage.cost
+    for act in {line["event"]["act"] for line in lines if "act" in line["event"]}:
+        valid(json.loads(treadle("show", "r", act, "--json").out), "Story")
+
+
+def test_a_document_that_is_not_as_documented_is_found_out(here: Path) -> None:
+    record(here)
+    status = treadle("status", "--json").json()
+    status["instances"][0]["positions"] = "nowhere"
+    with pytest.raises(jsonschema.ValidationError):
+        valid(status, "Status")
+
+
+def test_the_latest_run_is_meant_if_none_is_named(here: Path) -> None:
+    store, protocol = project(here), load("fractal")
+    for name in ("first", "second"):
+        add_run(store, name, protocol)
+    store.close()
+    assert treadle("status").out.startswith("second · no protocol yet · new · 0 events")
+    assert treadle("status", "fir").out.startswith("first · ")
+    assert "did you mean 'second'?" in treadle("status", "secnd").err
+
+
+def test_a_question_is_shown_with_the_commands_that_answer_it(here: Path) -> None:
+    record(here, refuses=99, stops=0)
+    out = treadle("status").out
+    assert "root: stuck · asks a person: retry, replan, abort" in out
+    assert "treadle answer r 'root:stuck@scaffold#1.1' retry  try the step again, with your note" in out
+    assert "used: 5,000 tokens in, 1,000 out, cost 1.25" in out
+
+
+def test_a_go_is_shown_with_its_command(here: Path) -> None:
+    record(here, of="riper", stops=0)
+    assert "treadle go r O1P" in treadle("status").out
+
+
+def test_the_log_is_told_line_by_line(here: Path) -> None:
+    state = record(here)
+    out = treadle("log", "r").out.splitlines()
+    assert len(out) == state.seq
+    assert out[-1].endswith("root:merge#1.1 claims MergeComplete (effect) → the run ends: Merged")
+    assert treadle("log", "r", "--follow").out.splitlines() == out
+
+
+def test_an_activity_is_found_by_part_of_its_name(here: Path) -> None:
+    record(here, refuses=1)
+    out = treadle("show", "r", "scaffold#1.1").out
+    assert out.startswith("root:scaffold#1.1 · planner:Scaffold · refused: !gate (checkpoint failed)\n")
+    for section in ("Prompt", "Claim", "Evidence", "Payloads"):
+        assert f"\n── {section} ──\n" in out
+    assert "You are the Planner." in out
+    assert "InitWork by emit at 20" in out
+    assert "checkpoint: FAILED" in out
+
+
+def test_a_name_that_is_not_clear_is_not_guessed(here: Path) -> None:
+    record(here, refuses=1)
+    several, none = treadle("show", "r", "scaffold"), treadle("show", "r", "scafold#1.1")
+    assert (several.code, several.err) == (
+        2,
+        "treadle: 'scaffold' could be root:scaffold#1.1, root:scaffold#1.2; give more of it\n",
+    )
+    assert (none.code, "did you mean 'root:scaffold#1.1'?" in none.err) == (2, True)
+
+
+def test_what_an_agent_wrote_cannot_act_on_a_terminal(here: Path) -> None:
+    record(here, refuses=1)
+    prompt = next((here / ".treadle" / "local" / "runs").glob("r/acts/root*scaffold*1.1*/bundle/prompt.md"))
+    prompt.write_bytes(b"\x1b[2J\x9b5m\xe2\x80\xae evil\x00\r\n")
+    out = treadle("show", "r", "scaffold#1.1").out
+    assert "␛[2J" in out
+    assert "⟨U+D800⟩" in out
+    assert all(char.isprintable() or char == "\n" for char in out)
+    told = json.loads(treadle("show", "r", "scaffold#1.1", "--json").out)
+    assert told["prompt"].startswith("\x1b[2J")
+
+
+def test_a_prompt_is_not_read_through_a_link(here: Path) -> None:
+    record(here, refuses=1)
+    secret = here / "secret"
+    secret.write_text("hunter2", encoding="utf-8")
+    prompt = next((here / ".treadle" / "local" / "runs").glob("r/acts/root*scaffold*1.1*/bundle/prompt.md"))
+    prompt.unlink()
+    prompt.symlink_to(secret)
+    assert "hunter2" not in treadle("show", "r", "scaffold#1.1").out
+
+
+def test_costs_are_told_in_four_ways(here: Path) -> None:
+    record(here, refuses=2)
+    out = treadle("cost", "r").out
+    assert [line for line in out.splitlines() if line.startswith("###")] == [
+        "### By role", "### By step", "### By instance", "### By attempt",
+    ]  # fmt: skip
+    assert "| planner | 3 | 3,000 | 600 | 0.75 |" in out
+    assert out.count("| total | 6 | 6,000 | 1,200 | 1.50 |") == 4
+
+
+def test_a_replay_says_what_it_has_verified(here: Path) -> None:
+    state = record(here, of="riper")
+    outcome = treadle("replay", "r")
+    assert outcome.code == 0
+    assert outcome.out.startswith("r is as it was recorded, and ended with Done\n")
+    assert f"  {state.seq} events, folded from the beginning" in outcome.out
+
+
+def _watcher(root: Path) -> "subprocess.Popen[str]":
+    """Another process, which follows the run of this project until it ends."""
+    command = [sys.executable, "-m", "treadle", "status", "--watch"]
+    env = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    return subprocess.Popen(command, cwd=root, env=env, stdout=subprocess.PIPE, text=True)
+
+
+def test_a_watcher_sees_everything_and_ends_with_the_run(here: Path) -> None:
+    store, protocol = project(here), load("fractal")
+    add_run(store, "r", protocol)
+    watcher = _watcher(here)
+    state = drive(here, store, "r", protocol)
+    out = watcher.communicate(timeout=60)[0].splitlines()
+    store.close()
+    assert watcher.returncode == 0
+    assert [int(line.split()[0]) for line in out[: state.seq]] == list(range(1, state.seq + 1))
+    assert out[state.seq].startswith(f"r · fractal · ended: Merged · {state.seq} events")
+
+
+@pytest.mark.parametrize("more", [[], ["--watch"]])
+def test_on_a_terminal_the_tree_is_drawn(more: list[str], here: Path) -> None:
+    record(here, of="riper")
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "treadle", "status", *more]
+    env = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "30"}
+    process = subprocess.Popen(command, cwd=here, env=env, stdout=theirs)
+    os.close(theirs)
+    shown = _until_closed(ours)
+    assert process.wait(60) == 0
+    assert "╭─ r · riper · ended: Done · 34 events" in shown
+    assert "✔ root" in shown
+
+
+def _until_closed(handle: int) -> str:
+    """What a terminal shows until nobody writes to it any more."""
+    found = b""
+    with suppress(OSError):
+        while piece := os.read(handle, 65_536):
+            found += piece
+    os.close(handle)
+    return found.decode()
+
+
+def test_a_watching_program_gets_a_document_a_line(here: Path) -> None:
+    record(here, of="fractal")
+    lines = treadle("status", "--watch", "--json").out.splitlines()
+    for line in lines:
+        valid(json.loads(line), "Status")
+    assert json.loads(lines[-1])["outcome"] == "Merged"
+
+
+@pytest.mark.parametrize("command", [["status", "r"], ["log", "r"], ["cost", "r"], ["replay", "r"], ["runs"]])
+def test_readers_need_no_lease_and_take_none(command: list[str], here: Path) -> None:
+    record(here, refuses=99, stops=0)
+    store = Store(store_of(here))
+    lease = asyncio.run(store.claim("r", NOW))
+    assert treadle(*command).code == 0
+    assert f"process {os.getpid()}" in treadle("status").out
+    asyncio.run(store.release(lease))
+    store.close()
+
+
+def test_readers_see_committed_data_only_and_do_not_wait(here: Path) -> None:
+    record(here)
+    store = Store(store_of(here))
+    store._db.execute("BEGIN IMMEDIATE")
+    store._db.execute("DELETE FROM events")
+    assert treadle("log", "r").out.count("\n") == 10
+    store._db.execute("ROLLBACK")
+    store.close()

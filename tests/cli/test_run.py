@@ -1,0 +1,168 @@
+"""`treadle run`: starting, names, settings, exit codes, levels."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.chores import Chores
+from tests.cli.treadle import Outcome, treadle
+from treadle.config.project import Project
+from treadle.engines.opening import opened_store
+from treadle.engines.pinned import pinned
+
+pytestmark = pytest.mark.usefixtures("chores")
+
+
+@pytest.fixture
+def chores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Chores:
+    found = Chores(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("TREADLE_SET", raising=False)
+    return found
+
+
+def run(*arguments: str, agent: str = "scripted:did.yaml", protocol: str = "ask") -> Outcome:
+    return treadle("run", "chore.yaml", "-p", protocol, "--agent", agent, *arguments)
+
+
+def test_a_run_that_asks_prints_the_question_and_the_exact_commands() -> None:
+    result = run()
+    assert result.code == 3
+    assert "root: work · worker\n" in result.out
+    assert "sweep-1 asks: Is it done?" in result.out
+    assert "  treadle answer sweep-1 accept  take it\n" in result.out
+    assert result.err == "treadle: run sweep-1 begins\n"
+
+
+@pytest.mark.parametrize(("agent", "code", "outcome"), [("did", 0, "Finished"), ("stuck", 1, "Failed")])
+def test_the_exit_code_tells_a_good_end_from_another(agent: str, code: int, outcome: str) -> None:
+    result = run(agent=f"scripted:{agent}.yaml", protocol="decide")
+    assert (result.code, result.out.splitlines()[-1]) == (code, f"sweep-1 has ended with {outcome}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["chore.yaml", "-p", "aks"], "there is no protocol 'aks' (did you mean 'ask'?)"),
+        (["-p", "ask"], "ask needs a SPEC; `treadle spec new --protocol ask` writes an example"),
+        (["nothing.yaml", "-p", "ask"], "nothing.yaml is not there"),
+        (["did.yaml", "-p", "ask"], "did.yaml is not the input that ask asks for"),
+        (["chore.yaml", "-p", "ask", "--agent", "wroker=manual"], "there is no role 'wroker'; did you mean 'worker'?"),
+        (["chore.yaml", "-p", "ask", "--agent", "scripted:no.yaml"], "no.yaml cannot be read"),
+        (["chore.yaml", "-p", "ask", "--agent", "comand:x"], "did you mean 'command'?"),
+        (["chore.yaml", "-p", "ask", "--agent", "manual", "--name", "../up"], "a run's name has letters"),
+        (["chore.yaml", "-p", "ask", "--agent", "manual", "--set", "limits.agent=3"], "did you mean 'agents'?"),
+    ],
+)
+def test_what_is_wrong_is_told_before_anything_is_written(chores: Chores, arguments: list[str], said: str) -> None:
+    result = treadle("run", *arguments)
+    assert result.code == 2
+    assert said in result.err
+    assert not (chores.root / ".treadle" / "local").exists()
+
+
+def test_runs_are_named_after_their_input_and_counted() -> None:
+    names = [run(protocol="decide").out.split()[-5] for _ in range(2)]
+    assert names == ["sweep-1", "sweep-1-2"]
+    assert "mine has ended" in run("--name", "mine", protocol="decide").out
+    again = run("--name", "mine", protocol="decide")
+    assert (again.code, "there is a run mine already" in again.err) == (2, True)
+
+
+def test_programs_read_json_and_nothing_else() -> None:
+    told = run("--json").json()
+    assert (told["run"], told["outcome"], told["code"]) == ("sweep-1", "", 3)
+    assert told["questions"][0]["id"] == "root:confirm#1.1"
+    assert [choice["name"] for choice in told["questions"][0]["choices"]] == ["accept", "retry", "abort"]
+
+
+def test_settings_are_pinned_and_limits_are_those_of_the_settings(chores: Chores) -> None:
+    run("--set", "limits.agents=3", "--set", "git.branch_prefix=robot", "--merge", "never")
+    (chores.root / "treadle.toml").write_text("[limits]\nagents = 5\n")
+    with opened_store(Project(chores.root)) as store:
+        settings = pinned(store.run("sweep-1"))
+        assert store.load("sweep-1").protocol.limits.agents == 3
+    assert (settings.config.limits.agents, settings.config.git.merge, settings.spec) == (3, "never", "chore.yaml")
+    assert settings.agents == {"worker": "scripted:did.yaml"}
+
+
+def test_the_agent_of_a_role_wins_over_that_for_all() -> None:
+    arguments = ("--agent", "worker=scripted:stuck.yaml", "--agent", "scripted:did.yaml")
+    assert "Failed" in treadle("run", "chore.yaml", "-p", "decide", *arguments).out
+
+
+def test_the_default_protocol_is_that_of_the_settings(chores: Chores) -> None:
+    (chores.root / "treadle.toml").write_text(
+        '[protocol]\ndefault = "decide"\n[agents]\ndefault = "scripted:did.yaml"\n'
+    )
+    assert treadle("run", "chore.yaml").code == 0
+
+
+def test_at_level_one_every_agent_waits_for_a_go() -> None:
+    result = run("--level", "1", protocol="decide")
+    assert (result.code, "  treadle go sweep-1 work\n" in result.out) == (3, True)
+    wrong = treadle("go", "sweep-1", "wrok")
+    assert (wrong.code, "did you mean 'work'?" in wrong.err) == (2, True)
+    assert "an agent is next (root:work#1.1); `treadle resume sweep-1` starts it" in treadle("go", "sweep-1").out
+    assert "no step of sweep-1 waits for a go" in treadle("go", "sweep-1").err
+    assert treadle("resume", "sweep-1").code == 0
+
+
+def test_at_level_zero_a_person_is_the_agent() -> None:
+    result = run("--level", "0", protocol="decide")
+    assert result.code == 3
+    assert "work is yours, as worker" in result.out
+    assert "  treadle done sweep-1 --exit Did --field summary=…\n" in result.out
+    lane = Path(result.out.partition("work in ")[2].partition(",")[0])
+    (lane / "swept.txt").write_text("all of it")
+    again = treadle("resume", "sweep-1")
+    assert (again.code, str(lane) in again.out) == (3, True)
+    assert (lane / "swept.txt").read_text() == "all of it", "nothing is taken from under a person"
+    wrong = treadle("done", "--exit", "Didd")
+    assert (wrong.code, "--exit 'Didd' is not an exit of this step; did you mean 'Did'?" in wrong.err) == (2, True)
+    assert "summary" in treadle("done", "--exit", "Did").err
+    done = treadle("done", "--exit", "Did", "--field", "summary=all of it")
+    assert (done.code, done.out) == (0, "work is handed in: Did\nsweep-1 has ended with Finished\n")
+    assert "nothing is in a person's hands" in treadle("done", "--exit", "Did").err
+
+
+def test_a_persons_answer_may_be_a_file(chores: Chores) -> None:
+    run("--level", "0", protocol="decide")
+    (chores.root / "answer.json").write_text('{"type": "Stuck", "why": "no broom"}')
+    assert "sweep-1 has ended with Failed" in treadle("done", "sweep-1", "answer.json").out
+
+
+def test_a_note_reaches_the_next_agent(chores: Chores) -> None:
+    run(agent="scripted:did.yaml")
+    assert treadle("answer", "sweep-1", "retry", "--note", "the corners too", "--resume").code == 3
+    prompts = (chores.root / ".treadle/local/runs/sweep-1/acts").glob("*/bundle/prompt.md")
+    assert sorted("the corners too" in path.read_text() for path in prompts) == [False, True]
+
+
+def test_a_repository_without_a_commit_is_refused_before_anything_is_written(chores: Chores) -> None:
+    for ref in (chores.root / ".git/refs/heads").iterdir():
+        ref.unlink()
+    result = run()
+    assert result.code == 2
+    assert "commit" in result.err
+    assert not (chores.root / ".treadle/local/store.db").exists()
+
+
+def test_on_a_terminal_a_tree_moves(chores: Chores) -> None:
+    chores.release()
+    with chores.on_terminal("run", "chore.yaml", "-p", "decide", "--agent", "command:./agent.py") as shown:
+        text = shown.decode(errors="replace")
+    assert "sweep-1 · decide · 0 s" in text
+    assert "● root" in text
+    assert "✔ root" in text
+    assert text.rstrip().endswith("sweep-1 has ended with Finished")
+
+
+def test_a_name_that_has_refs_in_the_repository_is_not_taken_again(chores: Chores) -> None:
+    run()
+    shutil.rmtree(chores.root / ".treadle/local")
+    assert "sweep-1-2 asks" in run().out
+    again = run("--name", "sweep-1")
+    assert (again.code, "give another --name" in again.err) == (2, True)

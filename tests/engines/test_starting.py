@@ -1,0 +1,74 @@
+"""What a run is pinned to when it starts."""
+
+import msgspec
+import pytest
+
+from tests.kernel.protocols import WORK_AND_REVIEW
+from treadle.config.settings import Setting, Settings
+from treadle.engines.pinned import Pinned, pinned
+from treadle.engines.starting import Wanted, adapt, agents_of
+from treadle.errors import PortError, TreadleError
+from treadle.protocol.model import Role
+from treadle.store.records import Run
+
+ROLES = {name: Role(display=name) for name in ("tdd", "impl")}
+PROTOCOL = msgspec.structs.replace(WORK_AND_REVIEW, roles=ROLES)
+
+
+def config(**said: object) -> Settings:
+    return Settings({key.replace("__", "."): Setting(key.replace("__", "."), value) for key, value in said.items()})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("agents", "level", "expected"),
+    [
+        ((), 2, {"tdd": "claude", "impl": "codex"}),
+        (("manual",), 2, {"tdd": "manual", "impl": "manual"}),
+        (("impl=manual",), 2, {"tdd": "claude", "impl": "manual"}),
+        (("tdd=gemini", "command:x --a=b"), 2, {"tdd": "gemini", "impl": "command:x --a=b"}),
+        (("tdd=gemini",), 0, {"tdd": "manual", "impl": "manual"}),
+    ],
+)
+def test_the_command_line_wins_over_the_settings_and_a_role_over_all(
+    agents: tuple[str, ...], level: int, expected: dict[str, str]
+) -> None:
+    wanted = Wanted(config=config(agents__impl="codex").config(), agents=agents, level=level)  # type: ignore[arg-type]
+    assert agents_of(PROTOCOL, wanted) == expected
+
+
+def test_an_unknown_role_is_refused_even_if_its_agent_would_not_be_used() -> None:
+    with pytest.raises(TreadleError, match="there is no role 'imp'; did you mean 'impl'"):
+        agents_of(PROTOCOL, Wanted(config=Settings({}).config(), agents=("imp=manual",), level=0))
+
+
+def test_no_deadline_is_meant_for_people_and_limits_are_those_of_the_settings() -> None:
+    settings = Pinned(
+        protocol="p", config=config(limits__agents=3).config(), agents={"worker": "manual", "reviewer": "claude"}
+    )
+    adapted = adapt(WORK_AND_REVIEW, settings)
+    assert adapted.limits.agents == 3
+    changed = {
+        (name, step): adapted.graphs[name].steps[step].timeout != it.timeout
+        for name, graph in WORK_AND_REVIEW.graphs.items()
+        for step, it in graph.steps.items()
+    }
+    by_people = {
+        (name, step): it.kind == "agent" and settings.agent_of(it.role) == "manual"
+        for name, graph in WORK_AND_REVIEW.graphs.items()
+        for step, it in graph.steps.items()
+    }
+    assert changed == by_people
+    assert any(by_people.values())
+
+
+def test_settings_of_another_program_are_refused() -> None:
+    settings = msgspec.to_builtins(Pinned(protocol="p", config=Settings({}).config(), agents={}))
+    run = Run(
+        id="r", name="r", protocol="", settings=settings, created=0, changed=0, seq=0, acts=0, asks=0, outcome="",
+        owner="",
+    )  # fmt: skip
+    assert pinned(run).protocol == "p"
+    with pytest.raises(PortError, match="format 2"):
+        pinned(msgspec.structs.replace(run, settings={**settings, "format": 2}))
+    with pytest.raises(PortError, match="cannot be read"):
+        pinned(msgspec.structs.replace(run, settings={}))

@@ -1,0 +1,131 @@
+"""What may be forgotten, and what never is."""
+
+import asyncio
+import sqlite3
+import zlib
+from pathlib import Path
+
+import pytest
+
+from tests.store.runs import NOW, PROTOCOL, entries, record, start
+from treadle.errors import PortError
+from treadle.kernel.events import Envelope, Event, Exited, Signalled
+from treadle.kernel.state import State
+from treadle.protocol.digest import digest
+from treadle.store.batch import Batch
+from treadle.store.owner import me
+from treadle.store.sqlite import Store
+
+WORK = "root:work#1.1"
+
+
+def add(store: Store, run: str, *, payload: object = None, ends: bool = True) -> str:
+    """A run that tried once, with a payload that refers to another; the reference of the first."""
+    store.create(record(run), PROTOCOL, start(run))
+    inner = store.payloads.put({"inner": payload})  # type: ignore[dict-item]
+    ref = store.payloads.put({"report": inner})
+    events: list[Event] = [
+        start(run),
+        Exited(id="e", ts=NOW, act=WORK, envelope=Envelope("Retry", payload_ref=ref)),
+        *([Signalled(id="s", ts=NOW, inst="root", name="abort")] if ends else []),
+    ]
+    rows, state = entries(State(), events)
+
+    async def append() -> None:
+        lease = await store.claim(run, NOW)
+        taken = [one.n for one in store.posted(run)]
+        await store.append(lease, Batch(entries=rows, state=state, taken=taken, snapshot=True), NOW)
+        await store.release(lease)
+
+    asyncio.run(append())
+    return ref
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store.db", create=True)
+
+
+def count(store: Store, table: str) -> int:
+    return int(store._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+
+
+def test_a_run_that_has_ended_goes_with_everything_it_had(store: Store) -> None:
+    add(store, "old", payload="x" * 200_000)
+    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = store.path.stat().st_size
+    freed = store.clean(["old"])
+    assert (freed.runs, freed.events, freed.payloads, freed.is_busy) == (("old",), 3, 2, False)
+    assert freed.bytes > 200_000
+    for table in ("runs", "events", "snapshots", "outbox", "timers", "inbox", "payloads", "chunks", "protocols"):
+        assert count(store, table) == 0, table
+    assert store.path.stat().st_size < before
+    store.close()
+
+
+def test_an_unfinished_run_is_never_touched(store: Store) -> None:
+    add(store, "old", ends=False)
+    freed = store.clean(["old", "never was"])
+    assert (freed.runs, freed.events, freed.payloads) == ((), 0, 0)
+    assert store.audit("old").events == 2
+    store.close()
+
+
+def test_what_another_run_needs_is_kept_however_deep_it_lies(store: Store) -> None:
+    shared = add(store, "old", payload="shared")
+    assert add(store, "young", payload="shared", ends=False) == shared
+    lonely = add(store, "lone", payload="lonely")
+    assert store.clean(["old", "lone"]).payloads == 2
+    assert store.payloads.get(store.payloads.get(shared)["report"]) == {"inner": "shared"}  # type: ignore[index,call-overload,arg-type]
+    with pytest.raises(PortError, match="missing"):
+        store.payloads.get(lonely)
+    assert store.audit("young").payloads == 1
+    assert store.protocol(digest(PROTOCOL)) == PROTOCOL
+    store.close()
+
+
+def test_looking_changes_nothing(store: Store) -> None:
+    add(store, "old", payload="x")
+    dry = store.clean(["old"], dry=True)
+    assert store.audit("old").events == 3
+    assert store.clean(["old"]) == dry
+    store.close()
+
+
+def test_while_somebody_drives_payloads_are_kept(store: Store) -> None:
+    add(store, "old", payload="x")
+    add(store, "young", ends=False)
+    asyncio.run(store.claim("young", NOW))
+    freed = store.clean(["old"])
+    assert (freed.runs, freed.payloads, freed.is_busy) == (("old",), 0, True)
+    assert count(store, "payloads") == 4
+    store.close()
+
+
+@pytest.mark.parametrize("host", ["", "elsewhere"])
+def test_a_run_that_somebody_still_holds_is_not_touched(host: str, store: Store) -> None:
+    add(store, "old")
+    store._db.execute("UPDATE runs SET owner = ?", (str(me()._replace(host=host or me().host)),))
+    assert store.clean(["old"]).runs == ()
+    store.close()
+
+
+def test_damage_stops_it_before_anything_is_gone(store: Store) -> None:
+    add(store, "old")
+    add(store, "young", ends=False)
+    store._db.execute("UPDATE snapshots SET state = ? WHERE run = 'young'", (zlib.compress(b"{}"),))
+    with pytest.raises(Exception, match="damaged"):
+        store.clean(["old"])
+    assert (count(store, "runs"), store.audit("old").events) == (2, 3)
+    store.close()
+
+
+def test_readers_are_not_in_the_way(store: Store) -> None:
+    add(store, "old")
+    reader = sqlite3.connect(store.path)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM events").fetchone()
+    assert store.clean(["old"]).runs == ("old",)
+    assert reader.execute("SELECT count(*) FROM events").fetchone() == (3,)
+    reader.close()
+    store.close()

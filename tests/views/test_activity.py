@@ -1,0 +1,56 @@
+from pathlib import Path
+
+import pytest
+
+from tests.recorded import record
+from tests.views.logs import NOW, read, written
+from treadle.kernel.events import Checked, CheckResult, Envelope, Event, Exited, Failed, Signalled, TimerFired
+from treadle.store.records import Stray
+from treadle.store.sqlite import Store
+from treadle.views.activity import story
+
+WORK = "root:work#1.1"
+CLAIM = Exited(id="c", ts=NOW, act=WORK, envelope=Envelope("Ready", fields={"n": 1}, payload_ref="p"), channel="emit")
+GOOD = Checked(id="k", ts=NOW, act=WORK, results=tuple(CheckResult(name, True, "rep") for name in ("scope", "green")))
+BAD = Checked(id="k", ts=NOW, act=WORK, results=(CheckResult("scope", True), CheckResult("green", False)))
+VERDICTS: list[tuple[list[Event], str]] = [
+    ([], "at work"),
+    ([CLAIM], "claims Ready, being checked"),
+    ([CLAIM, GOOD], "accepted: Ready"),
+    ([CLAIM, BAD], "refused: !gate (green failed)"),
+    ([Failed(id="f", ts=NOW, act=WORK, why="invalid")], "refused: !invalid"),
+    ([TimerFired(id="t", ts=NOW, timer=WORK)], "stopped (timeout)"),
+    ([Signalled(id="s", ts=NOW, inst="root", name="abort")], "stopped (ended)"),
+]
+
+
+@pytest.mark.parametrize(("events", "verdict"), VERDICTS, ids=[verdict for _, verdict in VERDICTS])
+def test_what_came_of_it(events: list[Event], verdict: str) -> None:
+    assert story(written(*events), WORK, [], NOW).verdict == verdict
+
+
+def test_the_evidence_is_complete() -> None:
+    strays = [Stray(at=NOW, act=WORK, what="answer", detail="stale"), Stray(at=NOW, act="other", what="x", detail="y")]
+    told = story(written(CLAIM, GOOD), WORK, strays, NOW)
+    assert told.claim is not None
+    assert (told.claim.exit, told.claim.channel, told.claim.payload, told.claim.fields) == (
+        "Ready", "emit", "p", {"n": 1},
+    )  # fmt: skip
+    assert [(it.check, it.ok, it.advisory, it.report) for it in told.checks] == [
+        ("scope", True, False, "rep"),
+        ("green", True, False, "rep"),
+        ("minimal", None, True, ""),
+    ]
+    assert [it.detail for it in told.strays] == ["stale"]
+    assert told.refs == ["text:spec", "p", "rep"]
+
+
+def test_everything_that_a_recorded_story_refers_to_is_there(tmp_path: Path) -> None:
+    record(tmp_path, of="v3", refuses=1)
+    chronicle = read(tmp_path)
+    store = Store(tmp_path / ".treadle" / "local" / "store.db", reading=True)
+    for act in chronicle.deeds:
+        told = story(chronicle, act, [], NOW)
+        assert told.refs
+        assert all(store.payloads.get(ref) is not None for ref in told.refs)
+    store.close()

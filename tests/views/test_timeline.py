@@ -1,0 +1,78 @@
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.recorded import record
+from tests.views.logs import NOW, START, read, written
+from treadle.kernel.events import (
+    Checked,
+    CheckResult,
+    Envelope,
+    Event,
+    Exited,
+    Failed,
+    Idle,
+    Replied,
+    Signalled,
+    TimerFired,
+)
+from treadle.kernel.replay import encode_event
+from treadle.store.sqlite import Store
+from treadle.views.chronicle import Chronicle
+from treadle.views.timeline import happened, line, told
+
+WORK = "root:work#1.1"
+CLAIM = Exited(id="claim", ts=NOW, act=WORK, envelope=Envelope("Ready"), channel="emit")
+STUCK = Exited(id="stuck", ts=NOW, act=WORK, envelope=Envelope("Stuck"))
+FAILED = Checked(id="checked", ts=NOW, act=WORK, results=(CheckResult("scope", True), CheckResult("green", False)))
+TOLD: list[tuple[list[Event], str]] = [
+    ([CLAIM], f"{WORK} claims Ready (emit) → checking scope green minimal"),
+    ([CLAIM, FAILED], f"{WORK} is checked: green failed → root:work#1.2 starts as worker"),
+    ([Failed(id="f", ts=NOW, act=WORK, why="crash")], f"{WORK} broke → {WORK} starts again (1) as worker"),
+    (
+        [Failed(id="f", ts=NOW, act=WORK, why="invalid")],
+        f"{WORK} gave no valid answer → root:work#1.2 starts as worker",
+    ),
+    ([Idle(id="i", ts=NOW, act=WORK, idle_s=60)], f"{WORK} has been silent for 60 s → {WORK} is reminded"),
+    ([STUCK], f"{WORK} claims Stuck → root:human#1.1 asks: retry, abort"),
+    (
+        [STUCK, Replied(id="r", ts=NOW, ask="root:human#1.1", choice="abort", actor="ada")],
+        "ada answers root:human#1.1: abort → the run ends: Failed",
+    ),
+    (
+        [Signalled(id="s", ts=NOW, inst="root", name="abort")],
+        f"a person says abort to root → {WORK} is stopped (ended), the run ends: Aborted",
+    ),
+    (
+        [TimerFired(id="t", ts=NOW, timer=WORK)],
+        f"the time of {WORK} is up → {WORK} is stopped (timeout), the run ends: Failed",
+    ),
+]
+
+
+@pytest.mark.parametrize(("events", "text"), TOLD, ids=[text.partition(" →")[0] for _, text in TOLD])
+def test_an_event_is_told_with_what_followed(events: list[Event], text: str) -> None:
+    chronicle = written(*events[:-1])
+    assert told(chronicle.take(encode_event(events[-1]))) == text
+
+
+def test_a_line_has_number_and_time() -> None:
+    chronicle = Chronicle(lambda _: written().protocol)  # type: ignore[arg-type,return-value]
+    one = happened(chronicle.take(encode_event(START)))
+    assert line(one) == "    1  2023-11-14 22:13:20  the run starts → root:work#1.1 starts as worker"
+    assert (one.schema, one.run, one.seq, one.type, one.event) == (1, "r", 1, "RunStarted", START)
+    assert [(order.type, order.id) for order in one.orders] == [("SetTimer", WORK), ("RunAgent", WORK)]
+
+
+def test_a_whole_run_has_one_line_for_each_event(tmp_path: Path) -> None:
+    state = record(tmp_path, of="riper", refuses=1)
+    store = Store(tmp_path / ".treadle" / "local" / "store.db", reading=True)
+    chronicle = Chronicle(store.protocol)
+    told_ = [happened(chronicle.take(body)) for body, _ in store.tail("r")[1]]
+    store.close()
+    assert [one.seq for one in told_] == list(range(1, state.seq + 1))
+    assert told_[-1].text.endswith(f"the run ends: {state.outcome}")
+    assert all("\n" not in line(one) for one in told_)
+    assert all(msgspec.json.decode(msgspec.json.encode(one.event)) for one in told_)
+    assert read(tmp_path).state == state

@@ -1,0 +1,107 @@
+"""The page about what commands print for programs, from the structures themselves."""
+
+import ast
+import inspect
+import json
+from collections.abc import Iterator
+from itertools import pairwise
+from types import ModuleType
+from typing import Any, Final
+
+import msgspec
+
+from treadle.kernel import commands, events
+from treadle.protocol import items, model
+from treadle.views import activity, branches, cost, listing, status, timeline, used
+from treadle.views.activity import Story
+from treadle.views.cost import Cost
+from treadle.views.listing import Listing
+from treadle.views.status import Status
+from treadle.views.timeline import Happened
+
+DOCUMENTS: Final[dict[str, type[msgspec.Struct]]] = {
+    "treadle runs --json": Listing,
+    "treadle status --json": Status,
+    "treadle log --json": Happened,
+    "treadle show --json": Story,
+    "treadle cost --json": Cost,
+}
+INTRO: Final = """\
+# JSON for programs
+
+Every document has the key `schema`, a number. It grows when a key is removed or changes its meaning; new keys may
+appear under the same number, so a reader should skip those that it does not know. Moments are ISO 8601 in UTC, empty
+if there is none yet; `elapsed` and the like are seconds. Standard output has the document and nothing else; what is
+wrong is said on standard error, and by the exit code. In recorded events and commands (`event`, `command`) keys that
+have their default are left out.
+
+`treadle log --json` prints one document on each line (JSON Lines), `--follow` as they happen. `treadle status --json
+--watch` prints one on each line too: how the run stands now, and again after every event until it ends.
+
+The same as [JSON Schema](json.schema.json).
+"""
+
+
+SOURCES: Final = (activity, branches, commands, cost, events, listing, model, status, timeline, items, used)
+"""The modules that the structures come from; a string under a field says what it means."""
+
+
+def json_page() -> str:
+    """A table of keys for each document, then for everything that occurs in them."""
+    found = _components()
+    heads = {it.__name__: command for command, it in DOCUMENTS.items()}
+    parts = [f"## {command}\n\n{_table(found[name])}" for name, command in heads.items()]
+    inner = [f"### {name}\n\n{_table(part)}" for name, part in sorted(found.items()) if name not in heads]
+    return "\n".join([INTRO, *parts, "## What occurs in them\n", *inner])
+
+
+def json_schema() -> str:
+    """JSON Schema 2020-12; each document is one of `$defs`."""
+    return json.dumps({"$defs": _components()}, indent=1, sort_keys=True) + "\n"
+
+
+def _components() -> dict[str, Any]:
+    _, found = msgspec.json.schema_components(DOCUMENTS.values(), ref_template="#/$defs/{name}")
+    meanings = {name: said for module in SOURCES for name, said in _meanings(module).items()}
+    for name, part in found.items():
+        for key, value in part.get("properties", {}).items():
+            if said := meanings.get(name, {}).get(key):
+                value["description"] = said
+    return found
+
+
+def _meanings(module: ModuleType) -> dict[str, dict[str, str]]:
+    """Structure → field → the string under it."""
+    tree = ast.parse(inspect.getsource(module))
+    return {node.name: dict(_said(node)) for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+def _said(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    for field, below in pairwise(node.body):
+        match field, below:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                yield name, text
+
+
+def _table(part: dict[str, Any]) -> str:
+    head = "| Key | Type | Meaning |\n| --- | --- | --- |\n"
+    rows = "".join(_row(key, value) for key, value in part.get("properties", {}).items())
+    return f"{part.get('description', '')}\n\n{head}{rows}"
+
+
+def _row(key: str, value: dict[str, Any]) -> str:
+    return f"| `{key}` | {_type(value)} | {value.get('description', '')} |\n"
+
+
+def _type(value: dict[str, Any]) -> str:
+    if "$ref" in value:
+        return str(value["$ref"]).rpartition("/")[2]
+    if "const" in value:
+        return f"`{value['const']}`"
+    if "enum" in value:
+        return ", ".join(f"`{one}`" for one in value["enum"])
+    if "anyOf" in value:
+        return " or ".join(_type(one) for one in value["anyOf"])
+    if value.get("type") == "array":
+        return f"list of {_type(value.get('items') or {})}"
+    return str(value.get("type", "anything"))
