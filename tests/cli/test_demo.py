@@ -22,7 +22,8 @@ def test_the_told_run_goes_from_start_to_end() -> None:
 def test_a_random_run_of_any_protocol_ends_and_is_the_same_every_time(name: str) -> None:
     first = treadle("demo", "--protocol", name, "--seed", "3")
     assert (first.code, first.err) == (0, "")
-    assert first.out.splitlines()[-1].startswith("      root: ")
+    roots = [line for line in first.out.splitlines() if line.startswith("      root: ")]
+    assert " · " not in roots[-1]
     assert treadle("demo", "--protocol", name, "--seed", "3").out == first.out
     assert treadle("demo", "--protocol", name, "--seed", "4").out != first.out
 
@@ -34,3 +35,11 @@ def test_a_seed_asks_for_a_random_run() -> None:
 def test_bad_arguments() -> None:
     assert treadle("demo", "--protocol", "v33").code == 2
     assert treadle("demo", "--faults", "2").code == 2
+
+
+def test_the_first_run_of_waterfall_has_a_story_and_only_names_that_are_ids() -> None:
+    lines = treadle("demo", "--protocol", "waterfall").out.splitlines()
+    assert lines[0].startswith("  1 the run starts (")
+    assert "stories=[k0" in lines[0]
+    assert any("bdd · executor" in line for line in lines)
+    assert not any("root/.." in line for line in lines)

@@ -72,6 +72,24 @@ def test_a_port_error_says_whether_to_try_again() -> None:
     assert not PortError("the store is not a database").retryable
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["foo"], 74), (["protocol", "show", "nope"], 2), (["demo", "--faults", "2"], 74)]
+)
+def test_an_error_that_nobody_can_be_told_is_no_bug(arguments: list[str], code: int) -> None:
+    command = [sys.executable, "-m", "treadle", *arguments]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (code, "")
+    closed = ["sh", "-c", 'exec "$@" 2>&-', "sh", *command]
+    done = subprocess.run(closed, stdout=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_an_error_acts_on_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert guard(raising(TreadleError("a\x1b[31mb\u202e"))) == 2
+    assert capsys.readouterr().err == "treadle: a␛[31mb⟨U+202E⟩\n"
+
+
 @pytest.mark.parametrize("arguments", [[], ["--version"], ["protocol", "draw", "v3"]])
 def test_an_output_that_takes_nothing_is_no_bug(arguments: list[str]) -> None:
     command = [sys.executable, "-m", "treadle", *arguments]

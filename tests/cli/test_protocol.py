@@ -393,7 +393,11 @@ def test_explore_sees_every_state_of_a_small_protocol() -> None:
 
 
 def test_explore_says_when_it_has_not_seen_everything() -> None:
-    assert "not all of them: a limit was reached" in treadle("protocol", "explore", "v3", "--limit", "50").out
+    found = treadle("protocol", "explore", "v3", "--limit", "50")
+    assert found.code == 1
+    assert ", not all of them: nothing is wrong with these\n" in found.out
+    assert found.out.splitlines()[-1].startswith("a limit was reached before every state was seen: nothing is proved")
+    assert treadle("protocol", "explore", "v3", "--limit", "50", "--json").code == 1
 
 
 @pytest.mark.parametrize(
@@ -413,3 +417,65 @@ def test_explore_refuses_a_scope_that_it_does_not_know(scope: str, message: str)
     found = treadle("protocol", "explore", "own", "--scope", scope)
     assert (found.code, found.out) == (2, "")
     assert message in found.err
+
+
+@pytest.mark.parametrize("command", [["check"], ["show"], ["table"], ["draw"], ["sim"], ["explore", "--scopes"]])
+def test_a_name_that_is_too_long_for_a_file_is_unknown_like_any_other(command: list[str]) -> None:
+    found = treadle("protocol", *command, "a" * 300)
+    assert found.code == 2
+    assert f"there is no protocol '{'a' * 57}…'; there are dptr" in found.out + found.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["x", "--to", "README"], "'README' is not 'x'; write `--to x`"),
+        (["x", "--to", "a b/y"], "write `--to 'a b/x'`"),
+        (["x", "--to", "a" * 300], "write `--to x`"),
+        (["x", "--to", "a" * 300 + "/x"], "cannot be written: File name too long"),
+        (["--", "-x"], "'-x' would be taken for an option"),
+        (["fragments"], "the folder fragments is for parts that protocols share"),
+    ],
+)
+def test_new_refuses_what_could_not_be_used_afterwards(arguments: list[str], message: str, project: Path) -> None:
+    found = treadle("protocol", "new", *arguments)
+    assert (found.code, found.out) == (2, "")
+    assert message in found.err
+    assert list(project.iterdir()) == []
+
+
+def test_new_advises_a_command_that_works() -> None:
+    Path("a b").mkdir()
+    found = treadle("protocol", "new", "mine", "--to", "a b/mine")
+    assert "`treadle protocol check 'a b/mine'`" in found.out
+    assert treadle("protocol", "check", "a b/mine").code == 0
+
+
+@pytest.mark.parametrize("command", [["list"], ["show", "own"], ["table", "own"], ["draw", "own"], ["check", "own"]])
+def test_a_protocol_cannot_act_on_the_terminal(command: list[str]) -> None:
+    hostile = '"\\e[31mred\\a\\u202e"'
+    write_own(text=f"{OWN}title: {hostile}\nhelp: {hostile}\n")
+    found = treadle("protocol", *command)
+    assert found.code == 0, found
+    assert all(letter.isprintable() or letter == "\n" for letter in found.out + found.err)
+
+
+@pytest.mark.parametrize(
+    ("scopes", "message"),
+    [
+        ("tiny: {nope: 3}", "scopes.yaml:1: the scope 'tiny' is not understood"),
+        ("tiny: {graph: mian}", "scopes.yaml: scope tiny: own has no graph 'mian' (did you mean 'main'?)"),
+    ],
+)
+def test_check_looks_at_the_scopes_too(scopes: str, message: str) -> None:
+    write_own()
+    Path(".treadle/protocols/own/scopes.yaml").write_text(scopes)
+    found = treadle("protocol", "check", "own")
+    assert found.code == 2
+    assert message in found.out
+
+
+def test_explore_refuses_a_bound_that_is_said_twice() -> None:
+    found = treadle("protocol", "explore", "v3", "--scope", "attempts=1 attempts=2")
+    assert (found.code, found.out) == (2, "")
+    assert "the scope says attempts twice" in found.err

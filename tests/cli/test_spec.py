@@ -103,3 +103,20 @@ def test_files_that_cannot_be_read() -> None:
     assert "make it smaller" in treadle("spec", "check", "big.yaml").err
     Path("folder").mkdir()
     assert treadle("spec", "check", "folder").code == 2
+
+
+def test_the_advice_can_be_copied_into_a_shell() -> None:
+    found = treadle("spec", "new", "--protocol", "v3", "my spec.json")
+    assert "`treadle spec check 'my spec.json' --protocol v3`" in found.out
+    found = treadle("spec", "check", "it's not there.yaml")
+    assert """`treadle spec new --protocol NAME 'it'"'"'s not there.yaml'`""" in found.err
+
+
+@pytest.mark.parametrize("name", ["mine", "v3"])
+def test_the_example_is_inherited_from_the_protocol_that_is_extended(name: str) -> None:
+    folder = Path(".treadle/protocols") / name
+    folder.mkdir(parents=True)
+    expected = treadle("spec", "new", "--protocol", "v3", "-").out
+    (folder / "protocol.yaml").write_text(f"protocol: {name}\nextends: v3\n")
+    found = treadle("spec", "new", "--protocol", name, "-")
+    assert (found.code, found.out) == (0, expected)

@@ -106,7 +106,7 @@ def test_the_names_and_comparisons_a_guard_mentions() -> None:
         ("\x00", "cannot be read"),
         ("-" * 40 + "1", "nested more than 16 deep"),
         ("not " * 60 + "x", "nested more than 16 deep"),
-        ("x or " * 80 + "x", "at most 300 characters"),
+        ("x or " * 80 + "x", "has 401 characters, the limit is 300"),
         ("(" * 250 + "1" + ")" * 40, "cannot be read"),
     ],
 )

@@ -2,7 +2,7 @@ from tests.protocol.sample import SAMPLE, STORIES, rows
 from treadle.protocol.load import load
 from treadle.protocol.model import Graph, Protocol, Route, Step
 from treadle.testing.scenario import Scenario, items
-from treadle.views.tree import Line, tree
+from treadle.views.tree import Line, Mood, foremost, tree
 
 V3 = load("v3")
 
@@ -84,3 +84,12 @@ def test_a_barrier_is_a_wait_for_siblings() -> None:
     run = Scenario(both).signals("go", step="sdd-delta").says("InitWork", childSpecs=items("x", "y"))
     run.says("Done", at="root/x:a")
     assert ("root/x", "a", "waits", "waits for its siblings to arrive") in shown(run)
+
+
+def test_what_must_be_seen_first_takes_the_room_there_is_and_keeps_its_order() -> None:
+    moods: list[Mood] = ["waits", "done", "failed", "works", "asks", "checks"]
+    lines = [Line(depth=1, instance=mood, name=mood, mood=mood, text="") for mood in moods]
+    assert [line.name for line in foremost(lines, 6)] == moods
+    assert [line.name for line in foremost(lines, 4)] == ["waits", "works", "asks", "checks"]
+    assert [line.name for line in foremost(lines, 1)] == ["asks"]
+    assert foremost(lines, -3) == []

@@ -41,7 +41,7 @@ def _refuse_names(name: str, folder: Path) -> None:
     if called != name:
         raise TreadleError(
             f"a protocol is called what its folder is called, and '{called}' is not '{name}'; "
-            f"write `--to {word(folder / name)}`, or make both names the same"
+            f"write `--to {word(folder.parent / name)}`, or make both names the same"
         )
 
 

@@ -16,8 +16,8 @@ UNWRITABLE: Final = 74
 INTERRUPTED: Final = 130
 EXITS: Final = {
     0: "all is well",
-    UNHEARD: "not what was hoped for: a run has ended, but not well, or is not as it was recorded; `doctor` has found "
-    "something to repair; `explore` has not seen every state; or whoever read the output went away before its end",
+    UNHEARD: "not what was hoped for: a run has ended, but not well, or is not as it was recorded; doctor has found "
+    "something to repair; explore has not seen every state; or whoever read the output went away before its end",
     FAILED: "something is wrong that you can repair: the arguments, a file, or what was found",
     WAITS: "a run waits for a person",
     BUG: "a bug in treadle",

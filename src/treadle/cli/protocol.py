@@ -130,7 +130,9 @@ def sim(
     name: Name,
     runs: Annotated[int, typer.Option(min=1, help="How many runs.")] = 50,
     seed: Annotated[int, typer.Option(help="The first run's seed; the others follow.")] = 0,
-    faults: Annotated[float, typer.Option(min=0, max=1, help="How often something goes wrong.")] = 0.3,
+    faults: Annotated[
+        float, typer.Option(min=0, max=1, help="How often something goes wrong; 0: most runs end well.")
+    ] = 0.3,
     json: Json = False,
 ) -> None:
     """Runs a protocol against a random world, with every invariant held after every event. Exit code 2: findings."""
@@ -201,7 +203,8 @@ def _list_scopes(named: "dict[str, Scope]", json: bool) -> None:
 def new(
     name: Annotated[str, typer.Argument(help="What the protocol is called.")],
     to: Annotated[
-        Path | None, typer.Option("--to", help="The folder to write; default: .treadle/protocols/NAME.")
+        Path | None,
+        typer.Option("--to", help="The folder to write, called NAME too; default: .treadle/protocols/NAME."),
     ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Let it take the place of the built-in protocol of its name.")

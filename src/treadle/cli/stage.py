@@ -22,7 +22,8 @@ PAUSE: Final = 1.1
 RECENT: Final = 8
 BORDER: Final = 3
 """The lines of a screen that are neither tree nor captions: the frame, and where the cursor stands."""
-COLUMNS: Final = 4
+COLUMNS, NAMES = 4, 2
+"""How many columns the tree has, and how many of them are names: those are cut last."""
 SIGNS: Final = {
     "works": ("●", "green"),
     "checks": ("◆", "cyan"),
@@ -69,8 +70,8 @@ def drawn(lines: list[Line], room: int, details: Mapping[str, str] | None = None
     `details` says more about an instance's work, by the instance's id.
     """
     grid = Table.grid(padding=(0, 2))
-    for _ in range(COLUMNS):
-        grid.add_column(no_wrap=not wraps, overflow="ellipsis")
+    for at in range(COLUMNS):
+        grid.add_column(no_wrap=not wraps and at < NAMES, overflow="fold" if wraps else "ellipsis")
     for line in foremost(lines, room):
         sign, colour = SIGNS[line.mood]
         name = f"{'   ' * line.depth}{sign} {line.name}" if line.name else f"{'   ' * line.depth}  ┊"
@@ -78,8 +79,8 @@ def drawn(lines: list[Line], room: int, details: Mapping[str, str] | None = None
         grid.add_row(
             Text(visible(name), style=colour),
             Text(visible(line.step), style="bold"),
-            Text(visible(line.text)),
-            Text(visible(more), style="bright_black"),
+            Text(visible(line.text), no_wrap=not wraps, overflow="ellipsis"),
+            Text(visible(more), style="bright_black", no_wrap=not wraps, overflow="ellipsis"),
         )
     return grid
 

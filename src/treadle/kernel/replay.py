@@ -1,13 +1,14 @@
 """The log: a hash chain over events, and folding it back into a state."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
 
 import msgspec
 
-from treadle.errors import ReplayDivergence
-from treadle.kernel.events import Event
+from treadle.errors import IllegalEvent, ReplayDivergence
+from treadle.kernel.commands import Command
+from treadle.kernel.events import Event, RunStarted, Upgraded
 from treadle.kernel.reduce import reduce
 from treadle.kernel.state import State
 from treadle.protocol.model import Protocol
@@ -50,3 +51,29 @@ def fold(protocol: Protocol, log: Iterable[Row], state: State | None = None) -> 
     for body, _ in log:
         state, _ = reduce(protocol, state, decode_event(body))
     return state
+
+
+class Move(NamedTuple):
+    """One event of a log, and what it did under the protocol that the run had then."""
+
+    event: Event
+    protocol: Protocol
+    """The one that holds from here on."""
+    before: State
+    state: State
+    commands: tuple[Command, ...]
+
+
+def move(find: Callable[[str], Protocol], protocol: Protocol | None, state: State, body: bytes) -> Move:
+    """Apply the next event of a log; an upgrade is judged by the protocol that it leads to, found by its digest."""
+    try:
+        event = decode_event(body)
+        rules = find(event.protocol) if isinstance(event, RunStarted | Upgraded) else protocol
+        if rules is None:
+            raise IllegalEvent("the run has not started")
+        after, commands = reduce(rules, state, event)
+    except (msgspec.MsgspecError, IllegalEvent) as error:
+        raise ReplayDivergence(f"event {state.seq + 1} cannot have happened: {error}") from None
+    if after is state:
+        raise ReplayDivergence(f"event {state.seq + 1} changes nothing, and such events are not recorded")
+    return Move(event, rules if after.protocol != state.protocol else protocol or rules, state, after, commands)

@@ -21,7 +21,7 @@ OPEN, CLOSE = "\x02", "\x03"
 """Where a fence begins and ends, until the text is finished; foreign text cannot contain them."""
 _LONGEST_RUN: Final = 40
 _SHORTEST_FENCE: Final = 4
-_HIDDEN = re.compile(
+HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e0fff]"
 )
@@ -57,7 +57,7 @@ def inline(value: Json, limit: int = MAX_INLINE) -> str:
 
 def visible(text: str) -> str:
     """The text with everything written out that a reader would not see, or a terminal would act on."""
-    return _HIDDEN.sub(_written_out, _LINE_END.sub("\n", text))
+    return HIDDEN.sub(_written_out, _LINE_END.sub("\n", text))
 
 
 def cut(text: str, limit: int) -> str:

@@ -94,7 +94,7 @@ class Guard(NamedTuple):
 def parse(text: str) -> Guard:
     """Compile a guard, or raise GuardError."""
     if len(text) > _MAX_TEXT:
-        raise GuardError(f"a guard has at most {_MAX_TEXT} characters, this one has {len(text)}")
+        raise GuardError(f"has {len(text)} characters, the limit is {_MAX_TEXT}")
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:

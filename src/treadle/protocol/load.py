@@ -60,14 +60,15 @@ def load_source(
     *,
     search: Sequence[Path] = (),
     overlays: Sequence[Path] = (),
-    templates: Mapping[str, str] | None = None,
+    templates: Mapping[str, Path] | None = None,
     rules: Path | None = None,
 ) -> Loaded:
     """Load a protocol with a project's changes, and with the places of its parts."""
     folder = find(source, search=search)
     changes = Changes(
         overlays=tuple(read_tree(path) for path in overlays),
-        templates=dict(templates or {}),
+        templates={name: read_text(path, MAX_TEMPLATE) for name, path in (templates or {}).items()},
+        shown={name: str(path) for name, path in (templates or {}).items()},
         rules=read_tree(rules) if rules else None,
     )
     return assemble(_folder_files(folder, name=_name(folder)), _sources(folder, search), changes)
@@ -164,13 +165,15 @@ def _sources(folder: Path, search: Sequence[Path]) -> Sources:
 def _library(folder: Path) -> Library:
     """Fragments beside the protocol's folder, then the ones shipped with Treadle."""
     files: dict[str, Path] = {}
-    templates: dict[str, str] = {}
+    templates: dict[str, Path] = {}
     for place in (folder.resolve().parent / "fragments", BUILT_IN / "fragments"):
         for path in sorted(place.glob("*.yaml")):
             files.setdefault(path.stem, path)
         for path in sorted((place / TEMPLATES).glob("*.jinja")):
-            templates.setdefault(path.name, read_text(path, MAX_TEMPLATE))
-    return Library(tuple(files), lambda name: read_tree(files[name]), templates)
+            templates.setdefault(path.name, path)
+    texts = {name: read_text(path, MAX_TEMPLATE) for name, path in templates.items()}
+    shown = {name: str(path) for name, path in templates.items()}
+    return Library(tuple(files), lambda name: read_tree(files[name]), texts, shown)
 
 
 def _folder_files(folder: Path, name: str = "") -> Files:

@@ -51,6 +51,8 @@ class Record(Model, frozen=True, kw_only=True):
     help: str = ""
     apart: tuple[str, ...] = ()
     """Fields with paths: none may be the same as a later one, or lie inside of it."""
+    refers: str = ""
+    """The field with the keys of other items of the same list, which must exist and not refer back in a circle."""
 
 
 class Exit(Model, frozen=True, kw_only=True):

@@ -26,13 +26,13 @@ class Stamp(NamedTuple):
 class Responder:
     """Answers one command at a time, from a seed."""
 
-    def __init__(self, protocol: Protocol, random: Random) -> None:
+    def __init__(self, protocol: Protocol, random: Random, whims: float, *, odd: bool = False) -> None:
         self.mood: Mood = "wild"
         self._protocol = protocol
         self._random = random
-        self._values = Values(protocol, random)
+        self._values = Values(protocol, random, odd=odd)
         self._nearest = Nearest(protocol)
-        self._whims = self._random.uniform(0.05, 0.9)
+        self._whims = self._random.uniform(0, whims)
         """How often a wild world leaves the shortest way; some runs get far, others see many exits."""
         self._count = 0
         self._now = 0
@@ -45,7 +45,7 @@ class Responder:
 
     def start(self) -> RunStarted:
         """The first event of a run."""
-        item = input_item(self._protocol, self._protocol.graphs[self._protocol.root], self._values.of)
+        item = input_item(self._protocol, self._protocol.graphs[self._protocol.root], self._values.given)
         level: Literal[0, 1, 2] = self._random.choice((0, 1, 2, 2, 2, 2))
         id_, ts = self.stamp()
         return RunStarted(id=id_, ts=ts, run="r", protocol="simulated", input=item, level=level)

@@ -67,14 +67,21 @@ class Summary(msgspec.Struct, frozen=True):
     """Rows of the tables that no run has taken."""
 
 
-def run(protocol: Protocol, seed: int, faults: float = 0.3, patience: int = PATIENCE) -> Report:
-    """Simulate one run to its end; `faults` is the probability that the next thing to happen is a fault."""
-    return _Run(protocol, seed, faults).play(patience)
+def run(protocol: Protocol, seed: int, faults: float = 0.3, patience: int = PATIENCE, *, odd: bool = False) -> Report:
+    """Simulate one run to its end; `faults` is the probability that the next thing to happen is a fault.
+
+    In an `odd` world the kernel also meets what Treadle would refuse before.
+    """
+    return _Run(protocol, seed, faults, odd=odd).play(patience)
 
 
-def many(protocols: Iterable[Protocol], runs: int, faults: float = 0.3, seed: int = 0) -> list[Summary]:
+def many(
+    protocols: Iterable[Protocol], runs: int, faults: float = 0.3, seed: int = 0, *, odd: bool = False
+) -> list[Summary]:
     """Simulate `runs` runs of each protocol, with consecutive seeds."""
-    return [summary_of(protocol, [run(protocol, seed + n, faults) for n in range(runs)]) for protocol in protocols]
+    return [
+        summary_of(protocol, [run(protocol, seed + n, faults, odd=odd) for n in range(runs)]) for protocol in protocols
+    ]
 
 
 def summary_of(protocol: Protocol, reports: list[Report]) -> Summary:
@@ -119,12 +126,12 @@ def _faults_of(
 
 
 class _Run:
-    def __init__(self, protocol: Protocol, seed: int, faults: float) -> None:
+    def __init__(self, protocol: Protocol, seed: int, faults: float, *, odd: bool) -> None:
         self._protocol = protocol
         self._seed = seed
         self._faults = faults
         self._random = Random(f"{protocol.name} {seed}")
-        self._world = World(protocol, self._random, faults)
+        self._world = World(protocol, self._random, faults, odd=odd)
         self._state = State()
         self._ledger = Ledger()
         self._log: list[tuple[Event, bytes]] = []

@@ -16,16 +16,22 @@ from treadle.simulate.trouble import Trouble
 from treadle.simulate.waits import awaits_go
 
 _REMEMBERED: Final = 40
+_WHIMS: Final = (0.03, 3.0, 0.9)
+"""How often agents and people leave the shortest way to a good end, at most: without faults, more per fault, ever."""
 
 
 class World:
-    """Agents, checks, effects, people and clocks, behind a channel that delays, doubles and reorders."""
+    """Agents, checks, effects, people and clocks, behind a channel that delays, doubles and reorders.
 
-    def __init__(self, protocol: Protocol, random: Random, faults: float) -> None:
+    An odd world also makes what Treadle would refuse before a run sees it: keys that are no ids, references to nobody.
+    """
+
+    def __init__(self, protocol: Protocol, random: Random, faults: float, *, odd: bool = False) -> None:
         self._protocol = protocol
         self._random = random
         self._faults = faults
-        self._responder = Responder(protocol, random)
+        least, more, most = _WHIMS
+        self._responder = Responder(protocol, random, min(least + more * faults, most), odd=odd)
         self._trouble = Trouble(protocol, random, self._responder)
         self._past: list[Event] = []
         self._on_the_way: list[Event] = []

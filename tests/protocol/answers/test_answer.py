@@ -122,6 +122,8 @@ def test_a_wrong_shape(answer: object, problem: str) -> None:
     ("fields", "problem"),
     [
         ({"variant": "InfiniteLoop"}, "exit.why: is missing; it must be text"),
+        ({"variant": "[InfiniteLoop]", "why": ""}, "not '[InfiniteLoop]'; write InfiniteLoop, and nothing around it"),
+        ({"variant": ["InfiniteLoop"], "why": ""}, "not a list; write InfiniteLoop, without brackets"),
         ({"variant": "InfiniteLop", "why": ""}, "one of SkillCeiling, InfiniteLoop, not 'InfiniteLop'; did you mean"),
         ({"variant": True, "why": ""}, "exit.variant: must be one of SkillCeiling, InfiniteLoop, not true"),
         ({"variant": "InfiniteLoop", "why": 7}, "exit.why: must be text, not a number; put it in quotes"),

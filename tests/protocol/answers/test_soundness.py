@@ -2,12 +2,14 @@
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.protocol.answers.soundness import unsound
 from treadle.protocol.fields import parse_type
 from treadle.protocol.items import Json
+from treadle.protocol.load import load
 from treadle.protocol.model import Field, Graph, Protocol, Record, Step
 
 TASK = Record(fields={"id": Field(type="int"), "after": Field(type="[int]")})
@@ -59,3 +61,27 @@ def test_a_name_that_nobody_has() -> None:
 
 def test_a_list_that_must_not_be_empty() -> None:
     assert faults({}) == ["tasks: is empty; give at least one"]
+
+
+@pytest.mark.parametrize("name", ["dptr", "riper"])
+@pytest.mark.parametrize(
+    ("depends", "expected"),
+    [
+        ({"a": ["b"]}, []),
+        ({"a": ["b"], "b": ["b"]}, ["modules[1].depends: waits for itself: b waits for b; break the circle"]),
+        ({"a": ["c"]}, ["modules[0].depends: 'c' is none of these items; there are a, b"]),
+        (
+            {"a": ["b"], "b": ["a"]},
+            ["modules[0].depends: waits for itself: a waits for b waits for a; break the circle"],
+        ),
+    ],
+    ids=["sound", "itself", "unknown", "a_circle"],
+)
+def test_modules_depend_on_modules_that_are_there(
+    name: str, depends: dict[str, list[str]], expected: list[str]
+) -> None:
+    protocol = load(name)
+    absent: dict[str, Json] = dict.fromkeys(protocol.types["Module"].fields)
+    items: Json = [{**absent, "name": key, "depends": [*depends.get(key, [])]} for key in ("a", "b")]
+    found = unsound(protocol, parse_type("[Module]"), items)
+    assert [f"modules{problem.where}: {problem.message}" for problem in found] == expected

@@ -87,7 +87,7 @@ def test_a_group_is_of_one_graph() -> None:
     both = put(tree(), "graphs", "other", tree().graphs["node"])
     told = Send(signal="Shift", to="children")
     rows = (
-        *to("work", told, Spawn(group="parts", graph="node", over="parts"), when="attempt > 1"),
+        *to("work", told, Spawn(group="parts", graph="node", over="parts"), when="same_failure > 1"),
         *to("work", told, Spawn(group="parts", graph="other", over="parts")),
     )
     assert said(put(both, PLANNED, "Planned", rows), 13) == [

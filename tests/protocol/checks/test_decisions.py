@@ -101,5 +101,5 @@ def test_an_approval_that_is_looked_back_at_decides_something() -> None:
 
 
 def test_two_guards_before_the_same_row_are_an_or() -> None:
-    rows = to("human", when="data.faults > 9") + to("human", when="attempt > 1") + to("fix", charge="rounds")
+    rows = to("human", when="data.faults > 9") + to("human", when="same_failure > 1") + to("fix", charge="rounds")
     assert said(put(bugfix(), REVIEW, "Rejected", rows)) == []

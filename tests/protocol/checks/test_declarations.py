@@ -85,3 +85,32 @@ from treadle.protocol.model import Field, Mode, Protocol
 )
 def test_a_planted_fault_is_named(protocol: Protocol, expected: list[str]) -> None:
     assert said(protocol) == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"Bug": "Bug"}, "it needs a 'Bug', and so on (make one of them optional, as in `Bug?`, or a list)"),
+        (
+            {"Bug": "Fault", "Fault": "Bug"},
+            "it needs a 'Fault', which needs a 'Bug', and so on (make one of them optional, as in `Fault?`, or a list)",
+        ),
+    ],
+    ids=["a_record_in_itself", "records_in_each_other"],
+)
+def test_a_record_without_a_finite_value(fields: dict[str, str], expected: str) -> None:
+    protocol = bugfix()
+    for name, kind in fields.items():
+        protocol = put(protocol, f"types.{name}.fields", "inner", Field(type=kind))
+    assert said(protocol, 3)[0] == f"3 Bug: no value of 'Bug' can be written down: {expected}"
+    assert len(said(protocol, 3)) == len(fields)
+
+
+@pytest.mark.parametrize("kind", ["Bug?", "[Bug]", "[Bug]?"])
+def test_a_record_that_may_end_holds_itself(kind: str) -> None:
+    assert said(put(bugfix(), "types.Bug.fields", "inner", Field(type=kind))) == []
+
+
+def test_a_record_is_not_called_like_a_type_of_the_language() -> None:
+    [line] = said(put(bugfix(), "types", "text", bugfix().types["Fault"]), 3)
+    assert line == "3 text: a record cannot be called 'text', which is a type of the language (rename it)"

@@ -173,7 +173,7 @@ def test_a_guard_that_cannot_be_read() -> None:
 
 @pytest.mark.parametrize(
     "guard",
-    ["last.fix == None", "last.fix in ('Fixed', 'Stuck.Lost', '!gate')", "not root and depth < 3 and attempt > 1"],
+    ["last.fix == None", "last.fix in ('Fixed', 'Stuck.Lost', '!gate')", "not root and depth < 3 and same_failure > 1"],
 )
 def test_a_guard_that_is_right(guard: str) -> None:
     rows = to("human", when="data.faults > 9") + to("human", when=guard) + to("fix", charge="rounds")

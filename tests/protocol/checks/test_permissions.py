@@ -99,6 +99,28 @@ from treadle.protocol.model import Artifact, Protection, Protocol
             ["16 '.git/**' in the protections lies inside .git, which only the orchestrator touches (remove it)"],
             id="a_protection_of_what_nobody_touches",
         ),
+        *(
+            pytest.param(
+                change(bugfix(), "", artifacts={"notes": Artifact(path=path, writer="qa")}),
+                [f"16 '{path}' in the artifacts {why}"],
+                id=f"an_artifact_at_{path}",
+            )
+            for path, why in (
+                ("../x", "leaves its directory with .. (write it relative to the root of the repository)"),
+                ("/etc/passwd", "is absolute (write it relative to the root of the repository)"),
+                (".git/x", "lies inside .git, which only the orchestrator touches (remove it)"),
+            )
+        ),
+        pytest.param(
+            change(bugfix(), "graphs.main.steps.repro", writes=("!tests/**", "!docs/**")),
+            [
+                (
+                    "16 main.repro: its write scope only excludes ('!tests/**', '!docs/**'), so nothing may be written "
+                    "(say first what may be written, as in 'src/**')"
+                )
+            ],
+            id="a_scope_that_only_excludes",
+        ),
     ],
 )
 def test_a_planted_fault_is_named(protocol: Protocol, expected: list[str]) -> None:

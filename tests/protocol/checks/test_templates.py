@@ -129,6 +129,16 @@ from treadle.protocol.model import Protocol
             id="an_unknown_template",
         ),
         pytest.param(
+            put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.commit }}{% include '../../etc/passwd' %}"),
+            [
+                (
+                    "15 main.review: template includes unknown template '../../etc/passwd' (templates are named by "
+                    "their path below templates/, as in '_part.jinja')"
+                )
+            ],
+            id="a_template_outside_of_the_folder",
+        ),
+        pytest.param(
             put(bugfix(), "templates", "repro.jinja", "{{ bug.id }}{% include bug.id %}{% include 'again.jinja' %}"),
             ["15 main.repro: template names another template by an expression (write its name as a text)"],
             id="a_computed_template",
@@ -318,10 +328,16 @@ def test_a_macro_is_walked_with_what_it_is_given(text: str, module: str, expecte
     "text",
     [
         "{% macro one(x) %}{{ x | length }}{% endmacro %}{% if fix.Fixed.note %}{{ one(fix.Fixed.note) }}{% endif %}",
-        "{% macro one(x) %}{{ x.commit }}{{ one(x) }}{% endmacro %}{{ one(fix.Fixed) }}",
+        "{% macro one(x) %}{% if x.commit %}{{ one(x.note) }}{% endif %}{% endmacro %}{{ one(fix.Fixed) }}",
+        "{% macro one(x) %}{{ one(x) if x.commit }}{{ x.commit and one(x) }}{% endmacro %}{{ one(fix.Fixed) }}",
         "{% macro one(x) %}{{ x.anything }}{% endmacro %}{{ one(vars) }}",
     ],
-    ids=["an_argument_that_is_there", "a_macro_that_calls_itself", "an_argument_of_which_nothing_is_known"],
+    ids=[
+        "an_argument_that_is_there",
+        "a_macro_that_ends",
+        "a_macro_with_a_choice",
+        "an_argument_of_which_nothing_is_known",
+    ],
 )
 def test_a_macro_that_is_right(text: str) -> None:
     assert said(put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.commit }}" + text)) == []
@@ -382,3 +398,32 @@ def test_the_result_of_a_map_has_known_parts() -> None:
         "15 main.halt: template reads 'cycles.SomeFailed.totl', but 'cycles.SomeFailed' has no field 'totl' "
         "(did you mean 'total'?)"
     )
+
+
+@pytest.mark.parametrize("name", ["step", "run", "range", "loop", "vars", "none"])
+def test_an_input_does_not_take_a_name_that_means_something_else(name: str) -> None:
+    found = said(change(bugfix(), "graphs.main", input=(name, "Bug")), 15)
+    assert f"15 main: is given '{name}', but in templates that means something else (rename the input)" in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{% if review.Rejected is defined %}{{ review.Rejected.faults | length }}{% endif %}",
+        "{{ review.Rejected.faults | length if review.Rejected is defined else '' }}",
+        "{% if review.Rejected is undefined %}none{% else %}{{ review.Rejected.faults | length }}{% endif %}",
+    ],
+)
+def test_a_slot_that_is_defined_is_there(text: str) -> None:
+    shown = "{{ repro.Reproduced.tests | join }}"
+    assert said(put(bugfix(), "templates", "fix.jinja", shown + text)) == []
+
+
+def test_a_field_that_is_defined_may_be_null() -> None:
+    text = "{{ fix.Fixed.commit }}{% if fix.Fixed.note is defined %}{{ fix.Fixed.note | length }}{% endif %}"
+    assert said(put(bugfix(), "templates", "review.jinja", text)) == [
+        (
+            "15 main.review: template takes 'length' of 'fix.Fixed.note', which may be absent (put it inside "
+            "`if fix.Fixed.note`)"
+        )
+    ]

@@ -103,9 +103,13 @@ def test_changed_parts_stand_in_the_overlay(base: Path) -> None:
     assert found.place_of("graphs.main.steps.work.routes").file == str(base / "protocol.yaml")
 
 
-def test_templates_are_overridden_by_path(base: Path) -> None:
-    found = load_source(base, templates={"work.jinja": "mine", "more.jinja": "new"}).protocol
-    assert found.templates == {"work.jinja": "mine", "more.jinja": "new"}
+def test_templates_are_overridden_by_path(base: Path, tmp_path: Path) -> None:
+    mine = {"work.jinja": tmp_path / "mine.jinja", "more.jinja": tmp_path / "new.jinja"}
+    for path in mine.values():
+        path.write_text(path.stem)
+    found = load_source(base, templates=mine)
+    assert found.protocol.templates == {"work.jinja": "mine", "more.jinja": "new"}
+    assert {name: found.place_of(f"templates.{name}").file for name in mine} == {k: str(v) for k, v in mine.items()}
 
 
 @pytest.mark.parametrize(
@@ -254,3 +258,29 @@ def test_the_agents_of_a_shipped_protocol_are_limited_without_further_ado(tmp_pa
 def test_step_rules_come_too_late_in_an_overlay(base: Path) -> None:
     (found,) = problems(base, "extends: base\nstep_rules: {file: x.yaml, graph: main}\n")
     assert found.startswith("overlay0.yaml:2: step_rules: step rules are compiled before overlays apply (change the")
+
+
+def test_an_overlay_that_renames_the_protocol_is_at_fault_itself(base: Path) -> None:
+    assert problems(base, "extends: base\nprotocol: foo\n") == [
+        (
+            "overlay0.yaml:2: protocol: an overlay cannot rename 'base' to 'foo' (remove `protocol`; a protocol of its "
+            "own is a folder that begins with `extends: base`)"
+        )
+    ]
+
+
+def test_a_template_stands_where_it_was_found(base: Path) -> None:
+    fragments = base.parent / "fragments/templates"
+    fragments.mkdir()
+    (fragments / "shared.jinja").write_text("shared")
+    (base / "templates/work.jinja").write_text("{% include 'shared.jinja' %}")
+    mine = base.parent / "mine"
+    (mine / "templates").mkdir(parents=True)
+    (mine / "protocol.yaml").write_text("extends: base\nprotocol: mine\n")
+    (mine / "templates/own.jinja").write_text("own")
+    found = load_source(mine, search=[base.parent])
+    assert {name: found.place_of(f"templates.{name}").file for name in found.protocol.templates} == {
+        "own.jinja": str(mine / "templates/own.jinja"),
+        "work.jinja": str(base / "templates/work.jinja"),
+        "shared.jinja": str(fragments / "shared.jinja"),
+    }

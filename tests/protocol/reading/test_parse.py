@@ -566,3 +566,10 @@ def test_every_field_of_the_model_can_be_written(
 ) -> None:
     fields = {written.get(field, field) for field in model.__struct_fields__}
     assert fields - {""} == set(keys) - {"include", "step_rules"}
+
+
+def test_a_record_that_refers_to_others_names_a_field() -> None:
+    types = "types: {Part: {refers: after, id: text, after: '[text]?'}}\n"
+    assert protocol(types + MINIMAL + STEP).types["Part"].refers == "after"
+    [line] = problems(types.replace("refers: after", "refers: aftr") + MINIMAL + STEP)
+    assert line.endswith("there is no field 'aftr' (did you mean 'after'?)")

@@ -161,3 +161,10 @@ def test_a_json_file_is_called_so(text: str, expected: str) -> None:
     with pytest.raises(ProtocolError) as caught:
         read(text, "p.JSON")
     assert [str(finding) for finding in caught.value.findings] == [expected]
+
+
+def test_aliases_of_a_long_text_cost_what_they_stand_for() -> None:
+    text = f"a: &a {'x' * 100_000}\nb: [{', '.join(['*a'] * 1000)}]\n"
+    with pytest.raises(ProtocolError) as caught:
+        read(text, "p.yaml")
+    assert "more than 200000 values, aliases written out" in str(caught.value.findings[0])

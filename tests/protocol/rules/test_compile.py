@@ -430,6 +430,8 @@ def test_a_part_that_does_not_fit_is_refused(part: str, message: str) -> None:
         ),
         ("step: {}\n" + SMALL, "rules.yaml:1: unknown key 'step' (did you mean 'steps'?)"),
         ("max_rework: 3\n", "rules.yaml:1: the rules table has no 'steps' (add `steps:`)"),
+        ("[impl]", "rules.yaml:1: 'the rules table' must be a mapping, not a list (write `steps: {STEP: {…}}`)"),
+        ("word", "rules.yaml:1: 'the rules table' must be a mapping, not text (write `steps: {STEP: {…}}`)"),
     ],
 )
 def test_what_is_refused_says_where_and_what_to_do(text: str, message: str) -> None:

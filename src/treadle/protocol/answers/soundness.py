@@ -45,17 +45,27 @@ class _Walk:
             case ListType(item=item), list(items):
                 for index, one in enumerate(items):
                     yield from self.value(item, one, (*path, index))
+                yield from self._references(item, items, path)
             case RecordType(name=name), dict(values):
                 yield from self._record(name, values, path)
 
+    def _references(self, item: TypeExpr, items: list[Json], path: Path) -> Iterator[Problem]:
+        record = self.types[item.name] if isinstance(item, RecordType) else None
+        if record is not None and record.refers:
+            yield from _misordered(record.key, record.refers, items, path)
+
     def _record(self, name: str, values: Mapping[str, Json], path: Path) -> Iterator[Problem]:
         for field, _, expr in asked(self.types[name].fields):
-            waiting = any((order.item, order.after) == (name, field) for order in self.orders)
+            waiting = field == self.types[name].refers or any(
+                (order.item, order.after) == (name, field) for order in self.orders
+            )
             if not (waiting and values[field] == []):
                 needed = bare(expr) if field == self.types[name].key else expr
                 yield from self.value(needed, values[field], (*path, field))
         for order in self.orders:
-            items = values.get(order.field) if order.record == name else None
+            # What a record says of itself is looked at wherever it is listed, and not told twice.
+            known = self.types[order.item].refers == order.after
+            items = values.get(order.field) if order.record == name and not known else None
             if isinstance(items, list):
                 yield from _misordered(self.types[order.item].key, order.after, items, (*path, order.field))
 

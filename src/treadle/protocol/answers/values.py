@@ -145,7 +145,7 @@ class Reading:
             for choice in expr.values:
                 if choice == value:
                     return choice
-        near = _near(value, expr) if isinstance(value, str) else ""
+        near = _near(value, expr)
         return self._wrong(expr, value, path, f"; {near}" if near else "")
 
     def _list(self, expr: ListType, value: object, path: Path) -> Json:
@@ -212,9 +212,22 @@ def _is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _near(word: str, expr: EnumType) -> str:
+def _near(given: object, expr: EnumType) -> str:
+    """What was meant: a number in quotes, a word in brackets, a word that is written differently."""
     words = [str(choice) for choice in expr.values]
-    return "write it without quotes" if word in words else suggest(word[:100], words)
+    if (
+        isinstance(given, list)
+        and len(given) == 1
+        and isinstance(given[0], str | int | float)
+        and str(given[0]) in words
+    ):
+        return f"write {given[0]}, without brackets"
+    if not isinstance(given, str):
+        return ""
+    bare_word = given.strip("[] ")
+    if bare_word in words and bare_word != given:
+        return f"write {bare_word}, and nothing around it"
+    return "write it without quotes" if given in words else suggest(given[:100], words)
 
 
 def _stranger(name: str, fields: Mapping[str, Field]) -> str:

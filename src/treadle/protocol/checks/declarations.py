@@ -4,9 +4,19 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from treadle.protocol.checks.subject import Subject
-from treadle.protocol.fields import EnumType, ListType, bare, parse_type, record_of, type_fault
+from treadle.protocol.fields import (
+    SCALARS,
+    EnumType,
+    ListType,
+    RecordType,
+    TypeNotationError,
+    bare,
+    parse_type,
+    record_of,
+    type_fault,
+)
 from treadle.protocol.findings import Finding, suggest
-from treadle.protocol.model import Exit, Field, Role
+from treadle.protocol.model import Exit, Field, Record, Role
 
 TOOLCHAIN: Final = ("build", "test", "contract", "lint", "format", "api_dump", "collect", "interface")
 """The commands a project can say how to run."""
@@ -18,8 +28,7 @@ def declarations_hold_together(subject: Subject) -> Iterator[Finding]:
     if protocol.root not in protocol.graphs:
         hint = suggest(protocol.root, protocol.graphs) or "name one of its graphs"
         yield subject.finding(3, "", "root", f"the root is unknown graph '{protocol.root}'", hint)
-    for name, record in protocol.types.items():
-        yield from _fields(subject, name, f"types.{name}", record.fields)
+    yield from _records(subject)
     for name, exit_ in protocol.exits.items():
         yield from _fields(subject, name, f"exits.{name}", exit_.fields)
         yield from _route_on(subject, name, exit_)
@@ -29,6 +38,45 @@ def declarations_hold_together(subject: Subject) -> Iterator[Finding]:
         if command not in TOOLCHAIN:
             hint = suggest(command, TOOLCHAIN) or f"commands are {', '.join(TOOLCHAIN)}"
             yield subject.finding(3, "", "toolchain", f"unknown toolchain command '{command}'", hint)
+
+
+def _records(subject: Subject) -> Iterator[Finding]:
+    types = subject.protocol.types
+    endless = _endless(types)
+    for name, record in types.items():
+        if name in SCALARS:
+            message = f"a record cannot be called '{name}', which is a type of the language"
+            yield subject.finding(3, name, f"types.{name}", message, "rename it")
+        if name in endless:
+            message = f"no value of '{name}' can be written down: it needs {_circle(endless, name)}, and so on"
+            hint = f"make one of them optional, as in `{endless[name]}?`, or a list"
+            yield subject.finding(3, name, f"types.{name}", message, hint)
+        yield from _fields(subject, name, f"types.{name}", record.fields)
+
+
+def _endless(types: Mapping[str, Record]) -> dict[str, str]:
+    """Records that need a value of a record that needs … for ever → the one they need."""
+    needed = {name: [_needed(field) for field in record.fields.values()] for name, record in types.items()}
+    left = set(types)
+    while ended := {name for name in left if not any(other in left for other in needed[name])}:
+        left -= ended
+    return {name: next(other for other in needed[name] if other in left) for name in types if name in left}
+
+
+def _needed(field: Field) -> str:
+    """The record of which a field must hold a value; empty if it can do without."""
+    try:
+        expr = parse_type(field.type)
+    except TypeNotationError:
+        return ""
+    return expr.name if isinstance(expr, RecordType) else ""
+
+
+def _circle(endless: Mapping[str, str], name: str) -> str:
+    shown = [endless[name]]
+    while endless[shown[-1]] not in shown and shown[-1] != name:
+        shown.append(endless[shown[-1]])
+    return ", which needs ".join(f"a '{other}'" for other in shown)
 
 
 def _fields(subject: Subject, where: str, path: str, fields: Mapping[str, Field]) -> Iterator[Finding]:

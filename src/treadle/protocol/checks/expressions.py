@@ -8,21 +8,27 @@ from jinja2.defaults import DEFAULT_NAMESPACE
 from jinja2.tests import TESTS as JINJA_TESTS
 
 from treadle.protocol.checks.bulk import excess
-from treadle.protocol.checks.presence import failing, holding, written
+from treadle.protocol.checks.operations import (
+    Kind,
+    filter_fault,
+    kind_of,
+    operation_fault,
+    order_fault,
+    range_fault,
+    sign_fault,
+)
+from treadle.protocol.checks.presence import failing, holding, is_there, written
 from treadle.protocol.checks.shapes import Many, Members, Shape, describe, is_optional, item_of, parts_of, present
-from treadle.protocol.fields import EnumType, ListType, RecordType, ScalarType
 from treadle.protocol.filters import FILTERS
 from treadle.protocol.findings import suggest
 from treadle.protocol.model import Protocol
 
-_OPERATORS: Final = {nodes.Mul: "*", nodes.Pow: "**", nodes.Mod: "%", nodes.Div: "/", nodes.FloorDiv: "//"}
-"""What works on numbers only: on a text it would repeat or format it, as long as anybody likes."""
 _GLOBALS: Final = frozenset(DEFAULT_NAMESPACE) - {"lipsum"}
 _SAME: Final = frozenset({"sort", "list", "reverse", "unique", "selectattr", "rejectattr", "select", "reject"})
 _ITEM: Final = frozenset({"first", "last", "min", "max"})
 _COUNTING: Final = frozenset({"join", "length", "count", "map"})
 _METHODS: Final = frozenset({"items", "keys", "values", "get"})
-_LOCAL: Final = frozenset({"loop", "caller", "varargs", "kwargs", "self", "super"})
+_LOCAL: Final = frozenset({"self", "super"})
 
 Scope = dict[str, Shape]
 """The variables that can be used at a place, and what is known about them."""
@@ -49,6 +55,8 @@ class Look:
         """The template being walked, after those that include it."""
         self.sure: frozenset[str] = frozenset()
         """Optional values that are known to be there at this point, as they are written."""
+        self.conditions = 0
+        """How many conditions and loops are around this point."""
 
     def fault(self, node: nodes.Node, message: str, hint: str = "") -> None:
         self.faults.append(Fault(self.open[-1], node.lineno, message, hint))
@@ -83,24 +91,40 @@ class Look:
                 self._children(node, scope, skip=callee)
                 return None
             case nodes.Call():
+                if node.node == nodes.Name("range", "load") and "range" not in scope:
+                    self._refuse(node, range_fault(node, [self._kind(argument, scope) for argument in node.args]))
                 self.call(node, scope)
                 return None
             case nodes.List() | nodes.Tuple():
                 return self._listed([self.value(item, scope) for item in node.items])
-            case nodes.Mul() | nodes.Pow() | nodes.Mod() | nodes.Div() | nodes.FloorDiv():
-                return self._arithmetic(node, scope)
+            case nodes.Mul() | nodes.Pow() | nodes.Mod() | nodes.Div() | nodes.FloorDiv() | nodes.Add() | nodes.Sub():
+                fault = operation_fault(node, self._kind(node.left, scope), self._kind(node.right, scope))
+                self._refuse(node, fault)
+                return None
+            case nodes.Neg() | nodes.Pos():
+                self._refuse(node, sign_fault(node, self._kind(node.node, scope)))
+                return None
+            case nodes.Compare():
+                return self._compared(node, scope)
             case nodes.TemplateData() | nodes.Const():
                 return None
             case _:
                 self._children(node, scope)
                 return None
 
-    def _arithmetic(self, node: nodes.BinExpr, scope: Scope) -> Shape:
-        for side in (node.left, node.right):
-            if _is_no_number(side, self.value(side, scope)):
-                message = f"uses {_OPERATORS[type(node)]} on a text or a list"
-                self.fault(node, message, "it works on numbers only; write out what is wanted")
-                break
+    def _refuse(self, node: nodes.Node, fault: str, hint: str = "write out what is wanted") -> None:
+        if fault:
+            self.fault(node, fault, hint)
+
+    def _kind(self, node: nodes.Node, scope: Scope) -> Kind:
+        return kind_of(node, self.value(node, scope))
+
+    def _compared(self, node: nodes.Compare, scope: Scope) -> Shape:
+        left = self._kind(node.expr, scope)
+        for operand in node.ops:
+            right = self._kind(operand.expr, scope)
+            self._refuse(operand.expr, order_fault(operand.op, left, right), "compare values of one kind")
+            left = right
         return None
 
     def _listed(self, items: list[Shape]) -> Shape:
@@ -137,7 +161,7 @@ class Look:
         if name.startswith("_"):
             self.fault(node, f"looks into '{name}', which templates may not", "use declared fields only")
             return None
-        if is_optional(shape) and path not in self.sure:
+        if is_optional(shape) and not self.is_sure(path, shape):
             self.fault(node, f"reads '{path}.{name}', but '{path}' may be absent", f"put it inside `if {path}`")
         parts = parts_of(self.protocol, shape)
         if parts is None or (isinstance(shape, Members) and shape.optional and not parts):
@@ -149,13 +173,17 @@ class Look:
             self.used.add(f"{shape.label}.{name}")
         return parts[name]
 
+    def is_sure(self, path: str, shape: Shape) -> bool:
+        """Whether an optional value is known to be there at this point."""
+        return is_there(path, self.sure, slot=isinstance(shape, Members | Many))
+
     def must_be_there(self, node: nodes.Node, shape: Shape, verb: str) -> None:
         """Say so if a value that may be absent is used as if it were there."""
         core = node
         while isinstance(core, nodes.Filter) and core.node is not None:
             core = core.node
         path = written(core)
-        if is_optional(shape) and path and path not in self.sure:
+        if is_optional(shape) and path and not self.is_sure(path, shape):
             self.fault(node, f"{verb} '{path}', which may be absent", f"put it inside `if {path}`")
 
     def _unknown_part(self, node: nodes.Expr, shape: Shape, path: str, name: str, parts: Mapping[str, Shape]) -> None:
@@ -181,6 +209,9 @@ class Look:
         for argument in (*node.args, *(pair.value for pair in node.kwargs)):
             if isinstance(argument, nodes.Const) and str(argument.value).startswith("_"):
                 self.fault(node, f"looks into '{argument.value}', which templates may not", "use declared fields only")
+        if node.node is not None:
+            items = [self._kind(item, scope) for item in getattr(node.node, "items", ())]
+            self._refuse(node, filter_fault(node, kind_of(node.node, shape), items))
         if node.node is not None and node.name in _COUNTING | _SAME | _ITEM:
             self.must_be_there(node.node, shape, f"takes '{node.name}' of")
         return shape if node.name in _SAME else item_of(shape) if node.name in _ITEM else None
@@ -196,7 +227,7 @@ class Look:
         left = self.value(node.left, scope)
         before = self.sure
         self.sure = before | (holding(node.left) if isinstance(node, nodes.And) else failing(node.left))
-        right = self.value(node.right, scope)
+        right = self._perhaps_value(node.right, scope)
         self.sure = before
         if isinstance(node, nodes.Or):
             return present(left) if left is not None else None
@@ -206,24 +237,18 @@ class Look:
         self.value(node.test, scope)
         before = self.sure
         self.sure = before | holding(node.test)
-        shape = self.value(node.expr1, scope)
+        shape = self._perhaps_value(node.expr1, scope)
         self.sure = before | failing(node.test)
         if node.expr2 is not None:
-            self.value(node.expr2, scope)
+            self._perhaps_value(node.expr2, scope)
         self.sure = before
         return shape
 
-
-def _is_no_number(node: nodes.Node, shape: Shape) -> bool:
-    match present(shape):
-        case ScalarType(name=name):
-            return name in ("text", "path")
-        case EnumType(values=values):
-            return any(isinstance(value, str) for value in values)
-        case ListType() | RecordType() | Many() | Members():
-            return True
-    made = isinstance(node, nodes.List | nodes.Tuple | nodes.Dict | nodes.Concat | nodes.TemplateData)
-    return made or (isinstance(node, nodes.Const) and isinstance(node.value, str))
+    def _perhaps_value(self, node: nodes.Node, scope: Scope) -> Shape:
+        self.conditions += 1
+        shape = self.value(node, scope)
+        self.conditions -= 1
+        return shape
 
 
 def _replaces_none(node: nodes.Filter) -> bool:

@@ -1,22 +1,25 @@
-"""Check 18: guards and assignments can be read, mention known names, and compare with values that can occur."""
+"""Check 18: guards and assignments can be read, mention known names, and decide between values that can occur."""
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from treadle.protocol.checks.flow import Flow, step_path
 from treadle.protocol.checks.lookup import copied, written
 from treadle.protocol.checks.results import result_fields
+from treadle.protocol.checks.sense import senseless, undecided
+from treadle.protocol.checks.sight import Sight
 from treadle.protocol.checks.subject import Subject
-from treadle.protocol.fields import EnumType, TypeNotationError, bare, parse_type
 from treadle.protocol.findings import Finding, suggest
 from treadle.protocol.guards import NAMES, ROOTS, Guard, GuardError, parse
-from treadle.protocol.model import Field, Route, base_of, system_keys, tag_of
+from treadle.protocol.model import Field, Route, Step, base_of, tag_of
 
 MAP_FIELDS = {"total": Field(type="int", route="value"), "failed": Field(type="int", route="value")}
 """What guards may see of a map's result."""
+_SHOWN: Final = 80
 
 
 def guards_can_be_read(subject: Subject) -> Iterator[Finding]:
-    """18. Every `when` and every value of `sets` parses and speaks of what is there."""
+    """18. Every `when` and every value of `sets` parses and speaks of what is there; every `when` decides something."""
     for flow in subject.flows.values():
         for variable in flow.graph.vars:
             if variable in NAMES | ROOTS:
@@ -25,35 +28,49 @@ def guards_can_be_read(subject: Subject) -> Iterator[Finding]:
         for name, step in flow.graph.steps.items():
             where, path = f"{flow.name}.{base_of(name)}", step_path(flow.name, name)
             for key, rows in step.routes.items():
-                fields = _fields(subject, flow, name, key)
+                seen = Sight(flow, _fields(subject, flow, name, key), _attempts(step))
                 for way in rows:
-                    yield from _row(subject, flow, where, f"{path}.routes.{key}", way, fields)
+                    yield from _row(subject, seen, where, f"{path}.routes.{key}", way)
             for becomes in step.becomes:
-                yield from _expression(subject, flow, where, f"{path}.becomes", becomes.when, {})
+                seen = Sight(flow, {}, _attempts(step))
+                yield from _expression(subject, seen, where, f"{path}.becomes", becomes.when, decides=True)
+        seen = Sight(flow, {}, max(map(_attempts, flow.graph.steps.values()), default=0))
         for key, rows in flow.graph.system.items():
             for way in rows:
-                yield from _row(subject, flow, flow.name, f"graphs.{flow.name}.system.{key}", way, {})
+                yield from _row(subject, seen, flow.name, f"graphs.{flow.name}.system.{key}", way)
 
 
-def _row(
-    subject: Subject, flow: Flow, where: str, path: str, way: Route, fields: dict[str, Field]
-) -> Iterator[Finding]:
-    for text in (way.when, *way.sets.values()):
-        yield from _expression(subject, flow, where, path, text, fields)
+def _attempts(step: Step) -> int:
+    """How often a step is tried; questions and maps count their entries without an end."""
+    return step.attempts if step.kind in ("agent", "effect", "check") else 0
 
 
-def _expression(
-    subject: Subject, flow: Flow, where: str, path: str, text: str, fields: dict[str, Field]
-) -> Iterator[Finding]:
+def _row(subject: Subject, seen: Sight, where: str, path: str, way: Route) -> Iterator[Finding]:
+    yield from _expression(subject, seen, where, path, way.when, decides=True)
+    for text in way.sets.values():
+        yield from _expression(subject, seen, where, path, text, decides=False)
+
+
+def _expression(subject: Subject, seen: Sight, where: str, path: str, text: str, *, decides: bool) -> Iterator[Finding]:
     if not text:
         return
     try:
         guard = parse(text)
     except GuardError as error:
-        yield subject.finding(18, where, path, f"guard `{text[:80]}` {error}", "see the table of `when`")
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+        yield subject.finding(18, where, path, f"guard `{shown}` {error}", "see the table of `when`")
         return
-    for message, hint in (*_names(flow, guard, fields), *_literals(flow, guard, fields)):
+    faults = [*_names(seen.flow, guard, seen.fields), *_literals(seen, guard)]
+    for message, hint in faults or _idle(seen, guard, decides):
         yield subject.finding(18, where, path, f"guard `{text}` {message}", hint)
+
+
+def _idle(seen: Sight, guard: Guard, decides: bool) -> Iterator[tuple[str, str]]:
+    """What parses and speaks of what is there, and yet makes no sense."""
+    if message := senseless(guard, seen.kind):
+        yield message, "compare numbers with numbers, texts with texts, and look `in (…)`"
+    elif decides and (message := undecided(guard, seen.listed(guard.names))):
+        yield message, "look at something that differs, or leave the guard away"
 
 
 def _fields(subject: Subject, flow: Flow, name: str, key: str) -> dict[str, Field]:
@@ -103,26 +120,11 @@ def _unknown(what: str, name: str, known: Iterable[str], otherwise: str) -> tupl
     return f"mentions unknown {what} '{name}'", suggest(name, known) or otherwise
 
 
-def _literals(flow: Flow, guard: Guard, fields: dict[str, Field]) -> Iterator[tuple[str, str]]:
+def _literals(seen: Sight, guard: Guard) -> Iterator[tuple[str, str]]:
     for name, literals in guard.comparisons:
-        values = _values(flow, name, fields)
+        values = seen.words(name)
         for literal in literals:
             if values and literal not in values:
                 shown = [str(value) for value in values if value is not None]
                 hint = suggest(str(literal), shown) or f"values are {', '.join(shown[:8])}"
                 yield f"compares '{name}' with {literal!r}, which it never is", hint
-
-
-def _values(flow: Flow, full: str, fields: dict[str, Field]) -> list[object]:
-    """The values a name can have, if they can be listed."""
-    root, _, name = full.partition(".")
-    if root == "last" and name in flow.graph.steps:
-        step = flow.graph.steps[name]
-        return [None, *dict.fromkeys([*flow.keys(name), *system_keys(step)])]
-    if root == "data" and name in fields:
-        try:
-            expr = bare(parse_type(fields[name].type))
-        except TypeNotationError:
-            return []
-        return [None, *expr.values] if isinstance(expr, EnumType) else []
-    return []

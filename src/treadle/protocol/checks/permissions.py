@@ -43,7 +43,7 @@ def scopes_make_sense(subject: Subject) -> Iterator[Finding]:
 
 
 def _globs(subject: Subject) -> Iterator[Finding]:
-    """What may be written, and what is protected, lies inside the repository."""
+    """What may be written, what is protected and what the protocol is about lies inside the repository."""
     protocol = subject.protocol
     listed = [(name, f"roles.{name}.writes", role.writes) for name, role in protocol.roles.items()]
     listed += [
@@ -52,8 +52,12 @@ def _globs(subject: Subject) -> Iterator[Finding]:
         for name, step in flow.graph.steps.items()
     ]
     listed.append(("", "protections", tuple(protection.glob for protection in protocol.protections)))
+    listed += [("", f"artifacts.{name}.path", (artifact.path,)) for name, artifact in protocol.artifacts.items()]
     for where, path, globs in listed:
-        among = "its write scope" if where else "the protections"
+        among = "its write scope" if where else f"the {path.partition('.')[0]}"
+        if where and globs and all(glob.startswith("!") for glob in globs):
+            message = f"its write scope only excludes ({', '.join(map(shown, globs))}), so nothing may be written"
+            yield subject.finding(16, where, path, message, "say first what may be written, as in 'src/**'")
         for number, glob in enumerate(globs):
             if fault := glob_fault(glob):
                 what, hint = fault

@@ -1,8 +1,11 @@
 """Which values are certainly there where a test of a template holds, or where it does not."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from jinja2 import nodes
+
+_DEFINED: Final = ".is defined"
 
 
 def written(node: nodes.Node) -> str:
@@ -25,6 +28,8 @@ def holding(test: nodes.Node) -> frozenset[str]:
         case nodes.Not():
             return failing(test.node)
         case nodes.Test(name="defined"):
+            return _defined(test.node)
+        case nodes.Test(name="undefined"):
             return frozenset()
         case nodes.Test() | nodes.Filter() if test.node is not None:
             return holding(test.node) if not (isinstance(test, nodes.Test) and test.name == "none") else frozenset()
@@ -45,9 +50,22 @@ def failing(test: nodes.Node) -> frozenset[str]:
             return failing(test.left) | failing(test.right)
         case nodes.Test(name="none"):
             return holding(test.node)
+        case nodes.Test(name="undefined"):
+            return _defined(test.node)
         case nodes.Compare(expr=left, ops=[nodes.Operand(op="eq", expr=nodes.Const(value=None))]):
             return holding(left)
     return frozenset()
+
+
+def is_there(path: str, sure: frozenset[str], *, slot: bool) -> bool:
+    """Whether a value is certainly there; that it is defined says so only of a slot: an absent field is null."""
+    return path in sure or (slot and path + _DEFINED in sure)
+
+
+def _defined(node: nodes.Node) -> frozenset[str]:
+    """What is certainly there if an expression is defined: all that it looks into, and itself as far as slots go."""
+    path = written(node)
+    return frozenset({*list(_prefixes(path))[:-1], path + _DEFINED}) if path else frozenset()
 
 
 def _prefixes(path: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from jinja2 import nodes
+from jinja2.defaults import DEFAULT_NAMESPACE
 
 from treadle.protocol.checks.declarations import TOOLCHAIN
 from treadle.protocol.checks.flow import Flow
@@ -58,6 +59,11 @@ _ALWAYS: Final[dict[str, Shape]] = {
     "exit_schema": None,
 }
 """The variables that every template has."""
+_TAKEN: Final = frozenset(
+    {*_ALWAYS, *DEFAULT_NAMESPACE, "vars", "up", "loop", "caller", "varargs", "kwargs", "self", "super"}
+    | set("true false none True False None and or not if else in is".split())
+)
+"""What is no name for anything else in a template."""
 
 
 def variables(protocol: Protocol, flow: Flow, step: Step) -> dict[str, Shape]:
@@ -72,8 +78,13 @@ def variables(protocol: Protocol, flow: Flow, step: Step) -> dict[str, Shape]:
 
 def hidden_names(flow: Flow, step: Step) -> list[str]:
     """Steps that cannot be read under their own name, because another variable has it."""
-    taken = {*_ALWAYS, "vars", "up", flow.graph.input[0]}
+    taken = _TAKEN | {flow.graph.input[0]}
     return sorted({need.step for need in step.needs if not need.up and variable(need.step) in taken})
+
+
+def hides_another(name: str) -> bool:
+    """Whether an input cannot have this name, because it means something else in templates."""
+    return name in _TAKEN
 
 
 def variable(step: str) -> str:

@@ -9,7 +9,7 @@ from treadle.protocol.checks.circles import circles
 from treadle.protocol.checks.expressions import Fault
 from treadle.protocol.checks.flow import Flow, step_path
 from treadle.protocol.checks.payloads import signals_of, with_results
-from treadle.protocol.checks.shapes import hidden_names, variable, variables
+from treadle.protocol.checks.shapes import hidden_names, hides_another, variable, variables
 from treadle.protocol.checks.subject import Subject
 from treadle.protocol.checks.walk import Walk
 from treadle.protocol.findings import Finding
@@ -20,12 +20,20 @@ _ENVIRONMENT = Environment(autoescape=False)
 
 def templates_fit_their_steps(subject: Subject) -> Iterator[Finding]:
     """15. Templates can be read and come to an end; each is walked as every step that uses it would render it."""
+    yield from _hiding_inputs(subject)
     broken = list(_broken(subject))
     rings = list(circles(subject.protocol.templates, lambda name: _tree(subject.protocol, name)))
     yield from (finding for _, finding in broken)
     yield from (_finding(subject, ring.fault.template, ring.fault) for ring in rings)
     causes = frozenset(name for name, _ in broken).union(*(ring.templates for ring in rings))
     yield from _walked(subject, causes)
+
+
+def _hiding_inputs(subject: Subject) -> Iterator[Finding]:
+    for name, graph in subject.protocol.graphs.items():
+        if hides_another(graph.input[0]):
+            message = f"is given '{graph.input[0]}', but in templates that means something else"
+            yield subject.finding(15, name, f"graphs.{name}.input", message, "rename the input")
 
 
 def _walked(subject: Subject, causes: frozenset[str]) -> Iterator[Finding]:

@@ -6,8 +6,10 @@ from typing import Final
 from jinja2 import nodes
 from jinja2.defaults import DEFAULT_NAMESPACE
 
+from treadle.protocol.answers.paths import path_fault
 from treadle.protocol.checks.bulk import MAX_ROUNDS, excess, rounds
 from treadle.protocol.checks.expressions import Look, Scope
+from treadle.protocol.checks.operations import call_fault
 from treadle.protocol.checks.presence import failing, holding, written
 from treadle.protocol.checks.shapes import Defined, Members, Shape, item_of, present
 from treadle.protocol.fields import parse_type
@@ -33,6 +35,8 @@ class Walk(Look):
         self.opened: set[str] = set()
         self.calling: list[nodes.Macro] = []
         """The macros being walked; one that calls itself is walked once."""
+        self.entered: list[int] = []
+        """For each of them, how many conditions were around its call."""
         self.rounds = 1
         """How often the loops around this point go round, as far as constants say so."""
 
@@ -88,13 +92,20 @@ class Walk(Look):
         self.value(node.test, scope)
         if verdict is not False:
             self.sure = before | holding(node.test)
-            self.body(node.body, scope)
+            self._perhaps(node.body, scope)
         self.sure = before | failing(node.test)
         if verdict is not True:
+            self.conditions += 1
             for branch in node.elif_:
                 self._if(branch, scope)
-            self.body(node.else_, scope)
+            self.conditions -= 1
+            self._perhaps(node.else_, scope)
         self.sure = before
+
+    def _perhaps(self, statements: list[nodes.Node], scope: Scope) -> None:
+        self.conditions += 1
+        self.body(statements, scope)
+        self.conditions -= 1
 
     def _verdict(self, test: nodes.Node) -> bool | None:
         """Whether a test is decided by who renders the template; None if it is not."""
@@ -122,9 +133,9 @@ class Walk(Look):
         if node.test is not None:
             self.value(node.test, inner)
             self.sure = before | holding(node.test)
-        self.body(node.body, inner)
+        self._perhaps(node.body, inner)
         self.sure, self.rounds = before, outside
-        self.body(node.else_, dict(scope))
+        self._perhaps(node.else_, dict(scope))
 
     def _macro(self, node: nodes.Macro | nodes.CallBlock, scope: Scope) -> None:
         inner = {**scope, **dict.fromkeys(("caller", "varargs", "kwargs"))}
@@ -143,8 +154,11 @@ class Walk(Look):
     def call(self, node: nodes.Call, scope: Scope) -> None:
         """Walk a macro with what it is given."""
         callee = self.value(node.node, scope)
+        if fault := call_fault(node, callee):
+            self.fault(node, fault, "leave the brackets away")
         if not isinstance(callee, Defined) or any(macro is callee.macro for macro in self.calling):
             self._children(node, scope, skip=node.node)
+            self._recursion(node, callee)
             return
         given = [self._given(argument, scope) for argument in node.args]
         named = {pair.key: self._given(pair.value, scope) for pair in node.kwargs}
@@ -153,17 +167,25 @@ class Walk(Look):
         inner = {**callee.scope, **unknown, **dict(zip(names, given, strict=False)), **named}
         before, self.sure = self.sure, frozenset()
         self.calling.append(callee.macro)
+        self.entered.append(self.conditions)
         self.open.append(callee.template)
         self.body(callee.macro.body, inner)
         self.open.pop()
         self.calling.pop()
+        self.entered.pop()
         self.sure = before
+
+    def _recursion(self, node: nodes.Call, callee: Shape) -> None:
+        """A macro that comes back to itself whatever it is given never ends."""
+        for macro, conditions in zip(self.calling, self.entered, strict=True):
+            if isinstance(callee, Defined) and macro is callee.macro and conditions == self.conditions:
+                self.fault(node, f"calls the macro '{macro.name}' inside of itself", "let a condition end it")
 
     def _given(self, argument: nodes.Expr, scope: Scope) -> Shape:
         shape = self.value(argument, scope)
         if isinstance(shape, Members) and not shape.parts:
             return None
-        return present(shape) if written(argument) in self.sure else shape
+        return present(shape) if self.is_sure(written(argument), shape) else shape
 
     def _assign(self, goal: nodes.Node, shape: Shape, scope: Scope) -> None:
         if isinstance(goal, nodes.Name):
@@ -180,7 +202,7 @@ class Walk(Look):
         name = node.template.value
         known = self.protocol.templates
         if name not in known:
-            self.fault(node, f"includes unknown template '{name}'", suggest(name, known) or f"write templates/{name}")
+            self.fault(node, f"includes unknown template '{name}'", suggest(name, known) or _where_to_write(name))
         else:
             self.opened.add(name)
         if name in known and isinstance(node, nodes.Include | nodes.Extends):
@@ -205,3 +227,9 @@ class Walk(Look):
                 hint = suggest(wanted, offered) or f"it offers {', '.join(offered) or 'nothing'}"
                 self.fault(node, f"imports '{wanted}', which '{name}' does not offer", hint)
             scope[local] = offered.get(wanted)
+
+
+def _where_to_write(name: str) -> str:
+    if path_fault(name):
+        return "templates are named by their path below templates/, as in '_part.jinja'"
+    return f"write templates/{name}"

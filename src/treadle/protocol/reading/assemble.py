@@ -59,6 +59,8 @@ class Changes(msgspec.Struct, frozen=True):
 
     overlays: tuple[Node, ...] = ()
     templates: dict[str, str] = {}
+    shown: dict[str, str] = {}
+    """The templates' files as messages name them."""
     rules: Node | None = None
 
 
@@ -81,6 +83,7 @@ class Loaded(msgspec.Struct, frozen=True):
 def assemble(files: Files, sources: Sources = ALONE, changes: Changes = UNCHANGED) -> Loaded:
     """Build the protocol; everything that is wrong with it is raised together as one `ProtocolError`."""
     log = Log()
+    _locate(sources.fragments.shown, log)
     tree, templates = _based(files, sources, changes.rules, log, (files.shown,))
     log.settle(files.show(MAIN))
     for patch in changes.overlays:
@@ -89,10 +92,10 @@ def assemble(files: Files, sources: Sources = ALONE, changes: Changes = UNCHANGE
     tree = expand(tree, sources.fragments, log)
     log.settle(files.show(MAIN))
     log.places[""] = Place(tree.place.file, 1, 1)
-    log.places |= {f"templates.{path}": Place(files.show(TEMPLATES + path)) for path in templates}
+    _locate(changes.shown, log)
     protocol = with_shared(parse(tree, {**templates, **changes.templates}, log), sources.fragments.templates)
     runnable = with_clones(protocol, log)
-    _one_name(files, protocol.name, log)
+    _one_name(files, changes, protocol.name, log)
     log.settle(files.show(MAIN))
     return Loaded(runnable, log.places, protocol)
 
@@ -116,7 +119,7 @@ def _based(
     if not isinstance(tree.value, dict):
         fail(tree.place, "a protocol is a mapping", "write `protocol: NAME`, then `root:`, `graphs:` and so on")
     if "extends" not in tree.value:
-        return _ruled(expand(tree, sources.fragments, log), files, rules, log), files.templates()
+        return _ruled(expand(tree, sources.fragments, log), files, rules, log), _templates(files, log)
     wanted = overlay.extends(tree, log)
     log.settle(files.show(MAIN))
     assert wanted is not None
@@ -126,7 +129,18 @@ def _based(
     if other.shown in chain:
         fail(wanted.place, *extends_itself([shown.rpartition("/")[2] for shown in (*chain, other.shown)]))
     base, templates = _based(other, beside, rules, log, (*chain, other.shown))
-    return overlay.apply(base, tree, log), {**templates, **files.templates()}
+    return overlay.apply(base, tree, log), {**templates, **_templates(files, log)}
+
+
+def _templates(files: Files, log: Log) -> dict[str, str]:
+    found = files.templates()
+    _locate({path: files.show(TEMPLATES + path) for path in found}, log)
+    return found
+
+
+def _locate(templates: Mapping[str, str], log: Log) -> None:
+    """Remember the files of templates; what is nearer to the project comes later and takes their place."""
+    log.places |= {f"templates.{path}": Place(file) for path, file in templates.items()}
 
 
 def extends_itself(circle: Sequence[str]) -> tuple[str, str]:
@@ -134,12 +148,16 @@ def extends_itself(circle: Sequence[str]) -> tuple[str, str]:
     return f"it extends itself: {' → '.join(circle)}", "extend another protocol"
 
 
-def _one_name(files: Files, name: str, log: Log) -> None:
+def _one_name(files: Files, changes: Changes, name: str, log: Log) -> None:
     """A protocol is found by its folder and named by overlays, branches and pages as it calls itself."""
     if not files.name or files.name == name:
         return
     main = files.show(MAIN)
     place = log.places.get("protocol", Place(main))
+    if place.file in {patch.place.file for patch in changes.overlays}:
+        hint = f"remove `protocol`; a protocol of its own is a folder that begins with `extends: {files.name}`"
+        log.add(place, "protocol", f"an overlay cannot rename {quoted(files.name)} to {quoted(name)}", hint)
+        return
     hint = f"write `protocol: {files.name}`, or rename the folder"
     message = f"the folder is called {quoted(files.name)}, and the protocol {quoted(name)}"
     log.add(place if place.file == main else Place(main, 1, 1), "protocol", message, hint)

@@ -1,12 +1,12 @@
 """Includes: parts that several protocols share, united with the protocol's own; a key that both have is an error."""
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from treadle.errors import ProtocolError
 from treadle.protocol.findings import Place, suggest
+from treadle.protocol.reading.filling import Args, Filling
 from treadle.protocol.reading.part import NAME, Log, Part, quoted
 from treadle.protocol.reading.source import Node
 
@@ -14,9 +14,6 @@ TOP_PARTS: Final = ("types", "exits", "roles", "pools", "artifacts")
 GRAPH_PARTS: Final = ("steps", "handlers", "budgets", "vars", "system", "ok", "ends", "commands")
 _KEYS: Final = ("fragment", "params", "include", *TOP_PARTS, "graph")
 MAX_INCLUDES: Final = 200
-_PARAM = re.compile(r"\$(\$|[A-Za-z_][A-Za-z0-9_]*)")
-
-Args = Mapping[str, Node]
 
 
 class Library(NamedTuple):
@@ -25,6 +22,8 @@ class Library(NamedTuple):
     names: Collection[str]
     read: Callable[[str], Node]
     templates: Mapping[str, str] = MappingProxyType({})
+    shown: Mapping[str, str] = MappingProxyType({})
+    """The templates' files as messages name them."""
 
 
 class Piece(NamedTuple):
@@ -38,28 +37,29 @@ def expand(tree: Node, library: Library, log: Log) -> Node:
     """The tree with every `include` replaced by what it stands for."""
     top = Part(tree, "the protocol", "", log)
     pieces: list[Piece] = []
+    includer = _Includer(library, log)
     for name, args, place in _references(top.get("include")):
-        found = list(_Includer(library, log).pieces(name, args, place, ()))
+        found = list(includer.pieces(name, args, place, ()))
         pieces += found
         if any(piece.graph for piece in found):
             log.add(place, "include", f"the fragment {quoted(name)} has a graph part", "include it in a graph")
     result = without(tree, "include")
     graphs = top.get("graphs")
     if graphs is not None and isinstance(graphs.node.value, dict):
-        expanded = {name: _expand_graph(graph, library, log, pieces) for name, graph in graphs.entries()}
+        expanded = {name: _expand_graph(graph, includer, pieces) for name, graph in graphs.entries()}
         result = with_entry(result, "graphs", Node(expanded, graphs.node.place, graphs.node.keys))
     for piece in pieces:
         result = _unite_parts(result, piece.top, TOP_PARTS, "", log)
     return result
 
 
-def _expand_graph(part: Part, library: Library, log: Log, pieces: list[Piece]) -> Node:
+def _expand_graph(part: Part, includer: "_Includer", pieces: list[Piece]) -> Node:
     result = without(part.node, "include")
     for name, args, place in _references(part.get("include")):
-        for piece in _Includer(library, log).pieces(name, args, place, ()):
+        for piece in includer.pieces(name, args, place, ()):
             pieces.append(Piece(piece.top, None))
             if piece.graph is not None:
-                result = _unite_parts(result, piece.graph, GRAPH_PARTS, part.path, log)
+                result = _unite_parts(result, piece.graph, GRAPH_PARTS, part.path, includer.log)
     return result
 
 
@@ -74,10 +74,12 @@ def _references(part: Part | None) -> Iterator[tuple[str, Args, Place]]:
 
 
 class _Includer:
-    """Follows one include and the includes inside it."""
+    """Follows the includes of one protocol and the includes inside them."""
 
     def __init__(self, library: Library, log: Log) -> None:
         self.library, self.log, self.count = library, log, 0
+        self.filling = Filling(log)
+        self.trees: dict[str, Node | None] = {}
 
     def pieces(self, name: str, args: Args, place: Place, chain: tuple[str, ...]) -> Iterator[Piece]:
         if name in chain:
@@ -92,7 +94,7 @@ class _Includer:
             return
         part = Part(tree, name, "", self.log.aside())
         self._check(part, args, place)
-        filled = Part(_fill(tree, args, self.log), name, "", part.log)
+        filled = Part(self.filling.tree(tree, args, place), name, "", part.log)
         yield _piece(filled)
         for other, values, at in _references(filled.get("include")):
             yield from self.pieces(other, values, at, (*chain, name))
@@ -102,6 +104,11 @@ class _Includer:
             hint = suggest(name, self.library.names) or f"known: {', '.join(sorted(self.library.names)) or 'none'}"
             self.log.add(place, "include", f"unknown fragment {quoted(name)}", hint)
             return None
+        if name not in self.trees:
+            self.trees[name] = self._parsed(name)
+        return self.trees[name]
+
+    def _parsed(self, name: str) -> Node | None:
         try:
             return self.library.read(name)
         except ProtocolError as error:
@@ -129,42 +136,6 @@ def _piece(part: Part) -> Piece:
     if graph is not None:
         graph.known(*GRAPH_PARTS)
     return Piece(Node(top, part.node.place, part.node.keys), graph.node if graph else None)
-
-
-def _fill(node: Node, args: Args, log: Log) -> Node:
-    """Put the arguments in the place of `$param`, in keys and values; `$$` is a dollar sign."""
-    if isinstance(node.value, str):
-        return _fill_text(node, args, log)
-    if isinstance(node.value, list):
-        return Node([_fill(item, args, log) for item in node.value], node.place)
-    if not isinstance(node.value, dict):
-        return node
-    entries, keys = {}, {}
-    for key, value in node.value.items():
-        name = _fill_text(Node(key, node.key_place(key)), args, log).value
-        word = name if isinstance(name, str) else key
-        if word in entries:
-            log.add(node.key_place(key), "include", f"the key {quoted(word)} is there twice", "rename one of them")
-        entries[word], keys[word] = _fill(value, args, log), node.key_place(key)
-    return Node(entries, node.place, keys)
-
-
-def _fill_text(node: Node, args: Args, log: Log) -> Node:
-    text = str(node.value)
-    whole = _PARAM.fullmatch(text)
-    if whole and whole[1] in args:
-        return Node(args[whole[1]].value, node.place, args[whole[1]].keys)
-
-    def value(match: re.Match[str]) -> str:
-        if match[1] == "$":
-            return "$"
-        if match[1] not in args:
-            hint = suggest(match[1], args) or "declare it in `params`, or write $$ for a dollar sign"
-            log.add(node.place, "include", f"unknown parameter ${match[1]}", hint)
-            return match[0]
-        return str(args[match[1]].plain())
-
-    return Node(_PARAM.sub(value, text), node.place)
 
 
 def _unite_parts(base: Node, addition: Node, parts: Collection[str], path: str, log: Log) -> Node:

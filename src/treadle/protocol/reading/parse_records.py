@@ -3,11 +3,12 @@
 from typing import Final, get_args
 
 from treadle.protocol.fields import TypeNotationError, bare, parse_type
+from treadle.protocol.findings import suggest
 from treadle.protocol.model import Authority, Exit, Field, Proof, Record, Routing, Severity
 from treadle.protocol.reading.part import FIELD, WORD, Part, quoted
 from treadle.protocol.reading.source import Node
 
-RECORD_KEYS: Final = ("key", "apart", "about")
+RECORD_KEYS: Final = ("key", "apart", "refers", "about")
 EXIT_KEYS: Final = ("route_on", "severity", "route_hint", "proves", "symbol", "about", "also")
 _ROUTES: Final[tuple[Routing, ...]] = ("value", "items")
 
@@ -23,7 +24,18 @@ def record(part: Part) -> Record:
             f"'key' names the field that identifies an item, and there is no field {quoted(key)}",
             "a field itself cannot be called 'key'",
         )
-    return Record(fields=found, key=key, help=part.text("about"), apart=_apart(part, found))
+    refers = _refers(part, found)
+    return Record(fields=found, key=key, help=part.text("about"), apart=_apart(part, found), refers=refers)
+
+
+def _refers(part: Part, found: dict[str, Field]) -> str:
+    name = part.name_of("refers", FIELD)
+    if name and name not in found:
+        hint = suggest(name, found) or "name the field that lists the keys of other items"
+        message = f"'refers' names the field with the keys of other items, and there is no field {quoted(name)}"
+        part.log.add(part.node.key_place("refers"), part.path, message, hint)
+        return ""
+    return name
 
 
 def _apart(part: Part, found: dict[str, Field]) -> tuple[str, ...]:

@@ -30,6 +30,8 @@ from treadle.protocol.reading.scalars import Scalar, resolve, written
 MAX_TEXT: Final = 2_000_000
 MAX_DEPTH: Final = 64
 MAX_NODES: Final = 200_000
+_LONG: Final = 100
+"""A text counts once more for each so many characters: an alias of a long one would cost nothing otherwise."""
 MAX_KEY: Final = 200
 
 
@@ -170,7 +172,8 @@ class _Reader:
     def _node(self, event: Any, place: Place) -> None:
         if event.tag is not None:
             fail(place, "tags are not supported", "write text in quotes, and leave `!…` away")
-        self._spend(1, place)
+        size = 1 + len(event.value) // _LONG if isinstance(event, ScalarEvent) else 1
+        self._spend(size, place)
         if isinstance(event, MappingStartEvent | SequenceStartEvent):
             if len(self.open) >= MAX_DEPTH:
                 fail(place, f"nested more than {MAX_DEPTH} levels deep", "flatten it")
@@ -179,7 +182,7 @@ class _Reader:
                 fail(place, f"a key must be text, not {'a mapping' if mapping else 'a list'}", "write `key: value`")
             self.open.append(_Open(place, event.anchor, mapping, self.count - 1))
         elif isinstance(event, ScalarEvent):
-            self._add(Node(self._scalar(event, place), place), event, 1)
+            self._add(Node(self._scalar(event, place), place), event, size)
 
     def _scalar(self, event: Any, place: Place) -> Scalar:
         text = _whole(event.value, place)

@@ -120,7 +120,9 @@ def read_rules(node: Node) -> RuleTable:
     log = Log()
     top = Part(node, "the rules table", "", log)
     top.known(*_TOP)
-    if top.get("steps") is None:
+    if not isinstance(node.value, dict):
+        top.expected("a mapping", "write `steps: {STEP: {…}}`")
+    elif top.get("steps") is None:
         top.problem("the rules table has no 'steps'", "add `steps:`")
     rows = dict(top.named("steps", NAME))
     steps = {name: _rule(entry, [other for other in rows if other != name]) for name, entry in rows.items()}

@@ -1,0 +1,95 @@
+"""Every check by its name; the vocabulary of protocols has the same names."""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from treadle.evidence.checks.canon import canon, mechanical_only
+from treadle.evidence.checks.contract import contract, contract_children, contract_exists
+from treadle.evidence.checks.coverage import coverage_complete, manifest, manifest_complete
+from treadle.evidence.checks.documents import diff_only, documents
+from treadle.evidence.checks.frozen import tests_unmodified
+from treadle.evidence.checks.interface import interface_exact, interface_unmodified
+from treadle.evidence.checks.minimal import minimal
+from treadle.evidence.checks.partition import children_partition, disjoint_writes, plan_covers_criteria
+from treadle.evidence.checks.plan import plan_parses, plan_sound
+from treadle.evidence.checks.project import build, format_, lint, post_check
+from treadle.evidence.checks.recorded import checkpoint, commit, readonly, rebased
+from treadle.evidence.checks.red import red, red_one, still_red_on_skeleton
+from treadle.evidence.checks.schema import schema
+from treadle.evidence.checks.scope import owned_files, protection, scope, scope_src, scope_tests
+from treadle.evidence.checks.secrets import no_secrets
+from treadle.evidence.checks.suite import green, green_own_and_baseline, measure, same_colour
+from treadle.evidence.checks.unfinished import no_todo, no_undefined
+from treadle.evidence.findings import Found
+from treadle.evidence.subject import Subject
+
+Check = Callable[[Subject], Awaitable[Found]]
+
+CHECKS: Final[dict[str, Check]] = {
+    "commit": commit,
+    "checkpoint": checkpoint,
+    "scope": scope,
+    "scope_tests": scope_tests,
+    "scope_src": scope_src,
+    "readonly": readonly,
+    "build": build,
+    "measure": measure,
+    "red": red,
+    "red_one": red_one,
+    "green": green,
+    "green_own_and_baseline": green_own_and_baseline,
+    "tests_unmodified": tests_unmodified,
+    "interface_unmodified": interface_unmodified,
+    "interface_exact": interface_exact,
+    "still_red_on_skeleton": still_red_on_skeleton,
+    "contract_exists": contract_exists,
+    "contract": contract,
+    "contract_children": contract_children,
+    "manifest": manifest,
+    "manifest_complete": manifest_complete,
+    "coverage_complete": coverage_complete,
+    "plan_covers_criteria": plan_covers_criteria,
+    "children_partition": children_partition,
+    "plan_parses": plan_parses,
+    "plan_sound": plan_sound,
+    "no_undefined": no_undefined,
+    "no_todo": no_todo,
+    "format": format_,
+    "lint": lint,
+    "post_check": post_check,
+    "minimal": minimal,
+    "same_colour": same_colour,
+    "rebased": rebased,
+    "canon": canon,
+    "mechanical_only": mechanical_only,
+    "protection": protection,
+    "disjoint_writes": disjoint_writes,
+    "owned_files": owned_files,
+    "diff_only": diff_only,
+    "schema": schema,
+    "no_secrets": no_secrets,
+    "documents": documents,
+}
+
+POINTLESS_AFTER: Final[dict[str, frozenset[str]]] = {
+    "commit": frozenset(CHECKS) - {"commit"},
+    "build": frozenset(
+        {
+            "red",
+            "red_one",
+            "green",
+            "green_own_and_baseline",
+            "same_colour",
+            "still_red_on_skeleton",
+            "contract",
+            "contract_children",
+            "coverage_complete",
+            "contract_exists",
+            "manifest",
+            "manifest_complete",
+        }
+    ),
+    "rebased": frozenset({"canon", "mechanical_only", "build", "same_colour"}),
+    "plan_parses": frozenset({"plan_sound"}),
+}
+"""What a failed check leaves nothing to say about: nobody mends a test that was never built."""

@@ -1,0 +1,1 @@
+"""The checks themselves, one family per file; the catalogue lists them by name."""

@@ -1,0 +1,81 @@
+"""What a node must pass when it is merged: `contract_exists`, `contract`, `contract_children`."""
+
+from treadle.evidence.contract_suite import contract_files, contract_place
+from treadle.evidence.criteria import childrens_criteria
+from treadle.evidence.findings import Found, Ran, failed, found, problem, some
+from treadle.evidence.manifest import read_manifest
+from treadle.evidence.subject import Subject
+from treadle.evidence.suite import bad, described, ran, unbelievable
+from treadle.protocol.model import tag_of
+from treadle.toolchains.results import Built
+
+
+async def contract_exists(s: Subject) -> Found:
+    """The contract suite is there and is collected."""
+    place, files = contract_place(s), await contract_files(s)
+    if not place:
+        return failed("no contract suite is named")
+    if not files:
+        return failed("the contract suite is not there", file=place, expected="the tests that this node must pass")
+    collected = await s.measure.collected(s.work.tree, files)
+    problems = [
+        problem(f"cannot be collected: {test.message}", test.file or file, test.line)
+        for file, test in collected.errors.items()
+    ]
+    problems += [
+        problem(f"the contract suite cannot be listed: {one}", place) for one in (*collected.problems, *collected.bent)
+    ]
+    if not problems and not collected.ids:
+        problems.append(problem("has no tests", place, expected="at least one test"))
+    return found(problems, [f"{len(collected.ids)} tests"])
+
+
+async def contract(s: Subject) -> Found:
+    """The contract suite passes."""
+    built = await s.measure.command("contract", s.work.tree)
+    if built is not None:
+        return of_command(built, "the contract suite")
+    files = await contract_files(s)
+    if not files:
+        return failed("the contract suite is not there", file=contract_place(s), expected="tests")
+    run = await s.measure.suite(s.work.tree, files=files)
+    problems = [*unbelievable(run), *(described(test) for test in bad(run).values())]
+    if not problems and not run.passed:
+        problems.append(problem("no test of the contract suite passed", contract_place(s)))
+    return found(problems, ran=ran(run))
+
+
+async def contract_children(s: Subject) -> Found:
+    """The contract tests of all merged children's criteria pass."""
+    merged = _merged_children(s)
+    wanted = [id_ for id_, child in childrens_criteria(s).items() if child in merged]
+    collected = (await s.measure.collected(s.work.tree)).ids
+    tests = (await read_manifest(s)).by_criterion(collected, contract=True)
+    ids = sorted({id_ for one in wanted for id_ in tests.get(one, [])})
+    bare = [one for one in wanted if not tests.get(one)]
+    notes = [f"no contract test stands for {some(bare)}"] if bare else []
+    if not ids:
+        return found(notes=[*notes, "no contract test of a merged child's criterion"])
+    run = await s.measure.suite(s.work.tree, ids=ids)
+    problems = [*unbelievable(run), *(described(test) for test in bad(run).values())]
+    return found(problems, notes, ran(run))
+
+
+def _merged_children(s: Subject) -> set[str]:
+    """Keys of the children that have been merged: an exit of theirs that proves the contract was accepted."""
+    exits = {name for name, one in s.case.protocol.exits.items() if one.proves == "contract"}
+    below = [one for one in s.case.state.insts.values() if one.parent == s.job.inst]
+    return {one.key for one in below if any(tag_of(name.rpartition(".")[2]) in exits for name in one.slots)}
+
+
+def of_command(built: Built, what: str) -> Found:
+    """A command of which only the exit code counts."""
+    evidence = Ran(
+        command=built.command, exit=built.exit, duration=built.duration, output=built.output, isolation=built.isolation
+    )
+    if built.is_well:
+        return found(ran=evidence)
+    said = built.output.strip()[-1500:]
+    shown = " ".join(built.command)
+    ended = f"ended with {built.exit}" if built.exit is not None else f"could not be run to its end ({built.ended})"
+    return found([problem(f"{what}: `{shown}` {ended}:\n{said}", expected="it succeeds")], ran=evidence)

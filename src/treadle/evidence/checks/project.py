@@ -1,0 +1,63 @@
+"""The project's own commands: `build`, `format`, `lint`, `post_check`."""
+
+import shlex
+
+from treadle.evidence.checks.contract import of_command
+from treadle.evidence.findings import Found, failed, found
+from treadle.evidence.frozen import measured_tree
+from treadle.evidence.subject import Subject
+
+
+async def build(s: Subject) -> Found:
+    """The build command succeeds."""
+    return await _command(s, "build")
+
+
+async def format_(s: Subject) -> Found:
+    """The formatter finds nothing."""
+    return await _command(s, "format")
+
+
+async def lint(s: Subject) -> Found:
+    """The linter finds nothing."""
+    return await _command(s, "lint")
+
+
+async def _command(s: Subject, name: str) -> Found:
+    built = await s.measure.command(name, await measured_tree(s))
+    if built is None:
+        return found(notes=[f"the project has no {name} command (`toolchain.{name}`)"])
+    return of_command(built, name)
+
+
+async def post_check(s: Subject) -> Found:
+    """The project's own command succeeds."""
+    commands = words_of(s.arg)
+    if not commands:
+        return failed(f"`{s.arg}` is not a plain command", expected="words, and `&&` between commands; no other shell")
+    tree = await measured_tree(s)
+    last = found()
+    for command in commands:
+        last = of_command(await s.measure.run(command, tree), "post_check")
+        if not last.ok:
+            return last
+    return last
+
+
+def words_of(text: str) -> list[list[str]]:
+    """The commands that a text joins by `&&`; none if it needs a shell for anything else."""
+    try:
+        lexer = shlex.shlex(text, posix=True, punctuation_chars="();<>|&`$")
+        lexer.whitespace_split = True
+        words = list(lexer)
+    except ValueError:
+        return []
+    commands: list[list[str]] = [[]]
+    for word in words:
+        if word == "&&":
+            commands.append([])
+        elif word and all(char in "();<>|&`$" for char in word):
+            return []
+        else:
+            commands[-1].append(word)
+    return commands if all(commands) else []

@@ -1,0 +1,55 @@
+"""What a lane holds as a commit: `commit`, `checkpoint`, `readonly`, `rebased`."""
+
+from treadle.evidence.findings import Found, Problem, failed, found, problem, some
+from treadle.evidence.subject import Subject
+from treadle.git.scan import Finding
+
+_MARKS = ("<<<<<<< ", ">>>>>>> ")
+_HARMLESS = frozenset({"special"})
+
+
+async def commit(s: Subject) -> Found:
+    """The lane's tree differs from the activity's base; recorded as one commit."""
+    if s.work.tree == await s.git.tree(s.work.base):
+        return failed("nothing was changed", expected="the files of this step, written in the working folder")
+    return await checkpoint(s)
+
+
+async def checkpoint(s: Subject) -> Found:
+    """The lane's tree is recorded as a commit, changed or not."""
+    own = [one for one in s.work.findings if one.kind != "link" or one.path in s.work.paths]
+    notes = [f"{one.path} was left out: {one.detail}" for one in own if one.kind in _HARMLESS]
+    notes += [f"the ref {one.ref} was moved by somebody else, and has been put back" for one in s.work.moved]
+    return found([_left_out(one) for one in own if one.kind not in _HARMLESS], notes)
+
+
+def _left_out(one: Finding) -> Problem:
+    if one.kind == "link":
+        return problem(f"the link {one.detail}", one.path, expected="a link inside of the working folder, or a file")
+    return problem(f"cannot be recorded: {one.detail}", one.path, expected="remove it, or keep it out with .gitignore")
+
+
+async def readonly(s: Subject) -> Found:
+    """The lane's tree is unchanged."""
+    if s.work.tree == await s.git.tree(s.work.base):
+        return found()
+    return found(
+        problem(f"was {change.kind}", change.path, expected="this step reads and changes nothing; put it back")
+        for change in s.work.changed
+    )
+
+
+async def rebased(s: Subject) -> Found:
+    """The lane stands on the new head, without conflict markers."""
+    parent = await s.git.parent_head(s.case.state, s.job.inst)
+    problems: list[Problem] = []
+    if not await s.git.contains(s.work.commit, parent):
+        problems.append(problem(f"the work does not stand on its parent's head {parent[:12]}"))
+    for change in await s.git.changes(parent, s.work.commit):
+        text = await s.text(change.path) if change.kind != "deleted" else None
+        problems += [
+            problem("a conflict marker was left", change.path, number, expected="the lines as they shall be")
+            for number, line in enumerate((text or "").splitlines(), 1)
+            if line.startswith(_MARKS)
+        ]
+    return found(problems, [f"stands on {parent[:12]}, {some([one.path for one in s.work.changed]) or 'unchanged'}"])

@@ -1,0 +1,202 @@
+"""Whether tests fail, and for the right reason: `red`, `red_one`, `still_red_on_skeleton`.
+
+A *new* test is one that is not green yet: it stands in the manifest, or in a test file that this activity changed.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from treadle.evidence.findings import Found, Problem, found, problem, some
+from treadle.evidence.manifest import read_manifest
+from treadle.evidence.past import commits, is_gated_by
+from treadle.evidence.python_stubs import with_stubs_returning
+from treadle.evidence.subject import Subject
+from treadle.evidence.suite import bad, before, described, file_of, ids_in, measured, ran, unbelievable
+from treadle.evidence.test_quality import is_readable, smells
+from treadle.git.trees import Entry
+from treadle.toolchains.results import TestResult, TestRun
+
+_RIGHT = "it fails by an assertion, or because something is not implemented"
+
+
+async def red(s: Subject) -> Found:
+    """The new tests are collected, run, and fail for the right reason; what was green still is."""
+    return await _red(s, exactly=0)
+
+
+async def red_one(s: Subject) -> Found:
+    """As red, with exactly one new test."""
+    return await _red(s, exactly=1)
+
+
+async def _red(s: Subject, exactly: int) -> Found:
+    run = await measured(s)
+    if problems := [*unbelievable(run), *_wrong_order(run)]:
+        return found(problems, ran=ran(run))
+    if not run.tests:
+        return _by_exit_code(run)
+    earlier = await before(s)
+    fresh = await new_tests(s, run)
+    reds = [id_ for id_ in fresh if is_red(run.tests[id_])]
+    problems = [_not_red(run.tests[id_]) for id_ in fresh if id_ not in reds]
+    problems += _no_longer_green(s, run, earlier, fresh)
+    satisfied = [id_ for id_ in _written_now(s, run) if id_ not in fresh and _is_new_and_passes(id_, run, earlier)]
+    proved = await red_on_skeleton(s, satisfied)
+    problems += [
+        problem("passes already: it demands nothing that is missing", test=id_, expected=_RIGHT)
+        for id_ in satisfied
+        if id_ not in proved
+    ]
+    problems += _count(reds, exactly, bool(proved))
+    shallow, notes = await _quality(s, run, [*reds, *proved])
+    notes += [f"{id_} passes already, and fails on the skeleton" for id_ in proved]
+    return Found(
+        problems=tuple(dict.fromkeys([*problems, *shallow])),
+        notes=tuple(notes),
+        ran=ran(run),
+        facts={"red": list(reds)},
+    )
+
+
+async def new_tests(s: Subject, run: TestRun) -> list[str]:
+    """The tests that are not green yet and that are this work's: listed, or in a changed test file."""
+    listed = (await read_manifest(s)).tests(run.collected)
+    wanted = {*listed, *_written_now(s, run)}
+    open_ = bad(run) | {id_: test for id_, test in run.tests.items() if test.verdict == "xfailed"}
+    return sorted(id_ for id_ in open_ if id_ in wanted)
+
+
+def is_red(test: TestResult) -> bool:
+    """Whether a test fails for a reason that a missing implementation has, or that the toolchain cannot tell."""
+    return test.is_red or (test.verdict == "failed" and test.kind == "unknown")
+
+
+def _written_now(s: Subject, run: TestRun) -> list[str]:
+    return ids_in(run, [change.path for change in s.changed_files() if s.tests.is_test(change.path)])
+
+
+def _wrong_order(run: TestRun) -> list[Problem]:
+    """A run of nothing."""
+    if run.tests or run.exit not in (0, 5) or (run.limits and not run.problems):
+        return []
+    return [problem(f"no test was run: {one}", expected="tests that are collected") for one in run.problems]
+
+
+def _by_exit_code(run: TestRun) -> Found:
+    if run.exit == 0:
+        return found([problem("the test command succeeds", expected="new tests that fail")], run.limits, ran(run))
+    return found(notes=[f"the test command ended with {run.exit}; why, this toolchain cannot tell"], ran=ran(run))
+
+
+def _not_red(test: TestResult) -> Problem:
+    if test.verdict == "xfailed":
+        return problem(
+            "is marked as expected to fail", test.file, test.line, test.id, "no such mark: it shall simply fail"
+        )
+    said = described(test)
+    return problem(f"is not red, it {said.what}", test.file, test.line, test.id, _RIGHT)
+
+
+def _no_longer_green(s: Subject, run: TestRun, earlier: TestRun, fresh: Sequence[str]) -> list[Problem]:
+    problems: list[Problem] = []
+    written = set(_written_now(s, run))
+    for id_ in sorted(earlier.passed):
+        test = run.tests.get(id_)
+        if test is None:
+            gone = problem("was green and is gone", test=id_, expected="every test that was green still is")
+            problems += [gone] if len(run.collected) < len(earlier.collected) + len(fresh) else []
+        elif test.verdict != "passed" and not (id_ in written and is_red(test)):
+            problems.append(
+                problem(f"was green and is {test.verdict} now", test.file, test.line, id_, "it is still green")
+            )
+    return problems
+
+
+def _is_new_and_passes(id_: str, run: TestRun, earlier: TestRun) -> bool:
+    return id_ in run.passed and id_ not in earlier.tests
+
+
+def _count(reds: list[str], exactly: int, has_proved: bool) -> list[Problem]:
+    if exactly and len(reds) != exactly:
+        named = f": {some(reds)}" if reds else ""
+        return [problem(f"{len(reds)} new tests fail{named}", expected=f"exactly {exactly} new failing test")]
+    if not reds and not has_proved:
+        return [problem("no new test fails", expected="a test that fails because the behaviour is missing")]
+    return []
+
+
+async def red_on_skeleton(s: Subject, ids: Iterable[str]) -> list[str]:
+    """Those of some passing tests that fail where the implementation was still a skeleton."""
+    wanted, past = list(ids), commits(s.case, s.inst)
+    if not wanted or not past:
+        return []
+    run = await s.measure.suite(await _tests_on(s, past[0][1]), ids=wanted)
+    return [id_ for id_ in wanted if id_ in run.tests and is_red(run.tests[id_])] if not run.bent else []
+
+
+def red_checkpoint(s: Subject) -> str:
+    """The commit that the tests of this instance failed on; empty if there is none."""
+    reds = [commit for one, commit in commits(s.case, s.inst) if is_gated_by(s.graph, one, "red", "red_one")]
+    return reds[0] if reds else ""
+
+
+async def _tests_on(s: Subject, base: str) -> str:
+    """A commit's code with the tests under examination."""
+    now, then = await s.entries(), await s.entries(base)
+    files: dict[str, Entry | None] = {path: None for path in then if s.tests.is_test(path)}
+    return await s.git.with_files(base, files | {path: one for path, one in now.items() if s.tests.is_test(path)})
+
+
+async def _quality(s: Subject, run: TestRun, ids: Sequence[str]) -> tuple[list[Problem], list[str]]:
+    """What is wrong with tests though they are red: they show nothing, or pass on a silly implementation."""
+    problems: list[Problem] = []
+    files = dict.fromkeys(file_of(id_, run) for id_ in ids)
+    for file in files:
+        if is_readable(file):
+            names = {id_.partition("::")[2].partition("[")[0] for id_ in ids if file_of(id_, run) == file}
+            problems += [
+                problem(f"the test {smell.test} {smell.what}", file, smell.line, expected="an assertion that can fail")
+                for smell in smells(await s.text(file) or "")
+                if smell.test in names
+            ]
+    unread = [file for file in files if not is_readable(file)]
+    notes = (
+        [f"the quality of tests in {some(unread)} was not looked at: not available for this language"] if unread else []
+    )
+    return problems, [*notes, *await _easily_satisfied(s, ids)]
+
+
+async def _easily_satisfied(s: Subject, ids: Sequence[str]) -> list[str]:
+    """Tests that pass if everything that is not implemented simply returns nothing."""
+    files: dict[str, Entry | None] = {}
+    for path, entry in (await s.entries()).items():
+        if path.endswith(".py") and s.tests.is_code(path) and entry.mode.startswith("100"):
+            source = with_stubs_returning(await s.text(path) or "", "None")
+            if source is not None:
+                files[path] = Entry(entry.mode, await s.git.blob(source.encode()), path)
+    if not files or not ids:
+        return []
+    run = await s.measure.suite(await s.git.with_files(s.work.commit, files), ids=ids)
+    return [
+        f"{id_} passes if what is missing returns None: is that what it is about?" for id_ in ids if id_ in run.passed
+    ]
+
+
+async def still_red_on_skeleton(s: Subject) -> Found:
+    """Changed tests fail on the red checkpoint and pass on head."""
+    run, base = await measured(s), red_checkpoint(s)
+    changed = _written_now(s, run)
+    if not changed:
+        return found(notes=["no test was changed"], ran=ran(run))
+    if not base:
+        return found([problem("there is no red checkpoint to compare with")])
+    head = [described(test) for id_, test in bad(run).items() if id_ in changed]
+    tree = await _tests_on(s, base)
+    then = await s.measure.suite(tree)
+    green = {id_.partition("::")[2] for id_ in (await s.measure.known_suite(await s.git.tree(base))).passed}
+    owed = [id_ for id_ in changed if id_ in run.passed and id_.partition("::")[2] not in green]
+    blind = [id_ for id_ in owed if id_ not in then.tests or not is_red(then.tests[id_])]
+    problems = [
+        problem("does not fail without the implementation", test=id_, expected="it fails on the red checkpoint")
+        for id_ in blind
+    ]
+    return Found(problems=(*unbelievable(run), *head, *problems), ran=ran(then), tree=tree)

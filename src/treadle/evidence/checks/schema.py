@@ -1,0 +1,39 @@
+"""`schema:<kind>`: the documents that a step writes can be read."""
+
+from collections.abc import Callable
+from typing import Final
+
+from treadle.evidence.findings import Found, Problem, failed, found, problem
+from treadle.evidence.schemas.api_contracts import contract_problems
+from treadle.evidence.schemas.delta import delta_problems
+from treadle.evidence.schemas.gherkin import gherkin_problems
+from treadle.evidence.subject import Subject
+from treadle.protocol.answers.paths import is_pattern
+
+KINDS: Final[dict[str, Callable[[str, str], list[Problem]]]] = {
+    "gherkin": gherkin_problems,
+    "delta": delta_problems,
+    "openapi": contract_problems,
+    "asyncapi": contract_problems,
+}
+_MAY_BE_ABSENT: Final = frozenset({"openapi", "asyncapi"})
+"""A story without an interface of its own has no contract."""
+
+
+async def schema(s: Subject) -> Found:
+    """The document parses."""
+    kind = KINDS.get(s.arg)
+    if kind is None:
+        return failed(f"there is no schema '{s.arg}'", expected=f"one of {', '.join(KINDS)}")
+    places = document_places(s)
+    texts = {path: await s.text(path) for path in places}
+    problems = [one for path, text in texts.items() if text is not None for one in kind(path, text)]
+    if all(text is None for text in texts.values()) and s.arg not in _MAY_BE_ABSENT:
+        problems.append(problem("was not written", places[0] if places else "", expected=f"a document ({s.arg})"))
+    return found(problems)
+
+
+def document_places(s: Subject) -> list[str]:
+    """The documents of the step: the single files it may write, or else what it has written."""
+    named = [glob for glob in s.scope.writes if not is_pattern(glob)]
+    return named or [change.path for change in s.changed_files()]

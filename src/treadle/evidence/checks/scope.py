@@ -1,0 +1,122 @@
+"""Who changed what: `scope`, `scope_tests`, `scope_src`, `owned_files`, `protection`."""
+
+from collections.abc import Iterable, Mapping
+
+from treadle.evidence.findings import Found, Problem, found, problem, some
+from treadle.evidence.past import payload
+from treadle.evidence.subject import Subject
+from treadle.evidence.test_paths import SHARED, test_configuration
+from treadle.git.globs import matches
+from treadle.protocol.items import Json
+
+_OURS = (".treadle/**", ".treadle", "treadle.toml", ".git/**")
+"""How the orchestrator works is for people to say."""
+_CAREFUL = 4
+
+
+async def scope(s: Subject) -> Found:
+    """Changed paths lie inside the role's write scope."""
+    return found(_outside(s))
+
+
+async def scope_tests(s: Subject) -> Found:
+    """Only test files changed."""
+    foreign = [
+        problem("is no test file", path, expected="this step changes tests and nothing else; put it back")
+        for path in s.paths()
+        if s.tests.is_code(path)
+    ]
+    return found([*_outside(s), *foreign])
+
+
+async def scope_src(s: Subject) -> Found:
+    """Only implementation files changed."""
+    tests = [
+        problem("belongs to the tests", path, expected="this step changes the implementation only; put it back")
+        for path in s.paths()
+        if s.tests.is_test(path)
+    ]
+    return found([*_outside(s), *tests, *await changed_configuration(s)])
+
+
+async def owned_files(s: Subject) -> Found:
+    """Only the task's own files changed."""
+    listed = s.input.get("files")
+    globs = [glob for glob in listed if isinstance(glob, str)] if isinstance(listed, list) else []
+    own = f"this task owns {some(globs)}" if globs else "this task owns no files"
+    return found(
+        problem("belongs to another task", path, expected=own) for path in s.paths() if not matches(path, globs)
+    )
+
+
+async def protection(s: Subject) -> Found:
+    """No touched path needs a person's word, or it was given."""
+    levels = {path: _level(s, path) for path in s.paths()}
+    careful = {path: level for path, level in levels.items() if level >= _CAREFUL}
+    open_ = sorted(set(careful) - _confirmed(s))
+    problems = [
+        problem(f"is protected (Ψ{careful[path]})", path, expected="a person's confirmation, or leave it as it was")
+        for path in open_
+    ]
+    return Found(problems=tuple(problems), facts={"paths": list(open_)})
+
+
+def _outside(s: Subject) -> list[Problem]:
+    refused = [problem(f"the write scope cannot be made: {reason}") for reason in s.scope.refused]
+    allowed = some(s.scope.writes) or "nothing"
+    return refused + [one for path in s.paths() if (one := _fault(s, path, allowed))]
+
+
+def _fault(s: Subject, path: str, allowed: str) -> Problem | None:
+    if matches(path, _OURS):
+        return problem("decides how the orchestrator works", path, expected="only people change it; put it back")
+    if matches(path, s.scope.hidden):
+        return problem("is hidden from this role", path, expected="leave it as it was")
+    if not matches(path, s.scope.writes):
+        return problem("is outside of what this role may write", path, expected=f"it may write {allowed}")
+    return None
+
+
+async def changed_configuration(s: Subject, base: str = "") -> list[Problem]:
+    """Shared configuration files in which the tests' own sections have changed."""
+    problems: list[Problem] = []
+    for path in SHARED:
+        if path in s.paths():
+            before = test_configuration(path, await s.git.show(base or s.work.base, path))
+            after = test_configuration(path, await s.git.show(s.work.commit, path))
+            if (before or "[]") != (after or "[]"):
+                wanted = f"its sections {some(SHARED[path])} as they were"
+                problems.append(problem("says something else about how tests run", path, expected=wanted))
+    return problems
+
+
+def _level(s: Subject, path: str) -> int:
+    """The first glob that names a path decides."""
+    return next((one.level for one in s.case.protocol.protections if matches(path, [one.glob])), 1)
+
+
+def _confirmed(s: Subject) -> set[str]:
+    """The paths of the last refusal, if a person has said yes to it since."""
+    refusal = s.inst.slots.get(f"{s.job.step}.!gate")
+    rows = s.step.routes.get("!gate.protection", ())
+    if refusal is None or not _was_allowed(s, [route.to for route in rows], refusal.seq):
+        return set()
+    checks = payload(s.case, refusal.ref).get("checks")
+    reports = [one.get("report") for one in _records(checks) if one.get("check") == "protection"]
+    paths = [payload(s.case, ref).get("paths") for ref in reports if isinstance(ref, str)]
+    return {path for listed in paths if isinstance(listed, list) for path in listed if isinstance(path, str)}
+
+
+def _was_allowed(s: Subject, asks: list[str], since: int) -> bool:
+    """Whether the question was answered so that it leads back to the step."""
+    for ask in asks:
+        step = s.graph.steps.get(ask)
+        for choice, rows in step.routes.items() if step else ():
+            slot = s.inst.slots.get(f"{ask}.{choice}")
+            if slot and slot.seq > since and any(route.to in (s.job.step, "@back") for route in rows):
+                return True
+    return False
+
+
+def _records(value: Json) -> Iterable[Mapping[str, Json]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -1,0 +1,134 @@
+"""Whether tests pass: `measure`, `green`, `green_own_and_baseline`, `same_colour`."""
+
+from collections.abc import Iterable
+
+from treadle.evidence.contract_suite import contract_files
+from treadle.evidence.findings import Found, Problem, found, problem
+from treadle.evidence.manifest import read_manifest
+from treadle.evidence.subject import Subject
+from treadle.evidence.suite import (
+    at_origin,
+    bad,
+    before,
+    described,
+    file_of,
+    is_one_by_one,
+    measured,
+    owned_files,
+    ran,
+    unbelievable,
+)
+from treadle.toolchains.results import TestRun
+
+
+async def measure(s: Subject) -> Found:
+    """Runs the tests and records what passed and failed; refuses nothing that could be measured."""
+    run = await measured(s)
+    if run.ended == "missing":
+        return found(unbelievable(run), ran=ran(run))
+    notes = [str(one) for one in unbelievable(run)]
+    return found(notes=[*notes, f"{len(run.passed)} passed, {len(run.failed)} failed"], ran=ran(run))
+
+
+async def green(s: Subject) -> Found:
+    """The whole suite passes; nothing newly skipped, expected to fail, or deleted."""
+    run = await measured(s)
+    failing = bad(run)
+    pending = await _of_others(s, run, failing) if failing and s.inst.parent else set()
+    pending |= await _of_the_end(s, run, failing) if failing and is_one_by_one(s) else set()
+    mine = [described(test) for id_, test in failing.items() if id_ not in pending]
+    notes = [f"{id_} waits for work that is not part of this" for id_ in sorted(pending)]
+    return await _whole(s, run, mine, notes)
+
+
+async def green_own_and_baseline(s: Subject) -> Found:
+    """This cycle's tests and everything green before it pass."""
+    run = await measured(s)
+    failing = bad(run)
+    owned = await owned_files(s) if failing else set()
+    baseline = (await at_origin(s)).passed if failing else frozenset()
+    mine = [id_ for id_ in failing if file_of(id_, run) in owned or id_ in baseline]
+    notes = [f"{id_} fails, and is another cycle's" for id_ in failing if id_ not in mine]
+    return await _whole(s, run, [described(failing[id_]) for id_ in mine], notes)
+
+
+async def _whole(s: Subject, run: TestRun, failing: list[Problem], notes: Iterable[str]) -> Found:
+    problems = [*unbelievable(run), *failing]
+    if not problems and not run.passed and (run.tests or run.exit != 0):
+        problems.append(problem(_nothing(run), expected="tests that run and pass"))
+    if not unbelievable(run):
+        problems += lost(run, await before(s), keeps_ids=s.is_frozen or not s.has_lane)
+    hints = [f"{one} (seen during the run)" for one in run.tampering]
+    return found(problems, [*notes, *hints], ran(run))
+
+
+def _nothing(run: TestRun) -> str:
+    said = "; ".join(run.problems) or (f"the test command ended with {run.exit}" if run.exit else "all are skipped")
+    return f"no test passed: {said}"
+
+
+async def _of_the_end(s: Subject, run: TestRun, failing: Iterable[str]) -> set[str]:
+    """Contract tests that were red before: they speak about the finished work."""
+    files = await contract_files(s)
+    listed = (await read_manifest(s)).by_criterion(run.collected, contract=True)
+    contract = {id_ for ids in listed.values() for id_ in ids}
+    earlier = bad(await before(s))
+    return {id_ for id_ in failing if id_ in earlier and (id_ in contract or file_of(id_, run) in files)}
+
+
+async def _of_others(s: Subject, run: TestRun, failing: Iterable[str]) -> set[str]:
+    """Tests that wait for somebody else: red when this instance began, not its own, and not the user's from before."""
+    owned = await owned_files(s)
+    foreign = {id_ for id_ in failing if file_of(id_, run) not in owned}
+    if not foreign:
+        return set()
+    origin = await at_origin(s)
+    start = await s.measure.known_suite(await s.git.tree(await s.git.start(s.case.state.run)))
+    known = set(bad(start))
+    return {id_ for id_ in foreign & set(bad(origin)) if id_ not in known and file_of(id_, run) not in known}
+
+
+def lost(run: TestRun, earlier: TestRun, *, keeps_ids: bool) -> list[Problem]:
+    """Tests that no longer say anything: skipped, expected to fail, or gone."""
+    problems = [
+        problem("ran before and is skipped now", test=id_, expected="it runs")
+        for id_ in run.with_verdict("skipped")
+        if id_ in earlier.tests and earlier.tests[id_].verdict != "skipped"
+    ]
+    problems += [
+        problem("is marked as expected to fail now", test=id_, expected="no such mark")
+        for id_ in run.with_verdict("xfailed")
+        if id_ in earlier.tests and earlier.tests[id_].verdict != "xfailed"
+    ]
+    gone = [id_ for id_ in earlier.collected if id_ not in run.collected]
+    if keeps_ids:
+        return problems + [problem("is gone", test=id_, expected="every test that there was") for id_ in gone]
+    if len(run.collected) < len(earlier.collected):
+        less = f"there were {len(earlier.collected)} tests, now there are {len(run.collected)}"
+        problems.append(problem(f"{less}; gone: {', '.join(gone[:5])}", expected="no fewer tests than before"))
+    return problems
+
+
+async def same_colour(s: Subject) -> Found:
+    """Every test has the verdict it had before: red ones are red, green ones green."""
+    own = await s.git.head(s.case.state, s.job.inst, s.job.id)
+    parent = await s.git.parent_head(s.case.state, s.job.inst)
+    earlier = await s.measure.known_suite(await s.git.tree(own))
+    theirs = await s.measure.known_suite(await s.git.tree(parent))
+    run = await s.measure.suite(s.work.tree)
+    owned = await owned_files(s)
+    expected = {id_: colour for id_, colour in _colours(theirs).items() if file_of(id_, theirs) not in owned}
+    expected |= {id_: colour for id_, colour in _colours(earlier).items() if file_of(id_, earlier) in owned}
+    now = _colours(run)
+    problems = [
+        problem(f"was {expected[id_]} and is {now.get(id_, 'gone')}", test=id_, expected=expected[id_])
+        for id_ in expected
+        if now.get(id_) != expected[id_]
+    ]
+    return found([*unbelievable(run), *problems], ran=ran(run))
+
+
+def _colours(run: TestRun) -> dict[str, str]:
+    return {
+        id_: "red" if id_ in run.failed or test.verdict == "xpassed" else "green" for id_, test in run.tests.items()
+    }

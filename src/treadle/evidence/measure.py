@@ -1,0 +1,93 @@
+"""Runs the project's tools in clean checkouts, each question once.
+
+What came out well holds for its tree for ever. What did not may have had other reasons than the tree: it is kept for
+the activity that asked, so that a verification that is repeated after a crash says the same, and nobody else.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from treadle.evidence.cache import Cache
+from treadle.evidence.needs import Git, Tools
+from treadle.toolchains.results import Built, Collected, TestRun
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class Measure:
+    """Measurements for one activity."""
+
+    def __init__(self, git: Git, tools: Tools, cache: Cache, asker: str) -> None:
+        self._git, self._tools, self._cache, self._asker = git, tools, cache, asker
+        self._known: dict[tuple[object, ...], msgspec.Struct] = {}
+
+    async def known_suite(self, tree: str) -> TestRun:
+        """A run of all tests on a tree of the past: whoever has run them there, and however that came out."""
+        return await self._cache.get(("seen", tree, self._tools.identity), TestRun) or await self.suite(tree)
+
+    async def suite(self, tree: str, ids: Sequence[str] | None = None, files: Sequence[str] | None = None) -> TestRun:
+        """A run of the tests: all of them, those with some ids, or those in some files."""
+        chosen = None if ids is None else tuple(sorted(ids))
+        wanted = None if files is None else tuple(sorted(files))
+
+        async def run(path: Path) -> TestRun:
+            return await self._tools.test(path, chosen, wanted)
+
+        done = await self._once(("test", chosen, wanted), tree, TestRun, run, lambda one: one.is_green)
+        if chosen is None and wanted is None and done.is_believable:
+            await self._cache.put(("seen", tree, self._tools.identity), done)
+        return done
+
+    async def collected(self, tree: str, files: Sequence[str] | None = None) -> Collected:
+        """The tests there are."""
+        wanted = None if files is None else tuple(sorted(files))
+
+        async def run(path: Path) -> Collected:
+            return await self._tools.collect(path, wanted)
+
+        return await self._once(("collect", wanted), tree, Collected, run, lambda one: one.is_complete)
+
+    async def command(self, name: str, tree: str) -> Built | None:
+        """One of the project's commands; None if it has none of that name."""
+
+        async def run(path: Path) -> Built:
+            return await self._tools.command(name, path) or _NO_SUCH
+
+        built = await self._once(("command", name), tree, Built, run, lambda one: one.is_well)
+        return None if built == _NO_SUCH else built
+
+    async def run(self, argv: Sequence[str], tree: str) -> Built:
+        """Any command."""
+        words = tuple(argv)
+
+        async def run(path: Path) -> Built:
+            return await self._tools.run(words, path)
+
+        return await self._once(("run", words), tree, Built, run, lambda one: one.is_well)
+
+    async def _once(
+        self,
+        question: tuple[object, ...],
+        tree: str,
+        kind: type[T],
+        run: Callable[[Path], Awaitable[T]],
+        is_well: Callable[[T], bool],
+    ) -> T:
+        key = (*question, tree, self._tools.identity)
+        for place in (key, (*key, self._asker)):
+            known = self._known.get(place) or await self._cache.get(place, kind)
+            if isinstance(known, kind):
+                self._known[place] = known
+                return known
+        async with self._git.checkout(tree) as path:
+            value = await run(path)
+        place = key if is_well(value) else (*key, self._asker)
+        self._known[place] = value
+        await self._cache.put(place, value)
+        return value
+
+
+_NO_SUCH = Built(command=(), exit=None)

@@ -1,0 +1,87 @@
+"""What a merge or a rebase has to pass before anybody sees it: `git.verifier.Verifier` over the project's tools."""
+
+from pathlib import Path
+
+from treadle.evidence.cache import Cache
+from treadle.evidence.findings import some
+from treadle.evidence.measure import Measure
+from treadle.evidence.needs import Git, Tools
+from treadle.evidence.past import accepted
+from treadle.evidence.suite import bad, described, file_of, unbelievable
+from treadle.git.verifier import Tried
+from treadle.kernel.commands import RunEffect
+from treadle.ports import Case
+from treadle.toolchains.results import Built, TestRun
+
+_WELL = Tried(ok=True)
+
+
+class MergeVerifier:
+    """Looks at clean checkouts of one instance's merge or rebase."""
+
+    def __init__(self, git: Git, tools: Tools, cache: Cache, job: RunEffect, case: Case) -> None:
+        self._git, self._tools, self._case = git, tools, case
+        self._inst = case.state.insts[job.inst]
+        self._measure = Measure(git, tools, cache, f"{case.state.run}/{job.id}")
+
+    async def build(self, path: Path) -> Tried:
+        """Whether it builds; a project without a build command does."""
+        return _tried(await self._tools.command("build", path))
+
+    async def contract(self, path: Path) -> Tried:
+        """Whether the instance's contract suite passes, by the project's command or as tests; without one, it does."""
+        built = await self._tools.command("contract", path)
+        place = self._contract_place()
+        if built is not None or not place or not (path / place).exists():
+            return _tried(built)
+        return _of_run(await self._tools.test(path, files=(place,)))
+
+    async def suite(self, path: Path) -> Tried:
+        """Whether all tests pass, except those that wait for others' work and did so before."""
+        run = await self._tools.test(path)
+        failing = bad(run)
+        waiting = await self._waiting(run) if failing and self._inst.parent else set()
+        return _of_run(run, waiting)
+
+    async def same_colour(self, before: Path, after: Path) -> Tried:
+        """Whether every test has the verdict it had before; what others made pass is no change of ours."""
+        earlier, run = await self._tools.test(before), await self._tools.test(after)
+        if faults := [*unbelievable(earlier), *unbelievable(run)]:
+            return Tried(False, "\n".join(map(str, faults)))
+        own, red, was_red = await self._own_files(), bad(run), bad(earlier)
+        changed = [id_ for id_ in run.tests if id_ in red and id_ in earlier.tests and id_ not in was_red]
+        changed += [id_ for id_ in was_red if id_ in run.tests and id_ not in red and file_of(id_, earlier) in own]
+        changed += [id_ for id_ in earlier.collected if id_ not in run.collected and file_of(id_, earlier) in own]
+        return Tried(not changed, f"other verdicts than before: {some(changed)}" if changed else "", tuple(changed))
+
+    async def _waiting(self, run: TestRun) -> set[str]:
+        """Tests of others that fail at the parent's head already, and did not when the run began."""
+        own = await self._own_files()
+        parent = await self._git.parent_head(self._case.state, self._inst.id)
+        there = await self._measure.known_suite(await self._git.tree(parent))
+        start = await self._measure.known_suite(await self._git.tree(await self._git.start(self._case.state.run)))
+        known = bad(start)
+        return {id_ for id_ in bad(run) if id_ in bad(there) and id_ not in known and file_of(id_, run) not in own}
+
+    async def _own_files(self) -> set[str]:
+        origin = await self._git.origin(self._case.state, self._inst.id)
+        head = await self._git.head(self._case.state, self._inst.id)
+        return {path for change in await self._git.changes(origin, head) for path in change.touched}
+
+    def _contract_place(self) -> str:
+        said = [one.payload.get("contractSuite") for one in reversed(accepted(self._case, self._inst))]
+        return next((place for place in said if isinstance(place, str) and place), "")
+
+
+def _tried(built: Built | None) -> Tried:
+    if built is None or built.is_well:
+        return _WELL
+    return Tried(False, f"`{' '.join(built.command)}` ended with {built.exit}:\n{built.output.strip()[-4000:]}")
+
+
+def _of_run(run: TestRun, waiting: set[str] | frozenset[str] = frozenset()) -> Tried:
+    failing = {id_: test for id_, test in bad(run).items() if id_ not in waiting}
+    faults = [*unbelievable(run), *(described(test) for test in failing.values())]
+    if not faults and not waiting and run.exit not in (0, 5):
+        return Tried(False, f"the test command ended with {run.exit}:\n{run.output.strip()[-4000:]}")
+    return Tried(not faults, "\n".join(map(str, faults)), tuple(failing))

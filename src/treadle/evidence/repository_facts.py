@@ -1,0 +1,102 @@
+"""The repository as the checks ask it: lanes recorded as commits, trees read once, clean checkouts."""
+
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from treadle.git.checkout import Checkouts
+from treadle.git.lanes import Lanes
+from treadle.git.record import Recorded
+from treadle.git.trees import Change, Entry, Trees
+from treadle.kernel.commands import RunChecks
+from treadle.kernel.state import State
+
+
+class RepositoryFacts:
+    """`needs.Git` over the lanes and checkouts of a project."""
+
+    def __init__(self, lanes: Lanes, checkouts: Checkouts) -> None:
+        self._lanes, self._checkouts = lanes, checkouts
+        self._integration = lanes.integration
+        self._repository = lanes.integration.repository
+        self._trees = Trees(self._repository)
+        self._entries: dict[str, dict[str, Entry]] = {}
+
+    async def record(self, state: State, act: str) -> Recorded:
+        return await self._lanes.record(state.run, act, state.started)
+
+    async def accept(self, state: State, job: RunChecks, commit: str) -> None:
+        await self._integration.accept(state, job, commit)
+
+    async def head(self, state: State, inst: str, current: str = "") -> str:
+        return (await self._integration.head(state, inst, current)).commit
+
+    async def origin(self, state: State, inst: str) -> str:
+        return (await self._integration.head(state, inst)).base
+
+    async def start(self, run: str) -> str:
+        return (await self._integration.begin(run)).commit
+
+    async def parent_head(self, state: State, inst: str) -> str:
+        return await self._integration.parent_head(state, inst)
+
+    async def tree(self, commit: str) -> str:
+        return await self._repository.tree(commit)
+
+    async def entries(self, commit: str) -> dict[str, Entry]:
+        if commit not in self._entries:
+            if len(self._entries) >= 32:
+                self._entries.clear()
+            self._entries[commit] = {entry.path: entry for entry in await self._trees.entries(commit)}
+        return self._entries[commit]
+
+    async def changes(self, base: str, commit: str) -> list[Change]:
+        return await self._trees.changes(base, commit)
+
+    async def diff(self, base: str, commit: str) -> str:
+        return await self._trees.diff(base, commit)
+
+    async def show(self, commit: str, path: str) -> bytes | None:
+        return await self._repository.show(commit, path)
+
+    async def contains(self, commit: str, ancestor: str) -> bool:
+        return await self._repository.is_ancestor(ancestor, commit)
+
+    async def with_files(self, commit: str, files: dict[str, Entry | None]) -> str:
+        tree = await self._repository.tree(commit)
+        if not files:
+            return tree
+        gone = "0" * len(tree)
+        lines = [
+            f"{entry.mode} {entry.id}\t{path}\0" if entry else f"0 {gone}\t{path}\0" for path, entry in files.items()
+        ]
+        stdin = "".join(lines).encode(errors="surrogateescape")
+        with tempfile.TemporaryDirectory(prefix="treadle-index-") as folder:
+            index = Path(folder, "index")
+            await self._repository.git("read-tree", tree, index=index)
+            await self._repository.git("update-index", "-z", "--index-info", stdin=stdin, index=index)
+            return (await self._repository.git("write-tree", index=index)).text
+
+    async def blob(self, data: bytes) -> str:
+        return (await self._repository.git("hash-object", "-w", "--stdin", stdin=data)).text
+
+    async def amended(self, work: Recorded, files: dict[str, bytes]) -> Recorded:
+        entries: dict[str, Entry | None] = {
+            path: Entry("100644", await self.blob(data), path) for path, data in files.items()
+        }
+        tree = await self.with_files(work.commit, entries)
+        if tree == work.tree:
+            return work
+        parents = tuple(await self._repository.parents(work.commit))
+        message, at = await self._repository.message(work.commit), await self._repository.time(work.commit)
+        commit = await self._repository.commit(tree, parents, message, at)
+        changed = tuple(await self.changes(work.base, commit))
+        return Recorded(commit=commit, tree=tree, base=work.base, changed=changed, findings=work.findings)
+
+    @asynccontextmanager
+    async def checkout(self, tree: str) -> AsyncIterator[Path]:
+        # A commit of its own: what runs in the checkout may ask git for the head, and finds no history to learn from.
+        commit = await self._repository.commit(await self._repository.tree(tree), (), "under examination\n", 0)
+        async with self._checkouts.clean(commit) as path:
+            yield path

@@ -1,0 +1,1 @@
+"""Documents that people and programs read: what makes them well formed."""

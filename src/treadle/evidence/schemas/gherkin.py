@@ -1,0 +1,114 @@
+"""Scenarios in Gherkin inside of a Markdown document: level tags, steps, complexity, tasks, open questions."""
+
+import re
+from typing import Final
+
+import msgspec
+
+from treadle.evidence.findings import Problem, problem
+
+LEVELS: Final = ("@unit", "@integration", "@component", "@e2e")
+_SCENARIO: Final = re.compile(
+    r"\s*(?:[#*-]+\s*)?\**(?:Scenario(?: Outline)?|Example)\s*:\**\s*(?P<name>.*)", re.IGNORECASE
+)
+_FEATURE: Final = re.compile(r"\s*(?:[#*-]+\s*)?\**Feature\s*:\**\s*\S", re.IGNORECASE)
+_STEP: Final = re.compile(r"\s*(?:[*-]\s*)?\**(?P<word>Given|When|Then|And|But)\b\**", re.IGNORECASE)
+_TAGS: Final = re.compile(r"\s*(?:`?@[^\s`]+`?\s*)+\Z")
+_TAG: Final = re.compile(r"@[^\s`]+")
+_COMPLEXITY: Final = re.compile(r"^#\s.*\[\s*(?P<size>[SML])\s*\]", re.MULTILINE)
+_QUESTION: Final = re.compile(r"\[NEEDS CLARIFICATION:?\s*(?P<text>[^\]]*)\]", re.IGNORECASE)
+_TASK: Final = re.compile(r"^\s*(?:[-*]|\d+\.)\s*(?:\[[ xX]?\]\s*)?(?P<text>\S.*)")
+_MOST_THEN: Final = 3
+
+
+class Scenario(msgspec.Struct, frozen=True, kw_only=True):
+    """One scenario."""
+
+    name: str
+    line: int
+    tags: tuple[str, ...]
+    steps: tuple[str, ...]
+    """`given`, `when` and `then`, in order; what continues counts as what it continues."""
+
+
+def scenarios(text: str) -> list[Scenario]:
+    """The scenarios of a document."""
+    found: list[Scenario] = []
+    tags: list[str] = []
+    last = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if _TAGS.match(line):
+            tags += _TAG.findall(line)
+        elif match := _SCENARIO.match(line):
+            named = _TAG.findall(match["name"])
+            found.append(
+                Scenario(name=_TAG.sub("", match["name"]).strip(" *`"), line=number, tags=(*tags, *named), steps=())
+            )
+            tags, last = [], ""
+        elif _FEATURE.match(line) or line.startswith("#"):
+            tags = []
+        elif found and (step := _STEP.match(line)):
+            word = step["word"].lower()
+            last = last if word in ("and", "but") else word
+            found[-1] = msgspec.structs.replace(found[-1], steps=(*found[-1].steps, last or word))
+    return found
+
+
+def gherkin_problems(file: str, text: str) -> list[Problem]:
+    """What keeps a document of scenarios from being one."""
+    found: list[Problem] = []
+    if not complexity(text):
+        found.append(problem("has no complexity", file, 1, expected="a first line such as `# US-1: title [S]`"))
+    if not any(_FEATURE.match(line) for line in text.splitlines()):
+        found.append(problem("has no feature", file, 1, expected="`Feature: …`"))
+    listed = scenarios(text)
+    if not listed:
+        found.append(problem("has no scenario", file, 1, expected="`Scenario: …` with Given, When and Then"))
+    if section(text, "Tasks") is None:
+        found.append(problem("has no task list", file, expected="`## Tasks` with a checklist"))
+    return found + [one for scenario in listed for one in _faults(file, scenario)]
+
+
+def _faults(file: str, one: Scenario) -> list[Problem]:
+    found: list[Problem] = []
+    name = one.name or "a scenario"
+    levels = [tag for tag in one.tags if tag.lower() in LEVELS]
+    if len(levels) != 1:
+        found.append(
+            problem(
+                f"'{name}' has {len(levels)} level tags", file, one.line, expected=f"exactly one of {', '.join(LEVELS)}"
+            )
+        )
+    missing = [word for word in ("when", "then") if word not in one.steps]
+    if missing:
+        found.append(
+            problem(f"'{name}' has no {' and no '.join(word.capitalize() for word in missing)}", file, one.line)
+        )
+    if one.steps.count("then") > _MOST_THEN:
+        found.append(problem(f"'{name}' has {one.steps.count('then')} Then", file, one.line, expected="two scenarios"))
+    return found
+
+
+def complexity(text: str) -> str:
+    """S, M or L, as the first heading says; empty if it does not."""
+    match = _COMPLEXITY.search(text)
+    return match["size"] if match else ""
+
+
+def open_questions(text: str) -> list[str]:
+    """Everything that is marked as unclear."""
+    return [match["text"].strip() or "(no question)" for match in _QUESTION.finditer(text)]
+
+
+def parallel_tasks(text: str) -> int:
+    """How many tasks may run at the same time as their neighbours."""
+    lines = (section(text, "Tasks") or "").splitlines()
+    tasks = [match["text"] for line in lines if (match := _TASK.match(line))]
+    return sum("[P]" in task for task in tasks)
+
+
+def section(text: str, name: str) -> str | None:
+    """The text below a heading; None if there is no such heading."""
+    pattern = rf"^##+\s*{re.escape(name)}\b[^\n]*\n?(?P<body>.*?)(?=^##?\s|\Z)"
+    match = re.search(pattern, text, re.IGNORECASE | re.MULTILINE | re.DOTALL)
+    return match["body"] if match else None

@@ -1,0 +1,113 @@
+"""Reads a test run: which tests count for an instance, which failed, and how to say it."""
+
+from collections.abc import Iterable
+
+from treadle.evidence.findings import Problem, Ran, problem
+from treadle.evidence.frozen import measured_tree
+from treadle.evidence.subject import Subject
+from treadle.toolchains.results import Collected, TestResult, TestRun
+
+RUN_THE_SUITE = frozenset({"measure", "red", "red_one", "green", "green_own_and_baseline", "coverage_complete"})
+_GOOD = frozenset({"passed", "skipped", "xfailed"})
+_WHY = {
+    "import": "could not be imported",
+    "fixture": "failed in a fixture",
+    "timeout": "ran out of time",
+    "exit": "tried to end the test run",
+    "error": "ended with an error that is no assertion",
+    "not_implemented": "meets code that is not implemented",
+    "assertion": "fails",
+}
+
+
+async def measured(s: Subject) -> TestRun:
+    """The whole suite on the work under examination."""
+    return await s.measure.suite(await measured_tree(s))
+
+
+async def before(s: Subject) -> TestRun:
+    """The whole suite on what the activity started from."""
+    return await s.measure.known_suite(await s.git.tree(s.work.base))
+
+
+async def at_origin(s: Subject) -> TestRun:
+    """The whole suite on what the instance started from."""
+    return await s.measure.known_suite(await s.git.tree(await s.git.origin(s.case.state, s.job.inst)))
+
+
+async def collected(s: Subject) -> Collected:
+    """The tests of the work under examination; where they are run anyway, that run has found them."""
+    tree = await measured_tree(s)
+    if tree != s.work.tree or not any(ref.name in RUN_THE_SUITE for ref in s.job.checks):
+        return await s.measure.collected(s.work.tree)
+    run = await s.measure.suite(tree)
+    return Collected(
+        ids=run.collected,
+        errors={id_: test for id_, test in run.tests.items() if test.phase == "collect"},
+        problems=run.problems if not run.collected else (),
+        bent=run.bent,
+        limits=run.limits,
+        output=run.output,
+    )
+
+
+def ran(run: TestRun) -> Ran:
+    """A test run as evidence."""
+    return Ran(
+        command=run.command,
+        exit=run.exit,
+        duration=run.duration,
+        output=run.output,
+        isolation=run.isolation,
+        limits=run.limits,
+    )
+
+
+def unbelievable(run: TestRun) -> list[Problem]:
+    """Why nothing can be concluded from a run."""
+    if run.bent:
+        return [
+            problem(f"the test run was bent: {one}", expected="code that leaves its tests alone") for one in run.bent
+        ]
+    if not run.is_believable:
+        reasons = run.problems or (f"it ended by '{run.ended}'",)
+        return [problem(f"the tests could not be run: {one}") for one in reasons]
+    return []
+
+
+def bad(run: TestRun) -> dict[str, TestResult]:
+    """The tests that did not end well."""
+    return {id_: test for id_, test in run.tests.items() if test.verdict not in _GOOD}
+
+
+def described(test: TestResult) -> Problem:
+    """A test that did not pass, with where and why."""
+    what = "passes though it is marked as one that fails" if test.verdict == "xpassed" else _WHY.get(test.kind, "fails")
+    message = test.message.strip()
+    return problem(f"{what}{f': {message}' if message else ''}", test.file, test.line, test=test.id)
+
+
+def file_of(id_: str, run: TestRun) -> str:
+    """The file of a test."""
+    known = run.tests.get(id_)
+    return known.file if known and known.file else id_.partition("::")[0]
+
+
+def ids_in(run: TestRun, files: Iterable[str]) -> list[str]:
+    """The tests that are written in some files, those that could not be collected included."""
+    wanted = set(files)
+    every = dict.fromkeys([*run.collected, *run.tests])
+    return [id_ for id_ in every if file_of(id_, run) in wanted]
+
+
+def is_one_by_one(s: Subject) -> bool:
+    """Whether tests are written and satisfied one at a time, so that work is accepted before all of it is done."""
+    gates = [ref for step in s.graph.steps.values() for refs in step.gates.values() for ref in refs]
+    return s.has_lane and any(ref.name == "red_one" for ref in gates)
+
+
+async def owned_files(s: Subject) -> set[str]:
+    """Files that the instance itself has changed since it started, or that its input calls its tests."""
+    origin = await s.git.origin(s.case.state, s.job.inst)
+    changed = {path for change in await s.git.changes(origin, s.work.commit) for path in change.touched}
+    return changed | {path for path in await s.entries() if any(path.startswith(f"{one}/") for one in s.tests.folders)}

@@ -1,0 +1,178 @@
+"""Turns claims into facts: records what an agent left, runs the checks of its exit, computes what nobody is asked."""
+
+import asyncio
+import hashlib
+from typing import Final
+
+import msgspec
+
+from treadle.errors import PortError
+from treadle.evidence.cache import Cache
+from treadle.evidence.catalogue import CHECKS, POINTLESS_AFTER
+from treadle.evidence.derived import derived
+from treadle.evidence.documents import documents_of, place_of
+from treadle.evidence.findings import Found, failed
+from treadle.evidence.measure import Measure
+from treadle.evidence.needs import Git, Tools
+from treadle.evidence.subject import ScopeOf, Subject
+from treadle.evidence.suite import bad, measured
+from treadle.git.record import Recorded
+from treadle.kernel.commands import RunChecks
+from treadle.kernel.events import CheckResult
+from treadle.ports import Case, Verdict
+from treadle.protocol import catalogue
+from treadle.protocol.items import Json, canonical
+from treadle.protocol.model import CheckRef, tag_of
+
+_KEEPING: Final = frozenset({"commit", "checkpoint"})
+"""An exit that passed one of these is part of the instance's work."""
+
+
+class Verifier:
+    """`ports.Checks` over a repository and a project's tools."""
+
+    def __init__(self, git: Git, tools: Tools, cache: Cache, scope_of: ScopeOf) -> None:
+        self._git, self._tools, self._cache, self._scope_of = git, tools, cache, scope_of
+
+    async def verify(self, job: RunChecks, case: Case) -> Verdict:
+        """The verdict on a claim, or on a step of checks. What could not be checked has not passed."""
+        subject = await self._subject(job, case)
+        outcomes = await _run_all(subject)
+        fields = await _fields(subject, outcomes)
+        passed = _passed(job.checks, outcomes)
+        if passed and job.exit and subject.has_lane:
+            await self._keep(subject)
+        return Verdict(
+            results=tuple(_result(subject, ref, outcomes[_name(ref)]) for ref in job.checks),
+            fields=fields if passed else {},
+            report="" if passed else report(job.checks, outcomes),
+            fingerprint=await _fingerprint(subject, outcomes, passed=passed),
+        )
+
+    async def _subject(self, job: RunChecks, case: Case) -> Subject:
+        has_lane = case.protocol.graphs[job.graph].steps[job.step].kind == "agent"
+        work = await (self._git.record(case.state, job.id) if has_lane else self._head(job, case))
+        return Subject(
+            job=job,
+            case=case,
+            git=self._git,
+            measure=Measure(self._git, self._tools, self._cache, f"{case.state.run}/{job.id}"),
+            work=work,
+            has_lane=has_lane,
+            scope_of=self._scope_of,
+        )
+
+    async def _head(self, job: RunChecks, case: Case) -> Recorded:
+        """The accepted work of an instance, seen from where the instance started."""
+        commit = await self._git.head(case.state, job.inst, job.id)
+        origin = await self._git.origin(case.state, job.inst)
+        changed = tuple(await self._git.changes(origin, commit))
+        return Recorded(commit=commit, tree=await self._git.tree(commit), base=origin, changed=changed)
+
+    async def _keep(self, s: Subject) -> None:
+        """Make accepted work part of the instance: what was recorded, and the documents that the exit returns."""
+        protocol = s.case.protocol
+        given = documents_of(protocol, s.job.exit, s.case.claim)
+        files = {place_of(protocol.artifacts[name], s.input): text.encode() for name, text in given.items()}
+        work = await self._git.amended(s.work, files) if files else s.work
+        if files or any(ref.name in _KEEPING for ref in s.job.checks):
+            await self._git.accept(s.case.state, s.job, work.commit)
+
+
+async def _run_all(s: Subject) -> dict[str, Found]:
+    """The outcomes in the order of the gate; what has become pointless is not run, and has not passed."""
+    outcomes: dict[str, Found] = {}
+    for ref in s.job.checks:
+        reason = next((name for name in _refused(s, outcomes) if ref.name in POINTLESS_AFTER.get(name, ())), "")
+        if reason:
+            said = failed(f"was not looked at, because '{reason}' failed")
+            outcomes[_name(ref)] = msgspec.structs.replace(said, skipped=True)
+        else:
+            outcomes[_name(ref)] = await _run(msgspec.structs.replace(s, arg=ref.arg), ref)
+    return outcomes
+
+
+def _refused(s: Subject, outcomes: dict[str, Found]) -> list[str]:
+    refs = {_name(ref): ref for ref in s.job.checks}
+    return [refs[name].name for name, one in outcomes.items() if not one.ok and not refs[name].advisory]
+
+
+async def _run(s: Subject, ref: CheckRef) -> Found:
+    """One check; a fault of ours, or of the surroundings, is a failed check that says so."""
+    check = CHECKS.get(ref.name)
+    if check is None:
+        return failed(f"there is no check '{ref.name}'")
+    try:
+        return await check(s)
+    except asyncio.CancelledError:
+        raise
+    except PortError as error:
+        if error.retryable:
+            raise
+        return failed(f"could not be checked: {error}")
+    except Exception as error:
+        return failed(f"could not be checked, which is a bug in treadle: {type(error).__name__}: {error}")
+
+
+async def _fields(s: Subject, outcomes: dict[str, Found]) -> dict[str, Json]:
+    """Computed fields; a claim without them would be half a fact, so failing to compute one fails the check for it."""
+    if not s.job.exit or not _passed(s.job.checks, outcomes):
+        return {}
+    try:
+        return await derived(s)
+    except PortError as error:
+        ref = next((ref for ref in reversed(s.job.checks) if not ref.advisory and _derives(ref)), None)
+        if error.retryable or ref is None:
+            raise
+        outcomes[_name(ref)] = failed(f"its fields could not be computed: {error}")
+        return {}
+
+
+def _derives(ref: CheckRef) -> bool:
+    spec = catalogue.CHECKS.get(ref.name)
+    return spec is not None and bool(spec.derives)
+
+
+def _passed(refs: tuple[CheckRef, ...], outcomes: dict[str, Found]) -> bool:
+    return all(ref.advisory or outcomes[_name(ref)].ok for ref in refs)
+
+
+def _name(ref: CheckRef) -> str:
+    return f"{ref.name}:{ref.arg}" if ref.arg else ref.name
+
+
+def _result(s: Subject, ref: CheckRef, one: Found) -> CheckResult:
+    """A check's outcome, with its evidence in the payload store."""
+    evidence: dict[str, Json] = {
+        "check": _name(ref),
+        "ok": one.ok,
+        "commit": s.work.commit,
+        "tree": one.tree or s.work.tree,
+        **(one.ran.evidence if one.ran else {}),
+        "report": one.report,
+        **one.facts,
+    }
+    if ref.advisory:
+        evidence["advisory"] = True
+    return CheckResult(check=ref.name, ok=one.ok, report_ref=s.case.payloads.put(evidence))
+
+
+def report(refs: tuple[CheckRef, ...], outcomes: dict[str, Found]) -> str:
+    """What an agent has to mend: the checks that refused first, then advice."""
+    skipped = [_name(ref) for ref in refs if outcomes[_name(ref)].skipped]
+    bad_ones = [(ref, one) for ref in refs if not (one := outcomes[_name(ref)]).ok and not one.skipped]
+    parts = [f"### {_name(ref)}\n{one.report}" for ref, one in bad_ones if not ref.advisory]
+    parts += [f"### {_name(ref)} (advice, refuses nothing)\n{one.report}" for ref, one in bad_ones if ref.advisory]
+    parts += [f"Not looked at because of that: {', '.join(skipped)}"] if skipped else []
+    return "\n\n".join(parts)
+
+
+async def _fingerprint(s: Subject, outcomes: dict[str, Found], *, passed: bool) -> str:
+    """What failed, and with which change; equal ones in a row are the same failure again."""
+    named: list[Json] = [[name, one.file, one.test] for name, found in outcomes.items() for one in found.problems]
+    if passed:
+        if not any(ref.name == "measure" for ref in s.job.checks) or not (failing := sorted(bad(await measured(s)))):
+            return ""
+        named = list(failing)
+    value: Json = {"exit": tag_of(s.job.exit) if passed else "", "failed": named, "tree": s.work.tree}
+    return hashlib.sha256(canonical(value)).hexdigest()

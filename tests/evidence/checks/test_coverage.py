@@ -1,0 +1,111 @@
+"""Which criteria have tests."""
+
+import json
+from pathlib import Path
+
+from tests.evidence.stage import ADD, MANIFEST, SPEC, TEST, Stage, run
+from treadle.protocol.items import Json
+
+TWO: dict[str, Json] = {
+    **SPEC,
+    "acceptanceCriteria": [{"id": "AC-1", "text": "adds"}, {"id": "AC-2", "text": "is quick"}],
+}
+PLACE = "tests/calc/test_manifest.json"
+
+
+def listed(**tests: str) -> str:
+    return json.dumps({"spec_id": "calc", "acceptance_criteria_map": tests}, indent=1)
+
+
+def test_listed_tests_exist_and_stand_for_criteria(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await (await Stage(tmp_path, given=TWO).start()).tested()
+        for n, (text, said) in enumerate(
+            {
+                MANIFEST: "",
+                listed(test_add="AC-1"): f"{PLACE}:4: there is no test 'test_add'. Expected: a test of that name, e.g.",
+                listed(test_adds="AC-7: other"): "'test_adds' stands for 'AC-7', which is no criterion",
+                "{": f"{PLACE}:1: is not JSON",
+            }.items()
+        ):
+            verdict = await stage.claim("tests", "TestsReady", {PLACE: text}, checks="manifest", n=f"{n + 2}.1")
+            assert verdict.results[0].ok == (not said), verdict.report
+            assert said in verdict.report
+
+    run(story())
+
+
+def test_a_missing_manifest_and_tests_that_cannot_be_collected(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path).start()
+        verdict = await stage.claim(
+            "tests", "TestsReady", {"tests/calc/test_a.py": "import nothing_there\n"}, checks="manifest"
+        )
+        assert "there is no test_manifest.json" in verdict.report
+        assert "tests/calc/test_a.py" in verdict.report
+        assert "cannot be collected" in verdict.report
+
+    run(story())
+
+
+def test_every_criterion_is_listed_and_every_kept_one_passes(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await (await Stage(tmp_path, given=TWO).start()).tested()
+        verdict = await stage.claim("tests", "TestsReady", {}, checks="manifest_complete", n="2.1")
+        assert 'criterion AC-2 has no test. Expected: a test that stands for "AC-2"' in verdict.report
+        both = {
+            PLACE: listed(test_adds="AC-1", test_quick="AC-2"),
+            "tests/calc/test_add.py": f"{TEST}\n\ndef test_quick() -> None:\n    assert [add]\n",
+        }
+        verdict = await stage.claim("tests", "TestsReady", both, checks="checkpoint manifest_complete", n="3.1")
+        assert verdict.report == ""
+        verdict = await stage.claim("review", "Approved", {}, checks="coverage_complete")
+        assert "criterion AC-1 has no passing test: tests/calc/test_add.py::test_adds" in verdict.report
+        assert "AC-2" not in verdict.report
+        await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ADD}, checks="checkpoint")
+        verdict = await stage.claim("review", "Approved", {}, {"signOff": "yes"}, "readonly coverage_complete", n="2.1")
+        assert verdict.report == ""
+        assert verdict.fields["coverageReport"] == {
+            "criteriaWithTests": [
+                {"criterionId": "AC-1", "testName": "tests/calc/test_add.py::test_adds"},
+                {"criterionId": "AC-2", "testName": "tests/calc/test_add.py::test_quick"},
+            ],
+            "criteriaMissing": [],
+        }
+
+    run(story())
+
+
+def test_a_criterion_that_a_child_has_is_the_childs(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path, given=TWO).start()
+        child: Json = {**SPEC, "id": "quick", "acceptanceCriteria": [{"id": "AC-2", "text": "is quick"}]}
+        await stage.claim("scaffold", "InitWork", {"src/calc/x.py": ""}, {"childSpecs": [child]}, "checkpoint")
+        await stage.claim("tests", "TestsReady", {"tests/calc/test_add.py": TEST, PLACE: MANIFEST}, checks="checkpoint")
+        await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ADD}, checks="checkpoint")
+        assert (await stage.claim("review", "Approved", {}, checks="coverage_complete")).report == ""
+
+    run(story())
+
+
+def test_a_shared_manifest_may_list_what_stood_there_before(tmp_path: Path) -> None:
+    test = "def test_old() -> None:\n    assert [1]\n\n\ndef test_new() -> None:\n    assert [1]\n"
+    files = {"tests/test_a.py": test, "tests/test_manifest.json": listed(test_old="US-0-AC")}
+    story_: dict[str, Json] = {
+        "id": "US-1",
+        "title": "t",
+        "description": "d",
+        "acceptance_criteria": [{"id": "AC-1", "text": "x"}],
+    }
+
+    async def story() -> None:
+        stage = await Stage(tmp_path, "waterfall", files, "story", story_).start()
+        good = {"tests/test_manifest.json": listed(test_old="US-0-AC", test_new="AC-1")}
+        assert (await stage.claim("scaffold", "pass_red", good, checks="manifest")).report == ""
+        bad = {"tests/test_manifest.json": listed(test_old="US-0-AC", test_new="AC-9")}
+        assert (
+            "'AC-9', which is no criterion"
+            in (await stage.claim("scaffold", "pass_red", bad, checks="manifest", n="2.1")).report
+        )
+
+    run(story())

@@ -1,0 +1,57 @@
+"""Documents that an exit returns."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.evidence.stage import Stage, run
+from treadle.evidence.checks.documents import faults
+from treadle.protocol.items import Json
+
+DOCUMENT = "# Architecture\n\nModules and what they do.\n"
+BRIEF: dict[str, Json] = {"id": "b", "title": "B", "description": "d"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (DOCUMENT, ""),
+        ("", "is empty"),
+        ("# x", "is too short"),
+        (DOCUMENT + "\x07", "control character"),
+        (DOCUMENT + "\n```\ncode\n", "code block"),
+        ("```\ncode\n```\n" + DOCUMENT, ""),
+        ("no heading anywhere, only text\n", "no heading"),
+    ],
+)
+def test_what_makes_a_document(text: str, said: str) -> None:
+    found = [fault for fault, _ in faults(text)]
+    assert any(said in one for one in found) if said else not found
+
+
+def test_accepted_documents_are_there_for_the_next_agent(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path, "dptr", {"a.py": ""}, "dptr", BRIEF).start()
+        fields: dict[str, Json] = {"patterns": DOCUMENT, "tech": "none", "modules": []}
+        verdict = await stage.claim("architecture", "Architecture", fields=fields)
+        assert "the document 'tech' is too short" in verdict.report
+        fields["tech"] = DOCUMENT
+        assert (await stage.claim("architecture", "Architecture", fields=fields, n="2.1")).report == ""
+        head = await stage.facts.head(stage.state, "root")
+        assert await stage.facts.show(head, "memory-bank/systemPatterns.md") == DOCUMENT.encode()
+
+    run(story())
+
+
+def test_a_document_is_amended_not_rewritten(tmp_path: Path) -> None:
+    lines = "".join(f"line {n}\n" for n in range(20))
+
+    async def story() -> None:
+        stage = await Stage(tmp_path, files={"docs/a.md": lines, "a.py": lines}).start()
+        good = {"docs/a.md": lines.replace("line 3\n", "changed\n"), "a.py": "rewritten\n"}
+        assert (await stage.claim("impl", "TestsPassed", good, checks="diff_only")).report == ""
+        bad = {"docs/a.md": "all new\n" * 20}
+        verdict = await stage.claim("impl", "TestsPassed", bad, checks="diff_only", n="2.1")
+        assert "docs/a.md: was rewritten: only 0 of 20 lines were left" in verdict.report
+
+    run(story())

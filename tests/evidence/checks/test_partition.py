@@ -1,0 +1,117 @@
+"""Who gets which part."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.evidence.stage import SPEC, Stage, run
+from treadle.protocol.items import Json
+
+TWO: dict[str, Json] = {**SPEC, "acceptanceCriteria": [{"id": "AC-1", "text": "a"}, {"id": "AC-2", "text": "b"}]}
+
+
+def child(id_: str, *criteria: str, **more: Json) -> dict[str, Json]:
+    listed: list[Json] = [{"id": one, "text": "x"} for one in criteria]
+    return {
+        **SPEC,
+        "id": id_,
+        "acceptanceCriteria": listed,
+        "targetPath": f"src/{id_}",
+        "testPath": f"tests/{id_}",
+        **more,
+    }
+
+
+def planned(*criteria: str) -> list[Json]:
+    return [{"criterionId": one, "plannedTestName": f"test_{one}", "approach": "x"} for one in criteria]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"testPlan": planned("AC-1", "AC-2")}, ""),
+        ({"testPlan": planned("AC-1"), "childSpecs": [child("b", "AC-2")]}, ""),
+        ({"testPlan": planned("AC-1")}, "criterion AC-2 is in no planned test and no child has it"),
+        ({"testPlan": planned("AC-1", "AC-2", "AC-3")}, "'test_AC-3' stands for 'AC-3', which is no criterion"),
+    ],
+)
+def test_every_criterion_has_a_place(tmp_path: Path, fields: dict[str, Any], said: str) -> None:
+    verdict = run(claimed(tmp_path, fields, "plan_covers_criteria"))
+    assert said in verdict
+    assert bool(said) == bool(verdict)
+
+
+@pytest.mark.parametrize(
+    ("children", "more", "said"),
+    [
+        ([child("a", "AC-1"), child("b", "AC-2")], {}, ""),
+        ([child("a", "AC-1"), child("b", "AC-1")], {}, "criterion AC-1 belongs to 'a' and to 'b'"),
+        ([child("a")], {}, "the child 'a' has no criterion"),
+        (
+            [child("a", "AC-1"), child("a", "AC-2", targetPath="src/x", testPath="tests/x")],
+            {},
+            "two children are called 'a'",
+        ),
+        ([child("a", "AC-1"), child("b", "AC-2", targetPath="src/a/b")], {}, "share files"),
+        ([child("a", "AC-1"), child("b", "AC-2", testPath="src/a")], {}, "share files"),
+        ([child("a", "AC-1")], {"interfaceFile": "src/a/api.py"}, "holds your interface file src/a/api.py"),
+        (
+            [child("a", "AC-1")],
+            {"interfaces": [{"path": "src/none.py", "exports": []}]},
+            "is an interface file that does not exist",
+        ),
+        ([child("a", "AC-1")], {"interfaces": [{"path": "src/calc/add.py", "exports": []}]}, ""),
+    ],
+)
+def test_children_share_nothing(tmp_path: Path, children: list[Json], more: dict[str, Any], said: str) -> None:
+    verdict = run(claimed(tmp_path, {"childSpecs": children, **more}, "children_partition"))
+    assert said in verdict
+    assert bool(said) == bool(verdict)
+
+
+async def claimed(tmp_path: Path, fields: dict[str, Json], check: str) -> str:
+    stage = await Stage(tmp_path, given=TWO).start()
+    return (await stage.claim("scaffold", "InitWork", {}, fields, check)).report
+
+
+def test_a_new_plan_without_children_keeps_those_there_are(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path, given=TWO).start()
+        fields: dict[str, Json] = {"testPlan": planned("AC-1"), "childSpecs": [child("b", "AC-2")]}
+        await stage.claim("scaffold", "InitWork", {}, fields, "checkpoint")
+        again = await stage.claim(
+            "scaffold", "InitWork", {}, {"testPlan": planned("AC-1")}, "plan_covers_criteria", n="2.1"
+        )
+        assert again.report == ""
+
+    run(story())
+
+
+def task(id_: str, *files: str) -> Json:
+    return {"task_id": id_, "story": "US-1", "instruction": "x", "files": list(files)}
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"backend": [task("a", "src/a/**")], "frontend": [task("b", "src/b/**")]}, ""),
+        (
+            {"backend": [task("a", "src/**")], "frontend": [task("b", "src/b/*.ts")]},
+            "'a' and 'b' both own src/** and src/b/*.ts",
+        ),
+        ({"backend": [task("a", "../x")]}, "'a' owns '../x', which leaves its directory"),
+        ({"backend": [task("a", "x")], "test": [task("a", "y")]}, "two tasks are called 'a'"),
+    ],
+)
+def test_tasks_own_different_files(tmp_path: Path, fields: dict[str, Any], said: str) -> None:
+    async def story() -> None:
+        story_: dict[str, Json] = {"id": "US-1", "title": "t", "description": "d"}
+        stage = await Stage(tmp_path, "waterfall", graph="story", given=story_).start()
+        verdict = await stage.claim("breakdown", "Breakdown", {}, {**fields, "more": False}, "readonly disjoint_writes")
+        assert said in verdict.report
+        assert bool(said) == bool(verdict.report)
+        if not said:
+            assert verdict.fields["owners"] == ["src/a/**: a", "src/b/**: b"]
+
+    run(story())

@@ -1,0 +1,81 @@
+"""The project's own commands."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.evidence.stage import Stage, run
+from treadle.evidence.checks.project import words_of
+
+NOT_IF_BAD = (
+    sys.executable,
+    "-c",
+    "import sys, pathlib; sys.exit(pathlib.Path('src/bad.py').exists() and 'line 3 is bad')",
+)
+
+
+@pytest.mark.parametrize("name", ["build", "lint", "format"])
+def test_a_command_succeeds_or_its_output_is_told(tmp_path: Path, name: str) -> None:
+    async def story() -> None:
+        commands: dict[str, Any] = {name: NOT_IF_BAD}
+        stage = await Stage(tmp_path, **commands).start()
+        assert (await stage.claim("impl", "TestsPassed", {}, checks=name)).report == ""
+        verdict = await stage.claim("impl", "TestsPassed", {"src/bad.py": ""}, checks=name, n="2.1")
+        assert "line 3 is bad" in verdict.report
+
+    run(story())
+
+
+def test_a_missing_program_fails_and_a_missing_command_is_noted(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path, build=("no-such-program-here",)).start()
+        verdict = await stage.claim("impl", "TestsPassed", {}, checks="build lint")
+        assert [one.ok for one in verdict.results] == [False, True]
+        assert "no-such-program-here could not be started" in verdict.report
+        assert "the project has no lint command" in stage.evidence(verdict, "lint")["report"]
+
+    run(story())
+
+
+def test_a_failed_build_leaves_nothing_to_say_about_tests(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path, build=(sys.executable, "-c", "raise SystemExit(1)")).start()
+        verdict = await stage.claim("impl", "TestsPassed", {"README.md": "x"}, checks="checkpoint scope build green")
+        assert [one.ok for one in verdict.results] == [True, False, False, False]
+        assert verdict.report.endswith("Not looked at because of that: green")
+        assert "### scope\n- README.md: is outside" in verdict.report
+
+    run(story())
+
+
+@pytest.mark.parametrize(
+    ("text", "commands"),
+    [
+        ("go vet ./... && golangci-lint run", [["go", "vet", "./..."], ["golangci-lint", "run"]]),
+        ("eslint 'src dir'", [["eslint", "src dir"]]),
+        ("a | b", []),
+        ("a; b", []),
+        ("a > b", []),
+        ("a $(b)", []),
+        ("a && ", []),
+        ("a 'b", []),
+        ("", []),
+    ],
+)
+def test_only_plain_commands_are_run(text: str, commands: list[list[str]]) -> None:
+    assert words_of(text) == commands
+
+
+def test_the_projects_own_check_runs_to_the_first_failure(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path).start()
+        good = await stage.claim("impl", "TestsPassed", {}, checks="post_check:true")
+        assert good.report == ""
+        bad = await stage.claim("impl", "TestsPassed", {}, checks="post_check:false", n="2.1")
+        assert "`false` ended with 1" in bad.report
+        shell = await stage.claim("impl", "TestsPassed", {}, checks="post_check:a|b", n="3.1")
+        assert "is not a plain command" in shell.report
+
+    run(story())

@@ -1,0 +1,80 @@
+"""What a lane holds as a commit."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.evidence.stage import FILES, SKELETON, Stage, run
+from tests.git.place import git
+
+
+@pytest.mark.parametrize(
+    ("check", "files", "said"),
+    [
+        ("commit", {}, "nothing was changed"),
+        ("commit", {"src/calc/add.py": SKELETON}, "nothing was changed"),
+        ("commit", {"src/calc/add.py": "x = 1\n"}, ""),
+        ("checkpoint", {}, ""),
+        ("checkpoint", {"src/calc/new.py": ""}, ""),
+        ("readonly", {}, ""),
+        ("readonly", {"README.md": "other\n"}, "README.md: was modified"),
+        ("readonly", {"new.txt": "x\n"}, "new.txt: was added"),
+        ("readonly", {"README.md": None}, "README.md: was deleted"),
+    ],
+)
+def test_a_lane_is_changed_or_not(tmp_path: Path, check: str, files: dict[str, str | None], said: str) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path).start()
+        verdict = await stage.claim("impl", "TestsPassed", files, checks=check)
+        assert verdict.results[0].ok == (not said)
+        assert said in verdict.report
+
+    run(story())
+
+
+def test_links_out_of_the_lane_and_repositories_inside_of_it_are_refused(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path).start()
+        verdict = await stage.claim("impl", "TestsPassed", {"src/calc/new.py": ""}, checks="commit")
+        assert verdict.results[0].ok
+        lane = next(iter((tmp_path / "repo/.treadle/local/worktrees").glob("lane-*[0-9]")))
+        (lane / "out").symlink_to("/etc/passwd")
+        inner = lane / "vendor"
+        inner.mkdir()
+        git(inner, "init", "-q")
+        job = await stage.claim("impl", "TestsPassed", {}, checks="commit", n="1.1")
+        assert "out: the link points out of the lane" in job.report
+        assert "vendor/.git: cannot be recorded" in job.report
+
+    run(story())
+
+
+def test_a_link_that_the_user_has_is_no_fault_of_the_agent(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = Stage(tmp_path, files=FILES)
+        (stage.root / "link").symlink_to("/etc/hosts")
+        git(stage.root, "add", "-A")
+        git(stage.root, "commit", "-q", "-m", "link")
+        await stage.start()
+        assert (await stage.claim("impl", "TestsPassed", {"src/calc/n.py": "x\n"}, checks="commit")).report == ""
+
+    run(story())
+
+
+def test_work_that_does_not_stand_on_its_parents_head_is_not_rebased(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path).start()
+        assert (
+            await stage.claim("adapt", "RebaseAdapted", {"src/calc/n.py": "x = 1\n"}, checks="rebased")
+        ).report == ""
+        marked = "<<<<<<< ours\nx = 1\n=======\nx = 2\n>>>>>>> theirs\n"
+        verdict = await stage.claim("adapt", "RebaseAdapted", {"src/calc/n.py": marked}, checks="rebased", n="2.1")
+        assert "src/calc/n.py:1: a conflict marker was left" in verdict.report
+        assert "src/calc/n.py:5: a conflict marker was left" in verdict.report
+        (stage.root / "more.txt").write_text("more\n")
+        git(stage.root, "add", "-A")
+        git(stage.root, "commit", "-q", "-m", "the user goes on")
+        verdict = await stage.claim("adapt", "RebaseAdapted", {"src/calc/n.py": "x = 3\n"}, checks="rebased", n="3.1")
+        assert "does not stand on its parent's head" in verdict.report
+
+    run(story())

@@ -1,0 +1,143 @@
+"""Red, for the right reason."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.evidence.stage import ADD, MANIFEST, SKELETON, TEST, Stage, run
+from treadle.ports import Verdict
+
+GREEN = "def test_old() -> None:\n    assert 1 + 1 == 2\n"
+BASE = {
+    "src/calc/__init__.py": "",
+    "src/calc/add.py": SKELETON,
+    "tests/calc/test_old.py": GREEN,
+}
+NEW = "tests/calc/test_add.py"
+HEAD = "from src.calc.add import add\n\n"
+
+
+async def claimed(tmp_path: Path, files: dict[str, str | None], check: str = "red") -> tuple[Stage, Verdict]:
+    stage = await Stage(tmp_path, files=BASE).start()
+    return stage, await stage.claim("tests", "TestsReady", files, checks=f"checkpoint {check}")
+
+
+def test_failing_tests_are_red_and_are_told_by_name(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, verdict = await claimed(tmp_path, {NEW: TEST, "tests/calc/test_manifest.json": MANIFEST})
+        assert verdict.report == ""
+        evidence = stage.evidence(verdict, "red")
+        assert evidence["red"] == [f"{NEW}::test_adds"]
+        assert evidence["exit"] == 1
+        assert evidence["command"][1:3] == ["-m", "pytest"]
+        assert evidence["tree"]
+        assert evidence["commit"]
+        assert evidence["duration"] > 0
+
+    run(story())
+
+
+WRONG = {
+    "import": ("from src.calc.missing import x\n\n\ndef test_x() -> None:\n    assert x\n", "could not be imported"),
+    "syntax": ("def test_x(:\n", "is not red"),
+    "passes": ("def test_new() -> None:\n    assert [1]\n", "test_new: passes already: it demands nothing"),
+    "fixture": (f"{HEAD}\ndef test_x(nothing) -> None:\n    assert add(1, 1) == 2\n", "failed in a fixture"),
+    "error": (f"{HEAD}\ndef test_x() -> None:\n    add(1)\n    assert True\n", "ended with an error"),
+    "vacuous": (f"{HEAD}\ndef test_x() -> None:\n    add(1, 2)\n", "test_x asserts nothing"),
+    "tautology": (
+        f"{HEAD}\ndef test_x() -> None:\n    x = add(1, 2)\n    assert x == x\n",
+        "what always holds: x == x",
+    ),
+    "xfail": (
+        f"import pytest\n{HEAD}\n@pytest.mark.xfail\ndef test_x() -> None:\n    assert add(1, 1) == 2\n",
+        "expected to fail",
+    ),
+}
+
+
+def test_what_is_not_red(tmp_path: Path) -> None:
+    async def story() -> None:
+        files: dict[str, str | None] = {f"tests/calc/test_{name}.py": text for name, (text, _) in WRONG.items()}
+        _, verdict = await claimed(tmp_path, {**files, NEW: TEST})
+        for name, (_, said) in WRONG.items():
+            lines = [line for line in verdict.report.splitlines() if f"test_{name}.py" in line]
+            assert [line for line in lines if said in line], (name, verdict.report)
+        assert "test_add.py" not in verdict.report
+
+    run(story())
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({NEW: ""}, "no new test fails"),
+        ({NEW: TEST, "tests/calc/test_old.py": None}, "test_old.py::test_old: was green and is gone"),
+        (
+            {NEW: TEST, "tests/calc/test_old.py": "import pytest\n\n\n@pytest.mark.skip\n" + GREEN},
+            "test_old.py::test_old: was green and is skipped now",
+        ),
+    ],
+    ids=["empty", "deleted", "skipped"],
+)
+def test_what_was_green_stays_green_and_something_fails(
+    tmp_path: Path, files: dict[str, str | None], said: str
+) -> None:
+    async def story() -> None:
+        _, verdict = await claimed(tmp_path, files)
+        assert said in verdict.report, verdict.report
+
+    run(story())
+
+
+def test_exactly_one_new_test_for_ping_pong(tmp_path: Path) -> None:
+    two = f"{TEST}\n\ndef test_more() -> None:\n    assert add(0, 0) == 0\n"
+
+    async def story() -> None:
+        stage, verdict = await claimed(tmp_path, {NEW: two}, "red_one")
+        assert "2 new tests fail" in verdict.report
+        assert (
+            await stage.claim("tests", "TestsReady", {NEW: TEST}, checks="checkpoint red_one", n="2.1")
+        ).report == ""
+
+    run(story())
+
+
+def test_a_test_that_a_silly_implementation_passes_is_pointed_out(tmp_path: Path) -> None:
+    async def story() -> None:
+        weak = f"{HEAD}\ndef test_weak() -> None:\n    assert add(1, 2) is None\n"
+        stage, verdict = await claimed(tmp_path, {NEW: weak})
+        assert verdict.report == ""
+        assert "passes if what is missing returns None" in stage.evidence(verdict, "red")["report"]
+
+    run(story())
+
+
+def test_a_test_for_what_is_there_already_counts_if_it_fails_on_the_skeleton(tmp_path: Path) -> None:
+    more = "from src.calc.add import add\n\n\ndef test_zero() -> None:\n    assert add(0, 4) == 4\n"
+
+    async def story() -> None:
+        stage = await (await Stage(tmp_path, files=BASE).start()).tested()
+        await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ADD}, checks="checkpoint")
+        files = {"tests/calc/test_zero.py": more}
+        verdict = await stage.claim("tests", "TestsReady", files, checks="checkpoint red", n="2.1")
+        assert verdict.report == ""
+        assert "test_zero passes already, and fails on the skeleton" in stage.evidence(verdict, "red")["report"]
+
+    run(story())
+
+
+def test_refactored_tests_still_fail_on_the_skeleton(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path, "dptr", BASE, "cycle", {"id": "TDD1", "files": [], "interface": ""}).start()
+        await stage.claim("red", "RC", {NEW: TEST}, checks="commit scope_tests")
+        await stage.claim("green", "GC", {"src/calc/add.py": ADD}, checks="commit")
+        tidy = TEST.replace("assert add(2, 3) == 5", "total = add(2, 3)\n    assert total == 5")
+        verdict = await stage.claim("refactor_tests", "RTC", {NEW: tidy}, checks="checkpoint still_red_on_skeleton")
+        assert verdict.report == ""
+        blind = TEST.replace("assert add(2, 3) == 5", "assert [add]")
+        verdict = await stage.claim(
+            "refactor_tests", "RTC", {NEW: blind}, checks="checkpoint still_red_on_skeleton", n="2.1"
+        )
+        assert "test_adds: does not fail without the implementation" in verdict.report
+
+    run(story())

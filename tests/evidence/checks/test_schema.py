@@ -1,0 +1,38 @@
+"""Documents that a step writes can be read."""
+
+from pathlib import Path
+
+from tests.evidence.schemas.test_gherkin import GOOD
+from tests.evidence.stage import Stage, run
+from treadle.protocol.items import Json
+
+STORY: dict[str, Json] = {"id": "US-1", "title": "t", "description": "d"}
+
+
+def test_scenarios_are_read_for_what_nobody_is_asked(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path, "waterfall", graph="story", given=STORY).start()
+        none = await stage.claim("bdd", "pass_bdd", {}, checks="schema:gherkin")
+        assert "docs/bdd/US-1.md: was not written" in none.report
+        verdict = await stage.claim("bdd", "pass_bdd", {"docs/bdd/US-1.md": GOOD}, n="2.1")
+        assert verdict.report == ""
+        assert verdict.fields["scenarios"] == ["adds two numbers", "refuses text"]
+        assert verdict.fields["complexity"] == "M"
+        assert verdict.fields["parallel_tasks"] == 2
+        assert verdict.fields["open_questions"] == ["what about floats?"]
+        assert verdict.fields["files_changed"] == ["docs/bdd/US-1.md"]
+
+    run(story())
+
+
+def test_contracts_may_be_absent_and_must_be_readable(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path, "waterfall", graph="story", given=STORY).start()
+        assert (await stage.claim("contract", "pass", {}, checks="schema:openapi")).report == ""
+        files = {"docs/api/openapi.yaml": "openapi: 3.0.0\n"}
+        assert "has no paths" in (await stage.claim("contract", "pass", files, checks="schema:openapi", n="2.1")).report
+        assert (
+            "there is no schema 'x'" in (await stage.claim("contract", "pass", {}, checks="schema:x", n="3.1")).report
+        )
+
+    run(story())

@@ -1,0 +1,51 @@
+"""No credential gets into the repository."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.evidence.stage import Stage, run
+from treadle.evidence.checks.secrets import kinds
+
+TOKEN = "ghp_" + "a1B2" * 9
+# Put together here, so that this file holds none of them.
+REAL = [
+    f"token = '{TOKEN}'",
+    "key = 'AKIA" + "ABCDEFGH12345678'",
+    "-----BEGIN RSA " + "PRIVATE KEY-----",
+    "url = 'postgres://admin:" + "hunter2secret@db/prod'",
+    "API_KEY = '" + "q8Zr7Lx0Vw2Tn5Yk'",
+    "'sk-ant-" + "a1" * 15 + "'",
+]
+HARMLESS = [
+    "password = getpass()",
+    "password = os.environ['PASSWORD']",
+    'API_KEY = "your-api-key-goes-here"',
+    "url = 'postgres://user:$PASSWORD@db/prod'",
+    "token = 'aaaaaaaaaaaaaaaaaaaa'",
+    "the private key is never stored",
+]
+
+
+@pytest.mark.parametrize("line", REAL)
+def test_credentials_are_found(line: str) -> None:
+    assert kinds(line)
+
+
+@pytest.mark.parametrize("line", HARMLESS)
+def test_what_only_talks_about_them_is_not(line: str) -> None:
+    assert not kinds(line)
+
+
+def test_only_what_was_added_counts_and_its_value_is_not_repeated(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path, files={"old.py": f"{REAL[0]}\n", "a.py": "x = 1\n"}).start()
+        assert (await stage.claim("impl", "TestsPassed", {"a.py": "x = 2\n"}, checks="no_secrets")).report == ""
+        files = {"a.py": f"x = 1\n\n{REAL[0]}\n", ".env": "A=1\n", ".env.example": "A=\n"}
+        verdict = await stage.claim("impl", "TestsPassed", files, checks="no_secrets", n="2.1")
+        assert "a.py:3: looks like a GitHub token" in verdict.report
+        assert "- .env: is a file that holds credentials" in verdict.report
+        assert ".env.example" not in verdict.report
+        assert TOKEN not in str(stage.payloads.values)
+
+    run(story())

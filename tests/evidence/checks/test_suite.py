@@ -1,0 +1,171 @@
+"""Green, measured with the tests as they were accepted."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.evidence.stage import ADD, MANIFEST, SKELETON, SPEC, TEST, Stage, run
+from treadle.protocol.items import Json
+
+ID = "tests/calc/test_add.py::test_adds"
+PARENTS = "def test_whole() -> None:\n    from src.whole import whole\n\n    assert whole() == 1\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"src/calc/add.py": "def add(a, b):\n    return a - b\n"}, f"{ID}: fails"),
+        ({"src/calc/add.py": "def add(a, b:\n"}, "tests/calc/test_add.py"),
+        ({"src/calc/add.py": "import os\nos._exit(0)\n"}, "the test run was bent"),
+    ],
+    ids=["wrong", "syntax", "exit"],
+)
+def test_what_is_not_green(tmp_path: Path, files: dict[str, str | None], said: str) -> None:
+    async def story() -> None:
+        stage = await (await Stage(tmp_path).start()).tested()
+        verdict = await stage.claim("impl", "TestsPassed", files, checks="checkpoint green tests_unmodified")
+        assert not verdict.results[1].ok
+        assert said in verdict.report, verdict.report
+
+    run(story())
+
+
+def test_a_test_that_the_implementer_bends_is_measured_as_it_was(tmp_path: Path) -> None:
+    cheat = {
+        "tests/calc/test_add.py": "def test_adds() -> None:\n    assert True\n",
+        "src/calc/conftest.py": "collect_ignore = ['x']\n",
+        "conftest.py": "import pytest\n\n\ndef pytest_collection_modifyitems(items):\n    items.clear()\n",
+        "tests/calc/test_manifest.json": None,
+    }
+
+    async def story() -> None:
+        stage = await (await Stage(tmp_path).start()).tested()
+        verdict = await stage.claim("impl", "TestsPassed", cheat, checks="checkpoint green tests_unmodified")
+        assert [one.ok for one in verdict.results] == [True, False, False]
+        assert f"{ID}: meets code that is not implemented" in verdict.report
+        for path, how in (
+            ("test_add.py", "modified"),
+            ("src/calc/conftest.py", "added"),
+            ("test_manifest.json", "deleted"),
+        ):
+            assert f"{path}: belongs to the tests and was {how}" in verdict.report
+        honest = await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ADD}, checks="checkpoint green", n="2.1")
+        assert honest.report == ""
+
+    run(story())
+
+
+def test_a_skip_that_the_code_brings_about_is_no_pass(tmp_path: Path) -> None:
+    tests = {
+        "tests/calc/test_add.py": "import pytest\n\nadd = pytest.importorskip('src.calc.add')\n\n\n"
+        "def test_adds() -> None:\n    assert add.add(2, 3) == 5\n\n\ndef test_is() -> None:\n    assert add\n",
+        "tests/calc/test_other.py": "def test_o() -> None:\n    assert [1]\n",
+    }
+
+    async def story() -> None:
+        stage = await (await Stage(tmp_path).start()).tested(tests)
+        lost = {"src/calc/add.py": "raise ImportError\n"}
+        verdict = await stage.claim("impl", "TestsPassed", lost, checks="checkpoint green tests_unmodified")
+        assert f"{ID}: is gone" in verdict.report or f"{ID}: ran before and is skipped now" in verdict.report
+
+    run(story())
+
+
+def test_measuring_refuses_nothing(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await (await Stage(tmp_path).start()).tested()
+        verdict = await stage.claim("impl", "RequestRetry", {"src/calc/add.py": "x = 1 / 0\n"})
+        assert verdict.report == ""
+        assert verdict.fields["failingTests"] == ["tests/calc/test_add.py"]
+        assert verdict.fingerprint
+
+    run(story())
+
+
+def test_a_child_is_not_held_up_by_what_waits_for_others_but_a_cycle_is_by_its_baseline(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await (await Stage(tmp_path).start()).scaffolded()
+        await stage.claim("tests", "TestsReady", {"tests/calc/test_whole.py": PARENTS}, checks="checkpoint")
+        part: dict[str, Json] = {**SPEC, "id": "part", "targetPath": "src/part", "testPath": "tests/part"}
+        stage.add("root/part", "node", part)
+        tests = {"tests/part/test_add.py": TEST.replace("calc", "part")}
+        await stage.claim("tests", "TestsReady", tests, checks="checkpoint", inst="root/part")
+        code = {"src/part/add.py": ADD}
+        verdict = await stage.claim("impl", "TestsPassed", code, checks="checkpoint green", inst="root/part")
+        assert verdict.report == ""
+        assert "test_whole waits for work that is not part of this" in stage.evidence(verdict, "green")["report"]
+        own = await stage.claim(
+            "impl", "TestsPassed", {}, checks="checkpoint green_own_and_baseline", inst="root/part", n="2.1"
+        )
+        assert own.report == ""
+        mine = await stage.claim("impl", "TestsPassed", {}, checks="checkpoint green", n="1.1")
+        assert "test_whole" in mine.report
+
+    run(story())
+
+
+def test_a_rebase_keeps_every_colour(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await (await Stage(tmp_path).start()).tested()
+        same = await stage.claim("adapt", "RebaseAdapted", {"src/calc/x.py": "x = 1\n"}, checks="same_colour")
+        assert same.report == ""
+        verdict = await stage.claim("adapt", "RebaseAdapted", {"src/calc/add.py": ADD}, checks="same_colour", n="2.1")
+        assert f"{ID}: was red and is green. Expected: red" in verdict.report
+
+    run(story())
+
+
+def test_checks_without_a_lane_compare_with_what_the_author_wrote(tmp_path: Path) -> None:
+    async def story() -> None:
+        cycle: dict[str, Json] = {"id": "TDD1", "files": [], "interface": ""}
+        stage = await Stage(tmp_path, "riper", graph="rcycle", given=cycle).start()
+        files = {"tests/test_a.py": "def test_a() -> None:\n    assert [1]\n", "tests/data.json": "{}"}
+        await stage.claim("red", "RC", files, checks="commit scope_tests")
+        assert (await stage.check("interface_check", "tests_unmodified")).report == ""
+        await stage.claim("green", "GC", {"tests/data.json": "[]", "tests/test_a.py": None}, checks="commit")
+        verdict = await stage.check("interface_check", "tests_unmodified", n="2.1")
+        assert "tests/data.json: is not what the tests' author wrote" in verdict.report
+        assert "tests/test_a.py: was removed since its author wrote it" in verdict.report
+
+    run(story())
+
+
+def test_an_answer_of_the_past_is_not_asked_for_again_and_a_damaged_one_is(tmp_path: Path) -> None:
+    async def story() -> None:
+        begun = Stage(tmp_path)
+        begun.cache = tmp_path / "cache"
+        stage = await (await begun.start()).tested()
+        first = await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ADD}, checks="checkpoint green")
+        kept = {path: path.read_bytes() for path in stage.cache.rglob("*.json")}
+        again = await stage.claim("impl", "TestsPassed", {}, checks="checkpoint green", n="2.1")
+        one, other = (stage.evidence(verdict, "green")["duration"] for verdict in (first, again))
+        assert one == other
+        for path in kept:
+            path.write_bytes(b"damaged")
+        third = await stage.claim("impl", "TestsPassed", {}, checks="checkpoint green", n="3.1")
+        assert third.report == ""
+        assert stage.evidence(third, "green")["duration"] != one
+
+    run(story())
+
+
+def test_one_by_one_what_speaks_about_the_end_may_wait_and_is_owed_at_the_end(tmp_path: Path) -> None:
+    two = f"{SKELETON}\n\ndef twice(a: int) -> int:\n    raise NotImplementedError\n"
+    contract = "from src.calc.add import twice\n\n\ndef test_twice() -> None:\n    assert twice(2) == 4\n"
+
+    async def story() -> None:
+        stage = await Stage(tmp_path, "fractal").start()
+        suite = "tests/calc/test_contract.py"
+        files = {"src/calc/add.py": two, suite: contract}
+        await stage.claim("planner", "InitLeaf", files, {"contractSuite": suite}, "checkpoint")
+        challenge = {"tests/calc/test_add.py": TEST, "tests/calc/test_manifest.json": MANIFEST}
+        verdict = await stage.claim("test_author", "EmitChallenge", challenge)
+        assert verdict.report == ""
+        assert verdict.fields["criteria"] == ["AC-1"]
+        half = {"src/calc/add.py": two.replace(SKELETON, ADD)}
+        assert (await stage.claim("implementer", "TestPassed", half)).report == ""
+        lock = await stage.check("lock", "no_undefined green contract")
+        assert [one.ok for one in lock.results] == [False, False, False]
+        assert "twice is not implemented" in lock.report
+
+    run(story())

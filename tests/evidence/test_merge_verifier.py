@@ -1,0 +1,54 @@
+"""What a merge has to pass."""
+
+from pathlib import Path
+
+from tests.evidence.stage import ADD, SPEC, TEST, Stage, run
+from tests.git.place import write
+from treadle.evidence.cache import Cache
+from treadle.evidence.merge_verifier import MergeVerifier
+from treadle.kernel.commands import RunEffect
+from treadle.protocol.items import Json
+
+PARENTS = "def test_whole() -> None:\n    from src.whole import whole\n\n    assert whole() == 1\n"
+PART: dict[str, Json] = {**SPEC, "id": "part", "targetPath": "src/part", "testPath": "tests/part"}
+
+
+def verifier(stage: Stage, inst: str) -> MergeVerifier:
+    job = RunEffect(id=f"{inst}:merge#1.1", inst=inst, graph="node", step="merge", visit=1, attempt=1, effect="merge")
+    return MergeVerifier(stage.facts, stage.tools, Cache(stage.cache), job, stage.case({}))
+
+
+def test_a_merge_is_held_up_by_its_own_failures_only(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await (await Stage(tmp_path).start()).scaffolded()
+        await stage.claim("tests", "TestsReady", {"tests/calc/test_whole.py": PARENTS}, checks="checkpoint")
+        stage.add("root/part", "node", PART)
+        suite: Json = {"contractSuite": "tests/part/test_add.py"}
+        assert isinstance(suite, dict)
+        files = {"tests/part/test_add.py": TEST.replace("calc", "part"), "src/part/add.py": ADD}
+        await stage.claim("scaffold", "InitWork", files, suite, "checkpoint", inst="root/part")
+        one = verifier(stage, "root/part")
+        head = await stage.facts.tree(await stage.facts.head(stage.state, "root/part"))
+        async with stage.facts.checkout(head) as path:
+            assert (await one.suite(path)).ok
+            assert (await one.contract(path)).ok
+            assert (await one.build(path)).ok
+            write(path, {"src/part/add.py": "def add(a, b):\n    return 0\n"})
+            for tried in (await one.suite(path), await one.contract(path)):
+                assert tried.failing == ("tests/part/test_add.py::test_adds",)
+                assert not tried.ok
+
+    run(story())
+
+
+def test_a_rebase_changes_no_colour(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await (await Stage(tmp_path).start()).tested()
+        one = verifier(stage, "root")
+        head = await stage.facts.tree(await stage.facts.head(stage.state, "root"))
+        async with stage.facts.checkout(head) as before, stage.facts.checkout(head) as after:
+            assert (await one.same_colour(before, after)).ok
+            write(after, {"src/calc/add.py": ADD})
+            assert (await one.same_colour(before, after)).failing == ("tests/calc/test_add.py::test_adds",)
+
+    run(story())

@@ -1,0 +1,104 @@
+"""A claim becomes a fact, or comes back with what has to be mended."""
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from tests.evidence.stage import ADD, MANIFEST, SPEC, TEST, Stage, run
+from treadle.kernel.state import Slot
+from treadle.protocol.load import load
+from treadle.protocol.model import Field
+
+
+def test_a_node_goes_from_skeleton_to_green(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await (await Stage(tmp_path).start()).scaffolded()
+        tests = {"tests/calc/test_add.py": TEST, "tests/calc/test_manifest.json": MANIFEST}
+        verdict = await stage.claim("tests", "TestsReady", tests)
+        assert verdict.report == ""
+        assert verdict.fields["pendingTests"] == ["tests/calc/test_add.py::test_adds"]
+        assert verdict.fields["pendingCriteria"] == ["AC-1"]
+        assert verdict.fields["testFiles"] == ["tests/calc/test_add.py", "tests/calc/test_manifest.json"]
+        verdict = await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ADD})
+        assert verdict.report == ""
+        assert verdict.fields["passedTests"] == ["tests/calc/test_add.py::test_adds"]
+        assert verdict.fields["coveredCriteria"] == ["AC-1"]
+        assert "return a + b" in str(verdict.fields["diff"])
+
+    run(story())
+
+
+def test_a_claim_of_nothing_is_refused_once_and_told_once(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path).start()
+        verdict = await stage.claim("tests", "TestsReady", {}, checks="commit scope red no_todo")
+        assert [one.ok for one in verdict.results] == [False] * 4
+        assert verdict.report.startswith("### commit\n- nothing was changed")
+        assert verdict.report.endswith("Not looked at because of that: scope, red, no_todo")
+        assert verdict.fields == {}
+
+    run(story())
+
+
+def test_equal_failures_with_equal_work_have_equal_fingerprints(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path).start()
+        files = [{"README.md": "x"}, {"README.md": "x"}, {"README.md": "y"}]
+        verdicts = [
+            await stage.claim("tests", "TestsReady", one, checks="checkpoint scope", n=f"{n}.1")
+            for n, one in enumerate(files, 1)
+        ]
+        first, second, third = (verdict.fingerprint for verdict in verdicts)
+        assert first == second != third
+        assert (await stage.claim("tests", "TestsReady", {}, checks="checkpoint", n="4.1")).fingerprint == ""
+
+    run(story())
+
+
+def test_what_breaks_has_not_passed(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path).start()
+        verdict = await stage.claim("tests", "TestsReady", {}, checks="checkpoint no_such_check manifest")
+        assert "there is no check 'no_such_check'" in verdict.report
+        stage.insts["root"].slots["impl.TestsPassed"] = Slot("sha256:gone", seq=1)
+        verdict = await stage.claim("review", "Approved", {}, checks="interface_unmodified readonly")
+        assert [one.ok for one in verdict.results] == [False, True]
+        assert "could not be checked: sha256:gone is missing" in verdict.report
+
+    run(story())
+
+
+def test_a_field_that_nobody_can_compute_fails_the_check_that_should(tmp_path: Path) -> None:
+    async def story() -> None:
+        protocol = load("v3")
+        ready = protocol.exits["TestsReady"]
+        odd = replace(ready, fields={**ready.fields, "karma": Field(type="int", by="tests")})
+        stage = await Stage(tmp_path, replace(protocol, exits={**protocol.exits, "TestsReady": odd})).start()
+        verdict = await stage.claim("tests", "TestsReady", {}, checks="checkpoint")
+        assert "nobody knows how to compute karma" in verdict.report
+
+    run(story())
+
+
+def test_the_missing_name_is_looked_for_where_others_work(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path).start()
+        stage.add("root/a", "node", SPEC)
+        verdict = await stage.claim(
+            "impl", "BlockedDependency", {}, {"missingSymbol": "calc.add.add", "expectedImportPath": "x"}, inst="root/a"
+        )
+        assert verdict.fields["foundAt"] == ["calc.add.add (src/calc/add.py), offered by the parent"]
+
+    run(story())
+
+
+def test_accepted_work_is_what_the_next_one_starts_from_and_refused_work_is_not(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path).start()
+        await stage.claim("scaffold", "InitWork", {"src/calc/good.py": "x = 1\n"}, checks="checkpoint scope")
+        await stage.claim("tests", "TestsReady", {"src/calc/bad.py": "x = 1\n"}, checks="checkpoint scope")
+        head = await stage.facts.entries(await stage.facts.head(stage.state, "root"))
+        assert "src/calc/good.py" in head
+        assert "src/calc/bad.py" not in head
+
+    run(story())

@@ -1,0 +1,54 @@
+"""Arguments in the place of parameters: what they cost, and that there is an end to it."""
+
+import pytest
+
+from treadle.errors import ProtocolError
+from treadle.protocol.findings import Place
+from treadle.protocol.reading.filling import Filling, size
+from treadle.protocol.reading.fragments import Library, expand
+from treadle.protocol.reading.part import Log
+from treadle.protocol.reading.source import MAX_TEXT, Node, read
+
+HERE = Place("here.yaml", 1, 1)
+
+
+def filled(text: str, **args: str) -> object:
+    arguments = {name: read(value, "args.yaml") for name, value in args.items()}
+    return Filling(Log()).tree(read(text, "fragment.yaml"), arguments, HERE).plain()
+
+
+def test_parameters_are_filled_in_keys_and_values() -> None:
+    assert filled("{$a-b: [$a, x$a, $$a, $n, $m]}", a="one", n="3", m="{k: v}") == {
+        "one-b": ["one", "xone", "$a", 3, {"k": "v"}]
+    }
+
+
+def test_a_value_costs_its_characters_and_its_parts() -> None:
+    one = size(read("x", "f"))
+    assert size(read("xx", "f")) == one + 1
+    assert size(read("[x, x]", "f")) > 2 * one
+    assert size(read("{abc: x}", "f")) > one + 3
+
+
+@pytest.mark.parametrize(
+    "value", ["$x$x", "[$x, $x]", "{a: $x, b: $x}"], ids=["a_longer_text", "a_longer_list", "a_wider_mapping"]
+)
+def test_values_that_double_at_every_include_come_to_an_end(value: str) -> None:
+    def fragment(name: str) -> Node:
+        following = f"e{int(name[1:]) + 1}"
+        return read(f"fragment: {name}\nparams: [x]\ninclude: [{{{following}: {{x: {value}}}}}]\n", f"{name}.yaml")
+
+    library = Library([f"e{number}" for number in range(40)], fragment)
+    with pytest.raises(ProtocolError) as caught:
+        expand(read("include: [{e0: {x: aaaaaaaa}}]", "protocol.yaml"), library, Log())
+    [finding] = caught.value.findings
+    assert f"fragments bring more than {MAX_TEXT} characters" in str(finding)
+
+
+def test_many_includes_of_a_long_fragment_come_to_an_end() -> None:
+    library = Library(
+        ["long"], lambda _: read(f"{{fragment: long, roles: {{de: {{display: {'a' * 50_000}}}}}}}", "long.yaml")
+    )
+    many = read(f"include: [{', '.join(['long'] * 100)}]", "protocol.yaml")
+    with pytest.raises(ProtocolError, match="cannot be loaded"):
+        expand(many, library, Log())

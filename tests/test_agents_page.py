@@ -1,0 +1,99 @@
+"""docs/agents.md keeps its word: its examples run, and what it names is there."""
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.results.desk import Desk, desk
+from treadle.prompts.bundle import environment
+from treadle.protocol.answers.values import MAX_ITEMS, MAX_TEXT
+from treadle.results import executor_result, handoff
+from treadle.results.plain_yaml import MAX_YAML
+from treadle.results.prepare import Before
+from treadle.results.read import Reading, read
+from treadle.results.strict_json import MAX_ANSWER, MAX_DEPTH
+
+PAGE = (Path(__file__).parents[1] / "docs" / "agents.md").read_text()
+MODEL = """
+answers = [{"exit": {"type": "GC"}}, {"exit": {"type": "RC", "message": "three"}}]
+
+def ask(prompt, schema):
+    assert len(answers) == 2 or "'GC' is not an exit" in prompt
+    return answers.pop(0)
+"""
+
+
+def block(language: str) -> str:
+    (text,) = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    assert isinstance(text, str)
+    return text
+
+
+def run(it: Desk, *command: str) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {**it.env, "PATH": path, "PYTHONPATH": str(it.work.lane)}
+    subprocess.run(command, cwd=it.work.lane, env=env, check=True, capture_output=True)
+
+
+def reading(it: Desk, final: str = "") -> Reading:
+    return asyncio.run(read(it.work, it.ways, Before(), final))
+
+
+@pytest.fixture
+def it(tmp_path: Path) -> Desk:
+    found = desk(tmp_path, "dptr/cycle/red")
+    (found.work.bundle / "prompt.md").write_text("Write tests.")
+    (found.work.bundle / "schema.json").write_text("{}")
+    return found
+
+
+def test_the_example_of_a_program(it: Desk) -> None:
+    it.put("my_model.py", MODEL)
+    it.put("agent.py", block("python"))
+    run(it, sys.executable, "agent.py")
+    assert reading(it).claim is not None
+
+
+def test_the_commands(it: Desk) -> None:
+    it.put("answer.json", block("json"))
+    run(it, "sh", "-e", "-c", block("sh"))
+    found = reading(it)
+    assert found.claim is not None
+    assert found.claim.fields["message"] == "three tests"
+
+
+def test_the_last_output(it: Desk) -> None:
+    assert reading(it, block("json")).channel == "final"
+
+
+@pytest.mark.parametrize(
+    ("language", "file", "key"),
+    [
+        ("yaml", executor_result.FILE, "failing_measured.needs_clarification"),
+        ("markdown", handoff.FILES[0], "pass_green"),
+    ],
+)
+def test_the_files(language: str, file: str, key: str, tmp_path: Path) -> None:
+    it = desk(tmp_path)
+    it.put(file, block(language))
+    found = reading(it)
+    assert found.claim is not None
+    assert found.claim.key == key
+
+
+def test_every_variable_is_named(tmp_path: Path) -> None:
+    for name in environment(desk(tmp_path).work):
+        assert f"`{name}`" in PAGE
+
+
+def test_every_limit_is_right() -> None:
+    assert MAX_ANSWER == 4 * 1024 * 1024
+    assert f"at most {MAX_TEXT:,} characters" in PAGE
+    assert f"at most {MAX_ITEMS:,} items" in PAGE
+    assert f"{MAX_DEPTH} levels deep" in PAGE
+    assert f"{MAX_YAML:,} characters" in PAGE
