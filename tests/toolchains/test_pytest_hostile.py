@@ -44,9 +44,9 @@ VALUE = 1
 FORGED_LINE = """
 import os
 VALUE = 1
-for file in range(3, 64):
+for file in map(int, os.listdir("/proc/self/fd")):
     try:
-        if os.readlink(f"/proc/self/fd/{file}").startswith("pipe:"):
+        if file > 2 and os.readlink(f"/proc/self/fd/{file}").startswith("pipe:"):
             os.write(file, b'0 {"what": "phase", "id": "test_it.py::test_b", "when": "call"}\\n')
     except OSError:
         pass
