@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.results.desk import Desk, desk
+from treadle.config.keys import KEYS
 from treadle.prompts.bundle import environment
 from treadle.protocol.answers.values import MAX_ITEMS, MAX_TEXT
 from treadle.results import executor_result, handoff
@@ -92,7 +93,8 @@ def test_every_variable_is_named(tmp_path: Path) -> None:
 
 
 def test_every_limit_is_right() -> None:
-    assert MAX_ANSWER == 4 * 1024 * 1024
+    assert f"at most {MAX_ANSWER:,} bytes (the setting `limits.answer`)" in PAGE
+    assert next(key.default for key in KEYS if key.name == "limits.answer") == MAX_ANSWER
     assert f"at most {MAX_TEXT:,} characters" in PAGE
     assert f"at most {MAX_ITEMS:,} items" in PAGE
     assert f"{MAX_DEPTH} levels deep" in PAGE

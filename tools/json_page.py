@@ -12,14 +12,16 @@ import msgspec
 
 from treadle.kernel import commands, events
 from treadle.protocol import items, model
-from treadle.views import activity, branches, cost, listing, status, timeline, used
+from treadle.views import activity, branches, cost, listing, rest, result, status, timeline, used, yours
 from treadle.views.activity import Story
 from treadle.views.cost import Cost
 from treadle.views.listing import Listing
+from treadle.views.rest import Rest
 from treadle.views.status import Status
 from treadle.views.timeline import Happened
 
 DOCUMENTS: Final[dict[str, type[msgspec.Struct]]] = {
+    "treadle run --json": Rest,
     "treadle runs --json": Listing,
     "treadle status --json": Status,
     "treadle log --json": Happened,
@@ -35,6 +37,9 @@ if there is none yet; `elapsed` and the like are seconds. Standard output has th
 wrong is said on standard error, and by the exit code. In recorded events and commands (`event`, `command`) keys that
 have their default are left out.
 
+`treadle resume --json` prints the document of `treadle run --json` too, or a list of them if it has driven several
+runs.
+
 `treadle log --json` prints one document on each line (JSON Lines), `--follow` as they happen. `treadle status --json
 --watch` prints one on each line too: how the run stands now, and again after every event until it ends.
 
@@ -42,7 +47,9 @@ The same as [JSON Schema](json.schema.json).
 """
 
 
-SOURCES: Final = (activity, branches, commands, cost, events, listing, model, status, timeline, items, used)
+SOURCES: Final = (
+    activity, branches, commands, cost, events, items, listing, model, rest, result, status, timeline, used, yours,
+)  # fmt: skip
 """The modules that the structures come from; a string under a field says what it means."""
 
 

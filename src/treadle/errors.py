@@ -3,6 +3,11 @@
 Outcomes are data: a malformed exit, a write outside the scope or a time-out is an event, never an exception.
 """
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
 
 class TreadleError(Exception):
     """Anything a person can act on; the command line prints it without a traceback."""
@@ -34,3 +39,23 @@ class PortError(TreadleError):
     def __init__(self, message: str, *, retryable: bool = False) -> None:
         super().__init__(message)
         self.retryable = retryable
+
+
+_HELPS: Final = {
+    errno.ENOSPC: "make room on that disk, then try again",
+    errno.EDQUOT: "make room on that disk, then try again",
+    errno.EROFS: "make that disk writable, or work elsewhere",
+    errno.EACCES: "check the permissions",
+    errno.EPERM: "check the permissions",
+}
+
+
+@contextmanager
+def writing(what: object) -> Iterator[None]:
+    """Failures to read or write files, told as what they mean and what helps; `what` is the file or folder."""
+    try:
+        yield
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        advice = _HELPS.get(error.errno or 0, "see that it can be written, then try again")
+        raise PortError(f"{what} cannot be written: {reason}; {advice}", retryable=True) from error

@@ -95,7 +95,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """Done: it ended by itself. Failed: it could not work (no such program, no login). Lost: it vanished."""
     code: int | None = None
     final: str = ""
-    """Its last output, cut to a sensible length."""
+    """Its last output, cut to a sensible length; bytes that are no UTF-8 are lone surrogates (`surrogateescape`)."""
     detail: str = ""
     """What a person should read about it."""
     usage: Usage = Usage()

@@ -117,6 +117,21 @@ def test_a_flood_costs_little_memory(tmp_path: Path) -> None:
     assert kept <= QUICK.output + 10_000
 
 
+@pytest.mark.parametrize("limit", [0, 1, 1000, 10_000, 200_000])
+def test_no_more_output_is_kept_than_is_asked_for(limit: int, tmp_path: Path) -> None:
+    stage = stage_in(tmp_path)
+
+    async def play() -> Ended:
+        patience = Patience(answered=0.1, asked=0.3, output=limit)
+        session = await command("floods_much", patience).start(stage.work, stage.watch)
+        return await asyncio.wait_for(session.wait(), PATIENCE)
+
+    ended = asyncio.run(play())
+    kept = sum(path.stat().st_size for path in Kept.of(stage.work).folder.glob("stdout*"))
+    assert limit // 4 <= kept <= limit
+    assert ended.final.endswith("the end\n") or limit < 10
+
+
 def test_once_it_has_answered_it_may_not_stay_for_ever(tmp_path: Path) -> None:
     ended, stage = played("answers_and_stays", tmp_path)
     assert ended.how == "done"

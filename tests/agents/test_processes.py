@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from treadle.agents.processes import Process, descendants, holding, holds, lives, look, send
+from treadle.agents.processes import Process, descendants, holding, holds, lacks, lives, look, send
 
 
 @pytest.fixture
@@ -69,3 +69,9 @@ def test_this_process_and_its_parents_are_never_among_the_marked() -> None:
         mine = file.read().split(b"\0")[0].decode()
     assert os.getpid() not in {it.pid for it in holding(mine)}
     assert os.getppid() not in {it.pid for it in holding(mine)}
+
+
+def test_a_system_that_cannot_look_after_processes_is_told() -> None:
+    assert lacks() == ""
+    assert "need Linux" in lacks(system=object())
+    assert "need Linux" in lacks(table="/nowhere/self/stat")

@@ -10,7 +10,7 @@ from treadle.agents.process import Patience
 from treadle.agents.registry import RUNNERS, Surroundings, runner_of
 from treadle.agents.replay import FolderRecording, Replay
 from treadle.agents.scripted import Scripted
-from treadle.config.agents import BARE, WITH_ARGUMENT
+from treadle.config.agents import BARE, NOT_YET, WITH_ARGUMENT
 from treadle.errors import TreadleError
 
 
@@ -72,3 +72,7 @@ def test_an_agent_that_is_to_come_says_so(around: Surroundings) -> None:
         text = f"{kind}:x" if kind in WITH_ARGUMENT else kind
         with pytest.raises(TreadleError, match=f"the agent '{kind}' is not built in yet; there are .*manual"):
             runner_of(text, around)
+
+
+def test_what_settings_may_name_has_a_runner_or_is_said_to_have_none_yet() -> None:
+    assert {*BARE, *WITH_ARGUMENT} - {*RUNNERS} == {*NOT_YET}

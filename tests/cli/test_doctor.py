@@ -107,7 +107,8 @@ def test_a_script_of_the_project_is_found_and_not_started(root: Path) -> None:
 def test_agents_tell_their_version_without_the_users_keys(root: Path) -> None:
     program(root, "claude", f'env > {root.parent}/seen; echo "2.1.325 (Claude Code)"')
     line = told()["agent claude"]
-    assert (line["state"], line["detail"].split(" (/")[0]) == ("ok", "2.1.325 (Claude Code)")
+    assert (line["state"], line["detail"].split(" (/")[0]) == ("warn", "2.1.325 (Claude Code)")
+    assert "Treadle does not drive it yet" in line["detail"]
     seen = (root.parent / "seen").read_text()
     assert "not for doctors" not in seen
     assert "ANTHROPIC_API_KEY" not in seen
@@ -178,7 +179,9 @@ def test_a_store_of_a_later_version(root: Path) -> None:
     migrate(db)
     db.execute("PRAGMA user_version = 999")
     db.close()
-    assert "999" in told()["store"]["detail"]
+    line = told()["store"]
+    assert "999" in line["detail"]
+    assert line["fix"] == "upgrade treadle (nothing has been changed)"
 
 
 def test_what_was_left_behind(root: Path) -> None:

@@ -77,7 +77,7 @@ def test_what_is_wrong_is_said(inside: Desk, text: str, said: str) -> None:
 def test_too_much_is_not_even_read(inside: Desk) -> None:
     done = piped(inside, b'{"exit": "' + b"x" * 5_000_000)
     assert done.code == 2
-    assert "the limit is 4194304" in done.err
+    assert "the limit is 1000000" in done.err
 
 
 @pytest.mark.parametrize(

@@ -203,3 +203,15 @@ def test_an_unknown_protocol_is_refused_before_anything_is_written(root: Path) -
     assert (found.code, found.out) == (2, "")
     assert "did you mean 'waterfall'" in found.err
     assert not (root / "treadle.toml").exists()
+
+
+@pytest.mark.parametrize("inside", [".", "objects"])
+def test_where_git_keeps_its_own_files_nothing_is_written(
+    root: Path, inside: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(root, "init", "-q", "--bare", "bare.git")
+    monkeypatch.chdir(root / "bare.git" / inside)
+    found = treadle("init", "--yes")
+    assert (found.code, found.out) == (2, "")
+    assert "is a bare repository or git's own folder" in found.err
+    assert not list((root / "bare.git").glob("**/treadle.toml"))

@@ -84,7 +84,7 @@ def test_all_runs_that_nobody_drives_are_resumed_together(chores: Chores) -> Non
     treadle("go", "all-2", "work", "--at", "root/floor")
     result = treadle("resume", "--json")
     assert result.code == 3
-    assert [(one["run"], len(one["questions"]), len(one["gos"])) for one in result.json()] == [
+    assert [(one["run"], len(one["questions"]), len(one["starts"])) for one in result.json()] == [
         ("all", 1, 1),
         ("all-2", 1, 1),
     ]

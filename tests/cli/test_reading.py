@@ -4,9 +4,10 @@ import asyncio
 import json
 import os
 import pty
+import sqlite3
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import jsonschema
@@ -249,3 +250,20 @@ def test_readers_see_committed_data_only_and_do_not_wait(here: Path) -> None:
     assert treadle("log", "r").out.count("\n") == 10
     store._db.execute("ROLLBACK")
     store.close()
+
+
+def test_a_log_that_was_changed_is_told_with_its_run_and_what_to_do(here: Path) -> None:
+    record(here)
+    with closing(sqlite3.connect(store_of(here))) as db, db:
+        db.execute("UPDATE events SET body = replace(CAST(body AS TEXT), 'root', 'roof') WHERE seq = 2")
+    outcome = treadle("status", "r")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "treadle: run r: event 2 is not the one that was recorded" in outcome.err
+    assert "restore a backup of .treadle/local" in outcome.err
+
+
+def test_no_payload_is_shown_twice(here: Path) -> None:
+    record(here, refuses=1)
+    told = json.loads(treadle("show", "r", "scaffold#1.1", "--json").out)
+    claimed = json.dumps(told["payloads"][told["claim"]["payload"]], indent=2, ensure_ascii=False)
+    assert treadle("show", "r", "scaffold#1.1").out.count(claimed) == 1

@@ -120,3 +120,19 @@ def test_the_example_is_inherited_from_the_protocol_that_is_extended(name: str) 
     (folder / "protocol.yaml").write_text(f"protocol: {name}\nextends: v3\n")
     found = treadle("spec", "new", "--protocol", name, "-")
     assert (found.code, found.out) == (0, expected)
+
+
+def test_a_path_that_leaves_the_repository_through_a_link(tmp_path: Path) -> None:
+    for folder in (".git", "src"):
+        Path(folder).mkdir()
+    Path("src/ln").symlink_to(tmp_path.parent)
+    assert treadle("spec", "new", "--protocol", "v3").code == 0
+    text = Path("spec.yaml").read_text().replace("targetPath: src/slug", "targetPath: src/ln/x")
+    Path("spec.yaml").write_text(text)
+    line = text.splitlines().index("targetPath: src/ln/x") + 1
+    for command in ("spec check spec.yaml --protocol v3", "run spec.yaml --protocol v3 --agent manual"):
+        found = treadle(*command.split())
+        assert found.code == 2
+        said = f"spec.yaml:{line}: targetPath: the path 'src/ln/x' leads out of the repository: src/ln is a link to "
+        assert said in found.err
+    assert not Path(".treadle").exists()

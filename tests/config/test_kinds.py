@@ -71,7 +71,7 @@ BAD: list[tuple[Kind, object, str]] = [
     (kinds.AGENT, "claud", "did you mean 'claude'"),
     (kinds.AGENT, "claude:opus", "'claude' takes nothing after it"),
     (kinds.AGENT, "command:", "write `command:PROGRAM ARGS`"),
-    (kinds.AGENT, "zzz", "agents are claude"),
+    (kinds.AGENT, "zzz", "agents are manual, command:…, scripted:…, replay:…; claude, "),
     (kinds.VARIABLES, ["A=b"], "not their values"),
     (kinds.VARIABLES, ["a b"], "not the name of a variable"),
     (kinds.VARIABLES, ["TREADLE_TOKEN"], "Treadle sets those itself"),

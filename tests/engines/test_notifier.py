@@ -28,7 +28,12 @@ def notify(what: str, text: str, *, on: tuple[str, ...] = ("ask", "failed"), **s
 @pytest.mark.parametrize(
     ("what", "text", "event", "said"),
     [
-        ("question", "root:confirm#1.1", "ask", "r1: waits for your answer (root:confirm#1.1); see `treadle show r1`"),
+        (
+            "question",
+            "root:confirm#1.1",
+            "ask",
+            "r1: waits for your answer (root:confirm#1.1); see `treadle status r1`",
+        ),
         ("failed", "--version\x1b[2J", "failed", "r1: --version [2J"),
     ],
 )

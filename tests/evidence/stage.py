@@ -24,7 +24,7 @@ from treadle.git.record import Recorder
 from treadle.git.refs import Refs
 from treadle.git.repository import open_repository
 from treadle.kernel.commands import RunAgent, RunChecks
-from treadle.kernel.state import Activity, Instance, Slot, State
+from treadle.kernel.state import Activity, Group, Instance, Slot, State
 from treadle.ports import Case, Verdict
 from treadle.prompts.scope import scope
 from treadle.protocol.items import Json, content_ref
@@ -121,10 +121,13 @@ class Stage:
         return Rules(keep_work=self.protocol.graphs[job.graph].steps[job.step].keep_work)
 
     def add(self, inst: str, graph: str, given: Mapping[str, Json], **more: Any) -> Instance:
-        """An instance; `root/a` is a child of `root`."""
+        """An instance; `root/a` is a child of `root`, in the group that its graph spawns."""
         parent, _, key = inst.rpartition("/")
         slot = Slot(self.payloads.put(dict(given)))
         self.insts[inst] = Instance(inst, len(self.insts) + 1, graph, slot, parent=parent, key=key, **more)
+        if parent in self.insts:
+            groups = self.insts[parent].groups
+            groups["children"] = Group(members=groups.get("children", Group()).members.set(key, inst))
         return self.insts[inst]
 
     @property

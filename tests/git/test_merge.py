@@ -6,7 +6,7 @@ import pytest
 
 from tests.git.place import RUN, Stage, git, repository, run, write
 from treadle.git.checkout import Checkouts
-from treadle.git.delivery import Policy
+from treadle.git.delivery import Policy, undelivered
 from treadle.git.merge import Completed, Merging, Refused, Verify, verify_by
 from treadle.git.verifier import Tried
 
@@ -240,6 +240,7 @@ def test_auto_moves_a_clean_branch_forward(tmp_path: Path) -> None:
         assert (stage.root / "a.txt").read_text() == "a\n"
         assert git(stage.root, "status", "--porcelain") == ""
         assert str(done.delivered).startswith("main is at the result")
+        assert await undelivered(stage.integration, RUN) == ""
         assert (await deliver(stage, "auto")).commit == done.commit
 
     run(story())
@@ -271,6 +272,7 @@ def test_auto_leaves_a_checkout_alone_that_is_not_ready(tmp_path: Path, trouble:
         done = await deliver(stage, "auto")
         assert done.delivered is not None
         assert why in done.delivered.why
+        assert why in await undelivered(stage.integration, RUN)
         assert git(stage.root, "rev-parse", "main") == users
         assert git(stage.root, "status", "--porcelain") == status
         assert git(stage.root, "rev-parse", "treadle/r1/result") == done.commit

@@ -117,6 +117,7 @@ def test_exhausted_attempts_become_what_the_step_says() -> None:
     stuck = protocol(graph(steps), exits=exits)
     run = Scenario(stuck).says("Ready", fails=["green"], fingerprint="a")
     assert run.says("Ready", fails=["green"], fingerprint="b").where() == "human"
+    assert run.ask().inputs["gate_report"] == (run.inst().slots["work.Stuck"].ref,), "the person sees why"
     run = Scenario(stuck).says("Ready", fails=["green"], fingerprint="a")
     assert run.says("Ready", fails=["green"], fingerprint="a").where() == "@Failed"
     assert run.inst().last["work"] == "Stuck.Loop"

@@ -9,7 +9,7 @@ from treadle.ports import Work
 from treadle.protocol.load import load
 from treadle.protocol.model import Protocol, Step
 from treadle.protocol.reading.source import read
-from treadle.results.exits import write_exits
+from treadle.results.exits import extract, write_exits
 from treadle.results.faulty import Faulty, Stale
 from treadle.results.ways import Ways, ways_of
 
@@ -47,7 +47,7 @@ def desk(place: Path, step: str = "waterfall/story/impl", *, attempt: int = 2, r
     )
     for folder in (work.lane, work.bundle, work.out):
         folder.mkdir(parents=True, exist_ok=True)
-    write_exits(protocol, model, work.bundle)
+    write_exits(extract(protocol, model, work.token), work.bundle)
     return Desk(work, ways_of(protocol, model), environment(work))
 
 

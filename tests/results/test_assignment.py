@@ -3,17 +3,21 @@
 import asyncio
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from tests.results.desk import desk, environment
+from tests.results.desk import at, desk, environment
 from treadle.errors import TreadleError
 from treadle.protocol.answers.answer import Claim
 from treadle.results.assignment import assignment
 from treadle.results.emit import FILE
-from treadle.results.faulty import Faulty
+from treadle.results.exits import FILE as EXITS
+from treadle.results.exits import extract, write_exits
+from treadle.results.faulty import Faulty, faulty
 from treadle.results.notes import MAX_NOTES
 from treadle.results.prepare import Before
 from treadle.results.read import read, take
+from treadle.results.strict_json import MAX_ANSWER
 
 RED = "dptr/cycle/red"
 RC = {"exit": {"type": "RC", "message": "three"}}
@@ -102,6 +106,34 @@ def test_what_is_accepted_is_small_enough_to_be_read(tmp_path: Path) -> None:
     task = assignment(it.env)
     refused = task.hand_in({"type": "DA", "questions": ["x" * 999_000] * 5}, "emit")
     assert isinstance(refused, Faulty)
-    assert "the limit is 4194304" in refused.problems[0]
-    assert isinstance(task.hand_in({"type": "DA", "questions": ["x" * 410] * 10_000}, "emit"), Claim)
+    assert f"the limit is {MAX_ANSWER}" in refused.problems[0]
+    assert isinstance(task.hand_in({"type": "DA", "questions": ["x" * 95] * 10_000}, "emit"), Claim)
     assert asyncio.run(read(it.work, it.ways, Before())).claim is not None
+
+
+@pytest.mark.parametrize("limit", [60, 100, 3_000_000])
+def test_the_limit_of_the_bundle_holds_on_both_sides(limit: int, tmp_path: Path) -> None:
+    it = desk(tmp_path, RED)
+    write_exits(extract(*at(RED), limit=limit), it.work.bundle)
+    ways = msgspec.structs.replace(it.ways, limit=limit)
+    task = assignment(it.env)
+    size = len(msgspec.json.encode({"exit": {"type": "RC", "message": ""}}))
+    large = {"exit": {"type": "RC", "message": "x" * min(limit - size + 1, 1_000_000)}}
+    exact = {"exit": {"type": "RC", "message": "x" * min(limit - size, 1_000_000)}}
+    assert isinstance(task.hand_in(exact, "emit"), Claim)
+    assert asyncio.run(read(it.work, ways, Before())).claim is not None
+    narrow = msgspec.structs.replace(it.ways, limit=len(msgspec.json.encode(exact)) - 1)
+    problems = asyncio.run(read(it.work, narrow, Before())).problems
+    assert f"the limit is {narrow.limit}" in problems[0]
+    if limit < 1_000_000:
+        refused = task.hand_in(large, "emit")
+        assert refused == faulty(f"the answer has {limit + 1} bytes, the limit is {limit}; shorten it")
+
+
+def test_a_token_of_another_session_is_refused_at_once(tmp_path: Path) -> None:
+    it = desk(tmp_path, RED)
+    refused = assignment({**it.env, "TREADLE_TOKEN": "made up"}).hand_in(RC, "emit")
+    assert isinstance(refused, Faulty)
+    assert "TREADLE_TOKEN is not the token of this session" in refused.problems[0]
+    assert not (it.work.out / FILE).exists()
+    assert it.work.token not in (it.work.bundle / EXITS).read_text()

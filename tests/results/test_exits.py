@@ -7,7 +7,7 @@ import pytest
 from tests.results.desk import at, loaded
 from treadle.errors import TreadleError
 from treadle.protocol.answers.schema import schema, tool_schemas
-from treadle.results.exits import FILE, read_exits, write_exits
+from treadle.results.exits import FILE, extract, read_exits, write_exits
 
 NAMES = ("v3", "fractal", "dptr", "riper", "waterfall")
 
@@ -18,7 +18,7 @@ def test_it_is_as_good_as_the_protocol(name: str, tmp_path: Path) -> None:
     for graph in protocol.graphs.values():
         for step in graph.steps.values():
             if step.kind == "agent":
-                write_exits(protocol, step, tmp_path)
+                write_exits(extract(protocol, step), tmp_path)
                 ways = read_exits(tmp_path)
                 assert ways.exits == step.exits
                 assert schema(ways.protocol, ways.exits) == schema(protocol, step)
@@ -27,7 +27,7 @@ def test_it_is_as_good_as_the_protocol(name: str, tmp_path: Path) -> None:
 
 def test_types_of_other_steps_stay_away(tmp_path: Path) -> None:
     protocol, step = at("dptr/cycle/red")
-    write_exits(protocol, step, tmp_path)
+    write_exits(extract(protocol, step), tmp_path)
     assert set(read_exits(tmp_path).protocol.types) < set(protocol.types)
 
 

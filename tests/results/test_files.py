@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from treadle.results.faulty import Faulty
+from treadle.results.faulty import Faulty, faulty
 from treadle.results.files import look, mark, remove, replace
-from treadle.results.strict_json import MAX_ANSWER
 
 
 def refused(root: Path, name: str) -> str:
@@ -66,9 +65,10 @@ def test_what_cannot_be_opened_is_told(tmp_path: Path) -> None:
 def test_fifty_megabytes_are_not_read(tmp_path: Path) -> None:
     with (tmp_path / "big").open("wb") as file:
         file.truncate(50_000_000)
-    assert refused(tmp_path, "big") == f"big has 50000000 bytes, the limit is {MAX_ANSWER}; shorten it"
-    (tmp_path / "full").write_bytes(b"x" * MAX_ANSWER)
-    assert look(tmp_path, "full") == b"x" * MAX_ANSWER
+    assert look(tmp_path, "big", limit=1000) == faulty("big has 50000000 bytes, the limit is 1000; shorten it")
+    (tmp_path / "full").write_bytes(b"x" * 1000)
+    assert look(tmp_path, "full", limit=1000) == b"x" * 1000
+    assert look(tmp_path, "full", limit=999) == faulty("full has 1000 bytes, the limit is 999; shorten it")
 
 
 def test_a_mark_changes_with_the_file(tmp_path: Path) -> None:

@@ -33,6 +33,22 @@ def floods() -> None:
     os.write(1, b'\n{"exit": {"type": "Ok"}}\n')
 
 
+def says_no_text() -> None:
+    os.write(1, b'{"exit": {"type": "Ok", "note": "caf\xe9"}}\n')
+
+
+def says_fifty_megabytes() -> None:
+    sys.stdout.write(json.dumps({"exit": {"type": "Ok", "note": "x" * 50_000_000}}))
+
+
+def says_it_deeply() -> None:
+    sys.stdout.write('{"exit": {"type": "Ok", "note": ' + "[" * 100_000 + "]" * 100_000 + "}}")
+
+
+def says_much() -> None:
+    sys.stdout.write(json.dumps({"exit": {"type": "Ok", "note": "x" * 900_000}}))
+
+
 def breeds() -> None:
     """A child that outlives its parent in a session of its own."""
     program = (

@@ -38,8 +38,12 @@ def report(stage: Stage) -> Any:
     [
         ("says_nothing", "Invalid", "you have not said how this step ended"),
         ("breaks", "Crashed", "out of credits"),
-        ("answers_for_another", "Invalid", "you have not said how this step ended"),
+        ("answers_for_another", "Invalid", "an answer that was there does not count: emit: ignored: it is for"),
+        ("answers_with_an_old_token", "Invalid", "does not count: emit: ignored: its token is not the one of this"),
         ("answers_with_an_old_token", "Invalid", "you have not said how this step ended"),
+        ("says_no_text", "Invalid", "the answer in the last message is not UTF-8"),
+        ("says_fifty_megabytes", "Invalid", "the answer in the last message is too large"),
+        ("says_it_deeply", "Invalid", "nested more than 64 levels deep"),
         ("answers_no_json", "Invalid", "answer.json"),
         ("answers_no_text", "Invalid", "UTF-8"),
         ("answers_fifty_megabytes", "Invalid", "answer.json"),
@@ -52,6 +56,10 @@ def test_an_agent_that_cannot_be_believed(name: str, outcome: str, said: str, tm
     ended, stage = played(tmp_path, name)
     assert ended == outcome
     assert said in json.dumps(report(stage))
+
+
+def test_the_last_output_may_be_as_large_as_any_answer(tmp_path: Path) -> None:
+    assert played(tmp_path, "says_much")[0] == "Done"
 
 
 def test_an_agent_that_hangs_is_ended_at_its_deadline(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ def test_a_clock_that_was_set_back_gives_no_negative_times() -> None:
 
 @pytest.mark.parametrize(
     ("length", "text"),
-    [(0.9, "0 s"), (61, "1 min 01 s"), (3600, "1 h 00 min"), (7_505, "2 h 05 min"), (90_000, "1 d 1 h")],
+    [(-1, "0 s"), (0.9, "0 s"), (61, "1 min 01 s"), (3600, "1 h 00 min"), (7_505, "2 h 05 min"), (90_000, "1 d 1 h")],
 )
 def test_durations_have_two_units(length: float, text: str) -> None:
     assert duration(length) == text

@@ -9,13 +9,14 @@ from treadle.protocol.load import load
 from treadle.testing.scenario import Scenario, items
 from treadle.views.branches import Branch
 from treadle.views.chronicle import Chronicle, Deed
-from treadle.views.status import Status, status
+from treadle.views.status import Known, Status, status
+from treadle.views.yours import Yours
 
 WORK = "root:work#1.1"
 
 
-def now_of(chronicle: Chronicle, now: int = NOW + 10_000) -> Status:
-    return status(chronicle, run="r", name="my run", driver="process 1", strays=2, now=now)
+def now_of(chronicle: Chronicle, now: int = NOW + 10_000, yours: tuple[Yours, ...] = ()) -> Status:
+    return status(chronicle, Known(run="r", name="my run", driver="process 1", strays=2, yours=yours), now)
 
 
 def test_an_agent_at_work() -> None:
@@ -62,7 +63,20 @@ def test_a_run_that_nobody_took_up_is_new() -> None:
 
 def test_a_pause_is_shown() -> None:
     now = now_of(written(Signalled(id="s", ts=NOW, inst="root", name="pause")))
-    assert now.instances[0].paused
+    assert (now.status, now.instances[0].paused) == ("paused", True)
+
+
+def test_work_in_a_persons_hands_asks_and_has_no_deadline() -> None:
+    mine = Yours(id=WORK, instance="root", step="work", attempt=1, prompt="prompt.md", lane="lane")
+    now = now_of(written(), yours=(mine,))
+    assert (now.status, now.yours, now.activities[0].due, [timer.id for timer in now.timers]) == (
+        "asks",
+        (mine,),
+        "",
+        [],
+    )
+    (place,) = now.instances[0].positions
+    assert (place.status, place.text) == ("asks", "yours, as worker")
 
 
 def test_a_step_that_waits_for_a_go_is_listed(tmp_path: Path) -> None:

@@ -19,6 +19,11 @@ class Activity(msgspec.Struct, frozen=True):
     visit: int
     attempt: int
 
+    @property
+    def id(self) -> str:
+        """As runs call it."""
+        return f"{self.instance}:{self.step}#{self.visit}.{self.attempt}"
+
     def __str__(self) -> str:
         return f"step '{self.step}' of '{self.instance}' (visit {self.visit}, attempt {self.attempt})"
 

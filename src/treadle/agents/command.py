@@ -47,6 +47,10 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
             raise TreadleError("a command may not hold a NUL character; remove it")
         return cls(argv=argv, root=root.absolute(), allowed=allowed, patience=patience or Patience())
 
+    def ready(self) -> None:
+        """A `PortError` if there is no such program."""
+        self._program(clean(self.allowed)["PATH"])
+
     async def start(self, work: Work, watch: Watch) -> Session:
         """Start the program; a `PortError` if there is none."""
         env = {**clean(self.allowed), **contract(work)}

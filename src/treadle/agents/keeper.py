@@ -19,6 +19,8 @@ from treadle.agents.processes import Process, descendants, look, send, send_all
 
 TAKEN = 75
 """The exit code of a keeper that found another one at work."""
+FULL = 74
+"""The exit code of a keeper that found no room for its files."""
 
 _ADOPT = 36  # PR_SET_CHILD_SUBREAPER
 _PATIENCE = 0.5
@@ -26,12 +28,22 @@ _ROUND = 0.02
 _GIVE_UP = 10.0  # for what cannot be ended: of another user, or stuck in the kernel
 _CHUNK = 1 << 16
 _REST = 64  # a pipe holds less than this many turns can take
+_RECORD = 4096  # bytes that are set aside for how it ended: a full disk must not keep that from being told
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _QUIET = (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE)
 
 
 def main(argv: list[str]) -> None:
     """`LOCK FOLDER LANE GRACE SEGMENT PROGRAM ARGUMENTS…`"""
-    lock, folder, lane, grace, segment, *command = argv
+    try:
+        _main(*argv)
+    except OSError as error:
+        if error.errno in _FULL:  # nothing can be written that would tell
+            sys.exit(FULL)
+        raise
+
+
+def _main(lock: str, folder: str, lane: str, grace: str, segment: str, *command: str) -> None:
     mask = os.umask(0o077)
     if not _take(lock):
         sys.exit(TAKEN)
@@ -40,9 +52,11 @@ def main(argv: list[str]) -> None:
     wake = _listen()
     _adopt_orphans()
     myself = look(os.getpid())
+    ending = _reserve(f"{folder}/ended.part")
     _write(f"{folder}/keeper", f"{os.getpid()} {myself.start if myself else 0}")
     keeper = _Keeper(folder, int(segment), wake, mask)
-    _write(f"{folder}/ended", keeper.run(command, lane, float(grace)))
+    os.pwrite(ending, keeper.run(list(command), lane, float(grace)).encode()[:_RECORD], 0)
+    os.replace(f"{folder}/ended.part", f"{folder}/ended")
 
 
 class _Log:
@@ -51,15 +65,27 @@ class _Log:
     def __init__(self, path: str, limit: int) -> None:
         self.path, self.limit = path, limit
         self.size, self.file = 0, -1
+        self.lost = ""
+        """Why its end could not be kept."""
         self._open()
 
     def write(self, data: bytes) -> None:
-        if self.size + len(data) > self.limit:
+        data = data[-2 * self.limit :] if self.limit else b""
+        try:
+            while data:
+                if self.size >= self.limit:
+                    self._begin_anew()
+                written = os.write(self.file, data[: self.limit - self.size])
+                self.size, data, self.lost = self.size + written, data[written:], ""
+        except OSError as error:  # a full disk costs output, not the agent
+            self.lost = error.strerror or str(error)
+
+    def _begin_anew(self) -> None:
+        if self.file >= 0:
             os.close(self.file)
+            self.file = -1
             os.replace(self.path, f"{self.path}.old")
-            self._open()
-        with suppress(OSError):  # a full disk costs output, not the agent
-            self.size += os.write(self.file, data)
+        self._open()
 
     def _open(self) -> None:
         self.file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW, 0o600)
@@ -70,12 +96,16 @@ class _Keeper:
     def __init__(self, folder: str, segment: int, wake: int, mask: int) -> None:
         self.folder, self.segment, self.wake, self.mask = folder, segment, wake, mask
         self.logs: dict[int, _Log] = {}
+        self.said: _Log | None = None
         self.stop = False
         self.status: int | None = None
         self.main = 0
 
     def run(self, command: list[str], lane: str, grace: float) -> str:
-        """How it ended: `error WHY`, `stopped`, or `code NUMBER` (negative: the signal that ended it)."""
+        """How it ended: `error WHY`, `stopped`, or `code NUMBER` (negative: the signal that ended it).
+
+        `lost WHY`: it ended well, but its last output, which may be its answer, could not be kept.
+        """
         try:
             os.chdir(lane)
             self.main = self._spawn(command)
@@ -86,7 +116,7 @@ class _Keeper:
             self._turn(None)
         how = "stopped" if self.status is None else f"code {os.waitstatus_to_exitcode(self.status)}"
         self._end_all(grace)
-        return how
+        return f"lost {self.said.lost}" if how == "code 0" and self.said and self.said.lost else how
 
     def _spawn(self, command: list[str]) -> int:
         pipes = {name: os.pipe() for name in ("stdout", "stderr")}
@@ -103,6 +133,7 @@ class _Keeper:
                 os.close(writing)
                 os.set_blocking(reading, False)
                 self.logs[reading] = _Log(f"{self.folder}/{name}", self.segment)
+            self.said = self.logs[pipes["stdout"][0]]
 
     def _turn(self, seconds: float | None) -> None:
         """Wait for output or a signal, and take what has come."""
@@ -196,6 +227,14 @@ def _adopt_orphans() -> None:
 
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_ADOPT, 1, 0, 0, 0)
+
+
+def _reserve(path: str) -> int:
+    """A file with room for a record, which is written later."""
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    if os.write(file, b" " * _RECORD) < _RECORD:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    return file
 
 
 def _write(path: str, text: str) -> None:

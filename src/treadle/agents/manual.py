@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from treadle.agents.answer import answered, put_file
+from treadle.errors import writing
 from treadle.ports import Abilities, Ended, Progress, Session, Watch, Work
 
 Tell = Callable[[str], None]
@@ -30,7 +31,8 @@ class Manual(msgspec.Struct, frozen=True, kw_only=True):
     async def start(self, work: Work, watch: Watch) -> Session:
         """Say what is to be done and where; said again if it is started again."""
         put_file(work.home, _WAITING, str(work.retry).encode())
-        work.out.mkdir(parents=True, exist_ok=True)
+        with writing(work.out):
+            work.out.mkdir(parents=True, exist_ok=True)
         session = _Person(work, watch, self.tell)
         session.say(instructions(work))
         return session

@@ -6,17 +6,18 @@ from typing import Final
 
 from treadle.agents.answer import answered
 from treadle.agents.kept import Kept
-from treadle.agents.tail import MAX_FINAL, end_of, text_of
+from treadle.agents.tail import MAX_FINAL, end_of, escaped, text_of
 from treadle.ports import Ended, Work
 
 _LAST_WORDS: Final = 2_000
 STOPPED: Final = "stopped"
+UNHEARD: Final = "lost"
 
 
-def outcome(work: Work) -> Ended | None:
+def outcome(work: Work, longest: int = MAX_FINAL) -> Ended | None:
     """How the program ended; None if nothing tells."""
     kept = Kept.of(work)
-    final = text_of(end_of(kept.stdout, MAX_FINAL))
+    final = escaped(end_of(kept.stdout, longest))
     how, code, detail = kept.ended()
     if answered(work):
         return Ended(how="done", final=final, code=code)
@@ -28,6 +29,9 @@ def outcome(work: Work) -> Ended | None:
     match how:
         case _ if how == STOPPED:
             return Ended(how="lost", final=final, detail="it was ended on request")
+        case _ if how == UNHEARD:
+            why = f"its last output could not be kept: {detail.lower()}"
+            return Ended(how="lost", final=final, detail=f"{why}; make room on the disk of {kept.root}")
         case "error":
             return Ended(how="failed", final=final, detail=f"{detail}; check the agent's command")
         case _:

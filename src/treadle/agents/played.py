@@ -9,6 +9,7 @@ import msgspec
 
 from treadle.agents.answer import answered, put_file
 from treadle.agents.tail import open_regular
+from treadle.errors import writing
 from treadle.ports import Ended, Session, Work
 
 Play = Callable[[], Awaitable[Ended]]
@@ -57,7 +58,8 @@ def record_of(work: Work) -> Ended | None:
 
 
 async def _recorded(work: Work, play: Play) -> Ended:
-    work.out.mkdir(parents=True, exist_ok=True)
+    with writing(work.out):
+        work.out.mkdir(parents=True, exist_ok=True)
     ended = await play()
     put_file(work.home, _name(work), msgspec.json.encode(ended))
     return ended

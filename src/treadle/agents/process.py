@@ -18,11 +18,11 @@ import msgspec
 from treadle.agents.answer import answered
 from treadle.agents.ending import end_all, end_keeper, reap, sweep
 from treadle.agents.environment import MARK
-from treadle.agents.keeper import TAKEN
+from treadle.agents.keeper import FULL, TAKEN
 from treadle.agents.kept import Kept
-from treadle.agents.outcome import STOPPED, last_words, outcome
-from treadle.agents.processes import Process, lives, look
-from treadle.agents.tail import Tail, end_of, last_line, text_of
+from treadle.agents.outcome import STOPPED, UNHEARD, last_words, outcome
+from treadle.agents.processes import Process, lacks, lives, look
+from treadle.agents.tail import MAX_FINAL, Tail, end_of, escaped, last_line
 from treadle.errors import PortError
 from treadle.ports import Ended, Progress, Watch, Work
 
@@ -42,6 +42,8 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds from the request to end (TERM) to the end (KILL)."""
     output: int = 8 << 20
     """Bytes of each output stream that are kept: its end."""
+    final: int = MAX_FINAL
+    """Bytes of them in which an answer is looked for."""
 
 
 Listen = Callable[[bytes], Progress | None]
@@ -78,8 +80,9 @@ class ProgramSession:
         self._close()
         reap(self.keeper)
         await sweep(self._kept, self.patience.asked)
-        return outcome(self.work) or Ended(
-            how="lost", detail="the agent vanished without a trace", final=text_of(end_of(self._kept.stdout))
+        longest = self.patience.final
+        return outcome(self.work, longest) or Ended(
+            how="lost", detail="the agent vanished without a trace", final=escaped(end_of(self._kept.stdout, longest))
         )
 
     async def nudge(self, text: str) -> bool:  # noqa: ARG002
@@ -125,6 +128,8 @@ async def start_program(
     listen: Listen = hear_last_line,
 ) -> ProgramSession:
     """Start a program in the lane; one that already works on exactly this is taken over, never joined by another."""
+    if lacking := lacks():
+        raise PortError(f"{lacking}; the agents `manual` and `scripted` work everywhere")
     if session := await attach_program(work, watch, patience, listen):
         return session
     kept = Kept.of(work)
@@ -157,8 +162,8 @@ async def harvest_program(work: Work, patience: Patience) -> Ended | None:
     kept = Kept.of(work)
     if kept.taken() or kept.keepers():
         return None
-    found = outcome(work)
-    if found is None or (kept.ended()[0] == STOPPED and found.how == "lost"):
+    found = outcome(work, patience.final)
+    if found is None or (kept.ended()[0] in (STOPPED, UNHEARD) and found.how == "lost"):
         return None
     await sweep(kept, patience.asked)
     return found
@@ -198,8 +203,9 @@ async def _introduced(kept: Kept, pid: int) -> Process:
             if not kept.taken():
                 break
         await asyncio.sleep(_QUICK)
-    taken = status is not None and os.waitstatus_to_exitcode(status) == TAKEN
-    why = "another one holds this activity" if taken else last_words(kept.log, "it did not say why")
+    known = {TAKEN: "another one holds this activity", FULL: f"the disk of {kept.root} is full; make room"}
+    why = known.get(os.waitstatus_to_exitcode(status)) if status is not None else None
+    why = why or last_words(kept.log, "it did not say why")
     raise PortError(f"no keeper could be started for an agent: {why}", retryable=True)
 
 

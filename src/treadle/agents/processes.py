@@ -1,4 +1,4 @@
-# ruff: noqa: PTH123, PTH208 - `pathlib` would double the time the keeper takes to start
+# ruff: noqa: PTH110, PTH123, PTH208 - `pathlib` would double the time the keeper takes to start
 """Processes as the kernel shows them under /proc; only the standard library, because the keeper imports it too.
 
 A pid alone proves nothing, it may have been given away again: a process is known by its pid and its start time.
@@ -6,11 +6,19 @@ A pid alone proves nothing, it may have been given away again: a process is know
 
 import os
 import signal
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
 MAX_ENVIRON = 4_000_000
+
+
+def lacks(system: object = os, table: str = "/proc/self/stat") -> str:
+    """Why programs cannot be looked after here; empty if they can."""
+    if hasattr(system, "pidfd_open") and os.path.exists(table):
+        return ""
+    return f"agents that are programs need Linux, with /proc mounted; this is {sys.platform}"
 
 
 class Process(NamedTuple):

@@ -3,8 +3,9 @@
 import asyncio
 import os
 import re
+import tempfile
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 from urllib.parse import quote
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from treadle.agents.activity import Activity, activity_of
 from treadle.agents.answer import put_answer
 from treadle.agents.environment import clean
+from treadle.agents.lane_files import LaneFiles
 from treadle.agents.played import record_of, start_playing
 from treadle.agents.tail import open_regular
 from treadle.errors import PortError
@@ -32,6 +34,10 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     changed: bool = True
     """Whether it left anything in its lane; if so, there must be a commit."""
     commit: str = ""
+    base: str = ""
+    """What its lane was at; if that is not said, the parent of the commit."""
+    objects: str = ""
+    """A folder with git's objects, for lanes that cannot see those of their repository."""
     final: str = ""
     detail: str = ""
     code: int | None = None
@@ -60,8 +66,7 @@ class FolderRecording(msgspec.Struct, frozen=True):
 
     def path(self, activity: Activity) -> Path:
         """The file of an activity."""
-        id_ = f"{activity.instance}:{activity.step}#{activity.visit}.{activity.attempt}"
-        return self.folder / f"{quote(id_, safe='')}.json"
+        return self.folder / f"{quote(activity.id, safe='')}.json"
 
     async def find(self, activity: Activity) -> Recorded | None:
         """What the activity's file says."""
@@ -110,7 +115,7 @@ def _playable(recorded: Recorded, activity: Activity, name: str) -> None:
 
 
 async def _play(work: Work, watch: Watch, recorded: Recorded) -> Ended:
-    if recorded.changed and (trouble := await _restore(work.lane, recorded.commit)):
+    if recorded.changed and (trouble := await _restore(work.lane, recorded)):
         return Ended(how="failed", detail=trouble)
     watch(Progress(recorded.final[-200:], recorded.usage))
     if recorded.answer is not None:
@@ -120,34 +125,62 @@ async def _play(work: Work, watch: Watch, recorded: Recorded) -> Ended:
     )
 
 
-async def _restore(lane: Path, commit: str) -> str:
-    """Make the lane's files those of a commit, and leave its branch where it is; why that failed, or nothing."""
-    try:
-        code, _ = await _git(lane, "cat-file", "-e", f"{commit}^{{commit}}")
-        if code:
-            return f"the recorded commit {commit} is not in this repository; fetch it, or replay where it was recorded"
-        code, output = await _git(lane, "read-tree", "--reset", "-u", commit)
-    except OSError as error:
-        return f"git cannot be run in {lane}: {error.strerror}; install git"
-    return f"the files of commit {commit} cannot be put into {lane}: {output}" if code else ""
+async def _restore(lane: Path, recorded: Recorded) -> str:
+    """Change in a lane what the recorded work changed, its files alone; why that failed, or nothing."""
+    commit, base = recorded.commit, recorded.base or f"{recorded.commit}^"
+    with tempfile.TemporaryDirectory(prefix="treadle-index-") as folder:
+        git = _Git(lane, {"GIT_INDEX_FILE": f"{folder}/index", "GIT_ALTERNATE_OBJECT_DIRECTORIES": recorded.objects})
+        try:
+            if (await git("cat-file", "-e", f"{commit}^{{commit}}")).code:
+                return (
+                    f"the recorded commit {commit} is not in this repository; fetch it, or replay where it was recorded"
+                )
+            said = await git("diff-tree", "-r", "-z", "--no-renames", "--name-status", base, commit)
+            gone, there = _sorted(said.output)
+            for path in gone:
+                LaneFiles(lane).delete(path)
+            said = said if said.code else await git("read-tree", commit)
+            names = b"".join(os.fsencode(path) + b"\0" for path in there)
+            said = said if said.code else await git("checkout-index", "-f", "-z", "--stdin", stdin=names)
+        except (OSError, PortError) as error:
+            return f"the files of commit {commit} cannot be put into {lane}: {error}"
+    return f"the files of commit {commit} cannot be put into {lane}: {said.errors}" if said.code else ""
 
 
-async def _git(lane: Path, *arguments: str) -> tuple[int, str]:
-    """Run git without hooks; its exit code and what it complained about."""
-    process = await asyncio.create_subprocess_exec(
-        "git",
-        *_QUIET,
-        *arguments,
-        cwd=lane,
-        env={**clean(), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    try:
-        _, errors = await process.communicate()
-    except asyncio.CancelledError:
-        process.kill()
-        await process.wait()
-        raise
-    return process.returncode or 0, errors.decode("utf-8", "replace").strip()[:1000]
+def _sorted(listed: bytes) -> tuple[list[str], list[str]]:
+    """The paths that a difference removes, and those that it puts there."""
+    words = os.fsdecode(listed).split("\0")
+    pairs = list(zip(words[::2], words[1::2], strict=False))
+    return [path for kind, path in pairs if kind == "D"], [path for kind, path in pairs if kind != "D"]
+
+
+class _Said(NamedTuple):
+    code: int
+    output: bytes
+    errors: str
+
+
+class _Git(NamedTuple):
+    """Git in a lane, without hooks."""
+
+    lane: Path
+    env: dict[str, str]
+
+    async def __call__(self, *arguments: str, stdin: bytes = b"") -> _Said:
+        process = await asyncio.create_subprocess_exec(
+            "git",
+            *_QUIET,
+            *arguments,
+            cwd=self.lane,
+            env={**clean(), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **self.env},
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        try:
+            output, errors = await process.communicate(stdin)
+        except asyncio.CancelledError:
+            process.kill()
+            await process.wait()
+            raise
+        return _Said(process.returncode or 0, output, errors.decode("utf-8", "replace").strip()[:1000])

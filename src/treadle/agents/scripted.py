@@ -23,9 +23,10 @@ from treadle.agents.lane_files import LaneFiles
 from treadle.agents.placeholders import fill, fill_text
 from treadle.agents.played import record_of, start_playing
 from treadle.agents.process import Patience, start_program
+from treadle.agents.processes import lacks
 from treadle.agents.script import CRITERIA, Rule, Script, Turn
 from treadle.agents.script_reading import load_script
-from treadle.agents.tail import MAX_FINAL
+from treadle.agents.tail import MAX_FINAL, MAX_LINE
 from treadle.errors import PortError
 from treadle.ports import Abilities, Ended, Progress, Session, Watch, Work
 from treadle.protocol.findings import suggest
@@ -77,6 +78,8 @@ class _Part:
         await asyncio.sleep(self.turn.delay)
         for line in self.turn.say:
             self._say(self._text(line))
+        if self.turn.run and (lacking := lacks()):
+            raise PortError(lacking)
         for at in range(len(self.turn.run)):  # of a turn that was interrupted, they may still be at work
             await end_all(Kept.of(self._inside(at)), self.agent.patience.asked)
         self._change_files()
@@ -145,7 +148,7 @@ class _Part:
 
     def _say(self, line: str) -> None:
         self.said.append(line)
-        self.watch(Progress(line[:MAX_FINAL]))
+        self.watch(Progress(line[:MAX_LINE]))
 
     def _final(self) -> str:
         return "\n".join(self.said)[-MAX_FINAL:]

@@ -6,9 +6,13 @@ import stat
 from pathlib import Path
 from typing import Final
 
+from treadle.results.strict_json import MAX_ANSWER
+
 MAX_READ: Final = 1 << 20
 MAX_LINE: Final = 500
-MAX_FINAL: Final = 64_000
+AROUND: Final = 64_000
+"""Bytes of the last output besides an answer that may stand there."""
+MAX_FINAL: Final = MAX_ANSWER + AROUND
 
 _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _UNSEEN: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
@@ -84,6 +88,11 @@ def _end(path: Path, limit: int) -> bytes:
 def text_of(data: bytes) -> str:
     """Bytes of any kind as text; what is no UTF-8 is marked as such."""
     return data.decode("utf-8", "replace")
+
+
+def escaped(data: bytes) -> str:
+    """Bytes of any kind as text from which they can be had again: what is no UTF-8 becomes lone surrogates."""
+    return data.decode("utf-8", "surrogateescape")
 
 
 def last_line(data: bytes) -> str:

@@ -10,13 +10,17 @@ from treadle.cli.output import harmless
 from treadle.cli.picking import pick
 from treadle.cli.reading import Follower
 from treadle.config.project import Project
+from treadle.engines.driving import is_good
 from treadle.prompts.foreign import cut, visible
 from treadle.protocol.items import Json
 from treadle.results.files import look
 from treadle.runtime.dispatch import folder_name
+from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.views.activity import Story, story
 from treadle.views.moment import duration
+from treadle.views.result import Result
+from treadle.views.result import told as result_told
 
 LONGEST = 20_000
 """Characters of a text that are shown; `--json` has all of it."""
@@ -83,9 +87,30 @@ def _evidence(told: Story) -> str:
     return "\n".join(found)
 
 
+def result_page(found: Result, run: Run) -> Iterator[str]:
+    """Where the result of the whole run is."""
+    yield from _section("Result of the run", "\n".join(result_told(run.id, found, good=is_good(run.outcome))))
+
+
+def refusal(told: Story) -> Iterator[str]:
+    """Why the checks have refused a claim, line by line; nothing if they have not."""
+    refused = [it for it in told.checks if it.ok is False and not it.advisory]
+    if not told.left.startswith("!") or not refused:
+        return
+    yield harmless(f"the checks have refused {told.claim.exit if told.claim else 'it'}, attempt {told.attempt}:")
+    for check in refused:
+        report = visible(_text(told.payloads.get(check.report))) if check.report else "it failed"
+        yield f"  {check.check}{':' + check.arg if check.arg else ''}"
+        yield from (f"    {line}".rstrip() for line in report.splitlines())
+
+
 def _payloads(told: Story) -> str:
+    """What the activity was given, and what no section above has shown."""
     slots = {ref: slot for slot, refs in told.inputs.items() for ref in refs}
-    return "\n".join(f"{slots.get(ref, 'result')} {ref}\n{_text(value)}" for ref, value in told.payloads.items())
+    above = {told.claim.payload if told.claim else "", *(it.report for it in told.checks)}
+    above |= {it.detail for it in told.failures}
+    left = {ref: value for ref, value in told.payloads.items() if ref in slots or ref not in above}
+    return "\n".join(f"{slots.get(ref, 'result')} {ref}\n{_text(value)}" for ref, value in left.items())
 
 
 def _text(value: Json) -> str:

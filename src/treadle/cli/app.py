@@ -29,6 +29,7 @@ COMMANDS = (
     "pause",
     "abort",
     "done",
+    "deliver",
     "serve",
     "runs",
     "status",

@@ -18,14 +18,15 @@ def done(
     step: Annotated[str, typer.Option(help="The step, if you have several in hand.")] = "",
     resume: Annotated[bool, typer.Option("--resume", help="Drive the run on, as `treadle resume` would.")] = False,
 ) -> None:
-    """Hands in the work of a step whose agent you are. Exit code 0: accepted; 2: what is wrong with it."""
+    """Hands in your work as an agent. Exit code 0: taken; 1: the checks have refused it; 2: what is wrong with it."""
     from treadle.cli.moves import move
-    from treadle.cli.own_work import hand_in, in_hand
+    from treadle.cli.own_work import hand_in, in_hand, judged
 
     work = in_hand(run, step)
     move(
         work.run,
         lambda _: hand_in(work, file, exit_, field or []),
         resume=resume,
-        still=lambda state: work.act in state.acts and state.acts[work.act].phase == "running",
+        still=lambda state: work.act in state.acts,
+        verdict=lambda project, store: judged(project, store, work),
     )

@@ -6,6 +6,7 @@ from typing import Final
 
 import typer
 
+from treadle.cli.delivering import offer
 from treadle.cli.guard import FAILED, INTERRUPTED, complain
 from treadle.cli.interrupting import run_interruptibly
 from treadle.cli.output import is_terminal, print_json
@@ -15,6 +16,7 @@ from treadle.config.project import Project
 from treadle.engines.client import Client
 from treadle.engines.driving import Driver, driver_of
 from treadle.engines.pinned import pinned
+from treadle.engines.result import result_of
 from treadle.engines.waiting import rests
 from treadle.errors import PortError, TreadleError
 from treadle.store.sqlite import Store
@@ -37,12 +39,15 @@ def drive(project: Project, store: Store, runs: Sequence[str], *, as_json: bool 
         print_json([it.as_json() for it in stands] if len(stands) > 1 else stands[0].as_json())
     else:
         typer.echo(shown(line for it in stands for line in it.lines()))
+        for it in stands:
+            offer(project, store, it)
     return FAILED if not all(several) else max((it.code for it in stands), default=0)
 
 
 def standing(project: Project, store: Store, run: str) -> Standing:
     """How a run stands."""
-    return Standing(run, store.run(run).outcome, Client(project, store).waiting(run))
+    record = store.run(run)
+    return Standing(run, record.outcome, Client(project, store).waiting(run), asyncio.run(result_of(project, record)))
 
 
 async def _all(project: Project, store: Store, runs: Sequence[str], board: Board, follow: bool) -> list[bool]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from treadle.cli.picking import pick
 from treadle.engines.cleaning import Cleaned
+from treadle.engines.forgetting import Forgotten
 from treadle.errors import TreadleError
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
@@ -43,10 +44,22 @@ def said(cleaned: Cleaned, *, dry: bool) -> Iterator[str]:
         yield f"{verb}: {', '.join(freed.runs)}"
         yield f"  {freed.events} events, {freed.payloads} payloads ({size(freed.bytes)} in the store)"
         yield f"  {size(cleaned.files)} of files"
+        yield from _in_repository(cleaned.forgotten)
     if freed.is_busy:
         yield "  payloads are kept while a run is driven; `treadle gc` again when none is"
     if not dry:
         yield f"  the store is {size(abs(cleaned.shrunk))} {'smaller' if cleaned.shrunk >= 0 else 'larger'}"
+
+
+def _in_repository(forgotten: Forgotten) -> Iterator[str]:
+    if forgotten.problem:
+        yield f"  branches and refs are left: {forgotten.problem}"
+        return
+    yield f"  {forgotten.refs} branches and refs" + (
+        f", {forgotten.worktrees} spare worktrees" if forgotten.worktrees else ""
+    )
+    for branch in forgotten.kept:
+        yield f"  kept: the branch {branch} (--branches removes it too), so the run's name stays taken"
 
 
 def size(count: int) -> str:

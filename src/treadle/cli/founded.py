@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from treadle.cli.founding import Plan
-from treadle.config.agents import PROGRAMS
+from treadle.cli.health.agents import INSTEAD
+from treadle.config.agents import NOT_YET
 from treadle.config.detect.found import Found
 from treadle.config.project import Project
 from treadle.config.starter import toml_value
@@ -56,7 +57,9 @@ def next_steps(plan: Plan, git_steps: list[str]) -> Iterator[str]:
     """What a person has to do now, the first thing first."""
     yield from git_steps
     if not plan.agents:
-        yield f"install an agent, such as `{PROGRAMS[0].install}`; or set `agents.default` to `command:PROGRAM`"
+        yield INSTEAD
+    elif plan.agents[0] in NOT_YET:
+        yield f"Treadle does not drive {plan.agents[0]} yet: {INSTEAD}"
     yield from plan.main.advice if plan.main else ()
     if plan.unanswered:
         yield f"set {', '.join(f'`toolchain.{name}`' for name in plan.unanswered)} in treadle.toml"

@@ -31,6 +31,16 @@ async def start(root: Path, plan: Plan, *, dry_run: bool, yes: bool) -> list[str
     return _left(await untracked(root))
 
 
+async def refuse_git_folder(root: Path) -> None:
+    """Where git keeps its own files nobody else's belong: a bare repository, or the inside of `.git`."""
+    said = await git(root, "rev-parse", "--is-bare-repository", "--is-inside-git-dir")
+    if said.is_well and "true" in said.text.split():
+        raise TreadleError(
+            f"{root} is a bare repository or git's own folder, and has no files to work on; "
+            "`git clone` it, and go on in the clone"
+        )
+
+
 def _left(rest: list[str]) -> list[str]:
     """What to say about files that were there and are in no commit."""
     if not rest:

@@ -8,7 +8,7 @@ from typing import Any, Final, TextIO, cast
 
 from treadle.errors import TreadleError
 
-UNHEARD: Final = 1
+UNWELL: Final = 1
 FAILED: Final = 2
 WAITS: Final = 3
 BUG: Final = 70
@@ -16,8 +16,9 @@ UNWRITABLE: Final = 74
 INTERRUPTED: Final = 130
 EXITS: Final = {
     0: "all is well",
-    UNHEARD: "not what was hoped for: a run has ended, but not well, or is not as it was recorded; doctor has found "
-    "something to repair; explore has not seen every state; or whoever read the output went away before its end",
+    UNWELL: "not what was hoped for: a run has ended, but not well, or is not as it was recorded; the checks "
+    "have refused your work; doctor has found something to repair; explore has not seen every state; or whoever "
+    "read the output went away before its end",
     FAILED: "something is wrong that you can repair: the arguments, a file, or what was found",
     WAITS: "a run waits for a person",
     BUG: "a bug in treadle",
@@ -79,7 +80,7 @@ def _guarded(run: Callable[[], object], watched: _Watched, heard: _Watched) -> i
         finally:
             sys.stdout.flush()
     except BrokenPipeError:
-        return UNHEARD
+        return UNWELL
     except KeyboardInterrupt:
         return INTERRUPTED
     except TreadleError as error:

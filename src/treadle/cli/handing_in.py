@@ -10,7 +10,7 @@ from treadle.errors import TreadleError
 from treadle.results.arguments import from_arguments
 from treadle.results.faulty import Faulty
 from treadle.results.files import look
-from treadle.results.strict_json import MAX_ANSWER, decode
+from treadle.results.strict_json import decode
 from treadle.results.ways import Ways
 
 STDIN: Final = "-"
@@ -29,8 +29,8 @@ def answer(
     if fields:
         raise TreadleError(f"--field goes with {option} only; the fields of a file stand in it")
     if file is None or file == STDIN:
-        return decode(sys.stdin.buffer.read(MAX_ANSWER + 1), "the answer")
-    return _from_file(Path(file), option)
+        return decode(sys.stdin.buffer.read(ways.limit + 1), "the answer", ways.limit)
+    return _from_file(Path(file), option, ways.limit)
 
 
 def refuse(found: Faulty) -> NoReturn:
@@ -38,9 +38,9 @@ def refuse(found: Faulty) -> NoReturn:
     raise TreadleError("\n  ".join(("not accepted:", *found.problems)))
 
 
-def _from_file(path: Path, option: str) -> object | Faulty:
+def _from_file(path: Path, option: str, limit: int) -> object | Faulty:
     real = Path(os.path.realpath(path))  # unlike `resolve`, it never raises
-    data = look(real.parent, real.name, str(path))
+    data = look(real.parent, real.name, str(path), limit)
     if data is None:
         raise TreadleError(f"there is no file {path}; {_USAGE.format(option)}")
-    return data if isinstance(data, Faulty) else decode(data, str(path))
+    return data if isinstance(data, Faulty) else decode(data, str(path), limit)

@@ -22,6 +22,7 @@ def init(
     from treadle.config.project import Project, current_folder, find_project
 
     project = find_project() or Project(current_folder())
+    asyncio.run(git_start.refuse_git_folder(project.root))
     plan = founding.plan(project, protocol)
     for line in found(project, plan):
         typer.echo(line)

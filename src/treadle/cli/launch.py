@@ -12,7 +12,7 @@ from treadle.cli.specs import text_of_spec
 from treadle.config.model import Config
 from treadle.config.project import Project
 from treadle.engines.pinned import Level
-from treadle.engines.starting import Wanted, inspect, start
+from treadle.engines.starting import Wanted, agents_of, inspect, start
 from treadle.errors import TreadleError
 from treadle.git.refs import Refs
 from treadle.git.repository import open_repository
@@ -38,6 +38,12 @@ class Launch(msgspec.Struct, frozen=True):
     project: Project
     protocol: Protocol
     wanted: Wanted
+
+    @property
+    def files(self) -> list[str]:
+        """The files that the run's agents are read from; they themselves do not look for them."""
+        agents = agents_of(self.protocol, self.wanted).values()
+        return [str(self.project.root / word) for agent in agents for word in agent.partition(":")[2].split()]
 
     def start(self, store: Store) -> str:
         """The name of the new run."""

@@ -4,8 +4,12 @@ from functools import cache
 
 from treadle.cli.output import harmless
 from treadle.cli.reading import driver, reading
-from treadle.config.project import open_project
+from treadle.cli.standing import in_hand
+from treadle.config.project import Project, open_project
+from treadle.store.records import Run
+from treadle.store.sqlite import Store
 from treadle.views.listing import Listing, listed
+from treadle.views.status import Condition, condition
 
 
 def list_runs() -> Listing:
@@ -15,7 +19,19 @@ def list_runs() -> Listing:
         return Listing(runs=())
     with reading(project) as store:
         name_of = cache(lambda digest: store.protocol(digest).name)
-        return Listing(runs=tuple(listed(run, name_of(run.protocol), driver(run)) for run in store.runs()))
+        return Listing(
+            runs=tuple(
+                listed(run, name_of(run.protocol), driver(run), _condition(project, store, run)) for run in store.runs()
+            )
+        )
+
+
+def _condition(project: Project, store: Store, run: Run) -> Condition:
+    """As `treadle status` says it; only a run that goes on has to be looked at for that."""
+    if run.outcome or not run.seq:
+        return "ended" if run.outcome else "new"
+    history = store.load(run.id)
+    return condition(history.protocol, history.state, [it.id for it in in_hand(project, run, history.state)])
 
 
 def table(listing: Listing) -> list[tuple[str, ...]]:

@@ -19,25 +19,39 @@ Act = Callable[[Client], str]
 """Does something to a run, and says so."""
 
 
-def move(run: str, act: Act, *, resume: bool = False, still: Still = lambda _: False) -> None:
+Verdict = Callable[[Project, Store], int]
+"""Says what has become of it, and gives the exit code for that."""
+
+
+def move(
+    run: str,
+    act: Act,
+    *,
+    resume: bool = False,
+    still: Still = lambda _: False,
+    verdict: Verdict = lambda _project, _store: 0,
+) -> None:
     """Do something to a run; with `resume`, drive it on afterwards as `treadle resume` would."""
     project = open_project()
     with opened_store(project) as store:
         store.run(run)
         typer.echo(act(Client(project, store)))
         if resume and not driver_of(store.run(run)):
-            raise typer.Exit(drive(project, store, [run], follow=True))
-        _settle(project, store, run, still)
+            driven = drive(project, store, [run], follow=True)
+            raise typer.Exit(verdict(project, store) or driven)
+        raise typer.Exit(_settle(project, store, run, still, verdict))
 
 
-def _settle(project: Project, store: Store, run: str, still: Still) -> None:
+def _settle(project: Project, store: Store, run: str, still: Still, verdict: Verdict) -> int:
     taken = asyncio.run(take_up(project, store, run, still))
+    code = verdict(project, store)
     if taken.waits:
-        typer.echo(f"process {taken.by}, which drives {run}, has not taken it up yet; it will")
+        typer.echo(f"process {taken.by}, which drives {run}, is not done with it yet; it will be")
     elif taken.by:
         typer.echo(f"process {taken.by}, which drives {run}, has taken it up")
     else:
         typer.echo(shown(standing(project, store, run).lines()))
+    return code
 
 
 def resumable(project: Project, store: Store, run: str | None) -> list[str]:

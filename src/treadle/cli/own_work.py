@@ -2,8 +2,13 @@
 
 from collections.abc import Sequence
 
+import typer
+
+from treadle.cli.activity_page import read_story, refusal
+from treadle.cli.guard import UNWELL
 from treadle.cli.handing_in import answer, refuse
-from treadle.config.project import open_project
+from treadle.cli.reading import read_run
+from treadle.config.project import Project, open_project
 from treadle.engines.client import Client
 from treadle.engines.opening import opened_store
 from treadle.errors import TreadleError
@@ -11,6 +16,7 @@ from treadle.ports import Work
 from treadle.results.assignment import Assignment
 from treadle.results.exits import read_exits
 from treadle.results.faulty import Faulty
+from treadle.store.sqlite import Store
 
 
 def in_hand(run: str, step: str) -> Work:
@@ -20,6 +26,17 @@ def in_hand(run: str, step: str) -> Work:
         if run and (outcome := store.run(run).outcome):
             raise TreadleError(f"{run} has ended with {outcome}; there is nothing to hand in any more")
         return Client(project, store).work(run, step)
+
+
+def judged(project: Project, store: Store, work: Work) -> int:
+    """Say why the checks have refused what was handed in, if they have; the exit code for that."""
+    found = read_run(store, work.run)
+    lines = list(refusal(read_story(project, store, found, work.act)))
+    for line in lines:
+        typer.echo(line)
+    if not lines and work.act in found.chronicle.state.acts:
+        typer.echo(f"it is being checked; `treadle show {work.run} {work.act}` tells what comes of it")
+    return UNWELL if lines else 0
 
 
 def hand_in(work: Work, file: str | None, exit_: str | None, fields: Sequence[str]) -> str:

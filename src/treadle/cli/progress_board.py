@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Final, Protocol, Self
 
 import typer
 
+from treadle.cli.output import console, harmless
 from treadle.kernel.events import Usage
 from treadle.kernel.state import State
 from treadle.ports import Progress
 from treadle.protocol import model
+from treadle.views.moment import duration
 from treadle.views.tree import Line, tree
 
 if TYPE_CHECKING:
@@ -63,7 +65,7 @@ class Lines(Silent):
             if line not in before:
                 named = f"{run} " if self._names_runs else ""
                 said = " · ".join(part for part in (line.step, line.text) if part)
-                typer.echo(f"{named}{line.instance}: {printable(said)}")
+                typer.echo(f"{named}{line.instance}: {harmless(said)}")
         self._before[run] = set(lines)
 
 
@@ -72,8 +74,6 @@ class Picture:
 
     def __init__(self) -> None:
         from rich.live import Live
-
-        from treadle.cli.output import console
 
         self._screen = console()
         self._runs: dict[str, tuple[model.Protocol, State]] = {}
@@ -128,7 +128,7 @@ class Picture:
             timeout = protocol.graphs[job.graph].steps[job.step].timeout
             heard = self._heard.get((run, id_), Progress())
             since = duration(time.time() - (job.due / 1000 - timeout)) if job.due else ""
-            found[job.inst] = "  ".join(part for part in (since, printable(heard.text)[:_LONGEST]) if part)
+            found[job.inst] = "  ".join(part for part in (since, harmless(heard.text)[:_LONGEST]) if part)
         return found
 
 
@@ -139,15 +139,3 @@ def _sum(one: Usage, other: Usage) -> Usage:
 def _costs(usage: Usage) -> list[str]:
     tokens = usage.tokens_in + usage.tokens_out
     return [*([f"{tokens:,} tokens"] if tokens else []), *([f"${usage.cost:.2f}"] if usage.cost else [])]
-
-
-def duration(seconds: float) -> str:
-    """How long, in the two largest units."""
-    whole = max(0, int(seconds))
-    hours, minutes = divmod(whole // 60, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {whole % 60} s" if minutes else f"{whole} s"
-
-
-def printable(text: str) -> str:
-    """A text on one line that cannot steer a terminal."""
-    return "".join(char if char.isprintable() else " " for char in text)

@@ -175,7 +175,7 @@ def explore(
         _list_scopes(scopes_of(name), json)
         return
     from treadle.cli.examine import sound
-    from treadle.cli.guard import UNHEARD
+    from treadle.cli.guard import UNWELL
     from treadle.cli.scope import scope_of
     from treadle.cli.trial import explored
     from treadle.simulate.explore import explore as search
@@ -189,7 +189,7 @@ def explore(
     if found.findings:
         raise typer.Exit(2)
     if not found.exhausted:
-        raise typer.Exit(UNHEARD)
+        raise typer.Exit(UNWELL)
 
 
 def _list_scopes(named: "dict[str, Scope]", json: bool) -> None:

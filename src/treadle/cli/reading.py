@@ -16,6 +16,7 @@ from treadle.store.sqlite import Store
 from treadle.views.chronicle import Chronicle
 
 NO_RUNS: Final = "no runs yet; `treadle run SPEC` starts one"
+_MEND: Final = "restore a backup of .treadle/local; the other runs are not touched by it"
 GLANCE: Final = 0.2
 """Seconds between two looks at a run that is followed."""
 
@@ -62,13 +63,16 @@ class Follower:
         """What has happened since the last time, until now."""
         seq = self.chronicle.state.seq
         self.record, rows = self._store.tail(self.record.id, seq)
-        for row in unbroken(rows, seq, self._last):
-            self._last = row[1]
-            yield self.chronicle.take(row[0])
+        try:
+            for row in unbroken(rows, seq, self._last):
+                self._last = row[1]
+                yield self.chronicle.take(row[0])
+        except ReplayDivergence as error:
+            raise ReplayDivergence(f"run {self.record.id}: {error}; {_MEND}") from None
         if seq + len(rows) != self.record.seq:
             raise ReplayDivergence(
                 f"run {self.record.id}: {self.record.seq} events were recorded, {seq + len(rows)} are in the store; "
-                "restore a backup of .treadle/local"
+                f"{_MEND}"
             )
 
     def follow(self) -> Iterator[Move]:

@@ -10,7 +10,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 @app.command("replay")
 def replay(run: Annotated[str, typer.Argument(help="Which run.")]) -> None:
     """Folds a run's whole log again and compares everything stored with it. Exit code 1: something differs."""
-    from treadle.cli.guard import UNHEARD, complain
+    from treadle.cli.guard import UNWELL, complain
     from treadle.cli.reading import find_run, reading
     from treadle.errors import ReplayDivergence
 
@@ -21,7 +21,7 @@ def replay(run: Annotated[str, typer.Argument(help="Which run.")]) -> None:
         except ReplayDivergence as error:
             complain(f"run {found.id} is not as it was recorded: {error}")
             complain("do not resume it; restore a backup of .treadle/local")
-            raise typer.Exit(UNHEARD) from None
+            raise typer.Exit(UNWELL) from None
     typer.echo(f"{found.id} is as it was recorded" + (f", and ended with {audit.outcome}" if audit.outcome else ""))
     typer.echo(f"  {audit.events} events, folded from the beginning, with {audit.upgrades} upgrades of the protocol")
     typer.echo(f"  {audit.snapshots} snapshots, equal to the states at their events")

@@ -35,6 +35,7 @@ def run(
     from treadle.cli.driving import drive
     from treadle.cli.guard import complain
     from treadle.cli.launch import Order, prepare
+    from treadle.cli.uncommitted import unseen
     from treadle.config.project import open_project
     from treadle.engines.opening import opened_store
 
@@ -44,6 +45,8 @@ def run(
         level=cast("Literal[0, 1, 2]", level), merge=merge.value if merge else None,
     )  # fmt: skip
     launch = prepare(project, order)
+    if note := unseen(project.root, [str(spec or ""), *launch.files]):
+        complain(note)
     with opened_store(project, create=True) as store:
         id_ = launch.start(store)
         complain(f"run {id_} begins")

@@ -4,7 +4,8 @@ import typer
 
 from treadle.cli.guard import complain
 from treadle.cli.interrupting import run_interruptibly
-from treadle.cli.progress_board import Lines, printable
+from treadle.cli.output import harmless
+from treadle.cli.progress_board import Lines
 from treadle.config.project import Project
 from treadle.engines.opening import opened_store
 from treadle.engines.serving import Service, only_one
@@ -17,7 +18,7 @@ def serve(project: Project) -> int:
         service = Service(
             project,
             store,
-            lambda run, text: complain(printable(f"{run} {text}")),
+            lambda run, text: complain(harmless(f"{run} {text}")),
             lambda desk: lines.show(desk.run, desk.protocol, desk.state),
         )
         typer.echo(f"serving {project.root}; Ctrl-C ends it")

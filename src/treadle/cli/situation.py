@@ -1,5 +1,6 @@
 """How a run stands, printed."""
 
+import asyncio
 import shlex
 import time
 from collections.abc import Iterator
@@ -9,32 +10,39 @@ import typer
 
 from treadle.cli.output import console, harmless, is_terminal
 from treadle.cli.reading import Follower, driver
+from treadle.cli.standing import in_hand
+from treadle.config.project import Project
+from treadle.engines.driving import is_good
+from treadle.engines.result import result_of
 from treadle.store.sqlite import Store
 from treadle.views.branches import Branch
 from treadle.views.moment import duration
-from treadle.views.status import Status, status
+from treadle.views.result import told as told_result
+from treadle.views.status import Known, Status, status
 from treadle.views.tree import tree
+from treadle.views.yours import told as told_work
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-def situation(store: Store, found: Follower) -> Status:
+def situation(project: Project, store: Store, found: Follower) -> Status:
     """How a run stands at this moment."""
     record = found.record
-    return status(
-        found.chronicle,
+    known = Known(
         run=record.id,
         name=record.name,
         driver=driver(record),
         strays=len(store.strays(record.id)),
-        now=time.time_ns() // 1_000_000,
+        yours=in_hand(project, record, found.chronicle.state),
+        result=asyncio.run(result_of(project, record)),
     )
+    return status(found.chronicle, known, time.time_ns() // 1_000_000)
 
 
-def print_status(store: Store, found: Follower) -> None:
+def print_status(project: Project, store: Store, found: Follower) -> None:
     """As a drawn tree on a terminal, as lines elsewhere."""
-    now = situation(store, found)
+    now = situation(project, store, found)
     if is_terminal():
         console().print(picture(found, now))
     else:
@@ -51,7 +59,8 @@ def picture(found: Follower, now: Status, room: int = 10_000) -> "RenderableType
     from treadle.cli.stage import drawn
 
     chronicle = found.chronicle
-    shown = tree(chronicle.protocol, chronicle.state) if chronicle.protocol else []
+    yours = [work.id for work in now.yours]
+    shown = tree(chronicle.protocol, chronicle.state, yours) if chronicle.protocol else []
     details = {busy.instance: duration(busy.elapsed) for busy in now.activities}
     panel = Panel(drawn(shown, max(room, 3), details), title=Text(harmless(heading(now))), title_align="left")
     return Group(panel, *(Text(line) for line in _below(now)))
@@ -96,9 +105,15 @@ def _below(now: Status) -> Iterator[str]:
         yield harmless(
             f"{start.step} of {start.instance} waits for your go: treadle go {run} {shlex.quote(start.step)}"
         )
+    for work in now.yours:
+        yield from map(harmless, told_work(now.run, work))
+    if now.result:
+        yield from map(harmless, told_result(now.run, now.result, good=is_good(now.outcome)))
     yield from _used(now)
     if now.driver:
         yield f"driven by {now.driver}"
+    elif now.status == "paused":
+        yield f"paused; `treadle resume {run}` takes that back, and goes on"
     elif now.status not in ("ended", "asks"):
         yield f"nobody drives it; `treadle resume {run}` goes on"
 

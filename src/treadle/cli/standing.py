@@ -5,18 +5,26 @@ from collections.abc import Iterator
 
 import msgspec
 
+from treadle.agents.activity import activity_of
 from treadle.agents.manual import instructions
-from treadle.cli.guard import WAITS
+from treadle.cli.guard import UNWELL, WAITS
 from treadle.cli.output import is_terminal
+from treadle.config.project import Project
 from treadle.engines.client import place_of
 from treadle.engines.driving import is_good
-from treadle.engines.waiting import Waiting
+from treadle.engines.pinned import pinned
+from treadle.engines.waiting import Waiting, works_in_hand
 from treadle.errors import TreadleError
+from treadle.kernel.state import State
 from treadle.ports import Work
 from treadle.prompts.question import Question
 from treadle.results.exits import read_exits
-
-ENDED_WELL, ENDED_BADLY = 0, 1
+from treadle.store.records import Run
+from treadle.views.moment import moment
+from treadle.views.rest import Posed, Rest
+from treadle.views.result import Result, told
+from treadle.views.status import Choice, Startable
+from treadle.views.yours import Yours
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -25,34 +33,36 @@ class Standing(msgspec.Struct, frozen=True):
     run: str
     outcome: str
     waiting: Waiting
+    result: Result | None = None
 
     @property
     def code(self) -> int:
         """The exit code of a command that has driven it."""
         if not self.outcome:
             return WAITS
-        return ENDED_WELL if is_good(self.outcome) else ENDED_BADLY
+        return 0 if is_good(self.outcome) else UNWELL
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self) -> Rest:
         """How it stands, for programs."""
-        works = [{"act": it.act, "step": it.step, "prompt": str(it.bundle / "prompt.md"), "lane": str(it.lane)}
-                 for it in self.waiting.works]  # fmt: skip
-        return {
-            "run": self.run,
-            "outcome": self.outcome,
-            "code": self.code,
-            "questions": self.waiting.questions,
-            "gos": self.waiting.gos,
-            "works": works,
-            "paused": self.waiting.paused,
-            "agents": self.waiting.agents,
-            "due": self.waiting.due,
-        }
+        return Rest(
+            run=self.run,
+            outcome=self.outcome,
+            code=self.code,
+            questions=tuple(map(_posed, self.waiting.questions)),
+            starts=tuple(Startable(instance=go.inst, step=go.step) for go in self.waiting.gos),
+            yours=tuple(map(yours, self.waiting.works)),
+            paused=self.waiting.paused,
+            agents=self.waiting.agents,
+            due=moment(self.waiting.due),
+            result=self.result,
+        )
 
     def lines(self) -> Iterator[str]:
         """How it stands, for people."""
         if self.outcome:
             yield f"{self.run} has ended with {self.outcome}"
+            if self.result:
+                yield from told(self.run, self.result, good=is_good(self.outcome))
             return
         for question in self.waiting.questions:
             yield from self._question(question)
@@ -98,6 +108,36 @@ class Standing(msgspec.Struct, frozen=True):
         if self.waiting.due:
             return f"a time is waited for; `treadle resume {self.run}` waits for it"
         return f"nothing is left to do for {self.run} at the moment; see `treadle status {self.run}`"
+
+
+def yours(work: Work) -> Yours:
+    """A person's work, for programs."""
+    return Yours(
+        id=work.act,
+        instance=activity_of(work).instance,
+        step=work.step,
+        attempt=work.attempt,
+        prompt=str(work.bundle / "prompt.md"),
+        lane=str(work.lane),
+    )
+
+
+def in_hand(project: Project, run: Run, state: State) -> tuple[Yours, ...]:
+    """What people have in hand as agents of a run."""
+    if not state.acts:
+        return ()
+    return tuple(map(yours, works_in_hand(state, pinned(run), project.runs / run.id)))
+
+
+def _posed(question: Question) -> Posed:
+    return Posed(
+        id=question.id,
+        title=question.title,
+        text=question.text,
+        choices=tuple(Choice(name=it.name, help=it.help) for it in question.choices),
+        default=question.default,
+        default_after=question.default_after,
+    )
 
 
 def shown(lines: Iterator[str]) -> str:

@@ -38,9 +38,9 @@ def _say(text: str) -> int:
 
 
 def _unsaid(error: OSError | AttributeError) -> int:
-    from treadle.cli.guard import UNHEARD, hush, unwritable
+    from treadle.cli.guard import UNWELL, hush, unwritable
 
     if isinstance(error, AttributeError):
         return unwritable("it is closed")
     hush()
-    return UNHEARD if isinstance(error, BrokenPipeError) else unwritable(error.strerror)
+    return UNWELL if isinstance(error, BrokenPipeError) else unwritable(error.strerror)

@@ -18,13 +18,15 @@ def status(
     from treadle.cli.reading import find_run, read_run, reading
     from treadle.cli.situation import print_status, situation
     from treadle.cli.watching import watch_run
+    from treadle.config.project import open_project
 
-    with reading() as store:
+    project = open_project()
+    with reading(project) as store:
         if watch:
-            watch_run(store, find_run(store, run), as_json=as_json)
+            watch_run(project, store, find_run(store, run), as_json=as_json)
             return
         found = read_run(store, run)
         if as_json:
-            print_json(situation(store, found))
+            print_json(situation(project, store, found))
         else:
-            print_status(store, found)
+            print_status(project, store, found)

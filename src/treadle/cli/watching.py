@@ -9,6 +9,7 @@ import typer
 from treadle.cli.output import console, harmless, is_terminal, print_json_line
 from treadle.cli.reading import GLANCE, Follower
 from treadle.cli.situation import lines, picture, situation
+from treadle.config.project import Project
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.views.timeline import happened, line
@@ -17,29 +18,29 @@ _BELOW: Final = 8
 """Lines of the screen that are left for what stands below the tree."""
 
 
-def watch_run(store: Store, run: Run, *, as_json: bool) -> None:
+def watch_run(project: Project, store: Store, run: Run, *, as_json: bool) -> None:
     """Show how a run goes on, and how it ends."""
     found = Follower(store, run)
     if as_json:
-        _as_json(store, found)
+        _as_json(project, store, found)
     elif is_terminal():
-        _live(store, found)
+        _live(project, store, found)
     else:
         for made in found.follow():
             typer.echo(harmless(line(happened(made))))
-        for text in lines(situation(store, found)):
+        for text in lines(situation(project, store, found)):
             typer.echo(text)
 
 
-def _as_json(store: Store, found: Follower) -> None:
+def _as_json(project: Project, store: Store, found: Follower) -> None:
     """A document on each line: how it stands now, and after every event."""
     for _ in found.catch_up():
         pass
     for _ in chain([None], found.follow()):
-        print_json_line(situation(store, found))
+        print_json_line(situation(project, store, found))
 
 
-def _live(store: Store, found: Follower) -> None:
+def _live(project: Project, store: Store, found: Follower) -> None:
     from rich.live import Live
 
     screen = console()
@@ -47,7 +48,7 @@ def _live(store: Store, found: Follower) -> None:
         while True:
             for _ in found.catch_up():
                 pass
-            live.update(picture(found, situation(store, found), screen.height - _BELOW), refresh=True)
+            live.update(picture(found, situation(project, store, found), screen.height - _BELOW), refresh=True)
             if found.record.outcome:
                 return
             time.sleep(GLANCE)

@@ -18,12 +18,14 @@ SPECS = ("spec.yaml", "spec.yml", "spec.md", "spec.json")
 
 def welcome(before: str, after: str) -> str:
     """The text, with these around the words that are to stand out."""
-    width = max(len(command) for command, _ in _next()) + 4
-    lines = (f"  {before}treadle {command}{after}{'':{width - len(command)}}{meaning}" for command, meaning in _next())
-    return "\n".join([f"{before}Treadle{after}{ABOUT}", *_seen(), "", *lines, ""])
+    unfinished = _unfinished()
+    commands = _next(unfinished)
+    width = max(len(command) for command, _ in commands) + 4
+    lines = (f"  {before}treadle {command}{after}{'':{width - len(command)}}{meaning}" for command, meaning in commands)
+    return "\n".join([f"{before}Treadle{after}{ABOUT}", *_seen(unfinished), "", *lines, ""])
 
 
-def _seen() -> list[str]:
+def _seen(unfinished: list[tuple[str, str]]) -> list[str]:
     lines = []
     if not repository():
         lines.append(
@@ -33,20 +35,22 @@ def _seen() -> list[str]:
         lines.append("This repository has no protocols of its own; the built-in ones are all there.")
     if os.path.lexists(_own("")):
         lines.append(f"This project has in {_own('')}: {_inventory()}.")
+    lines += [f"Unfinished: the run {run}, which {does}." for run, does in unfinished]
     lines += [f"Problem: {problem}." for problem in _problems()]
     return [line if line.isprintable() else ascii(line)[1:-1] for line in lines]  # a folder's name may hold anything
 
 
 def _word(name: str) -> str:
-    if name.replace("_", "").isalnum():
+    if name.replace("_", "").replace("-", "").isalnum() and name[0] != "-":
         return name
     from treadle.cli.advice import word  # takes longer to import than everything else here
 
     return word(name)
 
 
-def _next() -> list[tuple[str, str]]:
-    found = [("protocol check", "what is wrong, with file and line")] if _problems() else []
+def _next(unfinished: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    found = [(f"status {_word(run)}", "how it stands, and what moves it on") for run, _ in unfinished[:1]]
+    found += [("protocol check", "what is wrong, with file and line")] if _problems() else []
     spec = next((name for name in SPECS if os.path.isfile(name)), "")
     if spec:
         found.append((f"spec check {spec}", "whether a protocol takes what you wrote down"))
@@ -65,6 +69,29 @@ def _inventory() -> str:
     kinds = (("protocols", "protocol"), ("overlays", "overlay"), ("templates", "folder of templates"))
     parts = [f"the {noun} {name.removesuffix('.yaml')}" for kind, noun in kinds for name in _names(kind)]
     return ", ".join(parts) or "nothing yet"
+
+
+def _unfinished() -> list[tuple[str, str]]:
+    """The latest runs that have not ended, and what each does; nothing if the store cannot be read at a glance."""
+    path = _own("local", "store.db")
+    if not os.path.isfile(path):
+        return []
+    import sqlite3  # nobody without a run has to wait for it
+
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    try:
+        db = sqlite3.connect(f"file:{quoted}?mode=ro", uri=True, timeout=0.2)
+        try:
+            rows = db.execute("SELECT run, acts, asks FROM runs WHERE outcome = '' ORDER BY created DESC LIMIT 3")
+            return [(str(run), _does(acts, asks)) for run, acts, asks in rows]
+        finally:
+            db.close()
+    except sqlite3.Error:
+        return []
+
+
+def _does(acts: int, asks: int) -> str:
+    return "asks you something" if asks else "has work in hand" if acts else "waits"
 
 
 def _problems() -> list[str]:

@@ -29,6 +29,8 @@ BARE: Final = (*(program.name for program in PROGRAMS), "manual")
 """Agents that are named by one word."""
 WITH_ARGUMENT: Final = {"command": "PROGRAM ARGS", "acp": "PROGRAM ARGS", "scripted": "FILE", "replay": "RUN"}
 """Agents that are named by a word, a colon, and what is to be started or read."""
+NOT_YET: Final = (*(program.name for program in PROGRAMS), "acp")
+"""Agents that settings may name already, but no runner drives."""
 STARTED: Final = ("command", "acp")
 """Those of them that start a program of the user's."""
 
@@ -60,6 +62,7 @@ def parse_agent(text: str) -> Agent:
         if not argument:
             raise ValueError(f"'{kind}' needs more: write `{kind}:{WITH_ARGUMENT[kind]}`")
         return Agent(kind, argument)
-    known = (*BARE, *(f"{name}:…" for name in WITH_ARGUMENT))
-    hint = suggest(kind, (*BARE, *WITH_ARGUMENT)) or f"agents are {', '.join(known)}"
+    known = [name if name in BARE else f"{name}:…" for name in (*BARE, *WITH_ARGUMENT) if name not in NOT_YET]
+    later = f"; {', '.join(NOT_YET)} are not built in yet" if NOT_YET else ""
+    hint = suggest(kind, (*BARE, *WITH_ARGUMENT)) or f"agents are {', '.join(known)}{later}"
     raise ValueError(f"there is no agent '{kind[:40]}' ({hint})")

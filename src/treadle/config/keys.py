@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from treadle.config import kinds
+from treadle.config.agents import NOT_YET
 from treadle.config.kinds import Kind, Value
 from treadle.protocol.checks.declarations import TOOLCHAIN
 
@@ -60,8 +61,10 @@ _COMMANDS: Final = {
 EVENTS: Final = ("ask", "reminder", "refused", "limit", "stalled", "failed", "done")
 """What people can be told about."""
 
+_LATER: Final = f" ({', '.join(NOT_YET)} are not built in yet)" if NOT_YET else ""
+
 KEYS: Final = (
-    Key("agents.default", kinds.AGENT, "The agent of every role that has none of its own.", "claude"),
+    Key("agents.default", kinds.AGENT, f"The agent of every role that has none of its own{_LATER}.", "claude"),
     Key("agents.ROLE", kinds.AGENT, "The agent of one role of a protocol, such as `tdd` or `impl`."),
     Key("models.TIER.AGENT", kinds.TEXT, "The model that an agent uses for a tier: `models.strong.claude`."),
     Key(
@@ -86,7 +89,7 @@ KEYS: Final = (
     Key("limits.cost", kinds.MONEY, "US dollars a run may cost before a person is asked; 0: no limit."),
     Key("limits.wall", kinds.SECONDS, "How long a run may take before a person is asked; 0: no limit."),
     Key("limits.infra_retries", kinds.whole(0), "How often an agent that vanished is started again."),
-    Key("limits.output", kinds.SIZE, "How much of an agent's output is kept.", 16_000_000),
+    Key("limits.output", kinds.SIZE, "How much of an agent's output is kept: the end of each stream.", 16_000_000),
     Key("limits.answer", kinds.SIZE, "How large an agent's answer may be.", 1_000_000),
     Key("limits.grace", kinds.SECONDS, "How long an agent that is told to stop has until it is ended.", 10),
     Key("notifications.bell", kinds.FLAG, "Whether the terminal's bell rings.", True),
@@ -104,8 +107,9 @@ KEYS: Final = (
     Key("git.branch_prefix", kinds.PREFIX, "What the names of a run's branches begin with.", "treadle"),
     Key(
         "git.merge",
-        kinds.choice("branch", "ask", "auto"),
-        "What happens to a result: it waits on the run's branch, a person is asked, or your branch is moved forward.",
+        kinds.choice("branch", "ask", "auto", "never"),
+        "What happens to a result: it waits on a branch of its own, a person is asked, your branch is moved forward, "
+        "or nothing is done with it.",
         "branch",
     ),
     Key("protocol.default", kinds.TEXT, "The protocol of a run that names none.", "v3"),

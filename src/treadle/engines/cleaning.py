@@ -1,5 +1,6 @@
 """Takes runs that have ended out of a project: their files first, so that what fails half-way can be done again."""
 
+import asyncio
 import os
 import shutil
 from collections.abc import Callable, Sequence
@@ -9,6 +10,7 @@ from typing import Final
 import msgspec
 
 from treadle.config.project import Project
+from treadle.engines.forgetting import Forgotten, forget_runs
 from treadle.errors import PortError, TreadleError
 from treadle.store.cleaning import Freed
 from treadle.store.records import Run
@@ -26,17 +28,21 @@ class Cleaned(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes in files."""
     shrunk: int
     """Bytes by which the store has become smaller."""
+    forgotten: Forgotten
+    """What was in the repository."""
 
 
-def clean(project: Project, store: Store, runs: Sequence[Run], *, dry: bool) -> Cleaned:
+def clean(project: Project, store: Store, runs: Sequence[Run], *, dry: bool, branches: bool = False) -> Cleaned:
     """Remove runs that have ended; any other is left alone, whoever asks."""
     if project.own.is_symlink() or project.local.is_symlink():
         raise TreadleError(f"{project.local} is a link; Treadle removes only what is inside the project")
     ended = store.clean([run.id for run in runs], dry=True).runs
+    known = [run for run in runs if run.id in ended]
+    forgotten = asyncio.run(forget_runs(project, known, branches=branches, dry=dry))
     files = sum(cleaner(project, run, dry) for run in ended for cleaner in CLEANERS)
     before = _size(project)
     freed = store.clean(ended, dry=dry)
-    return Cleaned(freed=freed, files=files, shrunk=before - _size(project))
+    return Cleaned(freed=freed, files=files, shrunk=before - _size(project), forgotten=forgotten)
 
 
 def _size(project: Project) -> int:

@@ -6,15 +6,17 @@ from typing import Final
 from treadle.config.project import Project
 from treadle.engines.local import Changed, Host
 from treadle.engines.pinned import pinned
+from treadle.engines.result import result_of
 from treadle.engines.surroundings import Hear, ProjectSurroundings, hear_nothing
 from treadle.engines.waiting import rests
 from treadle.errors import PortError
 from treadle.kernel.state import State
 from treadle.protocol.model import ABORTED
 from treadle.runtime.loop import Rests, ended
-from treadle.store.owner import is_alive, parse
+from treadle.store.owner import is_alive, me, parse
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
+from treadle.views.result import told
 
 BAD: Final = (ABORTED, "Failed", "Halted", "Partial")
 """Ends of a run that are not what it was started for, whatever protocol calls one of its ends so."""
@@ -52,20 +54,27 @@ class Driver:
         await self._surroundings.prepare(record)
         state = await self._host.drive(run, at_rest, changed)
         if state.outcome:
-            await self._finish(record, state.outcome)
+            await self._finish(record, state)
         return state
 
-    async def _finish(self, run: Run, outcome: str) -> None:
+    async def _finish(self, run: Run, state: State) -> None:
         """Give the lanes back and tell people; the run has ended, whatever comes of that."""
-        world = self._surroundings.world(run)
+        world, outcome = self._surroundings.world(run), state.outcome
         what = "done" if is_good(outcome) else "failed"
+        with suppress(PortError):
+            await self._surroundings.settle(state)
         with suppress(PortError):  # lanes that could not be given back are left to `treadle gc`
             await world.workspace.close(run.id)
         with suppress(PortError):
-            await world.notifier.notify(run.id, what, f"ended with {outcome}")
+            found = await result_of(self._project, self._store.run(run.id))
+            where = [line for line in told(run.id, found, good=is_good(outcome)) if line[0] != " "] if found else []
+            await world.notifier.notify(run.id, what, "; ".join((f"ended with {outcome}", *where)))
 
 
 def driver_of(run: Run) -> int:
-    """The process that drives a run, on this machine or another; 0 if nobody does."""
+    """The other process that drives a run, on this machine or another; 0 if nobody does.
+
+    This process may still have a lease that it could not give back, because the disk was full.
+    """
     owner = parse(run.owner)
-    return owner.pid if owner and is_alive(owner) is not False else 0
+    return owner.pid if owner and owner != me() and is_alive(owner) is not False else 0

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Final, Protocol
 
 import msgspec
 
+from treadle.errors import PortError
 from treadle.kernel.commands import Cancel, Command, Notify
 from treadle.kernel.replay import decode_event
 from treadle.kernel.state import State
@@ -48,6 +49,7 @@ class Host:
         self._inboxes: dict[str, Inbox] = {}
         self._latest: dict[str, int] = {}
         self._glancing: asyncio.Task[None] | None = None
+        self._not_returned: dict[str, Lease] = {}
 
     async def drive(self, run: str, rests: Rests, changed: Changed | None = None) -> State:
         """Drive one run until it ends or rests; a `PortError` if another process does."""
@@ -57,23 +59,36 @@ class Host:
             desk = Desk(self._store, lease, world.clock, changed)
             agents = AgentJobs(desk, inbox, self._surroundings.dispatch(record, desk, world), world)
             timers = Timers(world.clock, inbox)
+            if changed and desk.state.seq and not inbox:
+                changed(desk)  # whoever looks sees how the run stands before it moves for the first time
             tasks = Tasks(Perform(desk, agents, world), inbox, timers, self._repeated(run))
             return await drive(desk, inbox, tasks, rests)
 
     @asynccontextmanager
     async def _leased(self, run: str, world: World) -> AsyncIterator[Lease]:
+        if run in self._not_returned:
+            await self._store.release(self._not_returned[run])
+            del self._not_returned[run]
         lease = await self._store.claim(run, world.clock.now())
         renewing = asyncio.create_task(self._renew(lease, world))
         try:
             yield lease
         finally:
             renewing.cancel()
+            await self._give_back(lease)
+
+    async def _give_back(self, lease: Lease) -> None:
+        """A store that takes nothing any more keeps the lease for now; it ends with this process in any case."""
+        try:
             await self._store.release(lease)
+        except PortError:
+            self._not_returned[lease.run] = lease
 
     async def _renew(self, lease: Lease, world: World) -> None:
         while True:
             await asyncio.sleep(_RENEWAL)
-            await self._store.renew(lease, world.clock.now())
+            with suppress(PortError):  # a courtesy to other machines; whatever is wrong, the next event tells
+                await self._store.renew(lease, world.clock.now())
 
     @asynccontextmanager
     async def _inbox(self, run: str) -> AsyncIterator[Inbox]:

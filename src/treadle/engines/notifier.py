@@ -50,7 +50,7 @@ def _event(what: str, text: str) -> str:
 def _said(run: str, event: str, text: str) -> str:
     """The text that people read. It never begins with a dash: a program would take it for an option."""
     if event in ("ask", "limit", "reminder"):
-        text = f"waits for your answer ({text}); see `treadle show {run}`"
+        text = f"waits for your answer ({text}); see `treadle status {run}`"
     plain = "".join(char if char.isprintable() else " " for char in text)
     return f"{run}: {plain}"[:_LONGEST]
 

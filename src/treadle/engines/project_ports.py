@@ -14,6 +14,7 @@ from treadle.evidence.repository_facts import RepositoryFacts
 from treadle.evidence.verify import Verifier
 from treadle.git.delivery import Policy
 from treadle.git.effects import GitEffects
+from treadle.git.integration import Integration
 from treadle.git.lanes import Rules
 from treadle.git.opened import Opened, open_git
 from treadle.kernel.commands import RunAgent, RunEffect
@@ -31,6 +32,7 @@ class Ports(NamedTuple):
     workspace: Workspace
     checks: Checks
     effects: Effects
+    integration: Integration
 
 
 class ProjectPorts:
@@ -55,7 +57,7 @@ class ProjectPorts:
         policy = msgspec.convert(settings.config.git.merge, Policy)
         notifier = SettingsNotifier(settings.config.notifications)
         effects = GitEffects(opened.lanes, opened.checkouts, verifier_of, policy, notifier)
-        return Ports(opened.lanes, Verifier(facts, tools, cache, scope), effects)
+        return Ports(opened.lanes, Verifier(facts, tools, cache, scope), effects, opened.integration)
 
     async def _open(self, prefix: str) -> Opened:
         if prefix not in self._opened:
@@ -67,4 +69,3 @@ class ProjectPorts:
         step = protocol.graphs[job.graph].steps[job.step]
         hidden = permissions(protocol, job, self._store.payloads).hidden
         return Rules(keep_work=step.keep_work, hidden=hidden)
-

@@ -7,6 +7,8 @@ from typing import Final
 
 import msgspec
 
+from treadle.agents.command import Command
+from treadle.config.links import links_of
 from treadle.config.model import Config
 from treadle.config.project import Project
 from treadle.engines.pinned import MANUAL, Level, Pinned
@@ -49,7 +51,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 def inspect(project: Project, protocol: Protocol, wanted: Wanted) -> Pinned:
     """The settings of a run that could be started; a `TreadleError` says what is wrong, before anything is written."""
-    load_input(protocol, wanted.spec, wanted.file)
+    load_input(protocol, wanted.spec, wanted.file, places=links_of(project))
     settings = Pinned(
         protocol=protocol.name,
         config=wanted.config,
@@ -58,7 +60,9 @@ def inspect(project: Project, protocol: Protocol, wanted: Wanted) -> Pinned:
         level=wanted.level,
     )
     for agent in sorted(set(settings.agents.values())):
-        make_runner(project, settings, agent)
+        runner = make_runner(project, settings, agent)
+        if isinstance(runner, Command):
+            runner.ready()
     if wanted.name and not NAME.fullmatch(wanted.name):
         raise TreadleError(f"--name {wanted.name[:80]!r}: a run's name has letters, digits, - and _ only, 60 at most")
     if slug(wanted.name) in wanted.used:

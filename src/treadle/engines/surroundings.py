@@ -7,11 +7,15 @@ from functools import cache, partial
 from treadle.agents.process import Patience
 from treadle.agents.registry import Surroundings as AgentSurroundings
 from treadle.agents.registry import runner_of
+from treadle.agents.tail import AROUND
 from treadle.config.model import Toolchain
 from treadle.config.project import Project
 from treadle.engines.notifier import SettingsNotifier
 from treadle.engines.pinned import MANUAL, Pinned, pinned
 from treadle.engines.project_ports import Ports, ProjectPorts
+from treadle.engines.recording import recording_of
+from treadle.kernel.lifecycle import ROOT
+from treadle.kernel.state import State
 from treadle.ports import Progress, Runner
 from treadle.protocol.checks.declarations import TOOLCHAIN
 from treadle.runtime.clock import SystemClock
@@ -45,6 +49,10 @@ class ProjectSurroundings:
         if run.id not in self._ports:
             self._ports[run.id] = await self._project_ports.of(run)
 
+    async def settle(self, state: State) -> None:
+        """Bring together what was accepted last, for no command will ask for it any more."""
+        await self._ports[state.run].integration.head(state, ROOT)
+
     def world(self, run: Run) -> World:
         settings = pinned(run)
         roles = self._store.protocol(run.protocol).roles
@@ -67,8 +75,9 @@ class ProjectSurroundings:
         )
 
     def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:
-        texts = toolchain_texts(pinned(run).config.toolchain)
-        return Dispatch(desk, world, self._project.runs / run.id, texts)
+        config = pinned(run).config
+        texts = toolchain_texts(config.toolchain)
+        return Dispatch(desk, world, self._project.runs / run.id, texts, config.limits.answer)
 
     def _runner(self, settings: Pinned, role: str) -> Runner | None:
         if not self._starts_agents and settings.kind_of(role) != MANUAL:
@@ -79,8 +88,10 @@ class ProjectSurroundings:
 def make_runner(project: Project, settings: Pinned, agent: str) -> Runner:
     """The runner that a text names; a `TreadleError` says what is wrong with it."""
     limits, allowed = settings.config.limits, settings.config.environment.allowed
-    patience = Patience(asked=float(limits.grace), output=limits.output)
-    return runner_of(agent, AgentSurroundings(root=project.root, allowed=allowed, patience=patience))
+    patience = Patience(asked=float(limits.grace), output=limits.output, final=limits.answer + AROUND)
+    recording = partial(recording_of, project)
+    around = AgentSurroundings(root=project.root, allowed=allowed, patience=patience, recording=recording)
+    return runner_of(agent, around)
 
 
 def toolchain_texts(toolchain: Toolchain) -> dict[str, str]:

@@ -53,16 +53,27 @@ def waiting_for(
     asks = [ask.command for _, ask in sorted(state.asks.items()) if ask.command is not None]
     live = sorted((inst for inst in state.insts.values() if inst.live), key=lambda inst: inst.n)
     gos = [Go(inst.id, step) for inst in live if (step := awaits_go(protocol, state, inst))]
-    jobs = {id_: act.command for id_, act in sorted(state.acts.items()) if _is_agents(act)}
-    people = {id_ for id_, job in jobs.items() if isinstance(job, RunAgent) and settings.kind_of(job.role) == MANUAL}
+    jobs = [id_ for id_, act in sorted(state.acts.items()) if _is_agents(act)]
+    people = _by_people(state, settings)
     return Waiting(
         questions=tuple(question(protocol, state, ask, payloads, toolchain) for ask in asks),
         gos=tuple(gos),
-        works=tuple(work for id_ in sorted(people) if (work := sent_work(home_of(folder, jobs[id_])))),
+        works=works_in_hand(state, settings, folder),
         paused=tuple(inst.id for inst in live if inst.paused),
         agents=tuple(id_ for id_ in jobs if id_ not in people),
-        due=min((due for id_, due in state.timers.items() if _decides(id_, people)), default=0),
+        due=min((due for id_, due in state.timers.items() if _decides(id_, set(people))), default=0),
     )
+
+
+def works_in_hand(state: State, settings: Pinned, folder: Path) -> tuple[Work, ...]:
+    """What people have in hand as agents; `folder` is that of the run."""
+    jobs = _by_people(state, settings)
+    return tuple(work for id_ in sorted(jobs) if (work := sent_work(home_of(folder, jobs[id_]))))
+
+
+def _by_people(state: State, settings: Pinned) -> dict[str, RunAgent]:
+    jobs = {id_: act.command for id_, act in state.acts.items() if _is_agents(act)}
+    return {id_: job for id_, job in jobs.items() if isinstance(job, RunAgent) and settings.kind_of(job.role) == MANUAL}
 
 
 def rests(folder: Path, settings: Pinned, *, starts_agents: bool) -> Rests:

@@ -9,7 +9,7 @@ import msgspec
 from treadle.kernel.state import Instance
 from treadle.ports import Case
 from treadle.protocol.items import Json
-from treadle.protocol.model import CheckRef, Graph, Spawn, Step, tag_of
+from treadle.protocol.model import CheckRef, Graph, Step, tag_of
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
 WRITES_TESTS: Final = frozenset({"scope_tests", "red", "red_one", "still_red_on_skeleton"})
@@ -63,22 +63,8 @@ def is_gated_by(graph: Graph, one: Accepted, *names: str) -> bool:
 
 
 def handed_down(case: Case, inst: Instance) -> Iterator[tuple[str, Mapping[str, Json]]]:
-    """What was given to children: each item of the fields that groups are spawned over, with its group."""
-    graph = case.protocol.graphs[inst.graph]
-    newest: dict[str, Accepted] = {}
-    for one in accepted(case, inst):
-        for group, over in _spawned_by(graph, one):
-            if one.payload.get(over) is not None:
-                newest[group] = one
-    for group, one in newest.items():
-        items = [one.payload.get(over) for name, over in _spawned_by(graph, one) if name == group]
-        for item in (each for listed in items if isinstance(listed, list) for each in listed):
-            if isinstance(item, dict):
-                yield group, item
-
-
-def _spawned_by(graph: Graph, one: Accepted) -> list[tuple[str, str]]:
-    step = graph.steps.get(one.step)
-    rows = [row for key, row in step.routes.items() if tag_of(key) == one.exit] if step else []
-    actions = [action for row in rows for route in row for action in route.do]
-    return [(action.group, action.over) for action in actions if isinstance(action, Spawn)]
+    """What was given to the children there are, each with its group; a plan that names none keeps them."""
+    for name, group in inst.groups.items():
+        members = [] if group.mapped else [case.state.insts[id_] for id_ in group.members.values()]
+        for child in sorted(members, key=lambda one: one.key):
+            yield name, payload(case, child.input.ref)

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from treadle.errors import PortError
+from treadle.errors import PortError, writing
 from treadle.git.record import Recorder
 from treadle.git.repository import Repository
 from treadle.git.slots import Contents, Slot, Slots
@@ -46,11 +46,9 @@ class Checkouts:
             os.close(lock)
 
     def _take(self) -> tuple[Slot, int]:
-        self._folder.mkdir(parents=True, exist_ok=True)
         for n in range(1, _MOST):
             slot = Slot(self._folder / f"check-{n}")
-            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            lock = os.open(slot.path.with_name(f"{slot.path.name}.lock"), flags, 0o600)
+            lock = self._opened(slot.path.with_name(f"{slot.path.name}.lock"))
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -58,3 +56,8 @@ class Checkouts:
             else:
                 return slot, lock
         raise PortError(f"{_MOST} checks run at once in {self._folder}; wait for some to end", retryable=True)
+
+    def _opened(self, lock: Path) -> int:
+        with writing(lock):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            return os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

@@ -5,10 +5,12 @@ from typing import Final, Literal
 import msgspec
 
 from treadle.errors import PortError
-from treadle.git.integration import Integration, Trunk
+from treadle.git.integration import Integration, Trunk, trailer
+from treadle.kernel.lifecycle import ROOT
 
 Policy = Literal["branch", "auto", "ask", "never"]
 POLICIES: Final[tuple[Policy, ...]] = ("branch", "auto", "ask", "never")
+_WHY: Final = "Treadle-Why"
 
 
 class Delivered(msgspec.Struct, frozen=True):
@@ -36,7 +38,25 @@ async def deliver(integration: Integration, run: str, commit: str, policy: Polic
         return Delivered(commit, branch)
     trunk = await integration.begin(run)
     why = await fast_forward(integration, trunk, commit)
+    await _note(integration, run, commit, why)
     return Delivered(commit, branch, "" if why else trunk.branch, why)
+
+
+async def undelivered(integration: Integration, run: str) -> str:
+    """Why the user's branch was not moved when the run ended; empty if it was, or was not to be."""
+    noted = await integration.refs.get(integration.names(run).of_instance(ROOT, "undelivered"))
+    return trailer(await integration.repository.message(noted), _WHY) if noted else ""
+
+
+async def _note(integration: Integration, run: str, commit: str, why: str) -> None:
+    """Keep the reason in the repository: people ask for it long after the run has ended."""
+    repository, ref = integration.repository, integration.names(run).of_instance(ROOT, "undelivered")
+    if not why:
+        await integration.refs.delete(ref)
+        return
+    text = f"not delivered\n\n{_WHY}: {' '.join(why.split())}\n"
+    note = await repository.commit(await repository.tree(commit), (commit,), text, await repository.time(commit))
+    await integration.refs.put(ref, note)
 
 
 async def fast_forward(integration: Integration, trunk: Trunk, commit: str) -> str:

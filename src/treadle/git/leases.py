@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from treadle.errors import PortError
+from treadle.errors import PortError, writing
 from treadle.git.own_folder import put
 from treadle.git.slots import Slot
 
@@ -57,12 +57,13 @@ class Leases:
         for slot, lease in self.all():
             if lease.key == (run, inst, lane):
                 return slot, lease
-        self._folder.mkdir(parents=True, exist_ok=True)
         lease = Lease(run=run, inst=inst, lane=lane)
-        for n in range(1, _MOST):
-            slot = Slot(self._folder / f"lane-{n}")
-            if self._taken(slot, lease):
-                return slot, lease
+        with writing(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            for n in range(1, _MOST):
+                slot = Slot(self._folder / f"lane-{n}")
+                if self._taken(slot, lease):
+                    return slot, lease
         raise PortError(f"{self._folder} has no room for another lane; end some runs")
 
     def _taken(self, slot: Slot, lease: Lease) -> bool:
@@ -70,22 +71,24 @@ class Leases:
         if note.exists():
             return False
         draft = note.with_name(f".{note.name}.{os.getpid()}.{os.urandom(4).hex()}")
-        draft.write_bytes(msgspec.json.encode(lease))
         try:
+            draft.write_bytes(msgspec.json.encode(lease))
             os.link(draft, note)  # fails if another process was faster
         except FileExistsError:
             return False
         finally:
-            draft.unlink()
+            draft.unlink(missing_ok=True)
         return True
 
     def write(self, slot: Slot, lease: Lease) -> None:
         """Note what a slot was handed out for."""
-        put(_note(slot), msgspec.json.encode(lease).decode())
+        with writing(_note(slot)):
+            put(_note(slot), msgspec.json.encode(lease).decode())
 
     def give_back(self, slot: Slot) -> None:
         """The slot is anybody's."""
-        _note(slot).unlink(missing_ok=True)
+        with writing(_note(slot)):
+            _note(slot).unlink(missing_ok=True)
 
 
 def _note(slot: Slot) -> Path:

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from treadle.errors import PortError
+from treadle.errors import PortError, writing
 
 NOT_RECORDED: Final = (".ai/executor-result", ".ai/HANDOFF.md", "HANDOFF.md", ".treadle/local")
 """Answers and our own files; they are never part of an agent's work."""
@@ -38,14 +38,15 @@ _MOST: Final = 1_000_000
 
 def make_own_folder(own: Path, users: Path, form: str) -> None:
     """Make it, or bring it up to date: what the user keeps out of commits, and where a shallow history ends."""
-    write_git_folder(own, own_config(form), "ref: refs/heads/none\n")
-    (own / "info").mkdir(exist_ok=True)
-    put(own / "info" / "attributes", _ATTRIBUTES)
-    put(own / "info" / "exclude", _excluded(users))
-    if (users / "shallow").is_file():
-        shutil.copyfile(users / "shallow", own / "shallow")
-    else:
-        (own / "shallow").unlink(missing_ok=True)
+    with writing(own):
+        write_git_folder(own, own_config(form), "ref: refs/heads/none\n")
+        (own / "info").mkdir(exist_ok=True)
+        put(own / "info" / "attributes", _ATTRIBUTES)
+        put(own / "info" / "exclude", _excluded(users))
+        if (users / "shallow").is_file():
+            shutil.copyfile(users / "shallow", own / "shallow")
+        else:
+            (own / "shallow").unlink(missing_ok=True)
 
 
 def own_config(form: str) -> str:
@@ -66,8 +67,12 @@ def write_git_folder(folder: Path, config: str, head: str) -> None:
 def put(path: Path, text: str) -> None:
     """Write a file at once; another process may be reading it."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
-    draft.write_text(text, encoding="utf-8", errors="surrogateescape")
-    draft.replace(path)
+    try:
+        draft.write_text(text, encoding="utf-8", errors="surrogateescape")
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def _excluded(users: Path) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from treadle.errors import PortError
+from treadle.errors import PortError, writing
 from treadle.git.globs import matches
 from treadle.git.own_folder import NOT_RECORDED
 from treadle.git.refs import Moved
@@ -100,7 +100,8 @@ class Recorder:
         """A copy of the index that we filled the slot with: it knows which files have not been touched since."""
         with tempfile.TemporaryDirectory(prefix="treadle-index-") as folder:
             index = Path(folder, "index")
-            await asyncio.to_thread(shutil.copyfile, slot.index, index)
+            with writing(index):
+                await asyncio.to_thread(shutil.copyfile, slot.index, index)
             yield index
 
     async def _add(self, index: Path, files: Path, left_out: list[str]) -> None:

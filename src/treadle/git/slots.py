@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from treadle.errors import PortError
+from treadle.errors import PortError, writing
 from treadle.git.own_folder import own_config, put, write_git_folder
 from treadle.git.repository import Repository
 from treadle.git.scan import scan
@@ -49,14 +49,16 @@ class Slots:
     async def fill(self, slot: Slot, contents: Contents) -> None:
         """Make a slot hold exactly a tree, with a git folder of its own in which no ref of the user's exists."""
         entries = await self._trees.entries(contents.tree)
-        await asyncio.to_thread(_tidy, slot, entries)
+        with writing(slot.path):
+            await asyncio.to_thread(_tidy, slot, entries)
         await self._check_out(slot, contents.tree)
         await self.refresh(slot, contents)
 
     async def refresh(self, slot: Slot, contents: Contents) -> None:
         """Give a slot a new git folder; its files stay."""
         config = own_config(self._repository.form) + _USER
-        await asyncio.to_thread(_make_git_folder, slot, contents, config, self._repository)
+        with writing(slot.path):
+            await asyncio.to_thread(_make_git_folder, slot, contents, config, self._repository)
         if contents.alone:
             await self._pack(slot, contents.commit)
 
@@ -71,7 +73,8 @@ class Slots:
     async def _pack(self, slot: Slot, commit: str) -> None:
         said = await self._repository.git("rev-list", "--objects", "--no-object-names", "-n", "1", commit)
         target = slot.path / ".git" / "objects" / "pack" / "pack"
-        await asyncio.to_thread(target.parent.mkdir, parents=True, exist_ok=True)
+        with writing(target.parent):
+            await asyncio.to_thread(target.parent.mkdir, parents=True, exist_ok=True)
         await self._repository.git("pack-objects", "-q", str(target), stdin=said.out)
 
 

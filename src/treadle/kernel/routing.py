@@ -28,19 +28,19 @@ REPORTS = ("!gate", "!invalid", "!timeout", "!crash", "!blocked", "!store")
 """System exits whose report the next attempt is shown; an accepted exit makes them history."""
 
 
-def leave(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot, again: bool = False) -> None:
-    """Route an accepted exit (or a system exit) of the step a frame stands at."""
+def leave(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot, spent: str = "") -> None:
+    """Route an accepted exit (or a system exit) of the step a frame stands at; `spent` is the one it stands for."""
     route = choose(t, inst, frame, key, slot)
     record(t, inst, frame, key, slot)
     if route.to == frame.step and not route.fresh and _is_spent(t, inst, frame):
-        if again:
+        if spent:
             raise IllegalEvent(f"{inst.graph}.{frame.step}: {key} leads back to a step without attempts left")
-        leave(t, inst, frame, _spent_becomes(t, inst, frame, slot), slot, again=True)
+        leave(t, inst, frame, _spent_becomes(t, inst, frame, slot), slot, spent=key)
         return
     if route.charge and not _charge(t, inst, route.charge):
         route = Route(to=route.over)
     _perform(t, inst, frame, route, slot)
-    _go(t, inst, frame, route, key, slot)
+    _go(t, inst, frame, route, key if key.startswith("!") else spent or key, slot)
 
 
 def choose(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot) -> Route:

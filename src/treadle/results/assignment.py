@@ -9,13 +9,12 @@ import msgspec
 
 from treadle.errors import TreadleError
 from treadle.protocol.answers.answer import Claim
-from treadle.results.emit import FILE, FORMAT, Emitted, Via, is_taken, pack, unpack
-from treadle.results.exits import read_exits
+from treadle.results.emit import FILE, FORMAT, Emitted, Via, is_taken, outsized, pack, unpack
+from treadle.results.exits import mark_of, read_demands
 from treadle.results.faulty import Faulty, faulty
 from treadle.results.files import look, replace
 from treadle.results.notes import FILE as NOTES
 from treadle.results.notes import MAX_NOTES
-from treadle.results.strict_json import MAX_ANSWER, too_large
 from treadle.results.ways import Ways, wrapped
 
 BUNDLE, OUT, ACT, TOKEN, RETRY = "TREADLE_BUNDLE", "TREADLE_OUT", "TREADLE_ACT", "TREADLE_TOKEN", "TREADLE_RETRY"
@@ -31,6 +30,8 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     bundle: Path
     out: Path
     ways: Ways
+    mark: str = ""
+    """The mark of the token that this session was started with; empty: not known."""
 
     def hand_in(self, answer: object, via: Via) -> Claim | Faulty:
         """Check an answer and put it where it will be found; the last one before the session ends counts."""
@@ -38,8 +39,8 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
         claim = self.ways.accept(full)
         if isinstance(claim, Faulty) or not isinstance(full, dict):
             return claim
-        if closed := self._closed():
-            return closed
+        if refusal := self._closed() or outsized(full, self.ways):
+            return refusal
         return self._deposit(full, via) or claim
 
     def leave_notes(self, text: str) -> Faulty | None:
@@ -63,17 +64,19 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
         emitted = Emitted(
             format=FORMAT, act=self.act, token=self.token, retry=self.retry, at=now, via=via, answer=answer
         )
-        data = pack(emitted)
-        if len(data) > MAX_ANSWER:
-            return too_large("the answer", len(data))
         try:
-            replace(self.out, FILE, data)
+            replace(self.out, FILE, pack(emitted))
         except OSError as error:
             return faulty(_unwritable(self.out / FILE, error))
         return None
 
     def _closed(self) -> Faulty | None:
-        """Why no answer is taken any more."""
+        """Why no answer is taken here, or not any more."""
+        if self.mark and mark_of(self.token) != self.mark:
+            return faulty(
+                f"{TOKEN} is not the token of this session: the step was started again, or the variable was changed;"
+                " an answer from here would not count. Hand it in with the variables that the session was started with"
+            )
         if is_taken(self.out, self.token):
             return faulty("your answer has already been taken, this one comes too late; you can stop now")
         earlier = self._earlier()
@@ -100,13 +103,15 @@ def assignment(env: Mapping[str, str]) -> Assignment:
         if not folder.is_dir():
             raise TreadleError(f"{name} names {folder}, and there is no such folder; has the step ended?")
     retry = env.get(RETRY, "")
+    demands = read_demands(bundle)
     return Assignment(
         act=env[ACT],
         token=env[TOKEN],
         retry=int(retry) if retry.isascii() and retry.isdigit() else None,
         bundle=bundle,
         out=out,
-        ways=read_exits(bundle),
+        ways=demands.ways,
+        mark=demands.token,
     )
 
 

@@ -8,13 +8,15 @@ import msgspec
 from treadle.protocol.answers.answer import Claim
 from treadle.results.faulty import Faulty, Stale, faulty
 from treadle.results.fence import Fence
-from treadle.results.files import look
-from treadle.results.strict_json import decode
+from treadle.results.files import LARGEST, look
+from treadle.results.strict_json import decode, too_large
 from treadle.results.ways import Ways
 
 FILE: Final = "answer.json"
 TAKEN: Final = "taken"
 FORMAT: Final = 1
+ENVELOPE: Final = 10_000
+"""Bytes of the file besides the answer, at most."""
 Via = Literal["emit", "mcp"]
 _OWN_WAY: Final = "answers come here by `treadle emit FILE` or the tool emit_exit only"
 
@@ -43,13 +45,15 @@ def parse(data: bytes, ways: Ways, fence: Fence) -> tuple[Claim, Via] | Faulty |
         return found
     if stale := fence.refuses(found.fence):
         return stale
+    if large := outsized(found.answer, ways):
+        return large
     claim = ways.accept(found.answer)
     return claim if isinstance(claim, Faulty) else (claim, found.via)
 
 
 def unpack(data: bytes) -> Emitted | Faulty:
     """The file's contents, not held against anything yet."""
-    value = decode(data, FILE)
+    value = decode(data, FILE, LARGEST)
     if isinstance(value, Faulty):
         return value
     if isinstance(value, dict) and value.get("format", FORMAT) != FORMAT:
@@ -58,6 +62,12 @@ def unpack(data: bytes) -> Emitted | Faulty:
         return msgspec.convert(value, Emitted)
     except msgspec.ValidationError as error:
         return faulty(f"{FILE} was written by something else ({str(error)[:200]}); {_OWN_WAY}")
+
+
+def outsized(answer: dict[str, Any], ways: Ways) -> Faulty | None:
+    """Why an answer is too large; its size is that of its JSON, without spaces."""
+    size = len(msgspec.json.encode(answer))
+    return too_large("the answer", size, ways.limit) if size > ways.limit else None
 
 
 def pack(emitted: Emitted) -> bytes:

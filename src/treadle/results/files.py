@@ -13,21 +13,23 @@ from pathlib import Path
 from typing import Final
 
 from treadle.results.faulty import Faulty, faulty
-from treadle.results.strict_json import MAX_ANSWER, too_large
+from treadle.results.strict_json import too_large
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _ABSENT: Final = (errno.ENOENT, errno.ENOTDIR)
+LARGEST: Final = 64 * 1024 * 1024
+"""Bytes of a file that is read at all, where no answer's limit holds."""
 
 
-def look(root: Path, name: str, what: str = "") -> bytes | Faulty | None:
+def look(root: Path, name: str, what: str = "", limit: int = LARGEST) -> bytes | Faulty | None:
     """The contents of a plain file below a folder; None if nothing is there."""
     what = what or name
     try:
         with _parent(root, name) as (folder, last):
             if odd := _odd(os.stat(last, dir_fd=folder, follow_symlinks=False).st_mode):
                 return faulty(f"{what} is {odd}; write a plain file there")
-            return _contents(os.open(last, _FILE, dir_fd=folder), what)
+            return _contents(os.open(last, _FILE, dir_fd=folder), what, limit)
     except OSError as error:
         return None if error.errno in _ABSENT else faulty(_unreadable(what, error))
 
@@ -84,15 +86,15 @@ def _parent(root: Path, name: str) -> Iterator[tuple[int, str]]:
         os.close(descriptor)
 
 
-def _contents(descriptor: int, what: str) -> bytes | Faulty:
+def _contents(descriptor: int, what: str, limit: int) -> bytes | Faulty:
     with os.fdopen(descriptor, "rb") as file:
         about = os.fstat(file.fileno())
         if odd := _odd(about.st_mode):
             return faulty(f"{what} is {odd}; write a plain file there")
-        if about.st_size > MAX_ANSWER:
-            return too_large(what, about.st_size)
-        data = file.read(MAX_ANSWER + 1)
-    return data if len(data) <= MAX_ANSWER else too_large(what, len(data))
+        if about.st_size > limit:
+            return too_large(what, about.st_size, limit)
+        data = file.read(limit + 1)
+    return data if len(data) <= limit else too_large(what, len(data), limit)
 
 
 def _odd(mode: int) -> str:

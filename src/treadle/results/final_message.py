@@ -9,7 +9,6 @@ from treadle.protocol.answers.problems import quoted
 from treadle.protocol.fields import EnumType, asked, bare
 from treadle.results import strict_json
 from treadle.results.faulty import Faulty, faulty
-from treadle.results.strict_json import MAX_ANSWER
 from treadle.results.ways import ARROW, Ways, exit_object
 
 WHAT: Final = "the answer in the last message"
@@ -20,6 +19,8 @@ _TAG = re.compile(r'"exit"\s*:\s*(?![\s\d-])')
 _BRACKETED = re.compile(r"→\s*\[\s*([^\s,\[\]]{1,100})\s*(?:,(.*))?\]\s*$")
 _PLAIN = re.compile(r"→\s*([^\s,:\[\]→]{1,100})\s*(?::(.*))?$")
 _LOUD = re.compile(r"[A-Z][A-Z0-9_]+")
+_NO_UTF8 = re.compile("[\udc80-\udcff]")
+"""Bytes that are no UTF-8, as `surrogateescape` keeps them."""
 
 
 class Code(NamedTuple):
@@ -32,15 +33,30 @@ class Code(NamedTuple):
 
 def parse(text: str, ways: Ways) -> Claim | Faulty | None:
     """An answer from the last message; None if it holds none."""
-    tail = _tail(text)
     last = ""
-    for block in blocks(tail):
+    for block in blocks(text):
         if _TAG.search(block):
             last = block
     if last:
-        value = strict_json.parse(last, WHAT)
+        value = _value(last, ways)
         return value if isinstance(value, Faulty) else ways.accept(value)
-    return _by_code(tail, ways)
+    return _by_code(text, ways) or _cut_off(text, ways)
+
+
+def _value(block: str, ways: Ways) -> object | Faulty:
+    size = len(block.encode(errors="surrogateescape"))
+    if size > ways.limit:
+        return strict_json.too_large(WHAT, size, ways.limit)
+    if wrong := _NO_UTF8.search(block):
+        return faulty(f"{WHAT} is not UTF-8 (after {wrong.start()} characters of it); write it as UTF-8")
+    return strict_json.parse(block, WHAT)
+
+
+def _cut_off(text: str, ways: Ways) -> Faulty | None:
+    """Of output that is longer than an answer may be, only the end is kept: here, that of an answer, it seems."""
+    if len(text) <= ways.limit or not text.rstrip().removesuffix(_TICKS).rstrip().endswith("}"):
+        return None
+    return faulty(f"{WHAT} is too large: its beginning is more than {ways.limit} bytes before its end; shorten it")
 
 
 def blocks(text: str) -> Iterator[str]:
@@ -74,6 +90,8 @@ def _by_code(text: str, ways: Ways) -> Claim | Faulty | None:
     found = last_code(text, ways)
     if found is None:
         return None
+    if _NO_UTF8.search(found.name + found.message):
+        return faulty("the code in the last message is not UTF-8; write it as UTF-8")
     name = ways.codes.get(found.name)
     if name is None:
         return faulty(f"the code {quoted(found.name)} {ways.stranger(found.name)}")
@@ -107,8 +125,3 @@ def _fields(name: str, code: Code, ways: Ways) -> dict[str, Any]:
         if isinstance(inner := bare(expr), EnumType) and code.name in inner.values
     }
     return {**chosen, **({place: code.message} if place and code.message else {})}
-
-
-def _tail(text: str) -> str:
-    """The end of a text that is too long to be an answer as a whole, from the start of a line."""
-    return text if len(text) <= MAX_ANSWER else text[-MAX_ANSWER:].partition("\n")[2]

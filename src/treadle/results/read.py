@@ -72,16 +72,16 @@ def _read(work: Work, ways: Ways, before: Before, final: str, legacy: bool) -> R
         problems=taken.problems if isinstance(taken, Faulty) else (),
         channel=channel,
         warnings=tuple(warnings),
-        notes=_notes(work, before, claim),
+        notes=_notes(work, before, ways, claim),
     )
 
 
 def _channels(work: Work, ways: Ways, before: Before, final: str, legacy: bool) -> Iterator[Found]:
     yield from _emitted(work, ways)
-    if (data := _changed(work, before, executor_result.FILE)) is not None:
+    if (data := _changed(work, before, executor_result.FILE, ways)) is not None:
         yield "executor-result", data if isinstance(data, Faulty) else executor_result.parse(data, ways)
     for file in handoff.FILES:
-        if (data := _changed(work, before, file)) is not None:
+        if (data := _changed(work, before, file, ways)) is not None:
             held = data if isinstance(data, Faulty) else handoff.parse(data, ways, work.step, work.attempt, file)
             if held is not None:
                 yield "handoff", held
@@ -92,7 +92,7 @@ def _channels(work: Work, ways: Ways, before: Before, final: str, legacy: bool) 
 
 
 def _emitted(work: Work, ways: Ways) -> Iterator[Found]:
-    data = look(work.home, f"{work.out.name}/{emit.FILE}", emit.FILE)
+    data = look(work.home, f"{work.out.name}/{emit.FILE}", emit.FILE, ways.limit + emit.ENVELOPE)
     if data is None:
         return
     found = data if isinstance(data, Faulty) else emit.parse(data, ways, fence_of(work))
@@ -104,14 +104,14 @@ def _emitted(work: Work, ways: Ways) -> Iterator[Found]:
 
 def _grepped(work: Work, ways: Ways, before: Before) -> Iterator[Found]:
     for file in handoff.FILES:
-        data = _changed(work, before, file)
+        data = _changed(work, before, file, ways)
         found = handoff.parse_legacy(data, ways, file) if isinstance(data, bytes) else None
         if found is not None:
             yield "legacy", found
 
 
-def _changed(work: Work, before: Before, file: str) -> bytes | Faulty | None:
-    return None if before.unchanged(work.lane, file) else look(work.lane, file)
+def _changed(work: Work, before: Before, file: str, ways: Ways) -> bytes | Faulty | None:
+    return None if before.unchanged(work.lane, file) else look(work.lane, file, limit=ways.limit)
 
 
 def _contradiction(first: Taken, other: Claim) -> str:
@@ -122,7 +122,7 @@ def _contradiction(first: Taken, other: Claim) -> str:
     return f"says {other.key}, but {channel} {said} and counts"
 
 
-def _notes(work: Work, before: Before, claim: Claim | None) -> str:
+def _notes(work: Work, before: Before, ways: Ways, claim: Claim | None) -> str:
     """The agent's own words: by its tool, in its claim, or as the body of the hand-over that it wrote."""
     by_tool = look(work.home, f"{work.out.name}/{notes.FILE}")
     if isinstance(by_tool, bytes) and by_tool:
@@ -130,7 +130,7 @@ def _notes(work: Work, before: Before, claim: Claim | None) -> str:
     if claim and isinstance(words := claim.fields.get(handoff.NOTES), str):
         return words[: notes.MAX_NOTES]
     for file in handoff.FILES:
-        data = _changed(work, before, file)
+        data = _changed(work, before, file, ways)
         if isinstance(data, bytes) and data:
             return handoff.split(data.decode(errors="replace")).body[: notes.MAX_NOTES]
     return ""

@@ -7,14 +7,15 @@ from typing import Any, Final
 from treadle.protocol.answers.problems import quoted
 from treadle.results.faulty import Faulty, faulty
 
-MAX_ANSWER: Final = 4 * 1024 * 1024
+MAX_ANSWER: Final = 1_000_000
+"""Bytes of an answer, unless the settings say otherwise (`limits.answer`)."""
 MAX_DEPTH: Final = 64
 
 
-def decode(data: bytes, what: str) -> object | Faulty:
+def decode(data: bytes, what: str, limit: int = MAX_ANSWER) -> object | Faulty:
     """The value, or why there is none; `what` begins the sentence."""
-    if len(data) > MAX_ANSWER:
-        return too_large(what, len(data))
+    if len(data) > limit:
+        return too_large(what, len(data), limit)
     text = decode_text(data, what)
     return text if isinstance(text, Faulty) else parse(text, what)
 
@@ -41,9 +42,9 @@ def parse(text: str, what: str) -> object | Faulty:
     return _too_deep(what) if _deeper(value, MAX_DEPTH) else value
 
 
-def too_large(what: str, size: int) -> Faulty:
+def too_large(what: str, size: int, limit: int) -> Faulty:
     """A refusal of something that was not read."""
-    return faulty(f"{what} has {size} bytes, the limit is {MAX_ANSWER}; shorten it")
+    return faulty(f"{what} has {size} bytes, the limit is {limit}; shorten it")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from treadle.protocol.fields import asked
 from treadle.protocol.findings import suggest
 from treadle.protocol.model import Protocol, Step
 from treadle.results.faulty import Faulty
+from treadle.results.strict_json import MAX_ANSWER
 
 EXIT: Final = "exit"
 ARROW: Final = "→"
@@ -21,6 +22,8 @@ class Ways(msgspec.Struct, frozen=True):
 
     protocol: Protocol
     exits: tuple[str, ...]
+    limit: int = MAX_ANSWER
+    """Bytes that an answer may have."""
 
     def accept(self, answer: object) -> Claim | Faulty:
         """Hold an answer against the exits; `{"type": …}` may stand without its `exit` around it."""
@@ -50,9 +53,9 @@ class Ways(msgspec.Struct, frozen=True):
         return f"is not an exit of this step; {near + ' ' if near else ''}this step ends with {' or '.join(self.exits)}"
 
 
-def ways_of(protocol: Protocol, step: Step) -> Ways:
+def ways_of(protocol: Protocol, step: Step, limit: int = MAX_ANSWER) -> Ways:
     """The ways out of a step."""
-    return Ways(protocol, step.exits)
+    return Ways(protocol, step.exits, limit)
 
 
 def wrapped(answer: object) -> object:

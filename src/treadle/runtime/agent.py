@@ -1,6 +1,7 @@
 """An agent's activity, from dispatch to claim; issued again after a crash, it goes on where it was."""
 
 import asyncio
+import re
 from typing import Final, Literal
 
 from treadle.kernel.commands import RunAgent
@@ -18,6 +19,8 @@ from treadle.runtime.own_fields import own_fields
 from treadle.runtime.silence import Silence
 from treadle.runtime.world import World, event_id
 
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+"""What stands in a text for bytes that are none; no file or message can hold it."""
 REMINDER: Final = "REMINDER: Emit a decision to complete this phase."
 
 
@@ -107,7 +110,7 @@ class AgentJobs:
         if ended.session:
             self._inbox.put(SessionStarted(id=event_id(job, "session"), ts=now, act=job.id, session=ended.session))
         if reading.claim is None or (reading.channel == "final" and ended.code):
-            return self._failure(job, ended, reading.problems, owed(ways), now)
+            return self._failure(job, ended, reading, ways, now)
         protocol, name = self._desk.protocol, reading.claim.exit
         own = own_fields(protocol, name, job, state, self._world.payloads)
         envelope = envelope_of(protocol, name, {**reading.claim.fields, **own}, self._world.payloads)
@@ -120,13 +123,14 @@ class AgentJobs:
             usage=ended.usage,
         )
 
-    def _failure(self, job: RunAgent, ended: Ended, problems: tuple[str, ...], owed_: str, now: int) -> Failed:
+    def _failure(self, job: RunAgent, ended: Ended, reading: Reading, ways: Ways, now: int) -> Failed:
         """No claim: the program is to blame if it broke, the agent if it just did not answer properly."""
-        broke = ended.how != "done" or (bool(ended.code) and not problems)
+        broke = ended.how != "done" or (bool(ended.code) and not reading.problems)
+        said = [ended.detail] if broke and ended.detail else [*(reading.problems or [owed(ways)]), *_ignored(reading)]
         detail: dict[str, Json] = {
-            "report": "\n".join([ended.detail] if broke and ended.detail else problems or [owed_]),
+            "report": "\n".join(said),
             "code": ended.code,
-            "output": ended.final[-4000:],
+            "output": _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", ended.final[-4000:]),
         }
         return Failed(
             id=event_id(job, "failed"),
@@ -136,3 +140,8 @@ class AgentJobs:
             detail_ref=self._world.payloads.put(detail),
             usage=ended.usage,
         )
+
+
+def _ignored(reading: Reading) -> list[str]:
+    """What was there and did not count: an agent that thinks it has answered must learn that it has not."""
+    return [f"an answer that was there does not count: {warning}" for warning in reading.warnings]

@@ -10,15 +10,17 @@ from urllib.parse import quote
 
 import msgspec
 
+from treadle.errors import writing
 from treadle.kernel.commands import ActivityCommand, RunAgent
 from treadle.kernel.state import State
 from treadle.ports import Abilities, Work
 from treadle.prompts import bundle
 from treadle.results.exits import FILE as EXITS
-from treadle.results.exits import extract
+from treadle.results.exits import extract, packed
 from treadle.results.files import look, replace
 from treadle.results.mcp_tool import mcp_config
 from treadle.results.prepare import Before, keep, kept, prepare
+from treadle.results.strict_json import MAX_ANSWER
 from treadle.results.ways import Ways, ways_of
 from treadle.runtime.desk import Desk
 from treadle.runtime.world import World
@@ -39,9 +41,11 @@ class Dispatched(NamedTuple):
 class Dispatch:
     """Sends out the agents of one run."""
 
-    def __init__(self, desk: Desk, world: World, folder: Path, toolchain: Mapping[str, str]) -> None:
+    def __init__(
+        self, desk: Desk, world: World, folder: Path, toolchain: Mapping[str, str], limit: int = MAX_ANSWER
+    ) -> None:
         self._desk, self._world = desk, world
-        self._folder, self._toolchain = folder, toolchain
+        self._folder, self._toolchain, self._limit = folder, toolchain, limit
 
     async def earlier(self, job: RunAgent) -> Dispatched | None:
         """What an earlier process has sent out for this activity."""
@@ -72,29 +76,30 @@ class Dispatch:
         )
         # Should an agent delete its lane's `.git`, its git must not climb to the user's repository.
         env = {**bundle.environment(work), "GIT_CEILING_DIRECTORIES": str(lane.path.parent)}
-        files = self._contents(job, state, env)
+        files = self._contents(job, state, env, work.token)
         work = msgspec.structs.replace(work, prompt=files["prompt.md"].decode(), env=env)
         await bundle.write(home, files)
-        await asyncio.to_thread(work.out.mkdir, exist_ok=True)
-        await asyncio.to_thread(home.chmod, 0o700)  # the token lies here
-        before = await prepare(lane.path)
-        await keep(before, home)
-        body = msgspec.json.encode(work, enc_hook=str)
-        await asyncio.to_thread(replace, home, _WORK, body)
+        with writing(home):
+            await asyncio.to_thread(work.out.mkdir, exist_ok=True)
+            await asyncio.to_thread(home.chmod, 0o700)  # the token lies here
+            before = await prepare(lane.path)
+            await keep(before, home)
+            await asyncio.to_thread(replace, home, _WORK, msgspec.json.encode(work, enc_hook=str))
         return Dispatched(work, self._ways(job), before)
 
     async def keep_notes(self, job: RunAgent, notes: str) -> None:
         """Keep what an agent left for its successor in the same instance."""
         if notes:
             folder = self._folder / _NOTES
-            await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
-            await asyncio.to_thread(replace, folder, f"{folder_name(job.inst)}.md", notes.encode(errors="replace"))
+            with writing(folder):
+                await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+                await asyncio.to_thread(replace, folder, f"{folder_name(job.inst)}.md", notes.encode(errors="replace"))
 
-    def _contents(self, job: RunAgent, state: State, env: dict[str, str]) -> dict[str, bytes]:
+    def _contents(self, job: RunAgent, state: State, env: dict[str, str], token: str) -> dict[str, bytes]:
         notes = look(self._folder / _NOTES, f"{folder_name(job.inst)}.md")
         step = self._desk.protocol.graphs[job.graph].steps[job.step]
         files = {
-            EXITS: msgspec.json.encode(extract(self._desk.protocol, step)),
+            EXITS: packed(extract(self._desk.protocol, step, token, self._limit)),
             "mcp.json": msgspec.json.encode(mcp_config(env)),
         }
         return bundle.contents(
@@ -108,7 +113,7 @@ class Dispatch:
         )
 
     def _ways(self, job: RunAgent) -> Ways:
-        return ways_of(self._desk.protocol, self._desk.protocol.graphs[job.graph].steps[job.step])
+        return ways_of(self._desk.protocol, self._desk.protocol.graphs[job.graph].steps[job.step], self._limit)
 
 
 def home_of(folder: Path, job: ActivityCommand) -> Path:

@@ -1,5 +1,7 @@
 """The instances of a run as a tree for programs: where each stands, since when, and what it waits for."""
 
+from collections.abc import Collection
+
 import msgspec
 
 from treadle.kernel.state import Frame, Instance
@@ -45,10 +47,10 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
     children: tuple["Branch", ...]
 
 
-def forest(chronicle: Chronicle, protocol: Protocol, now: int) -> tuple[Branch, ...]:
+def forest(chronicle: Chronicle, protocol: Protocol, now: int, yours: Collection[str] = ()) -> tuple[Branch, ...]:
     """The instances of a run, each with those it has started, in the order they were created."""
     lines: dict[str, list[Line]] = {}
-    for one in tree(protocol, chronicle.state):
+    for one in tree(protocol, chronicle.state, yours):
         lines.setdefault(one.instance, []).append(one)
     below: dict[str, list[Branch]] = {}
     for inst in sorted(chronicle.state.insts.values(), key=lambda inst: -inst.n):  # children are born after parents

@@ -33,13 +33,13 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[Listed, ...]
 
 
-def listed(run: Run, protocol: str, driver: str) -> Listed:
-    """A run as its record has it."""
+def listed(run: Run, protocol: str, driver: str, status: Condition) -> Listed:
+    """A run as its record has it, and how it stands."""
     return Listed(
         run=run.id,
         name=run.name,
         protocol=protocol,
-        status=_condition(run),
+        status=status,
         outcome=run.outcome,
         driver=driver,
         events=run.seq,
@@ -48,9 +48,3 @@ def listed(run: Run, protocol: str, driver: str) -> Listed:
         began=moment(run.created),
         changed=moment(run.changed),
     )
-
-
-def _condition(run: Run) -> Condition:
-    if run.outcome or not run.seq:
-        return "ended" if run.outcome else "new"
-    return "works" if run.acts else "asks" if run.asks else "waits"

@@ -17,7 +17,7 @@ def seconds(begin: int, end: int) -> float:
 
 def duration(length: float) -> str:
     """`2 h 05 min`, `3 min 20 s`, `12 s`: two units at most."""
-    whole = int(length)
+    whole = max(0, int(length))
     days, hours, minutes, secs = whole // 86400, whole // 3600 % 24, whole // 60 % 60, whole % 60
     if days:
         return f"{days} d {hours} h"

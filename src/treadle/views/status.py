@@ -1,10 +1,12 @@
 """How a run stands: its instances as a tree, what is being done, what it asks people, what it has used."""
 
+from collections.abc import Collection
 from typing import Literal
 
 import msgspec
 
 from treadle.kernel.commands import AskHuman, RunAgent
+from treadle.kernel.lifecycle import ROOT
 from treadle.kernel.state import State
 from treadle.protocol.drawing.table import who
 from treadle.protocol.model import Protocol
@@ -12,10 +14,15 @@ from treadle.simulate.waits import awaits_go
 from treadle.views.branches import Branch, forest
 from treadle.views.chronicle import Chronicle, Deed
 from treadle.views.moment import moment, seconds
+from treadle.views.result import Result
 from treadle.views.used import Used, used
+from treadle.views.yours import Yours
 
-Condition = Literal["new", "works", "asks", "waits", "ended"]
-"""A run is new until a driver takes it up; it asks if only a person can move it, and waits if only time can."""
+Condition = Literal["new", "works", "asks", "waits", "paused", "ended"]
+"""A run is new until a driver takes it up; it asks if only a person can move it, and waits if only time can.
+
+Somebody who is an agent is a person too; a run that was paused as a whole is paused, whatever else it does.
+"""
 
 
 class Pinned(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +50,7 @@ class Busy(msgspec.Struct, frozen=True, kw_only=True):
     began: str
     elapsed: float
     due: str
-    """When its time is up."""
+    """When its time is up; empty if it is in a person's hands, for nothing hurries people."""
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,46 +127,69 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     activities: tuple[Busy, ...]
     questions: tuple[Asked, ...]
     starts: tuple[Startable, ...]
+    yours: tuple[Yours, ...]
+    """Activities whose agent is a person."""
     timers: tuple[Timer, ...]
     usage: Used
     limits: Limits | None
     strays: int
     """Answers and messages that were not obeyed."""
+    result: Result | None
+    """None until the run has ended, and if it has changed nothing."""
 
 
-def status(chronicle: Chronicle, *, run: str, name: str = "", driver: str = "", strays: int = 0, now: int) -> Status:
+class Known(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known about a run besides its history."""
+
+    run: str
+    name: str = ""
+    driver: str = ""
+    strays: int = 0
+    yours: tuple[Yours, ...] = ()
+    result: Result | None = None
+
+
+def status(chronicle: Chronicle, known: Known, now: int) -> Status:
     """How a run stands at a moment."""
     state, protocol = chronicle.state, chronicle.protocol
     end = state.now if state.outcome else max(now, state.now)
     questions = tuple(_asked(chronicle, command, end) for command in _open(state))
     starts = _starts(protocol, state) if protocol else ()
+    yours = {work.id for work in known.yours}
     return Status(
-        run=run,
-        name=name,
+        run=known.run,
+        name=known.name,
         protocol=Pinned(name=protocol.name, version=protocol.version, digest=state.protocol) if protocol else None,
         level=state.level,
-        status=_condition(state, bool(questions or starts)),
+        status=condition(protocol, state, yours),
         outcome=state.outcome,
-        driver=driver,
+        driver=known.driver,
         events=state.seq,
         began=moment(state.started),
         changed=moment(state.now),
         elapsed=seconds(state.started, end),
-        instances=forest(chronicle, protocol, end) if protocol else (),
-        activities=tuple(_busy(chronicle.deeds[id_], state, protocol, end) for id_ in sorted(state.acts)),
+        instances=forest(chronicle, protocol, end, yours) if protocol else (),
+        activities=tuple(_busy(chronicle.deeds[id_], state, protocol, end, yours) for id_ in sorted(state.acts)),
         questions=questions,
         starts=starts,
-        timers=tuple(Timer(id=id_, due=moment(due)) for id_, due in sorted(state.timers.items())),
+        yours=known.yours,
+        timers=tuple(Timer(id=id_, due=moment(due)) for id_, due in sorted(state.timers.items()) if id_ not in yours),
         usage=used(state.usage),
         limits=_limits(protocol, state) if protocol else None,
-        strays=strays,
+        strays=known.strays,
+        result=known.result,
     )
 
 
-def _condition(state: State, asks: bool) -> Condition:
+def condition(protocol: Protocol | None, state: State, yours: Collection[str] = ()) -> Condition:
+    """How a run stands, in a word; `yours` are the activities that lie in a person's hands."""
     if state.outcome or not state.seq:
         return "ended" if state.outcome else "new"
-    return "works" if state.acts else "asks" if asks else "waits"
+    if ROOT in state.insts and state.insts[ROOT].paused:
+        return "paused"
+    if any(id_ not in yours for id_ in state.acts):
+        return "works"
+    return "asks" if state.acts or _open(state) or (protocol and _starts(protocol, state)) else "waits"
 
 
 def _open(state: State) -> list[AskHuman]:
@@ -184,7 +214,7 @@ def _limits(protocol: Protocol, state: State) -> Limits:
     )
 
 
-def _busy(deed: Deed, state: State, protocol: Protocol | None, now: int) -> Busy:
+def _busy(deed: Deed, state: State, protocol: Protocol | None, now: int, yours: Collection[str]) -> Busy:
     job, act = deed.command, state.acts[deed.command.id]
     role = f"{job.role}:{job.mode}" if isinstance(job, RunAgent) and job.mode else ""
     return Busy(
@@ -199,7 +229,7 @@ def _busy(deed: Deed, state: State, protocol: Protocol | None, now: int) -> Busy
         nudges=act.nudges,
         began=moment(deed.began),
         elapsed=seconds(deed.began, now),
-        due=moment(state.timers.get(job.id, 0)),
+        due="" if job.id in yours else moment(state.timers.get(job.id, 0)),
     )
 
 

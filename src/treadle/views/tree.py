@@ -1,6 +1,6 @@
 """A run as a tree of instances: where each stands, what it does there, and what it waits for."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final, Literal
 
 import msgspec
@@ -30,12 +30,21 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     """What it does or waits for, in a few words."""
 
 
-def tree(protocol: Protocol, state: State) -> list[Line]:
-    """Every instance below the one that started it, in the order they were created."""
+def tree(protocol: Protocol, state: State, yours: Collection[str] = ()) -> list[Line]:
+    """Every instance below the one that started it, in the order they were created.
+
+    `yours` are the activities that lie in a person's hands.
+    """
     below: dict[str, list[Instance]] = {}
     for inst in sorted(state.insts.values(), key=lambda inst: inst.n):
         below.setdefault(inst.parent, []).append(inst)
-    return list(_lines(protocol, state, below, "", 0))
+    lines = list(_lines(protocol, state, below, "", 0))
+    theirs = {state.acts[id_].command.inst for id_ in yours if id_ in state.acts}
+    return [_in_hand(line) if line.instance in theirs and line.mood == "works" else line for line in lines]
+
+
+def _in_hand(line: Line) -> Line:
+    return msgspec.structs.replace(line, mood="asks", text=f"yours, as {line.text}")
 
 
 def foremost(lines: list[Line], room: int) -> list[Line]:

@@ -59,7 +59,7 @@ def test_the_projects_own_contract_command_decides(tmp_path: Path) -> None:
 
 def test_merged_children_keep_their_parents_contract(tmp_path: Path) -> None:
     spec: dict[str, Json] = {**SPEC, "acceptanceCriteria": [{"id": "AC-1", "text": "a"}, {"id": "AC-2", "text": "b"}]}
-    children: list[Json] = [
+    children: list[dict[str, Json]] = [
         {
             **SPEC,
             "id": name,
@@ -75,9 +75,9 @@ def test_merged_children_keep_their_parents_contract(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path, given=spec).start()
         files = {SUITE: suite, "tests/calc/test_manifest.json": manifest, "src/calc/add.py": ADD}
-        await stage.claim("scaffold", "InitWork", files, {**FIELDS, "childSpecs": children}, "checkpoint")
-        for name in ("one", "two"):
-            stage.add(f"root/{name}", "node", spec)
+        await stage.claim("scaffold", "InitWork", files, {**FIELDS, "childSpecs": [*children]}, "checkpoint")
+        for name, child in zip(("one", "two"), children, strict=True):
+            stage.add(f"root/{name}", "node", child)
         stage.insts["root/one"].slots["merge.MergeComplete"] = Slot(seq=1)
         verdict = await stage.claim("judge", "ChildAccepted", checks="readonly contract_children")
         assert verdict.report == ""

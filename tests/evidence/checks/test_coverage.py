@@ -79,8 +79,10 @@ def test_every_criterion_is_listed_and_every_kept_one_passes(tmp_path: Path) -> 
 def test_a_criterion_that_a_child_has_is_the_childs(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path, given=TWO).start()
-        child: Json = {**SPEC, "id": "quick", "acceptanceCriteria": [{"id": "AC-2", "text": "is quick"}]}
+        child: dict[str, Json] = {**SPEC, "id": "quick", "acceptanceCriteria": [{"id": "AC-2", "text": "is quick"}]}
         await stage.claim("scaffold", "InitWork", {"src/calc/x.py": ""}, {"childSpecs": [child]}, "checkpoint")
+        stage.add("root/quick", "node", child)
+        await stage.claim("scaffold", "InitWork", {"src/calc/y.py": ""}, {}, "checkpoint", n="2.1")  # keeps it
         await stage.claim("tests", "TestsReady", {"tests/calc/test_add.py": TEST, PLACE: MANIFEST}, checks="checkpoint")
         await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ADD}, checks="checkpoint")
         assert (await stage.claim("review", "Approved", {}, checks="coverage_complete")).report == ""

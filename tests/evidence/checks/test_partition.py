@@ -80,6 +80,7 @@ def test_a_new_plan_without_children_keeps_those_there_are(tmp_path: Path) -> No
         stage = await Stage(tmp_path, given=TWO).start()
         fields: dict[str, Json] = {"testPlan": planned("AC-1"), "childSpecs": [child("b", "AC-2")]}
         await stage.claim("scaffold", "InitWork", {}, fields, "checkpoint")
+        stage.add("root/b", "node", child("b", "AC-2"))
         again = await stage.claim(
             "scaffold", "InitWork", {}, {"testPlan": planned("AC-1")}, "plan_covers_criteria", n="2.1"
         )

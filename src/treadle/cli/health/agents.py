@@ -3,12 +3,15 @@
 import asyncio
 import tempfile
 from pathlib import Path
+from typing import Final
 
 from treadle.cli.health.line import Line, missing, ok, warn
 from treadle.cli.programs import ask, find_program, plain_environment
-from treadle.config.agents import PROGRAMS, STARTED, Program, parse_agent
+from treadle.config.agents import NOT_YET, PROGRAMS, STARTED, Program, parse_agent
 from treadle.config.project import Project
 from treadle.config.settings import Settings, Source
+
+INSTEAD: Final = "set `agents.default` to `command:PROGRAM ARGS`, or be the agent yourself: `treadle run --level 0`"
 
 
 async def agent_lines(settings: Settings, project: Project | None) -> list[Line]:
@@ -19,9 +22,7 @@ async def agent_lines(settings: Settings, project: Project | None) -> list[Line]
         lines = await asyncio.gather(*(_program(it, home, required=it.name in said) for it in PROGRAMS))
     own = [_own(str(value), project) for value in chosen if parse_agent(str(value)).kind in STARTED]
     if not own and not any(line.state == "ok" for line in lines):
-        own = [
-            warn("any agent", "none is installed", "install one of them, or set `agents.default` to `command:PROGRAM`")
-        ]
+        own = [warn("any agent", "there is none that Treadle drives", INSTEAD)]
     return [*lines, *own]
 
 
@@ -30,9 +31,10 @@ async def _program(program: Program, home: str, *, required: bool) -> Line:
     what = f"agent {program.name}"
     path = find_program(program.name)
     if path is None:
-        return missing(
-            what, "not found" + (", but the settings name it" if required else ""), program.install, required=required
-        )
+        named = ", but the settings name it" if required else ""
+        later = "; Treadle does not drive it yet" if program.name in NOT_YET else ""
+        fix = INSTEAD if program.name in NOT_YET else program.install
+        return missing(what, f"not found{named}{later}", fix, required=required)
     env = plain_environment() | {"HOME": home} | program.env
     said = await ask([path, "--version"], env=env, cwd=Path(home))
     if not said.is_well or not said.first_line:
@@ -41,6 +43,8 @@ async def _program(program: Program, home: str, *, required: bool) -> Line:
             f"{path} does not tell its version: {said.first_line or f'exit code {said.code}'}",
             f"try `{program.name} --version`",
         )
+    if program.name in NOT_YET:
+        return warn(what, f"{said.first_line} ({path}); Treadle does not drive it yet", INSTEAD)
     return ok(what, f"{said.first_line} ({path})")
 
 

@@ -45,7 +45,10 @@ def store_line(project: Project) -> Line:
             damage = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
         finally:
             db.close()
-    except (sqlite3.Error, PortError) as error:
+    except PortError as error:
+        what, _, advice = str(error).partition("; ")
+        return missing("store", f"{project.store}: {what}", advice, required=True)
+    except sqlite3.Error as error:
         return missing("store", f"{project.store}: {error}", "move it away, or restore it from a copy", required=True)
     if damage != "ok":
         return missing("store", f"{project.store} is damaged: {damage}", "restore it from a copy", required=True)

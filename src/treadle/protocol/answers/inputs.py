@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from treadle.errors import ProtocolError
+from treadle.protocol.answers.paths import Fault, path_fault
 from treadle.protocol.answers.problems import Path, Problem
 from treadle.protocol.answers.soundness import unsound
 from treadle.protocol.answers.values import Reading
@@ -34,8 +35,13 @@ class Input(msgspec.Struct, frozen=True):
     item: Item
 
 
-def load_input(protocol: Protocol, text: str, filename: str, ref_of: RefOf = content_ref) -> Input:
-    """Read and check a run's input; whatever is wrong with it is a `ProtocolError` with a line for each finding."""
+def load_input(
+    protocol: Protocol, text: str, filename: str, ref_of: RefOf = content_ref, places: Fault = path_fault
+) -> Input:
+    """Read and check a run's input; whatever is wrong with it is a `ProtocolError` with a line for each finding.
+
+    `places` tells what speaks against a path where the run will work.
+    """
     name, type_ = protocol.graphs[protocol.root].input
     if not type_:
         return Input(name, {}, Item(name, ref_of({})))
@@ -43,7 +49,7 @@ def load_input(protocol: Protocol, text: str, filename: str, ref_of: RefOf = con
     root = bare(expr)
     record = protocol.types[root.name] if isinstance(root, RecordType) else None
     document = _document(text.removeprefix("\ufeff"), filename, record)
-    reading = Reading(protocol.types, ids=True, most=MAX_FINDINGS)
+    reading = Reading(protocol.types, ids=True, most=MAX_FINDINGS, places=places)
     value = reading.value(expr, document.node.plain(), ())
     problems = [*reading.problems, *unsound(protocol, expr, value)]
     found = [*document.findings, *(_finding(document.node, problem) for problem in problems)]

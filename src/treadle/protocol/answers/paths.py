@@ -1,10 +1,14 @@
 """Paths as protocols write them: relative to the repository, with `/`, and never out of it."""
 
+from collections.abc import Callable
 from typing import Final
 
 _MAX: Final = 1024
 _OWN: Final = {".git": ".git", "git~1": ".git", ".treadle": ".treadle"}
 """Folders that are not for agents, also as file systems spell them that ignore case and trailing dots."""
+
+Fault = Callable[[str], str]
+"""Why a path cannot be used, as the end of a sentence; empty if it can."""
 
 
 def path_fault(path: str) -> str:

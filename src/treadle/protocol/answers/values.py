@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Any, Final, TypeGuard
 
 from treadle.protocol.answers.ids import id_fault
-from treadle.protocol.answers.paths import clean_path, is_pattern, path_fault, path_overlap
+from treadle.protocol.answers.paths import Fault, clean_path, is_pattern, path_fault, path_overlap
 from treadle.protocol.answers.problems import Path, Problem, expected, kind, printable, quoted
 from treadle.protocol.fields import (
     EnumType,
@@ -40,10 +40,18 @@ class Reading:
     """Walks values along their types; `problems` gathers what is wrong with them, up to `most`.
 
     With `ids`, whatever identifies a record must be fit for an id; without, only what identifies a routed item.
+    `places` may know more against a path.
     """
 
-    def __init__(self, types: Mapping[str, Record], *, ids: bool = False, most: int = MAX_PROBLEMS) -> None:
-        self.types, self.ids, self.most = types, ids, most
+    def __init__(
+        self,
+        types: Mapping[str, Record],
+        *,
+        ids: bool = False,
+        most: int = MAX_PROBLEMS,
+        places: Fault = path_fault,
+    ) -> None:
+        self.types, self.ids, self.most, self.places = types, ids, most, places
         self.problems: list[Problem] = []
 
     @property
@@ -128,6 +136,7 @@ class Reading:
         if not isinstance(text, str):
             return None
         fault = path_fault(text) or ("is a pattern; write the path of one file or folder" if is_pattern(text) else "")
+        fault = fault or self.places(clean_path(text))
         return self.blame(path, f"the path {quoted(text)} {fault}") if fault else clean_path(text)
 
     def _number(self, expr: ScalarType, value: object, path: Path) -> Json:

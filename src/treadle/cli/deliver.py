@@ -1,0 +1,19 @@
+"""`treadle deliver`: take the result of a run over."""
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+@app.command("deliver")
+def deliver(run: Annotated[str, typer.Argument(help="A run that has come to a good end.")]) -> None:
+    """Moves your branch forward to a run's result. Exit code 2: why not; then nothing is changed."""
+    from treadle.cli.delivering import deliver as deliver_
+    from treadle.config.project import open_project
+    from treadle.engines.opening import opened_store
+
+    project = open_project()
+    with opened_store(project) as store:
+        typer.echo(deliver_(project, store, run))

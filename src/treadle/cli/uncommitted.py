@@ -1,0 +1,31 @@
+"""What agents will not see: changes in the user's checkout that are in no commit."""
+
+import asyncio
+import os
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Final
+
+from treadle.cli.repository import git
+
+_SHOWN: Final = 3
+
+
+def unseen(root: Path, known: Collection[str]) -> str:
+    """A sentence about what is not committed, besides files that only Treadle reads; empty if there is nothing."""
+    said = asyncio.run(git(root, "status", "--porcelain", "-z", "--untracked-files=normal"))
+    ours = {os.path.relpath(name, root) for name in known} | {"treadle.toml"}
+    found = [name for name in _names(said.text) if name not in ours and not name.startswith(".treadle/")]
+    if not said.is_well or not found:
+        return ""
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    return f"agents see only what is committed, which these are not: {', '.join(found[:_SHOWN])}{more}"
+
+
+def _names(porcelain: str) -> Iterator[str]:
+    """The paths of `git status --porcelain -z`; after a rename stands the old name, which is left out."""
+    parts = iter(part for part in porcelain.split("\0") if part)
+    for part in parts:
+        yield part[3:]
+        if part[0] in "RC":
+            next(parts, None)

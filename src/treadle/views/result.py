@@ -1,0 +1,41 @@
+"""Where the result of a run is, and how a person takes it over."""
+
+import shlex
+from collections.abc import Iterator
+
+import msgspec
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run has made of the repository."""
+
+    branch: str
+    """The branch that holds it."""
+    commit: str
+    into: str
+    """The branch that was yours when the run began; empty if your head was detached."""
+    taken: bool
+    """That branch has it."""
+    merge: str
+    """What was to happen to it: `branch`, `ask`, `auto` or `never`."""
+    why: str
+    """Why your branch was not moved, though it was to be."""
+
+    @property
+    def awaits_answer(self) -> bool:
+        """Whether a person is to be asked what becomes of it."""
+        return self.merge == "ask" and not self.taken and bool(self.into)
+
+
+def told(run: str, result: Result, *, good: bool = True) -> Iterator[str]:
+    """Where it is, and the exact commands that take it over."""
+    if result.taken:
+        yield f"{result.into} has the result, {result.commit[:12]}"
+        return
+    if result.why:
+        yield f"{result.into or 'your branch'} was not moved: {result.why}"
+    yield f"{'the result' if good else 'what was accepted'} is on the branch {result.branch}"
+    branch = shlex.quote(result.branch)
+    if good and result.into:
+        yield f"  treadle deliver {shlex.quote(run)}  moves {result.into} forward to it"
+    yield f"  git merge --squash {branch}  takes it over by hand; `git diff HEAD...{branch}` shows it first"

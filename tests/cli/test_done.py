@@ -1,0 +1,21 @@
+"""Work that a person hands in, and what the checks make of it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.kept import run
+from tests.cli.treadle import treadle
+
+pytestmark = pytest.mark.usefixtures("kept")
+
+
+def test_work_that_the_checks_refuse_is_told_to_whoever_did_it() -> None:
+    begun = run("--level", "0")
+    lane = Path(begun.out.partition("work in ")[2].partition(",")[0])
+    (lane / "elsewhere.txt").write_text("not mine to write\n")
+    result = treadle("done", "--exit", "Did", "--field", "summary=swept")
+    assert result.code == 1
+    assert "the checks have refused Did, attempt 1:\n  scope\n" in result.out
+    assert "elsewhere.txt" in result.out.partition("  scope\n")[2].partition("work is yours")[0]
+    assert "  treadle done sweep-1 --exit Did --field summary=…\n" in result.out

@@ -1,0 +1,23 @@
+"""What is looked at before a run begins."""
+
+import pytest
+
+from tests.cli.kept import Kept, run
+
+pytestmark = pytest.mark.usefixtures("kept")
+
+
+@pytest.mark.parametrize("agent", ["command:/does/not/exist x", "worker=command:nowhere-at-all"])
+def test_a_program_that_is_missing_is_found_before_anything_is_written(kept: Kept, agent: str) -> None:
+    result = run(agent=agent)
+    assert (result.code, "there is no program" in result.err) == (2, True)
+    assert not (kept.root / ".treadle/local/store.db").exists()
+
+
+def test_changes_that_agents_will_not_see_are_mentioned(kept: Kept) -> None:
+    (kept.root / "chore.yaml").write_text("id: OTHER\nwhat: wash\n")
+    assert run("--level", "0").err == "treadle: run other begins\n", "the input itself is read as it is"
+    (kept.root / "swept").mkdir()
+    (kept.root / "swept/dust.txt").write_text("dust")
+    err = run("--level", "0").err
+    assert "treadle: agents see only what is committed, which these are not: swept/\n" in err

@@ -1,0 +1,40 @@
+"""How a run stands is called the same wherever one looks."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.kept import Kept, run
+from tests.cli.treadle import treadle
+
+pytestmark = pytest.mark.usefixtures("kept")
+
+
+def test_work_in_your_hands_is_called_yours_wherever_one_looks() -> None:
+    run("--level", "0")
+    now = treadle("status", "--json").json()
+    (mine,) = now["yours"]
+    assert (now["status"], mine["step"], now["activities"][0]["due"]) == ("asks", "work", "")
+    assert Path(mine["prompt"]).is_file()
+    assert Path(mine["lane"]).is_dir()
+    said = treadle("status").out
+    assert "root: work · yours, as worker" in said
+    assert f"work of root is yours: read {mine['prompt']},\n" in said
+    assert "then `treadle done sweep-1`" in said
+    assert treadle("runs", "--json").json()["runs"][0]["status"] == "asks"
+    treadle("pause", "sweep-1")
+    assert treadle("status", "--json").json()["status"] == "paused"
+    assert "paused; `treadle resume sweep-1` takes that back" in treadle("status").out
+
+
+def test_a_run_that_waits_for_a_go_is_called_the_same_by_both_commands() -> None:
+    run("--level", "1")
+    assert treadle("status", "--json").json()["status"] == "asks"
+    assert treadle("runs", "--json").json()["runs"][0]["status"] == "asks"
+
+
+def test_the_tree_is_drawn_as_soon_as_a_run_is_resumed(kept: Kept) -> None:
+    run("--level", "0")
+    with kept.on_terminal("resume", "sweep-1") as shown:
+        assert b"sweep-1 \xc2\xb7 kept" in shown
+    assert "root: work · worker\n" in treadle("resume", "sweep-1").out
