@@ -153,7 +153,10 @@ def test_what_the_command_line_takes(home: Home, pair: str, key: str, value: obj
         ("[nonsense]\n", "treadle.toml:1: nonsense: there is no such key"),
         ('["a.b"]\nx = 1\n', "treadle.toml:2: a.b.x: there is no such key"),
         ('[agents]\n"a.b" = "claude"\n', "treadle.toml:2: agents.a.b: there is no such key"),
-        ("[git]\nmerge = 'later'\n", "treadle.toml:2: git.merge: cannot be 'later' (write one of branch, ask, auto, never)"),
+        (
+            "[git]\nmerge = 'later'\n",
+            "treadle.toml:2: git.merge: cannot be 'later' (write one of branch, ask, auto, never)",
+        ),
         (
             "[environment]\napi_key = 'x'\n",
             "treadle.toml:2: environment.api_key: there is no such key, and credentials",
