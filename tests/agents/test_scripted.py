@@ -9,10 +9,12 @@ import msgspec
 import pytest
 
 from tests.agents.test_command import HOSTILE
+from treadle.agents.activity import activity_of
+from treadle.agents.placeholders import fill_text
 from treadle.agents.process import Patience
 from treadle.agents.script import CHANNELS
 from treadle.agents.script_reading import read_script
-from treadle.agents.scripted import Scripted
+from treadle.agents.scripted import Scripted, context_of
 from treadle.errors import PortError
 from treadle.kernel.events import Usage
 from treadle.ports import Ended, Progress, Work
@@ -255,3 +257,10 @@ def test_cancel_ends_what_a_turn_runs(work: Work) -> None:
 
     assert asyncio.run(played()).how == "lost"
     assert not Path(f"/proc/{(work.lane / 'pids').read_text().strip()}").exists()
+
+
+def test_what_the_step_was_given_can_be_looked_up_by_slot(work: Work) -> None:
+    (work.bundle / "inputs").mkdir(parents=True, exist_ok=True)
+    (work.bundle / "inputs" / "scaffold.InitWork.json").write_text('{"interfaceFile": "src/x.py"}')
+    found = context_of(work, activity_of(work))
+    assert fill_text("{inputs[scaffold.InitWork][interfaceFile]}", found) == "src/x.py"

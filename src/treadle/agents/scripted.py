@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Awaitable
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 import msgspec
 
@@ -158,14 +159,9 @@ class _Part:
 
 
 def context_of(work: Work, activity: Activity) -> dict[str, Json]:
-    """What placeholders and rules may look at: the bundle's context.json, and what the activity's id says."""
-    found: dict[str, Json] = {}
-    try:
-        found = msgspec.json.decode((work.bundle / "context.json").read_bytes(), type=dict)
-    except FileNotFoundError:
-        pass
-    except (OSError, msgspec.DecodeError) as error:
-        raise PortError(f"{work.bundle / 'context.json'} cannot be read: {error}") from None
+    """What placeholders and rules may look at: the bundle's context and inputs, and what the activity's id says."""
+    found = _read(work.bundle / "context.json") if (work.bundle / "context.json").exists() else {}
+    inputs: dict[str, Json] = {unquote(path.stem): _read(path) for path in sorted(work.bundle.glob("inputs/*.json"))}
     own: dict[str, Json] = {
         "run": work.run,
         "act": work.act,
@@ -175,8 +171,17 @@ def context_of(work: Work, activity: Activity) -> dict[str, Json]:
         "mode": work.mode,
         "visit": activity.visit,
         "attempt": work.attempt,
+        "inputs": inputs,
     }
-    return {**found, **own}
+    return {**(found if isinstance(found, dict) else {}), **own}
+
+
+def _read(path: Path) -> Json:
+    try:
+        value: Json = msgspec.json.decode(path.read_bytes())
+    except (OSError, msgspec.DecodeError) as error:
+        raise PortError(f"{path} cannot be read: {error}") from None
+    return value
 
 
 def _facts(context: dict[str, Json]) -> dict[str, str]:
