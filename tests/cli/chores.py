@@ -142,18 +142,23 @@ class Chores:
                 if process.poll() is None:
                     process.kill()
 
-    @contextmanager
-    def on_terminal(self, *arguments: str) -> Iterator[bytes]:
-        """Everything that a command prints on a terminal."""
+    def on_terminal(self, *arguments: str, typed: bytes = b"", release_at: str = "") -> str:
+        """Everything that a command prints on a terminal; `agent.py` may finish once that text was shown."""
         ours, theirs = pty.openpty()
+        os.write(ours, typed)
+        shown = b""
         with subprocess.Popen(
             [sys.executable, "-m", "treadle", *arguments],
             cwd=self.root, stdout=theirs, stderr=theirs, stdin=theirs, env={**os.environ, "COLUMNS": "100"},
         ) as process:  # fmt: skip
             os.close(theirs)
-            yield b"".join(iter(lambda: _read(ours), b""))
+            for piece in iter(lambda: _read(ours), b""):
+                shown += piece
+                if release_at and release_at.encode() in shown:
+                    self.release()
             process.wait(timeout=20)
         os.close(ours)
+        return shown.decode(errors="replace")
 
     def agents(self) -> list[int]:
         """The processes of `agent.py`, in the order they were started."""

@@ -1,9 +1,5 @@
 """Where a result is, who is asked about it, and how it is taken over."""
 
-import os
-import pty
-import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
@@ -95,16 +91,8 @@ def test_only_a_good_end_has_something_to_take_over() -> None:
 
 @pytest.mark.parametrize(("answer", "moved"), [(b"y\n", True), (b"n\n", False)])
 def test_a_person_at_a_terminal_is_asked(kept: Kept, answer: bytes, moved: bool) -> None:
-    ours, theirs = pty.openpty()
-    os.write(ours, answer)
-    words = ["run", "chore.yaml", "-p", "kept", "--agent", "scripted:sweeper.yaml", "--merge", "ask"]
-    subprocess.run(
-        [sys.executable, "-m", "treadle", *words], cwd=kept.root, stdin=theirs, stdout=theirs, stderr=theirs,
-        timeout=60, check=True,
-    )  # fmt: skip
-    os.close(theirs)
-    assert b"Move main forward to the result of sweep-1?" in os.read(ours, 100_000)
-    os.close(ours)
+    words = ("run", "chore.yaml", "-p", "kept", "--agent", "scripted:sweeper.yaml", "--merge", "ask")
+    assert "Move main forward to the result of sweep-1?" in kept.on_terminal(*words, typed=answer)
     assert (kept.root / "swept").exists() is moved
 
 

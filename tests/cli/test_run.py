@@ -152,9 +152,8 @@ def test_a_repository_without_a_commit_is_refused_before_anything_is_written(cho
 
 
 def test_on_a_terminal_a_tree_moves(chores: Chores) -> None:
-    chores.release()
-    with chores.on_terminal("run", "chore.yaml", "-p", "decide", "--agent", "command:./agent.py") as shown:
-        text = shown.decode(errors="replace")
+    words = ("run", "chore.yaml", "-p", "decide", "--agent", "command:./agent.py")
+    text = chores.on_terminal(*words, release_at="● root")
     assert re.search(r"sweep-1 · decide · \d+ s", text)
     assert "● root" in text
     assert "✔ root" in text
