@@ -5,7 +5,7 @@ import msgspec
 from treadle.kernel.commands import ActivityCommand, RunChecks
 from treadle.kernel.events import Checked, CheckResult, Envelope, Exited, Failed, SessionStarted
 from treadle.kernel.limits import use
-from treadle.kernel.routing import leave, spawn_refused
+from treadle.kernel.routing import choose, follow, leave, spawn_refused
 from treadle.kernel.state import Activity, Frame, Instance, Slot
 from treadle.kernel.turn import Turn
 from treadle.protocol.model import system_keys, tag_of
@@ -79,7 +79,8 @@ def _refined(t: Turn, act: Activity, tag: str, failed: list[str]) -> str:
 def _accept(t: Turn, act: Activity, envelope: Envelope) -> None:
     inst, frame = _position(t, act)
     slot = Slot(envelope.payload_ref, envelope.fields, t.seq)
-    refused = spawn_refused(t, inst, frame, envelope.key, slot)
+    route = choose(t, inst, frame, envelope.key, slot)
+    refused = spawn_refused(t, inst, route, slot)
     if refused:
         fail(t, act, "!gate", f"text:{refused}")
         return
@@ -87,7 +88,7 @@ def _accept(t: Turn, act: Activity, envelope: Envelope) -> None:
     frame.status, frame.id = "queued", ""
     if act.command.inputs.get("human_note") == (inst.note_ref,):
         inst.note_ref = ""
-    leave(t, inst, frame, envelope.key, slot)
+    follow(t, inst, frame, envelope.key, slot, route)
 
 
 def fail(t: Turn, act: Activity, key: str, ref: str) -> None:

@@ -30,7 +30,11 @@ REPORTS = ("!gate", "!invalid", "!timeout", "!crash", "!blocked", "!store")
 
 def leave(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot, spent: str = "") -> None:
     """Route an accepted exit (or a system exit) of the step a frame stands at; `spent` is the one it stands for."""
-    route = choose(t, inst, frame, key, slot)
+    follow(t, inst, frame, key, slot, choose(t, inst, frame, key, slot), spent)
+
+
+def follow(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot, route: Route, spent: str = "") -> None:
+    """Leave a step by the row that was chosen."""
     record(t, inst, frame, key, slot)
     if route.to == frame.step and not route.fresh and _is_spent(t, inst, frame):
         if spent:
@@ -56,9 +60,9 @@ def choose(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot) -> Route
     raise IllegalEvent(f"{inst.graph}.{frame.step}: no row for {key}; check the protocol before running it")
 
 
-def spawn_refused(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot) -> str:
-    """Why the row of an exit may not spawn what it asks for (R19); empty if it may."""
-    for action in choose(t, inst, frame, key, slot).do:
+def spawn_refused(t: Turn, inst: Instance, route: Route, slot: Slot) -> str:
+    """Why a row may not spawn what it asks for (R19); empty if it may."""
+    for action in route.do:
         if isinstance(action, Spawn) and (why := refusal(t, inst, slot.fields.get(action.over))):
             return why
     return ""

@@ -19,6 +19,7 @@ _Compiled = Callable[[Lookup], Value]
 ROOTS: Final = frozenset({"data", "last", "spent"})
 NAMES: Final = frozenset({"attempt", "same_failure", "depth", "root"})
 _BOUND: Final = 10**9
+_NUMBERS: Final = (int, float)  # made once: guards are evaluated for every event
 _MAX_TEXT: Final = 300
 _MAX_DEPTH: Final = 16
 _ORDER: Final[dict[type[ast.cmpop], Callable[[Any, Any], bool]]] = {
@@ -170,6 +171,9 @@ class _Compiler:
         self._note_literals(operands)
         values = [self.compile(operand, depth + 1) for operand in operands]
         tests = [_comparison(op) for op in node.ops]
+        if len(tests) == 1:
+            only, left, right = tests[0], *values
+            return lambda look: only(left(look), right(look))
 
         def evaluate(look: Lookup) -> bool:
             results = [value(look) for value in values]
@@ -200,12 +204,12 @@ def _comparison(op: ast.cmpop) -> Callable[[Value, Value], bool]:
 
 
 def _comparable(a: Value, b: Value) -> bool:
-    numbers = isinstance(a, int | float) and isinstance(b, int | float)
+    numbers = isinstance(a, _NUMBERS) and isinstance(b, _NUMBERS)
     return numbers or (isinstance(a, str) and isinstance(b, str))
 
 
 def _number(value: Value) -> int | float:
-    return value if isinstance(value, int | float) else 0
+    return value if isinstance(value, _NUMBERS) else 0
 
 
 def _literal(node: ast.expr) -> Value:
