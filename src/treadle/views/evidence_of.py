@@ -1,0 +1,117 @@
+"""The evidence of a run, put together: a function of its log and the payloads."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from treadle.kernel.lifecycle import ROOT
+from treadle.protocol.model import Protocol, base_of
+from treadle.store.records import Stray
+from treadle.views.chronicle import Chronicle
+from treadle.views.evidence import Decision, Evidence, Part, Proved, Tally, Waiver
+from treadle.views.evidence_criteria import Prover
+from treadle.views.evidence_log import Record, Said
+from treadle.views.evidence_records import Find, anything, payload, text
+from treadle.views.evidence_steps import Taken, lost, taken
+from treadle.views.evidence_tree import Tree
+from treadle.views.moment import moment, seconds
+from treadle.views.result import Result
+from treadle.views.status import Pinned, condition
+from treadle.views.used import used
+
+
+class Beside(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a run besides its log."""
+
+    run: str
+    name: str
+    agents: dict[str, str]
+    """Role → its agent."""
+    strays: tuple[Stray, ...] = ()
+    result: Result | None = None
+
+
+def evidence(chronicle: Chronicle, record: Record, find: Find, beside: Beside, now: int) -> Evidence:
+    """What is proved of a run, and what is not."""
+    state, protocol = chronicle.state, chronicle.protocol
+    steps, losses = taken(chronicle, record, find, now), lost(chronicle, find, beside.strays)
+    tree = Tree(protocol, state, find) if protocol else None
+    prover = Prover(tree, steps, losses, record) if tree else None
+    criteria = [prover.proved(state.insts[it], id_) for it, id_ in tree.answers()] if prover and tree else []
+    end = state.now if state.outcome else now
+    root = payload(find, state.insts[ROOT].input.ref) if ROOT in state.insts else {}
+    return Evidence(
+        run=beside.run,
+        name=beside.name,
+        spec=next((text(root.get(key)) for key in ("id", "name", "project", "title") if text(root.get(key))), ""),
+        about=next((text(root.get(key)) for key in ("title", "description", "about") if text(root.get(key))), ""),
+        protocol=Pinned(name=protocol.name, version=protocol.version, digest=state.protocol) if protocol else None,
+        status=condition(protocol, state),
+        outcome=state.outcome,
+        so_far=not state.outcome,
+        began=moment(state.started),
+        changed=moment(state.now),
+        elapsed=seconds(state.started, end),
+        events=state.seq,
+        agents=beside.agents,
+        usage=used(state.usage),
+        result=beside.result,
+        tally=_tally(criteria),
+        criteria=tuple(criteria),
+        instances=tuple(_parts(chronicle, tree, criteria, end)) if tree else (),
+        accepted=tuple(one.step for one in steps),
+        setbacks=tuple(one.setback for one in losses),
+        decisions=tuple(_decision(protocol, chronicle, find, one) for one in record.said),
+        waivers=tuple(_waivers(steps)),
+    )
+
+
+def _tally(criteria: Sequence[Proved]) -> Tally:
+    found = [one.standing for one in criteria]
+    return Tally(
+        criteria=len(found),
+        verified=found.count("verified"),
+        partial=found.count("partial"),
+        none=found.count("none"),
+    )
+
+
+def _parts(chronicle: Chronicle, tree: Tree, criteria: Sequence[Proved], now: int) -> Iterator[Part]:
+    for inst in sorted(chronicle.state.insts.values(), key=lambda one: one.n):
+        began, ended = chronicle.born.get(inst.id, 0), chronicle.gone.get(inst.id, 0)
+        yield Part(
+            id=inst.id,
+            parent=inst.parent,
+            graph=inst.graph,
+            title=tree.graph(inst).title,
+            outcome=inst.outcome,
+            began=moment(began),
+            ended=moment(ended),
+            elapsed=seconds(began, ended or now),
+            criteria=tuple(tree.kept(inst)),
+            given_on=tree.given_on(inst),
+            verified=len([one for one in criteria if one.instance == inst.id and one.standing == "verified"]),
+        )
+
+
+def _decision(protocol: Protocol | None, chronicle: Chronicle, find: Find, one: Said) -> Decision:
+    inst = chronicle.state.insts.get(one.inst)
+    graph = protocol.graphs.get(inst.graph) if protocol and inst else None
+    step = graph.steps.get(one.step) if graph else None
+    note = anything(find, one.note_ref)
+    return Decision(
+        time=moment(one.ts),
+        who=one.who or "a person",
+        instance=one.inst,
+        step=base_of(one.step),
+        question=(step.title or one.step) if step and one.ask else "",
+        choice=one.choice,
+        note=note if isinstance(note, str) else "",
+    )
+
+
+def _waivers(steps: Sequence[Taken]) -> Iterator[Waiver]:
+    for step, records, _ in steps:
+        for one in records:
+            if one.check.advisory and not one.check.ok:
+                yield Waiver(act=step.act, check=one.check.check, report=one.check.report)

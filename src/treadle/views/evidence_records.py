@@ -1,0 +1,104 @@
+"""Reads the records that checks have left. What is not there, or is not what a check leaves, proves nothing."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from treadle.errors import PortError
+from treadle.kernel.commands import RunEffect
+from treadle.kernel.events import CheckResult
+from treadle.protocol.items import Json
+from treadle.protocol.model import CheckRef
+from treadle.views.chronicle import Deed
+from treadle.views.evidence import Check
+
+Find = Callable[[str], Json]
+"""The payload behind a reference; a `PortError` if it is missing or damaged."""
+_GONE = "there is no record of it"
+
+
+class Told(NamedTuple):
+    """A check's record, and what it says about tests."""
+
+    check: Check
+    red: frozenset[str]
+    """Tests that were seen failing for the right reason."""
+    on_skeleton: frozenset[str]
+    criteria: dict[str, dict[str, str]]
+    """Criterion → test → how it ended."""
+
+
+def told(find: Find, deed: Deed) -> tuple[Told, ...]:
+    """What the checks of an activity have left, in their order."""
+    return tuple(_told(find, result, ref) for result, ref in _results(deed))
+
+
+def _results(deed: Deed) -> Iterator[tuple[CheckResult, CheckRef]]:
+    """Results come in the order of the checks that were asked for; two of one name differ in their argument."""
+    if isinstance(deed.command, RunEffect) and deed.claim:
+        yield from ((result, CheckRef(name=result.check)) for result in deed.claim.results)
+    results = deed.checked.results if deed.checked else ()
+    if [one.check for one in results] == [one.name for one in deed.checks]:
+        yield from zip(results, deed.checks, strict=True)
+    else:
+        yield from ((result, CheckRef(name=result.check)) for result in results)
+
+
+def _told(find: Find, result: CheckResult, ref: CheckRef) -> Told:
+    value = payload(find, result.report_ref)
+    name = f"{ref.name}:{ref.arg}" if ref.arg else ref.name
+    exit_ = value.get("exit")
+    check = Check(
+        check=name,
+        ok=result.ok,
+        advisory=ref.advisory,
+        skipped=value.get("skipped") is True,
+        commit=text(value.get("commit")),
+        tree=text(value.get("tree")),
+        command=texts(value.get("command")),
+        exit=exit_ if isinstance(exit_, int) else None,
+        duration=_seconds(value.get("duration")),
+        output=text(value.get("output")),
+        report=text(value.get("report")) if value else _GONE,
+        isolation=text(value.get("isolation")),
+        ref=result.report_ref,
+        gone=not value,
+    )
+    red, skeleton = (frozenset(texts(value.get(key))) for key in ("red", "red_on_skeleton"))
+    return Told(check, red, skeleton, _criteria(value.get("criteria")))
+
+
+def payload(find: Find, ref: str) -> dict[str, Json]:
+    """The fields of a payload; none if it has none, or cannot be read."""
+    value = anything(find, ref)
+    return value if isinstance(value, dict) else {}
+
+
+def anything(find: Find, ref: str) -> Json:
+    """A payload; None if it cannot be read."""
+    try:
+        return find(ref) if ref else None
+    except PortError:
+        return None
+
+
+def text(value: Json) -> str:
+    """A text, or nothing."""
+    return value if isinstance(value, str) else ""
+
+
+def texts(value: Json) -> tuple[str, ...]:
+    """The texts of a list."""
+    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+
+
+def _seconds(value: Json) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+
+
+def _criteria(value: Json) -> dict[str, dict[str, str]]:
+    listed = value if isinstance(value, dict) else {}
+    return {
+        name: {id_: text(verdict) for id_, verdict in tests.items()}
+        for name, tests in listed.items()
+        if isinstance(tests, dict)
+    }

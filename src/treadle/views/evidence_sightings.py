@@ -1,0 +1,67 @@
+"""Where tests were seen failing and passing, in runs that accepted work rests on."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from treadle.protocol.catalogue import PROOFS
+from treadle.views.evidence import TestProof
+from treadle.views.evidence_records import Told
+from treadle.views.evidence_steps import Taken
+
+_GREEN: Final = frozenset[str]().union(*PROOFS["green"])
+
+
+class Seen(NamedTuple):
+    """A test in a run that an accepted activity rests on."""
+
+    seq: int
+    act: str
+    how: str
+    commit: str
+
+
+class Sightings:
+    """Where tests were seen failing and passing."""
+
+    def __init__(self, steps: Iterable[Taken]) -> None:
+        self.red: dict[str, list[Seen]] = {}
+        self.green: dict[str, list[Seen]] = {}
+        self.any: dict[str, list[Seen]] = {}
+        for step, records, _ in steps:
+            for one in records:
+                self._take(step.seq, step.act, one)
+
+    def _take(self, seq: int, act: str, one: Told) -> None:
+        check = one.check
+        if check.gone or not check.ok:
+            return
+        for id_ in one.red | one.on_skeleton:
+            how = "failed" if id_ in one.red else "skeleton"
+            self.red.setdefault(id_, []).append(Seen(seq, act, how, check.commit))
+        for id_, verdict in {id_: it for tests in one.criteria.values() for id_, it in tests.items()}.items():
+            seen = Seen(seq, act, verdict, check.commit)
+            self.any.setdefault(id_, []).append(seen)
+            if verdict == "passed" and check.check in _GREEN:
+                self.green.setdefault(id_, []).append(seen)
+
+    def proof(self, id_: str) -> tuple[TestProof, Seen | None, Seen | None]:
+        """What is known of a test: its last red, and its last green if that came later."""
+        green = last(self.green.get(id_, ()))
+        reds = self.red.get(id_, [])
+        red = last([one for one in reds if not green or one.seq < green.seq]) or last(reds)
+        if red and green and green.seq < red.seq:
+            green = None
+        now = last(self.any.get(id_, ()))
+        proof = TestProof(
+            id=id_,
+            red=red.act if red else "",
+            on_skeleton=bool(red and red.how == "skeleton"),
+            green=green.act if green else "",
+            now=now.how if now else "",
+        )
+        return proof, red, green
+
+
+def last(seen: Sequence[Seen]) -> Seen | None:
+    """The latest of them."""
+    return max(seen, key=lambda one: one.seq, default=None)

@@ -1,0 +1,77 @@
+"""The instances of a run, and which of them answers for which criterion."""
+
+from collections.abc import Iterator
+
+from treadle.evidence.criteria import criteria_in
+from treadle.kernel.state import Instance, State
+from treadle.protocol.model import Graph, Protocol
+from treadle.views.evidence_records import Find, payload, text
+
+
+class Tree:
+    """The instances of a run, and which of them answers for which criterion."""
+
+    def __init__(self, protocol: Protocol, state: State, find: Find) -> None:
+        self.protocol, self.state = protocol, state
+        self._inputs = {one.id: payload(find, one.input.ref) for one in state.insts.values()}
+        self.ids = {one.id: tuple(self._listed(one)) for one in state.insts.values()}
+
+    def _listed(self, inst: Instance) -> list[str]:
+        return criteria_in(self.protocol, self.graph(inst).input[1], self._inputs[inst.id])
+
+    def graph(self, inst: Instance) -> Graph:
+        return self.protocol.graphs[inst.graph]
+
+    def chain(self, inst: Instance) -> list[Instance]:
+        """An instance, its parent, and so on up to the root."""
+        found = [inst]
+        while found[-1].parent in self.state.insts:
+            found.append(self.state.insts[found[-1].parent])
+        return found
+
+    def children(self, inst: Instance) -> list[Instance]:
+        """The instances that work for one now; those that a new plan has dismissed are not among them."""
+        members = [id_ for group in inst.groups.values() for id_ in group.members.values()]
+        found = [self.state.insts[id_] for id_ in members if id_ in self.state.insts]
+        return sorted(found, key=lambda one: one.n)
+
+    def below(self, inst: Instance) -> Iterator[Instance]:
+        """Everything that works for an instance, however deep."""
+        for child in self.children(inst):
+            yield child
+            yield from self.below(child)
+
+    def given_on(self, inst: Instance) -> dict[str, str]:
+        """Criterion → the child that answers for it."""
+        own = set(self.ids[inst.id])
+        return {id_: child.id for child in self.children(inst) for id_ in self.ids[child.id] if id_ in own}
+
+    def kept(self, inst: Instance) -> list[str]:
+        """The criteria that an instance answers for itself."""
+        given = self.given_on(inst)
+        return [id_ for id_ in self.ids[inst.id] if id_ not in given]
+
+    def answers(self) -> list[tuple[str, str]]:
+        """Who answers for which criterion, in the order in which they were handed in."""
+        roots = [one for one in sorted(self.state.insts.values(), key=lambda one: one.n) if not one.parent]
+        return list(dict.fromkeys((one.id, id_) for root in roots for one, id_ in self._answers(root)))
+
+    def _answers(self, inst: Instance) -> Iterator[tuple[Instance, str]]:
+        given = self.given_on(inst)
+        for id_ in self.ids[inst.id]:
+            yield from self._answerer(self.state.insts[given[id_]], id_) if id_ in given else [(inst, id_)]
+        for child in self.children(inst):
+            yield from self._answers(child)
+
+    def _answerer(self, inst: Instance, criterion: str) -> Iterator[tuple[Instance, str]]:
+        below = self.given_on(inst).get(criterion)
+        yield from self._answerer(self.state.insts[below], criterion) if below else [(inst, criterion)]
+
+    def text(self, inst: Instance, criterion: str) -> str:
+        """What a criterion says; a part that knows only its id has it from whoever gave it on."""
+        for one in self.chain(inst):
+            for value in self._inputs[one.id].values():
+                for item in value if isinstance(value, list) else ():
+                    if isinstance(item, dict) and item.get("id") == criterion and text(item.get("text")):
+                        return text(item["text"])
+        return ""

@@ -1,0 +1,162 @@
+"""A criterion is verified if every link of its chain is there, and never otherwise."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.views.trial import (
+    COMMIT,
+    TEST,
+    Trial,
+    approved,
+    green,
+    implemented,
+    merged,
+    red,
+    scaffolded,
+    spec,
+    with_tests,
+)
+from treadle.protocol.items import Json
+
+
+def test_red_then_green_then_approved_then_merged_is_verified() -> None:
+    one = merged().criterion()
+    assert (one.standing, one.missing, one.text, one.instance) == ("verified", (), "AC-1 holds", "root")
+    assert [(test.id, test.red, test.green, test.now) for test in one.tests] == [
+        (TEST, "root:tests#1.1", "root:impl#1.1", "passed")
+    ]
+    assert (one.red, one.green, one.commit) == ("root:tests#1.1", "root:impl#1.1", COMMIT)
+    assert [(it.exit, it.who, it.good, it.words) for it in one.verdicts] == [
+        ("Approved", "tdd:ReviewImpl", True, "signOff: I have read it")
+    ]
+    assert one.merges == ("root:merge#1.1",)
+
+
+MISSING: dict[str, tuple[Callable[[], Trial], str, str]] = {
+    "nothing has happened": (Trial, "none", "no test stands for it"),
+    "planned": (scaffolded, "none", "no test stands for it"),
+    "red": (with_tests, "partial", f"{TEST} was not seen passing after it had failed"),
+    "green": (implemented, "partial", "nobody has approved it since"),
+    "approved": (approved, "partial", "the work of root has not been merged since"),
+    "no manifest": (
+        lambda: with_tests(facts={"red": {"red": [TEST]}}).says("root:impl#1.1", "TestsPassed", {}),
+        "none",
+        "no test stands for it",
+    ),
+    "never red": (
+        lambda: with_tests(facts=red("tests/other.py::test_x")).says("root:impl#1.1", "TestsPassed", green(TEST)),
+        "partial",
+        f"{TEST} was never seen failing",
+    ),
+    "red was refused": (
+        lambda: (
+            scaffolded()
+            .says("root:tests#1.1", "TestsReady", red(TEST), "scope")
+            .says("root:tests#1.2", "TestsReady", green(TEST, check="red"))
+            .says("root:impl#1.1", "TestsPassed", green(TEST))
+        ),
+        "partial",
+        f"{TEST} was never seen failing",
+    ),
+    "green was refused": (
+        lambda: with_tests().says("root:impl#1.1", "TestsPassed", green(TEST), "tests_unmodified"),
+        "partial",
+        f"{TEST} was not seen passing after it had failed",
+    ),
+    "green no more": (
+        lambda: implemented().says(
+            "root:review#1.1", "Approved", green(TEST, check="coverage_complete", verdict="failed")
+        ),
+        "partial",
+        f"{TEST} does not pass any more",
+    ),
+    "only skipped": (
+        lambda: with_tests().says("root:impl#1.1", "TestsPassed", green(TEST, verdict="skipped")),
+        "partial",
+        f"{TEST} was not seen passing after it had failed",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MISSING)
+def test_what_is_missing_is_said(case: str) -> None:
+    story, standing, why = MISSING[case]
+    trial = story()
+    one = trial.criterion()
+    assert one.standing == standing
+    assert why in one.missing
+    tally = trial.evidence().tally
+    assert (tally.criteria, tally.verified) == (1, 0)
+
+
+def test_a_record_that_is_gone_proves_nothing() -> None:
+    trial = merged()
+    for ref, value in list(trial.payloads.values.items()):
+        if isinstance(value, dict) and value.get("check") == "red":
+            del trial.payloads.values[ref]
+    assert trial.criterion().missing == (f"{TEST} was never seen failing",)
+    gone = [check for step in trial.evidence().accepted for check in step.checks if check.gone]
+    assert [(check.check, check.report) for check in gone] == [("red", "there is no record of it")]
+
+
+def test_a_test_that_passed_already_counts_if_the_skeleton_fails_it() -> None:
+    proved: dict[str, dict[str, Json]] = {
+        "red": {"red": [], "red_on_skeleton": [TEST], "criteria": {"AC-1": {TEST: "passed"}}}
+    }
+    trial = with_tests(facts=proved).says("root:impl#1.1", "TestsPassed", green(TEST))
+    one = trial.says("root:review#1.1", "Approved").merges().criterion()
+    assert (one.standing, one.tests[0].on_skeleton) == ("verified", True)
+
+
+def test_an_approval_counts_for_what_it_has_seen() -> None:
+    trial = implemented().says("root:review#1.1", "MoreTests", critiques=[{"text": "too slow"}])
+    one = trial.criterion()
+    assert [(it.exit, it.good) for it in one.verdicts] == [("MoreTests", False)]
+    assert "nobody has approved it since" in one.missing
+    assert one.setbacks == ("root:review#1.1",)
+    trial.says("root:impl#2.1", "TestsPassed", green(TEST)).says("root:review#2.1", "Approved").merges()
+    one = trial.criterion()
+    assert (one.standing, one.green) == ("verified", "root:impl#2.1")
+    assert [it.exit for it in one.verdicts] == ["MoreTests", "Approved"]
+
+
+def test_refusals_belong_to_the_criteria_they_are_about() -> None:
+    trial = Trial(spec("calc", "AC-1", "AC-2"))
+    both: dict[str, Json] = {"criteria": {"AC-1": {TEST: "failed"}, "AC-2": {"t2": "failed"}}, "red": [TEST, "t2"]}
+    with_tests(trial, facts={"red": both})
+    half: dict[str, dict[str, Json]] = {"green": {"criteria": {"AC-1": {TEST: "passed"}, "AC-2": {"t2": "failed"}}}}
+    trial.says("root:impl#1.1", "TestsPassed", half, "green").says("root:impl#1.2", "TestsPassed", half, "scope")
+    assert trial.criterion("AC-1").setbacks == ("root:impl#1.2",)
+    assert trial.criterion("AC-2").setbacks == ("root:impl#1.1", "root:impl#1.2")
+
+
+def test_a_child_answers_for_what_it_was_given_and_its_parent_judges() -> None:
+    trial = Trial(spec("calc", "AC-1", "AC-2"))
+    trial.says("root:scaffold#1.1", "InitWork", childSpecs=[spec("part", "AC-1")]).says("root:tests#1.1", "TestsReady")
+    approved(trial, "root/part").merges("root/part")
+    one = trial.criterion()
+    assert (one.instance, one.standing) == ("root/part", "partial")
+    assert one.missing == ("its parent has not judged it",)
+    trial.says("root:judge#1.1", "ChildAccepted", child="part", reason="it fits", provides=[])
+    one, found = trial.criterion(), trial.evidence()
+    assert (one.standing, one.merges) == ("verified", ("root/part:merge#1.1",))
+    assert [(it.exit, it.act) for it in one.verdicts] == [
+        ("Approved", "root/part:review#1.1"),
+        ("ChildAccepted", "root:judge#1.1"),
+    ]
+    assert [(it.id, it.criteria, it.given_on, it.verified) for it in found.instances] == [
+        ("root", ("AC-2",), {"AC-1": "root/part"}, 0),
+        ("root/part", ("AC-1",), {}, 1),
+    ]
+    assert [(it.id, it.standing) for it in found.criteria] == [("AC-1", "verified"), ("AC-2", "none")]
+
+
+def test_a_child_that_its_parent_sends_back_is_not_verified() -> None:
+    trial = Trial(spec("calc", "AC-1"))
+    trial.says("root:scaffold#1.1", "InitWork", childSpecs=[spec("part", "AC-1")]).says("root:tests#1.1", "TestsReady")
+    approved(trial, "root/part").merges("root/part")
+    trial.says(
+        "root:judge#1.1", "ChildRejected", child="part", reason="it does not fit", critiques=[], additionalTests=[]
+    )
+    assert trial.criterion().missing == ("its parent's verdict is ChildRejected",)

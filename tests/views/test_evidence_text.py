@@ -1,0 +1,38 @@
+"""The same on a terminal."""
+
+from tests.views.trial import Trial, merged, with_tests
+from treadle.views.evidence import Evidence
+from treadle.views.evidence_text import rows
+
+
+def told(found: Evidence) -> list[str]:
+    return [f"{' ' * row.indent}{row.text}" for row in rows(found)]
+
+
+def test_a_criterion_is_told_from_its_test_to_its_merge() -> None:
+    lines = told(merged().evidence())
+    assert lines[0] == "calc-1 · v3 1 · ended: Merged · 1 of 1 criteria verified"
+    start = lines.index("✓ AC-1 · root · verified")
+    assert lines[start + 1 : start + 7] == [
+        "    AC-1 holds",
+        "    test   tests/test_add.py::test_adds",
+        "    red    root:tests#1.1 cccccccccccc, exit 1 as it must be, 0.25 s",
+        "    green  root:impl#1.1 cccccccccccc, exit 0, 0.25 s",
+        "    review Approved by tdd:ReviewImpl (root:review#1.1)",
+        "    merge  root:merge#1.1 cccccccccccc",
+    ]
+
+
+def test_what_is_missing_comes_before_what_is_there() -> None:
+    lines = told(Trial().evidence())
+    start = lines.index("✗ AC-1 · root · no evidence")
+    assert lines[start + 2] == "    missing: no test stands for it"
+    assert "goes on (works) · 0 of 1 criteria verified so far" in lines[0]
+
+
+def test_refusals_are_told_with_their_reports() -> None:
+    lines = told(with_tests().says("root:impl#1.1", "TestsPassed", {}, "green").evidence())
+    assert "    before refused once: TestsPassed (green failed)" in lines
+    start = lines.index("── Refused, failed and sent back ──")
+    assert lines[start + 1].endswith("root:impl#1.1 refused: TestsPassed (green failed) by impl")
+    assert lines[start + 2 : start + 4] == ["    ### green", "    - mend it"]
