@@ -12,11 +12,13 @@ from treadle.agents.answer import put_file
 from treadle.agents.environment import clean, contract
 from treadle.agents.process import (
     Patience,
+    Place,
     ProgramSession,
     attach_program,
     harvest_program,
     start_program,
 )
+from treadle.enclosures.enclosure import OPEN, Enclosure
 from treadle.errors import PortError, TreadleError
 from treadle.ports import Abilities, Ended, Session, Watch, Work
 
@@ -32,10 +34,19 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     allowed: tuple[str, ...] = ()
     """Names of variables that the program sees besides the few that every program sees."""
     patience: Patience = Patience()
+    enclosure: Enclosure = OPEN
     abilities: Abilities = Abilities(survives=True)
 
     @classmethod
-    def parse(cls, text: str, *, root: Path, allowed: tuple[str, ...] = (), patience: Patience | None = None) -> Self:
+    def parse(
+        cls,
+        text: str,
+        *,
+        root: Path,
+        allowed: tuple[str, ...] = (),
+        patience: Patience | None = None,
+        enclosure: Enclosure = OPEN,
+    ) -> Self:
         """The runner for `PROGRAM ARGS`, split as a shell would; nothing in it is expanded."""
         try:
             argv = tuple(shlex.split(text))
@@ -45,17 +56,19 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
             raise TreadleError("a command needs a program: write `command:PROGRAM ARGS`")
         if "\0" in text:
             raise TreadleError("a command may not hold a NUL character; remove it")
-        return cls(argv=argv, root=root.absolute(), allowed=allowed, patience=patience or Patience())
+        patience = patience or Patience()
+        return cls(argv=argv, root=root.absolute(), allowed=allowed, patience=patience, enclosure=enclosure)
 
     def ready(self) -> None:
-        """A `PortError` if there is no such program."""
+        """A `PortError` if there is no such program; what is in an image shows when it is started."""
         self._program(clean(self.allowed)["PATH"])
 
     async def start(self, work: Work, watch: Watch) -> Session:
         """Start the program; a `PortError` if there is none."""
         env = {**clean(self.allowed), **contract(work)}
         argv = (self._program(env["PATH"]), *self.argv[1:])
-        return _CommandSession(await start_program(work, argv, env, watch, self.patience))
+        place = Place(enclosure=self.enclosure, readable=(Path(argv[0]),) if self._is_own else ())
+        return _CommandSession(await start_program(work, argv, env, watch, self.patience, place=place))
 
     async def attach(self, work: Work, watch: Watch) -> Session | None:
         """The program that an earlier process has started for exactly this activity."""
@@ -66,8 +79,15 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
         """How the program ended while nobody looked."""
         return await harvest_program(work, self.patience)
 
+    @property
+    def _is_own(self) -> bool:
+        """Whether the program is a file of the user's checkout, and not one that is installed somewhere."""
+        return os.sep in self.argv[0] and not Path(self.argv[0]).is_absolute()
+
     def _program(self, path: str) -> str:
         name = self.argv[0]
+        if self.enclosure.is_apart and not self._is_own:
+            return name
         where = str(self.root / name) if os.sep in name else name
         found = shutil.which(where, path=path)
         if found:

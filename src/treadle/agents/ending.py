@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 import signal
 from collections.abc import Sequence
 from contextlib import suppress
@@ -9,11 +10,13 @@ from typing import Final
 
 from treadle.agents.kept import Kept
 from treadle.agents.processes import Process, descendants, holding, lives, send, send_all
+from treadle.enclosures.engine import ask
 from treadle.errors import PortError
 
 _QUICK: Final = 0.01
 _MARGIN: Final = 1.0
 _ROUNDS: Final = 4
+_GONE: Final = "no such container"
 
 
 async def end_keeper(keeper: Process, grace: float) -> None:
@@ -35,16 +38,32 @@ async def end_all(kept: Kept, grace: float) -> None:
 
 
 async def sweep(kept: Kept, grace: float) -> None:
-    """End what carries the mark of a session and has escaped its keeper."""
+    """End what carries the mark of a session and has escaped its keeper, and what it has left elsewhere."""
     number = signal.SIGTERM
     for _ in range(_ROUNDS):
         if not (left := await asyncio.to_thread(holding, kept.mark)):
+            await _bid_farewell(kept)
             return
         send_all(left, number)
         await _gone(left, grace)
         number = signal.SIGKILL
     if left := await asyncio.to_thread(holding, kept.mark):
         raise PortError(f"process {left[0].pid} of an agent cannot be ended; look at it with `ps`", retryable=True)
+
+
+async def _bid_farewell(kept: Kept) -> None:
+    """End the container of a session; a keeper that has written down how its program ended has done so."""
+    words = kept.farewell_words()
+    if not words or kept.ended()[0]:
+        return
+    said = await ask(words)
+    if said.code != 0 and _GONE not in said.complaint.lower():
+        raise PortError(
+            f"the container {words[-1]} of an agent cannot be ended: {said.first_line}; try `{shlex.join(words)}`",
+            retryable=True,
+        )
+    with suppress(OSError):
+        kept.farewell.unlink()
 
 
 def reap(keeper: Process) -> int | None:

@@ -1,4 +1,4 @@
-# ruff: noqa: PTH105, PTH108, PTH208 - `pathlib` would double the time the keeper takes to start
+# ruff: noqa: PTH105, PTH108, PTH123, PTH208 - `pathlib` would double the time the keeper takes to start
 """The small process between Treadle and an agent's program: it outlives Treadle and lets nothing outlive itself.
 
 It holds the lock of the activity for as long as it lives, so there are never two agents on one activity; passes the
@@ -34,7 +34,10 @@ _QUIET = (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE)
 
 
 def main(argv: list[str]) -> None:
-    """`LOCK FOLDER LANE GRACE SEGMENT PROGRAM ARGUMENTS…`"""
+    """`LOCK FOLDER LANE GRACE SEGMENT PROGRAM ARGUMENTS…`
+
+    `FOLDER.farewell`, if it is there, holds the words of a command that ends what is not below this process.
+    """
     try:
         _main(*argv)
     except OSError as error:
@@ -116,6 +119,7 @@ class _Keeper:
             self._turn(None)
         how = "stopped" if self.status is None else f"code {os.waitstatus_to_exitcode(self.status)}"
         self._end_all(grace)
+        self._bid_farewell()
         return f"lost {self.said.lost}" if how == "code 0" and self.said and self.said.lost else how
 
     def _spawn(self, command: list[str]) -> int:
@@ -184,6 +188,18 @@ class _Keeper:
                 send_all(found, signal.SIGKILL)
             self._turn(_ROUND)
         self._drain()
+
+    def _bid_farewell(self) -> None:
+        """What runs in a container does not end with the program that was started here for it."""
+        with suppress(OSError):
+            with open(f"{self.folder}.farewell", encoding="utf-8") as file:
+                words = file.read().split("\0")
+            nothing = os.open(os.devnull, os.O_RDWR)
+            actions = [(os.POSIX_SPAWN_DUP2, nothing, at) for at in range(3)]
+            child = os.posix_spawn(words[0], words, os.environ, file_actions=actions, setsigmask=[])
+            until = time.monotonic() + _GIVE_UP
+            while os.waitpid(child, os.WNOHANG)[0] == 0 and time.monotonic() < until:
+                time.sleep(_ROUND)
 
     def _drain(self) -> None:
         for _ in range(_REST):

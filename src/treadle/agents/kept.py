@@ -53,6 +53,16 @@ class Kept(msgspec.Struct, frozen=True):
         """What keepers complain about; empty if all is well."""
         return self.root / "keeper.log"
 
+    @property
+    def farewell(self) -> Path:
+        """The words of the command that ends what runs elsewhere for this session; not there if nothing does."""
+        return self.root / f"{self.retry}.farewell"
+
+    def farewell_words(self) -> tuple[str, ...]:
+        """The command that ends what runs elsewhere; empty if nothing does."""
+        words = self._record(self.farewell).split("\0")
+        return tuple(words) if words[0] else ()
+
     def ended(self) -> tuple[str, int | None, str]:
         """How the program ended, in the keeper's words (`code`, `stopped`, `error`, or nothing), and its exit code."""
         how, _, detail = self._record(self.folder / "ended").partition(" ")

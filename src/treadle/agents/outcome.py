@@ -7,6 +7,7 @@ from typing import Final
 from treadle.agents.answer import answered
 from treadle.agents.kept import Kept
 from treadle.agents.tail import MAX_FINAL, end_of, escaped, text_of
+from treadle.enclosures.container import NOT_STARTED, signal_in
 from treadle.ports import Ended, Work
 
 _LAST_WORDS: Final = 2_000
@@ -21,10 +22,17 @@ def outcome(work: Work, longest: int = MAX_FINAL) -> Ended | None:
     how, code, detail = kept.ended()
     if answered(work):
         return Ended(how="done", final=final, code=code)
-    if code is not None and code >= 0:
-        return Ended(how="done", final=final, code=code, detail=last_words(kept.stderr, f"it ended with code {code}"))
+    if code is not None and kept.farewell_words():
+        if code in NOT_STARTED:
+            return Ended(how="failed", final=final, code=code, detail=last_words(NOT_STARTED[code], kept.stderr))
+        code = signal_in(code)
+    if code == 0:
+        return Ended(how="done", final=final, code=code, detail=last_words("", kept.stderr))
+    if code is not None and code > 0:
+        detail = last_words(f"it ended with code {code}", kept.stderr, kept.stdout)
+        return Ended(how="done", final=final, code=code, detail=detail)
     if code is not None:
-        detail = last_words(kept.stderr, f"it was ended by {_signal_name(-code)}")
+        detail = last_words(f"it was ended by {_signal_name(-code)}", kept.stderr, kept.stdout)
         return Ended(how="lost", final=final, code=code, detail=detail)
     match how:
         case _ if how == STOPPED:
@@ -38,10 +46,11 @@ def outcome(work: Work, longest: int = MAX_FINAL) -> Ended | None:
             return None
 
 
-def last_words(log: Path, what: str) -> str:
-    """What happened, and the end of what the program has complained about."""
-    words = text_of(end_of(log, _LAST_WORDS)).strip()
-    return f"{what}; its last words: {words}" if words else what
+def last_words(what: str, *logs: Path) -> str:
+    """What happened, and the end of what the program has said: in the first of these logs that has anything."""
+    found = (text_of(end_of(log, _LAST_WORDS)).strip() for log in logs)
+    words = next((f"its last words: {text}" for text in found if text), "")
+    return "; ".join(part for part in (what, words) if part)
 
 
 def _signal_name(number: int) -> str:

@@ -23,6 +23,7 @@ from treadle.agents.kept import Kept
 from treadle.agents.outcome import STOPPED, UNHEARD, last_words, outcome
 from treadle.agents.processes import Process, lacks, lives, look
 from treadle.agents.tail import MAX_FINAL, Tail, end_of, escaped, last_line
+from treadle.enclosures.enclosure import OPEN, Enclosure, Job, Launch
 from treadle.errors import PortError
 from treadle.ports import Ended, Progress, Watch, Work
 
@@ -45,6 +46,16 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
     final: int = MAX_FINAL
     """Bytes of them in which an answer is looked for."""
 
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """What a program runs in, and what it reaches there besides its lane and its activity's own folders."""
+
+    enclosure: Enclosure = OPEN
+    readable: tuple[Path, ...] = ()
+    writable: tuple[Path, ...] = ()
+
+
+ON_THIS_MACHINE: Final = Place()
 
 Listen = Callable[[bytes], Progress | None]
 """What a piece of the program's output says about its progress."""
@@ -126,6 +137,7 @@ async def start_program(
     watch: Watch,
     patience: Patience,
     listen: Listen = hear_last_line,
+    place: Place = ON_THIS_MACHINE,
 ) -> ProgramSession:
     """Start a program in the lane; one that already works on exactly this is taken over, never joined by another."""
     if lacking := lacks():
@@ -137,10 +149,35 @@ async def start_program(
     try:
         kept.folder.mkdir(parents=True, exist_ok=True)
         work.out.mkdir(parents=True, exist_ok=True)
+        launch = place.enclosure.launch(_job(work, kept, argv, env, place))
+        _note_farewell(kept, launch)
     except OSError as error:
         raise PortError(f"{error.filename} cannot be prepared for an agent: {error.strerror}", retryable=True) from None
-    pid = _spawn_keeper(work, kept, argv, env, patience)
+    pid = _spawn_keeper(work, kept, launch.argv, launch.env, patience)
     return ProgramSession(work, await _introduced(kept, pid), watch, patience, listen)
+
+
+def _job(work: Work, kept: Kept, argv: Sequence[str], env: dict[str, str], place: Place) -> Job:
+    """The program with its lane and its activity's own folders, and nothing else of the project."""
+    seen = tuple(path.absolute() for path in (work.bundle, *place.readable) if path.exists())
+    return Job(
+        argv=tuple(argv),
+        cwd=work.lane.absolute(),
+        env=env,
+        writable=tuple(path.absolute() for path in (work.out, *place.writable)),
+        readable=seen,
+        network=True,
+        key=str(kept.folder),
+    )
+
+
+def _note_farewell(kept: Kept, launch: Launch) -> None:
+    """Write down how to end it before it begins: nobody may be there to remember."""
+    kept.farewell.unlink(missing_ok=True)
+    if launch.farewell:
+        file = os.open(kept.farewell, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(file, "w", encoding="utf-8") as opened:
+            opened.write("\0".join(launch.farewell))
 
 
 async def attach_program(
@@ -205,7 +242,7 @@ async def _introduced(kept: Kept, pid: int) -> Process:
         await asyncio.sleep(_QUICK)
     known = {TAKEN: "another one holds this activity", FULL: f"the disk of {kept.root} is full; make room"}
     why = known.get(os.waitstatus_to_exitcode(status)) if status is not None else None
-    why = why or last_words(kept.log, "it did not say why")
+    why = why or last_words("it did not say why", kept.log)
     raise PortError(f"no keeper could be started for an agent: {why}", retryable=True)
 
 

@@ -13,6 +13,7 @@ from treadle.agents.process import Patience
 from treadle.agents.replay import FolderRecording, Recording, Replay
 from treadle.agents.scripted import Scripted
 from treadle.config.agents import parse_agent
+from treadle.enclosures.enclosure import OPEN, Enclosure
 from treadle.errors import TreadleError
 from treadle.ports import Runner
 
@@ -25,6 +26,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     allowed: tuple[str, ...] = ()
     """Names of variables that agents may see."""
     patience: Patience = Patience()
+    enclosure: Enclosure = OPEN
+    """What programs run in."""
     tell: Tell | None = None
     """How to speak to the person who is a manual agent."""
     recording: Callable[[str], Recording] | None = None
@@ -35,7 +38,9 @@ Make = Callable[[str, Surroundings], Runner]
 
 
 def _command(text: str, around: Surroundings) -> Runner:
-    return Command.parse(text, root=around.root, allowed=around.allowed, patience=around.patience)
+    return Command.parse(
+        text, root=around.root, allowed=around.allowed, patience=around.patience, enclosure=around.enclosure
+    )
 
 
 def _manual(_text: str, around: Surroundings) -> Runner:
@@ -43,7 +48,8 @@ def _manual(_text: str, around: Surroundings) -> Runner:
 
 
 def _scripted(text: str, around: Surroundings) -> Runner:
-    return Scripted.load(around.root / text, allowed=around.allowed, patience=around.patience)
+    file = around.root / text
+    return Scripted.load(file, allowed=around.allowed, patience=around.patience, enclosure=around.enclosure)
 
 
 def _replay(text: str, around: Surroundings) -> Runner:

@@ -23,11 +23,12 @@ from treadle.agents.kept import Kept
 from treadle.agents.lane_files import LaneFiles
 from treadle.agents.placeholders import fill, fill_text
 from treadle.agents.played import record_of, start_playing
-from treadle.agents.process import Patience, start_program
+from treadle.agents.process import Patience, Place, start_program
 from treadle.agents.processes import lacks
 from treadle.agents.script import CRITERIA, Rule, Script, Turn
 from treadle.agents.script_reading import load_script
 from treadle.agents.tail import MAX_FINAL, MAX_LINE
+from treadle.enclosures.enclosure import OPEN, Enclosure
 from treadle.errors import PortError
 from treadle.ports import Abilities, Ended, Progress, Session, Watch, Work
 from treadle.protocol.findings import suggest
@@ -42,12 +43,22 @@ class Scripted(msgspec.Struct, frozen=True, kw_only=True):
     script: Script
     allowed: tuple[str, ...] = ()
     patience: Patience = Patience()
+    enclosure: Enclosure = OPEN
+    """What the commands of its turns run in."""
     abilities: Abilities = Abilities()
 
     @classmethod
-    def load(cls, path: Path, *, allowed: tuple[str, ...] = (), patience: Patience | None = None) -> "Scripted":
+    def load(
+        cls,
+        path: Path,
+        *,
+        allowed: tuple[str, ...] = (),
+        patience: Patience | None = None,
+        enclosure: Enclosure = OPEN,
+    ) -> "Scripted":
         """The agent that a file describes."""
-        return cls(script=load_script(path), allowed=allowed, patience=patience or Patience())
+        script = load_script(path)
+        return cls(script=script, allowed=allowed, patience=patience or Patience(), enclosure=enclosure)
 
     async def start(self, work: Work, watch: Watch) -> Session:
         """Begin the turn that is for this activity; a `PortError` if there is none."""
@@ -112,10 +123,9 @@ class _Part:
     async def _run(self, at: int, argv: tuple[str, ...]) -> None:
         """Run a program under a keeper of its own, so that nothing it starts is left behind either."""
         env = {**clean(self.agent.allowed), **contract(self.work)}
-        program = shutil.which(self.work.lane / argv[0] if os.sep in argv[0] else argv[0], path=env["PATH"])
-        if program is None:
-            raise PortError(f"there is no program '{argv[0]}'")
-        session = await start_program(self._inside(at), (program, *argv[1:]), env, self.watch, self.agent.patience)
+        words = (self._program(argv[0], env["PATH"]), *argv[1:])
+        place = Place(enclosure=self.agent.enclosure, readable=(self.work.bundle,), writable=(self.work.out,))
+        session = await start_program(self._inside(at), words, env, self.watch, self.agent.patience, place=place)
         try:
             ended = await session.wait()
         except asyncio.CancelledError:
@@ -123,6 +133,13 @@ class _Part:
             raise
         if ended.code != 0:
             raise PortError(f"`{' '.join(argv)}`: {ended.detail}")
+
+    def _program(self, name: str, path: str) -> str:
+        where = str(self.work.lane / name) if os.sep in name else name
+        program = where if self.agent.enclosure.is_apart else shutil.which(where, path=path)
+        if program is None:
+            raise PortError(f"there is no program '{name}'")
+        return program
 
     def _inside(self, at: int) -> Work:
         """The activity with a home of its own for one of its commands."""

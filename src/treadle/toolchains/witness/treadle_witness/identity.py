@@ -22,6 +22,8 @@ _BUILTINS = (
 def identities() -> dict[tuple[str, str], tuple[Any, ...]]:
     """The functions by module and name, each with its code and defaults."""
     found = {("builtins", name): (getattr(builtins, name, None),) for name in _BUILTINS}
+    tool: Any = sys.modules.get("pytest")
+    found.update({("pytest", name): (vars(tool).get(name),) for name in getattr(tool, "__all__", ())})
     found[("sys", "exit")] = (sys.exit,)
     found[("os", "_exit")] = (os._exit,)
     found[("sys", "settrace")] = (sys.gettrace(),)

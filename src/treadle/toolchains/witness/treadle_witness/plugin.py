@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import signal
 import sys
@@ -15,6 +16,7 @@ from .audit import AUDIT
 from .canaries import Canary, sing
 from .identity import differences, identities
 from .imports import compile_afresh, put_checkout_first, strangers
+from .mirrors import Mirrors
 from .report import read_order
 
 _MAX = 4_000
@@ -36,6 +38,7 @@ class Witness:
         self.codes: dict[str, Any] = {}
         self.made: dict[Any, str] = {}
         self.canaries: list[dict[str, Any]] = list(self.order["canaries"])
+        self.mirrors = Mirrors(self.order["mirrors"], self.order["seed"])
         self.at, self.total = 0, 0
         AUDIT.root, AUDIT.kept = self.order["checkout"], self.order["kept"]
         early = [name for name in list(sys.modules) if _is_from(name, self.order["checkout"])]
@@ -72,11 +75,13 @@ class Witness:
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         file, line, _ = item.location
         self.codes[item.nodeid] = getattr(getattr(item, "function", None), "__code__", None)
+        self.mirrors.collected(item)
         self.send("collected", id=item.nodeid, file=file, line=(line or 0) + 1)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_make_collect_report(self, collector: Any) -> Iterator[None]:
         AUDIT.test = collector.nodeid
+        self.mirrors.read(collector)
         outcome: Any = yield
         report = outcome.get_result()
         AUDIT.test = ""
@@ -124,6 +129,9 @@ class Witness:
         if isinstance(item, Canary):
             return
         report = outcome.get_result()
+        self.mirrors.saw(item, call, report)
+        if self.mirrors.is_running:
+            return
         value = call.excinfo.value if call.excinfo is not None else None
         self.made[(item.nodeid, call.when)] = report.outcome
         self.send(
@@ -143,6 +151,12 @@ class Witness:
         made = self.made.get((report.nodeid, report.when))
         if made is not None and made != report.outcome and not hasattr(report, "context"):
             self.send("changed", id=report.nodeid, when=report.when, made=made, outcome=report.outcome)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtestloop(self) -> Iterator[None]:
+        outcome: Any = yield
+        if outcome.excinfo is None:
+            self.mirrors.run(self.send, _alarm)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: Any) -> Iterator[None]:
@@ -190,10 +204,37 @@ def _kind(value: Any, when: str) -> str:
         return "import" if any(isinstance(cause, (ImportError, SyntaxError)) for cause in causes) else "error"
     if when in ("setup", "teardown"):
         return "fixture"
-    if value is None or isinstance(value, (AssertionError, pytest.fail.Exception)):
+    if value is None:
         return "assertion"
-    if isinstance(value, NotImplementedError):
-        return "not_implemented"
+    kinds = {_reason(one) for one in _leaves(value)}
+    return kinds.pop() if len(kinds) == 1 else "not_implemented" if kinds <= _MISSING else "error"
+
+
+_MISSING = {"assertion", "not_implemented"}
+_GROUP = getattr(builtins, "BaseExceptionGroup", ())
+_LONGEST_CHAIN = 20
+_CAUSE = BaseException.__dict__["__cause__"]  # as it is, whatever a class of the project calls so
+
+
+def _leaves(value: Any) -> list[Any]:
+    """The exceptions of a group, however deep; one that is no group is its own leaf."""
+    found: list[Any] = []
+    stack = [value]
+    while stack and len(found) < 100:
+        one = stack.pop()
+        stack.extend(one.exceptions) if isinstance(one, _GROUP) else found.append(one)
+    return found
+
+
+def _reason(value: Any) -> str:
+    """Why a test failed; what was raised *from* something that is not implemented is not implemented."""
+    if isinstance(value, (AssertionError, pytest.fail.Exception)):
+        return "assertion"
+    link = value
+    for _ in range(_LONGEST_CHAIN):
+        if isinstance(link, NotImplementedError):
+            return "not_implemented"
+        link = _CAUSE.__get__(link) if isinstance(link, BaseException) else None
     return "import" if isinstance(value, (ImportError, SyntaxError)) else "error"
 
 

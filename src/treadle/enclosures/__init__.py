@@ -1,0 +1,1 @@
+"""What commands run in: nothing, a sandbox of this machine, or a container."""

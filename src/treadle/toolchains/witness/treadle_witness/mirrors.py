@@ -1,0 +1,255 @@
+"""Copies of tests that expect something else than the tests do.
+
+A copy must fail. One that passes compares with something that equals everything, or runs where nothing can fail.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+import time
+from types import CodeType, FunctionType
+from typing import Any, Callable, Iterator  # noqa: UP035 - this runs on old versions too
+
+import pytest
+from _pytest.assertion.rewrite import rewrite_asserts
+from _pytest.runner import runtestprotocol
+
+_SECONDS = 10.0
+"""For all copies together; a test that takes more than a tenth of it has none."""
+_TRIES = 8
+"""So many different values must be taken for the right one: numbers that are compared by a remainder take some."""
+_HELPERS = ("assertEqual", "assertEquals", "assert_equal")
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_GENERATES = 0x20 | 0x80 | 0x200  # a generator, a coroutine, or both
+_LARGEST = 1_000_000
+
+
+class Mirror:
+    """A test whose expected value can be exchanged: one that is written down, and compared on every way through it."""
+
+    def __init__(self, item: pytest.Item, function: FunctionType, place: _Place) -> None:
+        self.item, self.function, self.place = item, function, place
+
+    def code(self, draw: random.Random) -> CodeType | None:
+        """The code of the test with a value that it does not expect."""
+        self.place.expect(sentinel(self.place.value, draw))
+        try:
+            module = ast.Module(body=[self.place.whole], type_ignores=[])
+            ast.fix_missing_locations(module)
+            if "@pytest_ar" in self.function.__globals__:
+                rewrite_asserts(module, b"")
+            compiled = compile(module, self.function.__code__.co_filename, "exec", dont_inherit=True)
+        except Exception:  # noqa: BLE001, RUF100 - what cannot be derived is left out
+            return None
+        return next((code for code in _codes(compiled) if _fits(code, self.function.__code__)), None)
+
+
+class Mirrors:
+    """The copies of one run; they come after all tests, which they so cannot disturb."""
+
+    def __init__(self, most: int, seed: str) -> None:
+        self.most, self.draw = most, random.Random(seed)
+        self.is_running = False
+        self._sources: dict[str, str] = {}
+        self._functions: dict[str, Any] = {}
+        self._passed: list[pytest.Item] = []
+        self._seconds: dict[str, float] = {}
+        self._verdict = ""
+
+    def read(self, collector: Any) -> None:
+        """Remember a file of tests as it is before it is imported."""
+        if self.most and isinstance(collector, pytest.Module):
+            try:
+                text = collector.path.read_text(encoding="utf-8")
+            except (OSError, ValueError):
+                return
+            if len(text) <= _LARGEST:
+                self._sources[collector.nodeid] = text
+
+    def collected(self, item: pytest.Item) -> None:
+        """Remember the function of a test."""
+        if self.most:
+            self._functions[item.nodeid] = getattr(item, "function", None)
+
+    def saw(self, item: pytest.Item, call: Any, report: Any) -> None:
+        """Hear how a phase of a test, or of a copy, ended."""
+        if self.is_running:
+            self._verdict = report.outcome if call.when == "call" else self._verdict
+            return
+        self._seconds[item.nodeid] = self._seconds.get(item.nodeid, 0.0) + call.duration
+        if call.when == "call" and report.outcome == "passed" and not hasattr(report, "wasxfail"):
+            self._passed.append(item)
+
+    def run(self, send: Callable[..., None], alarm: Callable[[float], None]) -> None:
+        """Run some copies, and tell what became of each."""
+        chosen, until = list(self._chosen()), time.monotonic() + _SECONDS
+        self.is_running = True
+        for number, mirror in enumerate(chosen):
+            following = chosen[number + 1].item if number + 1 < len(chosen) else None
+            verdict = self._outcome(mirror, following, alarm)
+            send("mirror", id=mirror.item.nodeid, line=mirror.place.line, text=mirror.place.text, verdict=verdict)
+            if not verdict or time.monotonic() > until:
+                break
+        self.is_running = False
+
+    def _chosen(self) -> Iterator[Mirror]:
+        quick = [item for item in self._passed if self._seconds[item.nodeid] < _SECONDS / 10]
+        self.draw.shuffle(quick)
+        left = self.most
+        for item in quick[: self.most * 10]:
+            mirror = self._derived(item) if left else None
+            if mirror is not None:
+                left -= 1
+                yield mirror
+
+    def _derived(self, item: pytest.Item) -> Mirror | None:
+        function, source = self._functions.get(item.nodeid), self._sources.get(item.nodeid.partition("::")[0])
+        if source is None or not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
+            return None
+        if function.__code__.co_freevars or function.__code__.co_flags & _GENERATES:
+            return None
+        places = find_places(source, function.__name__, function.__code__.co_firstlineno)
+        return Mirror(item, function, self.draw.choice(places)) if places else None
+
+    def _outcome(self, mirror: Mirror, following: Any, alarm: Callable[[float], None]) -> str:
+        for number in range(_TRIES):
+            code = mirror.code(self.draw)
+            if code is None:
+                return "underived"
+            verdict = self._rerun(mirror, code, following if number == 0 else None, alarm)
+            if verdict != "passed":
+                return verdict
+        return "passed"
+
+    def _rerun(self, mirror: Mirror, code: CodeType, following: Any, alarm: Callable[[float], None]) -> str:
+        """How the test ends with other code; empty if that cannot be told, and nothing more should be tried."""
+        own, self._verdict = mirror.function.__code__, "failed"
+        mirror.function.__code__ = code
+        alarm(_SECONDS / 2)
+        try:
+            runtestprotocol(mirror.item, log=False, nextitem=None if following is mirror.item else following)
+        except (Exception, KeyboardInterrupt, pytest.exit.Exception):  # noqa: BLE001, RUF100
+            return ""
+        finally:
+            alarm(0)
+            mirror.function.__code__ = own
+        return self._verdict
+
+
+class _Place:
+    """Where a test compares with a value that is written down."""
+
+    def __init__(self, whole: ast.stmt, line: int, text: str, value: Any, expect: Callable[[ast.expr], None]) -> None:
+        self.whole, self.line, self.text, self.value, self.expect = whole, line, text, value, expect
+
+
+def find_places(source: str, name: str, line: int) -> list[_Place]:
+    """The places in a test at which the expected value can be exchanged with certainty."""
+    try:
+        found = [(node, owner) for node, owner in _functions(ast.parse(source), "") if _is_at(node, name, line)]
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    if len(found) != 1:
+        return []
+    function, owner = found[0]
+    if _may_leave(function) or not all(_is_mark(one) for one in function.decorator_list):
+        return []
+    function.decorator_list = []
+    # A class around it: names with two underscores mean something else there.
+    whole: Any = function
+    if owner:
+        whole = ast.parse(f"class {owner}: pass").body[0]
+        whole.body = [function]
+    return [
+        _Place(whole, statement.lineno, _text(source, statement), value, expect)
+        for statement in function.body
+        for value, expect in _comparison(statement)
+    ]
+
+
+def sentinel(value: Any, draw: random.Random) -> ast.expr:
+    """A value of the same kind as another one, that nobody can expect."""
+    word = f"{draw.getrandbits(96):024x}"
+    number = draw.randrange(10**12, 10**15)
+    fresh: Any = word
+    if isinstance(value, (bool, int)):
+        fresh = number
+    elif isinstance(value, (float, complex)):
+        fresh = type(value)(number) / 7
+    elif isinstance(value, bytes):
+        fresh = word.encode()
+    elif isinstance(value, dict):
+        fresh = {word: word}
+    elif isinstance(value, (list, tuple, set)):
+        fresh = type(value)([word])
+    return ast.parse(repr(fresh), mode="eval").body
+
+
+def _comparison(statement: ast.stmt) -> Iterator[tuple[Any, Callable[[ast.expr], None]]]:
+    """The value that a statement compares with, and the way to exchange it; both sides must not be values."""
+    if isinstance(statement, ast.Assert) and isinstance(statement.test, ast.Compare):
+        test = statement.test
+        if len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
+            if _is_literal(test.comparators[0]) and not _is_literal(test.left):
+                yield ast.literal_eval(test.comparators[0]), lambda node: test.comparators.__setitem__(0, node)
+            elif _is_literal(test.left) and not _is_literal(test.comparators[0]):
+                yield ast.literal_eval(test.left), lambda node: setattr(test, "left", node)
+    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        call = statement.value
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _HELPERS and len(call.args) >= 2:
+            sides = [number for number in (0, 1) if _is_literal(call.args[number])]
+            if len(sides) == 1:
+                yield ast.literal_eval(call.args[sides[0]]), lambda node: call.args.__setitem__(sides[0], node)
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        return ast.literal_eval(node) is not ...
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+
+
+def _functions(node: Any, owner: str) -> Iterator[tuple[ast.FunctionDef, str]]:
+    for one in node.body:
+        if isinstance(one, ast.FunctionDef):
+            yield one, owner
+        elif isinstance(one, ast.ClassDef):
+            yield from _functions(one, one.name)
+
+
+def _is_at(node: ast.FunctionDef, name: str, line: int) -> bool:
+    return node.name == name and min([node.lineno, *(one.lineno for one in node.decorator_list)]) == line
+
+
+def _is_mark(node: ast.expr) -> bool:
+    """`pytest.mark.…` says something about a test and leaves its function as it is."""
+    names = []
+    inner: Any = node.func if isinstance(node, ast.Call) else node
+    while isinstance(inner, ast.Attribute):
+        names.append(inner.attr)
+        inner = inner.value
+    return isinstance(inner, ast.Name) and [inner.id, *reversed(names)][:2] == ["pytest", "mark"]
+
+
+def _may_leave(node: Any) -> bool:
+    """Whether a function may end before its end without an exception."""
+    for one in ast.iter_child_nodes(node):
+        if isinstance(one, ast.Return) or (not isinstance(one, _SCOPES) and _may_leave(one)):
+            return True
+    return False
+
+
+def _text(source: str, statement: ast.stmt) -> str:
+    return " ".join((ast.get_source_segment(source, statement) or "").split())[:200]
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield one
+            yield from _codes(one)
+
+
+def _fits(code: CodeType, own: CodeType) -> bool:
+    return code.co_name == own.co_name and not code.co_freevars and code.co_argcount == own.co_argcount

@@ -1,0 +1,93 @@
+"""Copies of tests that expect something else."""
+
+import ast
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.toolchains.projects import project, run, verdicts
+from treadle.toolchains.witness.treadle_witness.mirrors import find_places, sentinel
+
+EQUALS_ALL = "class Any:\n    def __eq__(self, other): return True\n    __hash__ = None\n"
+EQUALS_PLAIN = "class Any:\n    def __eq__(self, other): return type(other) in (int, str)\n    __hash__ = None\n"
+
+BENDING = {
+    "equals everything": (f"{EQUALS_ALL}def add(a, b): return Any()\n", "test_plain"),
+    "equals what is plain": (f"{EQUALS_PLAIN}def add(a, b): return Any()\n", "test_plain"),
+    "a helper that never fails": (
+        "import unittest\nunittest.TestCase.assertEqual = lambda *_: None\ndef add(a, b): return 5\n",
+        "TestOld::test_helper",
+    ),
+}
+TESTS = """
+import unittest
+from thing import add
+
+seen = []
+
+def test_plain(): assert add(2, 3) == 5
+
+def test_first_time():
+    seen.append(1)
+    assert len(seen) == 1
+
+class TestOld(unittest.TestCase):
+    def setUp(self): self.__sum = add(2, 3)
+    def test_helper(self): self.assertEqual(self.__sum, 5)
+
+def test_last():
+    assert len(seen) == 1
+"""
+
+
+@pytest.mark.parametrize("name", BENDING)
+def test_a_test_that_passes_whatever_it_expects_is_told(tmp_path: Path, name: str) -> None:
+    thing, test = BENDING[name]
+    ran = run(project(tmp_path, thing=thing, test_it=TESTS))
+    assert set(verdicts(ran).values()) == {"passed"}
+    assert [one for one in ran.bent if one.startswith(f"test_it.py::{test} passes whatever value it expects (line")]
+    assert not ran.is_green
+
+
+def test_honest_tests_and_what_they_share_are_left_alone(tmp_path: Path) -> None:
+    marked = "\nimport pytest\n@pytest.fixture(scope='session')\ndef base(): return 1\n"
+    marked += "@pytest.mark.parametrize('x', [1, 2])\ndef test_more(x, base, tmp_path): assert add(x, base) - x == 1\n"
+    ran = run(project(tmp_path, thing="def add(a, b): return a + b\n", test_it=TESTS + marked))
+    assert ran.is_green, ran.bent
+    ids = ["test_plain", "test_first_time", "TestOld::test_helper", "test_last", "test_more[1]", "test_more[2]"]
+    assert set(ran.mirrored) == {f"test_it.py::{id}" for id in ids}
+    assert not run(tmp_path, mirrors=0).mirrored
+
+
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        ("assert f() == 1", 1),
+        ("assert 'a' == f()", 1),
+        ("assert f() == -1\n    assert f() == [1, {'a': None}]", 2),
+        ("self.assertEqual(f(), 1)", 1),
+        ("assert f() == g()", 0),
+        ("assert 1 == 1", 0),
+        ("assert f() != 1", 0),
+        ("assert 1 <= f() == 1", 0),
+        ("if f():\n        assert f() == 1", 0),
+        ("if f():\n        return\n    assert f() == 1", 0),
+        ("with raises(AssertionError):\n        assert f() == 1", 0),
+        ("def inner():\n        return 1\n    assert f() == inner()\n    assert f() == 1", 1),
+    ],
+)
+def test_only_what_is_certain_is_derived(body: str, count: int) -> None:
+    assert len(find_places(f"def test_it(self):\n    {body}\n", "test_it", 1)) == count
+    assert len(find_places(f"@pytest.mark.slow\ndef test_it(self):\n    {body}\n", "test_it", 1)) == count
+    assert not find_places(f"@patch('x')\ndef test_it(self):\n    {body}\n", "test_it", 1)
+    assert not find_places(f"def test_it(self):\n    {body}\n", "test_it", 2)
+
+
+@pytest.mark.parametrize("value", [True, None, 0, 1.5, 2j, "a", b"a", [], (), {}, {1}], ids=repr)
+def test_a_sentinel_is_of_the_same_kind_and_equals_nothing(value: object) -> None:
+    draw = random.Random(1)
+    fresh = [ast.literal_eval(sentinel(value, draw)) for _ in range(20)]
+    assert all(one != value for one in fresh)
+    assert len({repr(one) for one in fresh}) == 20
+    assert value is None or isinstance(value, bool) or {type(one) for one in fresh} == {type(value)}
