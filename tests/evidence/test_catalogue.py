@@ -16,6 +16,10 @@ def test_checks_are_those_of_the_vocabulary() -> None:
         assert {first, *later} <= CHECKS.keys()
 
 
+def test_computed_fields_are_those_of_the_vocabulary() -> None:
+    assert set(DERIVED) == catalogue.FIELDS
+
+
 @pytest.mark.parametrize("name", list(CHECKS))
 def test_every_check_says_what_it_establishes(name: str) -> None:
     assert CHECKS[name].__doc__

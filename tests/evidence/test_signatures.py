@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.evidence.signatures import planned, shapes
+from treadle.evidence.signatures import is_written, planned, shapes
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,34 @@ def test_signatures_are_read(text: str, names: list[str]) -> None:
 )
 def test_shapes_are_compared(plan: str, code: str, same: bool) -> None:
     assert (shapes(code)["f"] == planned(plan)[0].shape) == same
+
+
+@pytest.mark.parametrize(
+    ("plan", "path", "code", "is_there"),
+    [
+        (
+            "func Parse(s string) (Amount, error)",
+            "a.go",
+            "package a\n\nfunc Parse(s string) (Amount, error) {\n}\n",
+            True,
+        ),
+        ("func Parse(s string) error", "a.go", "package a\n\n// func Parse(s string) error\nfunc Parse() {}\n", False),
+        (
+            "export function f(a: number): string",
+            "a.ts",
+            "export function f(\n  a: number,\n): string { return '' }",
+            True,
+        ),
+        (
+            "export function f(a: number): string",
+            "a.ts",
+            "/* export function f(a: number): string */\nlet x = 1",
+            False,
+        ),
+        ("interface I { a: string; b: number }", "a.ts", "export interface I {\n  a: string\n  b: number\n}", True),
+        ("fn f(a: u8) -> u8", "a.rs", "pub fn f(a: u8)\n    -> u8 {}", True),
+        ("fn f(a: u8) -> u8", "a.rs", "pub fn f(a: u16) -> u8 {}", False),
+    ],
+)
+def test_other_languages_are_compared_by_their_words(plan: str, path: str, code: str, is_there: bool) -> None:
+    assert is_written(planned(plan)[0], path, code) is is_there

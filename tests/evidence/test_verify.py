@@ -28,6 +28,43 @@ def test_a_node_goes_from_skeleton_to_green(tmp_path: Path) -> None:
     run(story())
 
 
+def test_every_check_leaves_its_whole_record(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await (await Stage(tmp_path).start()).scaffolded()
+        tests = {"tests/calc/test_add.py": TEST, "tests/calc/test_manifest.json": MANIFEST}
+        verdict = await stage.claim("tests", "TestsReady", tests)
+        records = {one.check: stage.payloads.values[one.report_ref] for one in verdict.results}
+        for name, kept in records.items():
+            assert isinstance(kept, dict)
+            assert {"check", "commit", "tree", "command", "exit", "duration", "output", "report"} <= kept.keys(), name
+            assert (kept["check"], kept["ok"], len(str(kept["commit"])), len(str(kept["tree"]))) == (name, True, 40, 40)
+        scope, red = records["scope"], records["red"]
+        assert isinstance(scope, dict)
+        assert isinstance(red, dict)
+        assert (scope["command"], scope["exit"]) == ([], None), "treadle itself has looked"
+        assert (red["exit"], "pytest" in str(red["command"]), "1 failed" in str(red["output"])) == (1, True, True)
+        assert red["red"] == ["tests/calc/test_add.py::test_adds"]
+        assert red["criteria"] == {"AC-1": {"tests/calc/test_add.py::test_adds": "failed"}}
+        verdict = await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ADD})
+        green = next(stage.payloads.values[one.report_ref] for one in verdict.results if one.check == "green")
+        assert isinstance(green, dict)
+        assert green["criteria"] == {"AC-1": {"tests/calc/test_add.py::test_adds": "passed"}}
+
+    run(story())
+
+
+def test_what_was_not_looked_at_says_so_in_its_record(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path).start()
+        verdict = await stage.claim("tests", "TestsReady", {}, checks="commit red")
+        commit, red = (stage.payloads.values[one.report_ref] for one in verdict.results)
+        assert isinstance(commit, dict)
+        assert isinstance(red, dict)
+        assert (commit.get("skipped"), red.get("skipped"), red["command"]) == (None, True, [])
+
+    run(story())
+
+
 def test_a_claim_of_nothing_is_refused_once_and_told_once(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path).start()

@@ -4,22 +4,26 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from treadle.evidence.checks.canon import canon, mechanical_only
+from treadle.evidence.checks.changed_lines import coverage_kept
 from treadle.evidence.checks.contract import contract, contract_children, contract_exists
 from treadle.evidence.checks.coverage import coverage_complete, manifest, manifest_complete
 from treadle.evidence.checks.documents import diff_only, documents
 from treadle.evidence.checks.frozen import tests_unmodified
 from treadle.evidence.checks.interface import interface_exact, interface_unmodified
+from treadle.evidence.checks.knows_tests import knows_tests
 from treadle.evidence.checks.minimal import minimal
 from treadle.evidence.checks.partition import children_partition, disjoint_writes, plan_covers_criteria
 from treadle.evidence.checks.plan import plan_parses, plan_sound
 from treadle.evidence.checks.project import build, format_, lint, post_check
 from treadle.evidence.checks.recorded import checkpoint, commit, readonly, rebased
 from treadle.evidence.checks.red import red, red_one, still_red_on_skeleton
+from treadle.evidence.checks.scaling import scaling
 from treadle.evidence.checks.schema import schema
 from treadle.evidence.checks.scope import owned_files, protection, scope, scope_src, scope_tests
 from treadle.evidence.checks.secrets import no_secrets
 from treadle.evidence.checks.suite import green, green_own_and_baseline, measure, same_colour
 from treadle.evidence.checks.unfinished import no_todo, no_undefined
+from treadle.evidence.checks.unsafe_imports import unsafe_imports
 from treadle.evidence.findings import Found
 from treadle.evidence.subject import Subject
 
@@ -58,6 +62,10 @@ CHECKS: Final[dict[str, Check]] = {
     "lint": lint,
     "post_check": post_check,
     "minimal": minimal,
+    "knows_tests": knows_tests,
+    "unsafe_imports": unsafe_imports,
+    "coverage_kept": coverage_kept,
+    "scaling": scaling,
     "same_colour": same_colour,
     "rebased": rebased,
     "canon": canon,
@@ -84,6 +92,7 @@ POINTLESS_AFTER: Final[dict[str, frozenset[str]]] = {
             "contract",
             "contract_children",
             "coverage_complete",
+            "coverage_kept",
             "contract_exists",
             "manifest",
             "manifest_complete",

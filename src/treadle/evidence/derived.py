@@ -4,16 +4,20 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 from treadle.errors import PortError
+from treadle.evidence.checks.changed_lines import coverage_kept
+from treadle.evidence.checks.knows_tests import tests_known
 from treadle.evidence.checks.partition import owners
 from treadle.evidence.checks.plan import cycle_values, plan_value, read_plan
 from treadle.evidence.checks.red import is_red, new_tests
+from treadle.evidence.checks.scaling import scaled
 from treadle.evidence.checks.schema import document_places
+from treadle.evidence.checks.unsafe_imports import imported_unsafely
 from treadle.evidence.criteria import kept_criteria
+from treadle.evidence.findings import MOST
 from treadle.evidence.manifest import read_manifest
 from treadle.evidence.schemas.gherkin import complexity, open_questions, parallel_tasks, scenarios
 from treadle.evidence.subject import Subject
 from treadle.evidence.suite import bad, file_of, measured
-from treadle.git.api import api_of, is_source
 from treadle.protocol.items import Json
 from treadle.protocol.model import tag_of
 
@@ -141,6 +145,23 @@ async def _coverage(s: Subject) -> Json:
     return [f"{one}: {id_}" for one in sorted(done) for id_ in done[one]]
 
 
+# measurements that refuse nothing
+
+
+async def _line_coverage(s: Subject) -> Json:
+    return _texts((await coverage_kept(s)).report.splitlines())
+
+
+async def _advice(s: Subject) -> Json:
+    origin = await s.git.origin(s.case.state, s.job.inst)
+    problems = [*await tests_known(s, origin), *await imported_unsafely(s, origin)]
+    return _texts(str(one) for one in problems[:MOST])
+
+
+async def _scaling(s: Subject) -> Json:
+    return _texts(str(one) for one in await scaled(s))
+
+
 # documents
 
 
@@ -203,12 +224,8 @@ async def _found_at(s: Subject) -> Json:
     }
     found: dict[str, str] = {}
     for who, commit in places.items():
-        for path in await s.entries(commit):
-            data = await s.git.show(commit, path) if is_source(path) else None
-            if data and name.encode() in data:
-                names = [full for full in api_of(path, data) if full.rpartition(".")[2] == name]
-                for full in names:
-                    found.setdefault(f"{full} ({path})", who)
+        for full, path in await s.git.offers(commit, name) if name else ():
+            found.setdefault(f"{full} ({path})", who)
     return [f"{what}, offered by {who}" for what, who in found.items()]
 
 
@@ -231,6 +248,9 @@ DERIVED: Final[dict[str, Derive]] = {
     "criteriaMap": _criteria_map,
     "coverageReport": _coverage_report,
     "coverage": _coverage,
+    "lineCoverage": _line_coverage,
+    "advice": _advice,
+    "scaling": _scaling,
     "plan": _plan,
     "batches": _batches,
     "cycles": _cycles,

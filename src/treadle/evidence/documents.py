@@ -1,16 +1,9 @@
 """Documents: fields of an exit that have an artifact's name, and the files that artifacts are."""
 
-import re
 from collections.abc import Mapping
-from typing import Final
 
-from treadle.protocol.answers.paths import clean_path, path_fault
 from treadle.protocol.items import Json
-from treadle.protocol.model import Artifact, Protocol, tag_of
-
-_PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
-_ALSO: Final = {"story": "id"}
-"""Placeholders that mean the id of what the instance was given."""
+from treadle.protocol.model import Protocol, tag_of
 
 
 def documents_of(protocol: Protocol, exit_: str, claim: Mapping[str, Json]) -> dict[str, str]:
@@ -19,14 +12,3 @@ def documents_of(protocol: Protocol, exit_: str, claim: Mapping[str, Json]) -> d
     fields = declared.fields if declared else {}
     names = [name for name, field in fields.items() if field.by == "agent" and name in protocol.artifacts]
     return {name: value for name in names if isinstance(value := claim.get(name), str)}
-
-
-def place_of(artifact: Artifact, values: Mapping[str, Json]) -> str:
-    """Where an artifact lies for an instance with this input; empty if that cannot be said, or leads elsewhere."""
-
-    def fill(match: re.Match[str]) -> str:
-        value = values.get(match[1], values.get(_ALSO.get(match[1], ""), ""))
-        return value if isinstance(value, str) and not path_fault(value) else "\0"
-
-    path = _PLACEHOLDER.sub(fill, artifact.path)
-    return "" if path_fault(path) else clean_path(path)

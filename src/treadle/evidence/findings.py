@@ -67,6 +67,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """It was not looked at, because an earlier check left nothing to say."""
     facts: dict[str, Json] = {}
     """What else belongs to the evidence."""
+    took: float = 0.0
+    """Seconds that looking took, whether a command was run for it or not."""
 
     @property
     def ok(self) -> bool:

@@ -15,9 +15,9 @@ from typing import Any, Final
 import msgspec
 
 from treadle.evidence.criteria import known_names
-from treadle.evidence.documents import place_of
 from treadle.evidence.findings import Problem, problem
 from treadle.evidence.subject import Subject
+from treadle.protocol.artifact_place import place_of
 
 NAME: Final = "test_manifest.json"
 _MAP: Final = "acceptance_criteria_map"

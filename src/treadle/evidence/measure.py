@@ -10,9 +10,12 @@ from typing import TypeVar
 
 import msgspec
 
+from treadle.config.model import Toolchain
 from treadle.evidence.cache import Cache
 from treadle.evidence.needs import Git, Tools
+from treadle.toolchains.line_coverage import LineCoverage
 from treadle.toolchains.results import Built, Collected, TestRun
+from treadle.toolchains.scaling import Measured, Probe
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -24,20 +27,31 @@ class Measure:
         self._git, self._tools, self._cache, self._asker = git, tools, cache, asker
         self._known: dict[tuple[object, ...], msgspec.Struct] = {}
 
+    @property
+    def settings(self) -> Toolchain:
+        """What the project says about its tools."""
+        return self._tools.settings
+
     async def known_suite(self, tree: str) -> TestRun:
         """A run of all tests on a tree of the past: whoever has run them there, and however that came out."""
         return await self._cache.get(("seen", tree, self._tools.identity), TestRun) or await self.suite(tree)
 
-    async def suite(self, tree: str, ids: Sequence[str] | None = None, files: Sequence[str] | None = None) -> TestRun:
-        """A run of the tests: all of them, those with some ids, or those in some files."""
+    async def suite(
+        self, tree: str, ids: Sequence[str] | None = None, files: Sequence[str] | None = None, again: int = 0
+    ) -> TestRun:
+        """A run of the tests: all of them, those with some ids, or those in some files.
+
+        With `again`, the run of that number after the first one; what it says holds for nobody else.
+        """
         chosen = None if ids is None else tuple(sorted(ids))
         wanted = None if files is None else tuple(sorted(files))
 
         async def run(path: Path) -> TestRun:
             return await self._tools.test(path, chosen, wanted)
 
-        done = await self._once(("test", chosen, wanted), tree, TestRun, run, lambda one: one.is_green)
-        if chosen is None and wanted is None and done.is_believable:
+        question = ("test", chosen, wanted, again) if again else ("test", chosen, wanted)
+        done = await self._once(question, tree, TestRun, run, lambda one: one.is_green and not again)
+        if not again and chosen is None and wanted is None and done.is_believable:
             await self._cache.put(("seen", tree, self._tools.identity), done)
         return done
 
@@ -49,6 +63,18 @@ class Measure:
             return await self._tools.collect(path, wanted)
 
         return await self._once(("collect", wanted), tree, Collected, run, lambda one: one.is_complete)
+
+    async def coverage(self, tree: str) -> LineCoverage:
+        """The lines that a run of all tests executes."""
+        return await self._once(("lines",), tree, LineCoverage, self._tools.coverage, lambda one: one.is_known)
+
+    async def scaling(self, probe: Probe, tree: str) -> Measured:
+        """What a function costs for inputs of growing size."""
+
+        async def run(path: Path) -> Measured:
+            return await self._tools.scaling(path, probe)
+
+        return await self._once(("scaling", probe), tree, Measured, run, lambda one: one.exit == 0 and not one.problem)
 
     async def command(self, name: str, tree: str) -> Built | None:
         """One of the project's commands; None if it has none of that name."""

@@ -3,17 +3,15 @@
 from pathlib import Path
 
 from treadle.evidence.cache import Cache
-from treadle.evidence.findings import some
+from treadle.evidence.findings import Ran, some
 from treadle.evidence.measure import Measure
 from treadle.evidence.needs import Git, Tools
 from treadle.evidence.past import accepted
-from treadle.evidence.suite import bad, described, file_of, unbelievable
+from treadle.evidence.suite import bad, described, file_of, ran, unbelievable
 from treadle.git.verifier import Tried
 from treadle.kernel.commands import RunEffect
 from treadle.ports import Case
 from treadle.toolchains.results import Built, TestRun
-
-_WELL = Tried(ok=True)
 
 
 class MergeVerifier:
@@ -47,12 +45,13 @@ class MergeVerifier:
         """Whether every test has the verdict it had before; what others made pass is no change of ours."""
         earlier, run = await self._tools.test(before), await self._tools.test(after)
         if faults := [*unbelievable(earlier), *unbelievable(run)]:
-            return Tried(False, "\n".join(map(str, faults)))
+            return Tried(False, "\n".join(map(str, faults)), ran=ran(run).evidence)
         own, red, was_red = await self._own_files(), bad(run), bad(earlier)
         changed = [id_ for id_ in run.tests if id_ in red and id_ in earlier.tests and id_ not in was_red]
         changed += [id_ for id_ in was_red if id_ in run.tests and id_ not in red and file_of(id_, earlier) in own]
         changed += [id_ for id_ in earlier.collected if id_ not in run.collected and file_of(id_, earlier) in own]
-        return Tried(not changed, f"other verdicts than before: {some(changed)}" if changed else "", tuple(changed))
+        said = f"other verdicts than before: {some(changed)}" if changed else ""
+        return Tried(not changed, said, tuple(changed), ran(run).evidence)
 
     async def _waiting(self, run: TestRun) -> set[str]:
         """Tests of others that fail at the parent's head already, and did not when the run began."""
@@ -74,14 +73,23 @@ class MergeVerifier:
 
 
 def _tried(built: Built | None) -> Tried:
-    if built is None or built.is_well:
-        return _WELL
-    return Tried(False, f"`{' '.join(built.command)}` ended with {built.exit}:\n{built.output.strip()[-4000:]}")
+    if built is None:
+        return Tried(ok=True, details="the project has no command for it")
+    kept = Ran(
+        command=built.command, exit=built.exit, duration=built.duration, output=built.output, isolation=built.isolation
+    ).evidence
+    if built.is_well:
+        return Tried(ok=True, ran=kept)
+    said = f"`{' '.join(built.command)}` ended with {built.exit}:\n{built.output.strip()[-4000:]}"
+    return Tried(False, said, ran=kept)
 
 
 def _of_run(run: TestRun, waiting: set[str] | frozenset[str] = frozenset()) -> Tried:
     failing = {id_: test for id_, test in bad(run).items() if id_ not in waiting}
     faults = [*unbelievable(run), *(described(test) for test in failing.values())]
+    kept = ran(run).evidence
     if not faults and not waiting and run.exit not in (0, 5):
-        return Tried(False, f"the test command ended with {run.exit}:\n{run.output.strip()[-4000:]}")
-    return Tried(not faults, "\n".join(map(str, faults)), tuple(failing))
+        said = f"the test command ended with {run.exit}:\n{run.output.strip()[-4000:]}"
+        return Tried(False, said, ran=kept)
+    said = "\n".join(map(str, faults)) or "\n".join(f"{id_} waits for work of others" for id_ in sorted(waiting))
+    return Tried(not faults, said, tuple(failing), kept)

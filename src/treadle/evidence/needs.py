@@ -1,15 +1,19 @@
 """What the checks need from the repository and from the project's tools, and no more."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
+from treadle.config.model import Toolchain
+from treadle.git.api.reader import TreeApi
 from treadle.git.record import Recorded
 from treadle.git.trees import Change, Entry
 from treadle.kernel.commands import RunChecks
 from treadle.kernel.state import State
+from treadle.toolchains.line_coverage import LineCoverage
 from treadle.toolchains.results import Built, Collected, TestRun
+from treadle.toolchains.scaling import Measured, Probe
 
 
 class Git(Protocol):
@@ -51,6 +55,18 @@ class Git(Protocol):
 
     async def show(self, commit: str, path: str) -> bytes | None: ...
 
+    async def shows(self, commit: str, paths: Sequence[str]) -> dict[str, bytes | None]:
+        """Many files at once."""
+        ...
+
+    async def api(self, commit: str, paths: Iterable[str]) -> TreeApi:
+        """What some files of a commit export."""
+        ...
+
+    async def offers(self, commit: str, name: str) -> list[tuple[str, str]]:
+        """Where a commit exports something of that name: the full names, each with its file."""
+        ...
+
     async def contains(self, commit: str, ancestor: str) -> bool:
         """Whether one commit holds another one in its history."""
         ...
@@ -80,11 +96,24 @@ class Tools(Protocol):
         """Differs wherever results could."""
         ...
 
+    @property
+    def settings(self) -> Toolchain:
+        """What the project says about its tools and about how strict to be."""
+        ...
+
     async def test(
         self, path: Path, ids: tuple[str, ...] | None = None, files: tuple[str, ...] | None = None
     ) -> TestRun: ...
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> Collected: ...
+
+    async def coverage(self, path: Path) -> LineCoverage:
+        """The lines that the tests execute."""
+        ...
+
+    async def scaling(self, path: Path, probe: Probe) -> Measured:
+        """What a function costs for inputs of growing size."""
+        ...
 
     async def command(self, name: str, path: Path) -> Built | None:
         """Run `build`, `lint`, `format`, `contract` or `interface` in a checkout."""

@@ -7,7 +7,9 @@ from pathlib import Path
 import msgspec
 
 from treadle.toolchains.build import build
+from treadle.toolchains.line_coverage import LineCoverage
 from treadle.toolchains.results import Built, Collected, TestRun
+from treadle.toolchains.scaling import Measured, Probe
 from treadle.toolchains.toolchain import Toolchain
 
 
@@ -16,7 +18,9 @@ class ProjectTools:
 
     def __init__(self, toolchain: Toolchain) -> None:
         self._toolchain = toolchain
-        settings = msgspec.json.encode([toolchain.settings, str(toolchain.root)], order="deterministic")
+        self.settings = toolchain.settings
+        where = toolchain.sandbox.name if toolchain.sandbox else ""  # in another image, tests may end otherwise
+        settings = msgspec.json.encode([toolchain.settings, str(toolchain.root), where], order="deterministic")
         self.identity = hashlib.sha256(settings).hexdigest()
 
     async def test(
@@ -26,6 +30,12 @@ class ProjectTools:
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> Collected:
         return await self._toolchain.collect(path, files)
+
+    async def coverage(self, path: Path) -> LineCoverage:
+        return await self._toolchain.coverage(path)
+
+    async def scaling(self, path: Path, probe: Probe) -> Measured:
+        return await self._toolchain.scaling(path, probe)
 
     async def command(self, name: str, path: Path) -> Built | None:
         return await self._toolchain.run(name, path)

@@ -1,10 +1,10 @@
 """Bodies that are not written yet, in Python: where they are, and a program in which they return something silly."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 _WORDS: Final = ("not implemented", "todo", "unimplemented")
 
 
@@ -13,7 +13,15 @@ def stubs(source: str) -> list[tuple[str, int]]:
     return [(function.name, function.lineno) for function in _stubs(ast.parse(source))]
 
 
-def with_stubs_returning(source: str, value: str) -> str | None:
+def stub_functions(source: str) -> list[Function]:
+    """The functions that say they are not implemented; none if it is no program."""
+    try:
+        return list(_stubs(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+
+
+def with_stubs_returning(source: str, value: Callable[[Function], str]) -> str | None:
     """The program with `return <value>` in place of what is not implemented; None if nothing is missing."""
     try:
         module = ast.parse(source)
@@ -21,17 +29,17 @@ def with_stubs_returning(source: str, value: str) -> str | None:
         return None
     found = list(_stubs(module))
     for function in found:
-        function.body = ast.parse(f"return {value}").body
+        function.body = ast.parse(f"return {value(function)}").body
     return ast.unparse(ast.fix_missing_locations(module)) if found else None
 
 
-def _stubs(module: ast.Module) -> Iterator[_Function]:
+def _stubs(module: ast.Module) -> Iterator[Function]:
     for node in ast.walk(module):
-        if isinstance(node, _Function) and not _is_abstract(node) and _is_stub(node.body):
+        if isinstance(node, Function) and not _is_abstract(node) and _is_stub(node.body):
             yield node
 
 
-def _is_abstract(function: _Function) -> bool:
+def _is_abstract(function: Function) -> bool:
     names = {ast.unparse(one).rpartition(".")[2] for one in function.decorator_list}
     return bool(names & {"abstractmethod", "overload", "abstractproperty"})
 

@@ -1,10 +1,10 @@
 """The repository as the checks ask it: lanes recorded as commits, trees read once, clean checkouts."""
 
-import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from treadle.git.api.reader import ApiReader, TreeApi
 from treadle.git.checkout import Checkouts
 from treadle.git.lanes import Lanes
 from treadle.git.record import Recorded
@@ -21,6 +21,7 @@ class RepositoryFacts:
         self._integration = lanes.integration
         self._repository = lanes.integration.repository
         self._trees = Trees(self._repository)
+        self._reader = ApiReader(self._repository)
         self._entries: dict[str, dict[str, Entry]] = {}
 
     async def record(self, state: State, act: str) -> Recorded:
@@ -60,23 +61,20 @@ class RepositoryFacts:
     async def show(self, commit: str, path: str) -> bytes | None:
         return await self._repository.show(commit, path)
 
+    async def shows(self, commit: str, paths: Sequence[str]) -> dict[str, bytes | None]:
+        return await self._repository.shows(commit, paths)
+
+    async def api(self, commit: str, paths: Iterable[str]) -> TreeApi:
+        return await self._reader.api(commit, paths)
+
+    async def offers(self, commit: str, name: str) -> list[tuple[str, str]]:
+        return await self._reader.where(commit, name)
+
     async def contains(self, commit: str, ancestor: str) -> bool:
         return await self._repository.is_ancestor(ancestor, commit)
 
     async def with_files(self, commit: str, files: dict[str, Entry | None]) -> str:
-        tree = await self._repository.tree(commit)
-        if not files:
-            return tree
-        gone = "0" * len(tree)
-        lines = [
-            f"{entry.mode} {entry.id}\t{path}\0" if entry else f"0 {gone}\t{path}\0" for path, entry in files.items()
-        ]
-        stdin = "".join(lines).encode(errors="surrogateescape")
-        with tempfile.TemporaryDirectory(prefix="treadle-index-") as folder:
-            index = Path(folder, "index")
-            await self._repository.git("read-tree", tree, index=index)
-            await self._repository.git("update-index", "-z", "--index-info", stdin=stdin, index=index)
-            return (await self._repository.git("write-tree", index=index)).text
+        return await self._trees.changed(commit, files)
 
     async def blob(self, data: bytes) -> str:
         return (await self._repository.git("hash-object", "-w", "--stdin", stdin=data)).text

@@ -1,14 +1,12 @@
 """Planned signatures, and whether code has exactly these."""
 
-import ast
 import re
-from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
-_HEAD: Final = re.compile(r"(?:async\s+)?def\s+|class\s+|@")
+from treadle.git.api.languages import is_understood
+
 _OWNER: Final = re.compile(r"((?:async\s+)?def\s+)((?:\w+\.)+)(\w+)")
 
 
@@ -45,44 +43,38 @@ def _parsed(block: str) -> list[Planned]:
     plain = _OWNER.sub(r"\1\3", text, count=1)
     for source in (plain, f"{plain.rstrip(':')}: ...", f"{plain}\n    ..."):
         try:
-            body = ast.parse(source).body
+            written = shapes(source)
         except (SyntaxError, ValueError):
             continue
-        found = [Planned(text, (owner[2] if owner else "") + name, shape) for name, shape in _shapes(body, "")]
+        found = [Planned(text, (owner[2] if owner else "") + name, shape) for name, shape in written.items()]
         if found:
             return found
     return [Planned(text, "", _squeezed(text))] if text else []
 
 
 def shapes(source: str) -> dict[str, str]:
-    """Every function, method and class of a program, with its parameters and result."""
-    return dict(_shapes(ast.parse(source).body, ""))
+    """Every function, method and class of a program, with its parameters and result; of a class only that it is one."""
+    from treadle.git.api.python import definitions  # noqa: PLC0415 (its library is loaded when it is needed)
+
+    found = [one for one in definitions(source) if not one.is_value]
+    return {one.name: "class" if one.shape.startswith("class ") else one.shape for one in found}
 
 
-def _shapes(body: Iterable[ast.stmt], prefix: str) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    for node in body:
-        if isinstance(node, _Function):
-            found.append((prefix + node.name, _shape(node)))
-        elif isinstance(node, ast.ClassDef):
-            found.append((prefix + node.name, "class"))
-            found += _shapes(node.body, f"{prefix}{node.name}.")
-        elif isinstance(node, ast.If | ast.Try):
-            found += _shapes([*node.body, *node.orelse], prefix)
-    return found
+def is_written(one: Planned, path: str, source: str) -> bool:
+    """Whether a file holds a signature, whatever the spaces are; in a comment it counts only if nobody can tell."""
+    return one.shape in _squeezed(_code(path, source))
 
 
-def _shape(node: _Function) -> str:
-    start = "async " if isinstance(node, ast.AsyncFunctionDef) else ""
-    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-    # An annotation in quotes is the same annotation.
-    return re.sub(r"""(?<=: |> )(['"])([^'"]+)\1""", r"\2", f"{start}({ast.unparse(node.args)}){returns}")
+def _code(path: str, source: str) -> str:
+    if not is_understood(path) or path.endswith((".py", ".pyi")):
+        return source
+    from treadle.evidence.script_logic import code_only  # noqa: PLC0415 (its library is loaded when it is needed)
 
-
-def is_written(one: Planned, source: str) -> bool:
-    """Whether a text in any language holds a signature, whatever the spaces are."""
-    return one.shape in _squeezed(source)
+    try:
+        return code_only(path, source)
+    except (SyntaxError, ValueError, RecursionError):
+        return source
 
 
 def _squeezed(text: str) -> str:
-    return re.sub(r"\s+", "", text)
+    return re.sub(r",(?=[)\]}>])", "", re.sub(r"[\s;]+", "", text))

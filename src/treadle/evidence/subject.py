@@ -1,6 +1,6 @@
 """What checks look at: a claim, the commit that its activity left, where that came from, and measurements of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -9,7 +9,6 @@ import msgspec
 from treadle.evidence.measure import Measure
 from treadle.evidence.needs import Git
 from treadle.evidence.past import gates, payload
-from treadle.evidence.test_paths import TestPaths
 from treadle.git.record import Recorded
 from treadle.git.trees import Change, Entry
 from treadle.kernel.commands import RunChecks
@@ -18,6 +17,7 @@ from treadle.ports import Case
 from treadle.protocol import model
 from treadle.protocol.answers.paths import clean_path, path_fault
 from treadle.protocol.items import Json
+from treadle.protocol.test_paths import TestPaths
 
 
 class Scope(Protocol):
@@ -74,13 +74,14 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def tests(self) -> TestPaths:
-        """Which files are tests; folders that the input calls so are, too."""
+        """Which files are tests; what the input or the settings call so is, too."""
         record = self.case.protocol.types.get(self.graph.input[1])
         fields = record.fields if record else {}
         named = [
             self.input.get(name) for name, field in fields.items() if field.type == "path" and "test" in name.lower()
         ]
-        return TestPaths(tuple(clean_path(one) for one in named if isinstance(one, str) and not path_fault(one)))
+        given = [clean_path(one) for one in named if isinstance(one, str) and not path_fault(one)]
+        return TestPaths(tuple(given), self.measure.settings.test_paths)
 
     @cached_property
     def is_frozen(self) -> bool:
@@ -103,3 +104,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """A file's text in a commit."""
         data = await self.git.show(commit or self.work.commit, path)
         return None if data is None else data.decode(errors="replace")
+
+    async def texts(self, paths: Sequence[str], commit: str = "") -> dict[str, str]:
+        """Many files' texts, read together; what is no file has none."""
+        found = await self.git.shows(commit or self.work.commit, paths)
+        return {path: (data or b"").decode(errors="replace") for path, data in found.items()}

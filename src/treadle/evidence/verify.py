@@ -2,25 +2,28 @@
 
 import asyncio
 import hashlib
+import time
 from typing import Final
 
 import msgspec
 
 from treadle.errors import PortError
+from treadle.evidence.by_criterion import by_criterion
 from treadle.evidence.cache import Cache
 from treadle.evidence.catalogue import CHECKS, POINTLESS_AFTER
 from treadle.evidence.derived import derived
-from treadle.evidence.documents import documents_of, place_of
-from treadle.evidence.findings import Found, failed
+from treadle.evidence.documents import documents_of
+from treadle.evidence.findings import Found, Ran, failed
 from treadle.evidence.measure import Measure
 from treadle.evidence.needs import Git, Tools
 from treadle.evidence.subject import ScopeOf, Subject
-from treadle.evidence.suite import bad, measured
+from treadle.evidence.suite import RUN_THE_SUITE, bad, measured
 from treadle.git.record import Recorded
 from treadle.kernel.commands import RunChecks
 from treadle.kernel.events import CheckResult
 from treadle.ports import Case, Verdict
 from treadle.protocol import catalogue
+from treadle.protocol.artifact_place import place_of
 from treadle.protocol.items import Json, canonical
 from treadle.protocol.model import CheckRef, tag_of
 
@@ -98,12 +101,21 @@ def _refused(s: Subject, outcomes: dict[str, Found]) -> list[str]:
 
 
 async def _run(s: Subject, ref: CheckRef) -> Found:
-    """One check; a fault of ours, or of the surroundings, is a failed check that says so."""
+    """One check, and how long it took."""
+    began = time.monotonic()
+    one = await _asked(s, ref)
+    return msgspec.structs.replace(one, took=time.monotonic() - began)
+
+
+async def _asked(s: Subject, ref: CheckRef) -> Found:
+    """What a check says; a fault of ours, or of the surroundings, is a failed check that says so."""
     check = CHECKS.get(ref.name)
     if check is None:
         return failed(f"there is no check '{ref.name}'")
     try:
-        return await check(s)
+        one = await check(s)
+        told = await by_criterion(s) if one.ran and ref.name in RUN_THE_SUITE else {}
+        return msgspec.structs.replace(one, facts={**one.facts, **told})
     except asyncio.CancelledError:
         raise
     except PortError as error:
@@ -142,18 +154,20 @@ def _name(ref: CheckRef) -> str:
 
 
 def _result(s: Subject, ref: CheckRef, one: Found) -> CheckResult:
-    """A check's outcome, with its evidence in the payload store."""
+    """A check's outcome, with its evidence in the payload store; without a command, treadle itself has looked."""
     evidence: dict[str, Json] = {
         "check": _name(ref),
         "ok": one.ok,
         "commit": s.work.commit,
         "tree": one.tree or s.work.tree,
-        **(one.ran.evidence if one.ran else {}),
+        **(one.ran or Ran(duration=one.took)).evidence,
         "report": one.report,
         **one.facts,
     }
     if ref.advisory:
         evidence["advisory"] = True
+    if one.skipped:
+        evidence["skipped"] = True
     return CheckResult(check=ref.name, ok=one.ok, report_ref=s.case.payloads.put(evidence))
 
 

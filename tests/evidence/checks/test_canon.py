@@ -6,7 +6,6 @@ import pytest
 
 from tests.evidence.stage import Stage, run
 from tests.git.place import git
-from treadle.evidence.checks.canon import line_shapes, shapes_of
 
 MINE = "from src.lib import old\n\n\ndef mine(x):\n    if x > 1:\n        return old(x)\n    return 0\n"
 LIB = "def old(x):\n    return x\n"
@@ -58,15 +57,40 @@ def test_logic_stays(tmp_path: Path, mine: str | None, said: str) -> None:
     assert bool(said) == bool(report)
 
 
-def test_other_languages_are_compared_by_line() -> None:
-    one, other = "use a::b;\nlet x = f(y, z) + 1;\n", "use c;\nlet x2 = g(y) + 1;\n"
-    assert {shape for shape, _, _ in line_shapes(one)} == {shape for shape, _, _ in line_shapes(other)}
-    assert line_shapes("x = 1")[0][0] != line_shapes("x = 2")[0][0]
+TS_LIB = "export function old(x) { return x }\n"
+TS_MERGED = "export function fresh(x, y) { return x + y }\n"
+TS_MINE = "import { old } from '../lib';\nexport const mine = (x) => { if (x > 1) { return old(x) }\n return 0 }\n"
 
 
-def test_names_do_not_matter_and_operators_do() -> None:
-    def shape(text: str) -> str:
-        return shapes_of(f"def f(a):\n    {text}\n")[0][0]
+async def rebased_script(tmp_path: Path, lib: str, mine: str, check: str) -> str:
+    stage = await Stage(tmp_path, files={"src/lib.ts": TS_LIB, "src/calc/__init__.py": ""}).start()
+    await stage.claim("impl", "TestsPassed", {"src/calc/mine.ts": TS_MINE}, checks="checkpoint")
+    await stage.facts.head(stage.state, "root")
+    (stage.root / "src/lib.ts").write_text(TS_MERGED)
+    git(stage.root, "add", "-A")
+    git(stage.root, "commit", "-q", "-m", "a sibling's merge")
+    files: dict[str, str | None] = {"src/lib.ts": lib, "src/calc/mine.ts": mine}
+    return (await stage.claim("adapt", "RebaseAdapted", files, checks=check)).report
 
-    assert shape("return g(a)") == shape("return m.h(a, b=1)")
-    assert shape("return a + 1") != shape("return a - 1")
+
+@pytest.mark.parametrize(
+    ("lib", "mine", "check", "said"),
+    [
+        (TS_MERGED, TS_MINE, "canon", ""),
+        (
+            TS_MERGED.replace("x + y", "x - y"),
+            TS_MINE,
+            "canon",
+            "src/lib.fresh, which a sibling merged, does something",
+        ),
+        ("export function fresh( {", TS_MINE, "canon", "src/lib.ts: cannot be parsed: line 1"),
+        (TS_MERGED, TS_MINE.replace("old", "fresh").replace("(x) }", "(x, 1) }"), "mechanical_only", ""),
+        (TS_MERGED, TS_MINE.replace("x > 1", "x > 2"), "mechanical_only", "mine.ts:2: mine does something"),
+        (TS_MERGED, TS_MINE + "export const (", "mechanical_only", "mine.ts:4: cannot be parsed"),
+    ],
+    ids=["kept", "body", "broken", "renamed", "logic", "no program"],
+)
+def test_other_languages_are_understood(tmp_path: Path, lib: str, mine: str, check: str, said: str) -> None:
+    report = run(rebased_script(tmp_path, lib, mine, check))
+    assert said in report
+    assert bool(said) == bool(report)

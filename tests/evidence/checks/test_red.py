@@ -102,12 +102,70 @@ def test_exactly_one_new_test_for_ping_pong(tmp_path: Path) -> None:
     run(story())
 
 
-def test_a_test_that_a_silly_implementation_passes_is_pointed_out(tmp_path: Path) -> None:
+WEAK = """from src.calc.add import add
+
+
+def test_weak() -> None:
+    result = add(1, 2)
+    assert result != 99
+
+
+def test_one_case() -> None:
+    assert add(1, 2) == 3
+
+
+def test_two_cases() -> None:
+    assert add(1, 2) == 3
+    assert add(2, 2) == 4
+"""
+MAP = """{"spec_id": "calc", "acceptance_criteria_map": {"test_weak": "AC-1", "test_one_case": "AC-2",
+ "test_two_cases": "AC-3"}}"""
+
+
+def test_tests_that_a_wrong_implementation_passes_are_refused_if_they_notice_none(tmp_path: Path) -> None:
     async def story() -> None:
-        weak = f"{HEAD}\ndef test_weak() -> None:\n    assert add(1, 2) is None\n"
-        stage, verdict = await claimed(tmp_path, {NEW: weak})
+        stage, verdict = await claimed(tmp_path, {NEW: WEAK, "tests/calc/test_manifest.json": MAP})
+        told = "criterion AC-1: the tests pass whatever is returned (add returns None, add returns 0"
+        assert told in verdict.report
+        assert "AC-2" not in verdict.report
+        unnoticed = stage.evidence(verdict, "red")["unnoticed"]
+        assert unnoticed["AC-2"] == ["add returns 3"]
+        assert "AC-3" not in unnoticed
+        assert len(unnoticed["AC-1"]) == 4
+        strong = WEAK.replace("result != 99", "result == 3")
+        verdict = await stage.claim("tests", "TestsReady", {NEW: strong}, checks="checkpoint red", n="2.1")
         assert verdict.report == ""
-        assert "passes if what is missing returns None" in stage.evidence(verdict, "red")["report"]
+        assert "criterion AC-2: all its tests pass if add returns 3" in stage.evidence(verdict, "red")["report"]
+
+    run(story())
+
+
+FLAKY = """import pathlib
+from src.calc.add import add
+
+MARK = pathlib.Path({mark!r})
+
+
+def test_by_chance() -> None:
+    if not MARK.exists():
+        MARK.touch()
+        assert add(2, 3) == 5
+    assert str(add)
+"""
+
+
+def test_a_new_test_that_fails_once_and_passes_once_is_not_red(tmp_path: Path) -> None:
+    async def story() -> None:
+        files: dict[str, str | None] = {
+            NEW: TEST,
+            "tests/calc/test_chance.py": FLAKY.format(mark=str(tmp_path / "mark")),
+        }
+        stage, verdict = await claimed(tmp_path, files)
+        assert "test_by_chance: is flaky: it failed" in verdict.report
+        assert "test_adds" not in verdict.report
+        evidence = stage.evidence(verdict, "red")
+        assert evidence["red"] == [f"{NEW}::test_adds"]
+        assert evidence["flaky"] == ["tests/calc/test_chance.py::test_by_chance"]
 
     run(story())
 
@@ -139,5 +197,21 @@ def test_refactored_tests_still_fail_on_the_skeleton(tmp_path: Path) -> None:
             "refactor_tests", "RTC", {NEW: blind}, checks="checkpoint still_red_on_skeleton", n="2.1"
         )
         assert "test_adds: does not fail without the implementation" in verdict.report
+
+    run(story())
+
+
+def test_a_criterion_whose_tests_are_all_skipped_is_not_red(tmp_path: Path) -> None:
+    skipped = TEST.replace("def test_adds", "@pytest.mark.skip\ndef test_adds").replace("from", "import pytest\nfrom")
+    red = f"{HEAD}\ndef test_more() -> None:\n    assert add(1, 1) == 2\n"
+    both = MANIFEST.replace('"test_adds"', '"test_more": "AC-1: more", "test_adds"')
+
+    async def story() -> None:
+        files: dict[str, str | None] = {NEW: skipped, "tests/calc/test_more.py": red}
+        _, verdict = await claimed(tmp_path, {**files, "tests/calc/test_manifest.json": MANIFEST})
+        assert f"{NEW}::test_adds: is skipped, and nothing else shows AC-1" in verdict.report
+        (tmp_path / "other").mkdir()
+        _, verdict = await claimed(tmp_path / "other", {**files, "tests/calc/test_manifest.json": both})
+        assert verdict.report == ""
 
     run(story())

@@ -169,3 +169,65 @@ def test_one_by_one_what_speaks_about_the_end_may_wait_and_is_owed_at_the_end(tm
         assert "twice is not implemented" in lock.report
 
     run(story())
+
+
+CHANCE = """import pathlib
+
+from src.calc.add import add
+
+MARK = pathlib.Path({mark!r})
+
+
+def test_adds() -> None:
+    assert add(2, 3) == 5
+
+
+def test_by_chance() -> None:
+    total = add(2, 2)
+    known, _ = MARK.exists(), MARK.touch()
+    assert (total, known) == (4, True)
+"""
+
+
+@pytest.mark.parametrize("how", ["refuse", "accept"])
+def test_a_flaky_test_is_named_and_not_believed(tmp_path: Path, how: str) -> None:
+    async def story() -> None:
+        tests = {"tests/calc/test_add.py": CHANCE.format(mark=str(tmp_path / "mark"))}
+        stage = await (await Stage(tmp_path, flaky=how).start()).tested(tests)
+        verdict = await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ADD}, checks="checkpoint green")
+        evidence = stage.evidence(verdict, "green")
+        assert "test_by_chance: is flaky: it failed (" in evidence["report"]
+        assert evidence["flaky"] == ["tests/calc/test_add.py::test_by_chance"]
+        assert bool(verdict.report) == (how == "refuse")
+
+    run(story())
+
+
+TWO = TEST.replace("def test_adds", "def test_first() -> None:\n    assert add(1, 1) is not None\n\n\ndef test_adds")
+COUNTS_TESTS = """import os
+
+SEEN = set()
+
+
+def add(a, b):
+    SEEN.add(os.environ.get("PYTEST_CURRENT_TEST"))
+    return 5 if len(SEEN) > 1 else 0
+"""
+ODD = "import sys\n\n\ndef add(a, b):\n    return a + b + 0 * len(sys._getframe().f_code.co_name)\n"
+
+
+def test_a_verdict_that_depends_on_how_tests_are_run_is_bent(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await (await Stage(tmp_path).start()).tested({"tests/calc/test_add.py": TWO})
+        cheat = {"src/calc/add.py": COUNTS_TESTS}
+        verdict = await stage.claim("impl", "TestsPassed", cheat, checks="checkpoint green")
+        assert f"{ID}: was bent: it passes together with the others and not alone" in verdict.report
+        assert "test_first" not in verdict.report
+        verdict = await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ODD}, checks="checkpoint green", n="2.1")
+        assert verdict.report == ""
+        evidence = stage.evidence(verdict, "green")
+        assert "2 tests were run again, each in a process of its own" in evidence["report"]
+        assert "0 of them ended otherwise" in evidence["report"]
+        assert evidence["mirrored"] == [ID]
+
+    run(story())

@@ -3,9 +3,10 @@
 import re
 from typing import Final
 
-from treadle.evidence.documents import documents_of, place_of
+from treadle.evidence.documents import documents_of
 from treadle.evidence.findings import Found, Problem, found, problem
 from treadle.evidence.subject import Subject
+from treadle.protocol.artifact_place import place_of
 
 _PROSE: Final = re.compile(r"\.(md|rst|adoc|txt|ya?ml|json|toml)\Z")
 _SHORTEST: Final = 20

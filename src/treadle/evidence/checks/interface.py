@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from treadle.evidence.findings import Found, Problem, failed, found, problem, some
+from treadle.evidence.handed_on import handed_on
 from treadle.evidence.past import accepted, commit_of
 from treadle.evidence.signatures import Planned, is_written, planned, shapes
 from treadle.evidence.subject import Subject
@@ -12,16 +13,28 @@ from treadle.protocol.items import Json
 
 
 async def interface_unmodified(s: Subject) -> Found:
-    """Interface files are those of the scaffold."""
+    """Interface files are those of the scaffold, and so are the signatures that they hand on."""
     now = await s.entries()
     problems: list[Problem] = []
     for path, commit in interface_files(s).items():
-        then = (await s.entries(commit)).get(path) if commit else None
-        then = then or (await s.entries(s.work.base)).get(path)
+        since = commit if commit and path in await s.entries(commit) else s.work.base
+        then = (await s.entries(since)).get(path)
         if then is not None and (path not in now or now[path].id != then.id):
             what = "is an interface and was changed" if path in now else "is an interface and was removed"
             problems.append(problem(what, path, expected="the file as it was planned; put it back"))
+        elif then is not None and path.endswith(".py"):
+            problems += await _other_signatures(s, path, since)
     return found(problems)
+
+
+async def _other_signatures(s: Subject, path: str, since: str) -> list[Problem]:
+    """Names that an interface file imports from elsewhere, and that are called in another way now."""
+    now = await handed_on(s, path)
+    return [
+        problem(f"{name} has another signature than planned: {now.get(name, 'none')}", path, expected=shape)
+        for name, shape in (await handed_on(s, path, since)).items()
+        if name.partition(".")[0] in now and now.get(name) != shape
+    ]
 
 
 def interface_files(s: Subject) -> dict[str, str]:
@@ -101,7 +114,7 @@ async def _sources(s: Subject, part: Part) -> dict[str, str]:
 def _compared(wanted: Planned, sources: dict[str, str], part: Part) -> Iterator[Problem]:
     where = some([path for path in part.files if path in sources]) or some(part.files)
     if not wanted.name:
-        if not any(is_written(wanted, text) for text in sources.values()):
+        if not any(is_written(wanted, path, text) for path, text in sources.items()):
             yield problem(f"the signature of {part.id} is not there", where, expected=wanted.text)
         return
     for path, text in sources.items():
@@ -113,8 +126,8 @@ def _compared(wanted: Planned, sources: dict[str, str], part: Part) -> Iterator[
             continue
         if wanted.name in has:
             if has[wanted.name] != wanted.shape:
-                shown = f"{wanted.name}{has[wanted.name]}"
-                yield problem(f"{shown} has another signature than planned", path, expected=wanted.text)
+                said = f"{wanted.name} has another signature than planned: {has[wanted.name]}"
+                yield problem(said, path, expected=wanted.text)
             return
     yield problem(f"{wanted.name} is not there", where, expected=wanted.text)
 

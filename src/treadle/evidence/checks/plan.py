@@ -1,12 +1,12 @@
 """Plans of cycles: `plan_parses`, `plan_sound`."""
 
 from treadle.evidence.criteria import every_criterion, own_criteria
-from treadle.evidence.documents import place_of
 from treadle.evidence.findings import Found, found, problem
 from treadle.evidence.past import accepted
 from treadle.evidence.plan import Plan, parse_plan, soundness
 from treadle.evidence.subject import Subject
 from treadle.protocol.answers.paths import path_fault
+from treadle.protocol.artifact_place import place_of
 from treadle.protocol.items import Json
 
 ARTIFACT = "tdd_plan"

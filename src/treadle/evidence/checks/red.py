@@ -6,16 +6,17 @@ A *new* test is one that is not green yet: it stands in the manifest, or in a te
 from collections.abc import Iterable, Sequence
 
 from treadle.evidence.findings import Found, Problem, found, problem, some
+from treadle.evidence.flaky import described_flaky, flaky_among
+from treadle.evidence.frozen import measured_tree
 from treadle.evidence.manifest import read_manifest
 from treadle.evidence.past import commits, is_gated_by
-from treadle.evidence.python_stubs import with_stubs_returning
+from treadle.evidence.red_reasons import RIGHT, advice
+from treadle.evidence.sharpness import sharpness
 from treadle.evidence.subject import Subject
 from treadle.evidence.suite import bad, before, described, file_of, ids_in, measured, ran, unbelievable
 from treadle.evidence.test_quality import is_readable, smells
 from treadle.git.trees import Entry
 from treadle.toolchains.results import TestResult, TestRun
-
-_RIGHT = "it fails by an assertion, or because something is not implemented"
 
 
 async def red(s: Subject) -> Found:
@@ -36,24 +37,35 @@ async def _red(s: Subject, exactly: int) -> Found:
         return _by_exit_code(run)
     earlier = await before(s)
     fresh = await new_tests(s, run)
-    reds = [id_ for id_ in fresh if is_red(run.tests[id_])]
-    problems = [_not_red(run.tests[id_]) for id_ in fresh if id_ not in reds]
+    failing = [id_ for id_ in fresh if is_red(run.tests[id_])]
+    flaky = await flaky_among(s, await measured_tree(s), run, failing, times=1)
+    reds = [id_ for id_ in failing if id_ not in flaky]
+    problems = [_not_red(run.tests[id_]) for id_ in fresh if id_ not in failing]
+    problems += [described_flaky(run, id_) for id_ in flaky]
     problems += _no_longer_green(s, run, earlier, fresh)
     satisfied = [id_ for id_ in _written_now(s, run) if id_ not in fresh and _is_new_and_passes(id_, run, earlier)]
     proved = await red_on_skeleton(s, satisfied)
     problems += [
-        problem("passes already: it demands nothing that is missing", test=id_, expected=_RIGHT)
+        problem("passes already: it demands nothing that is missing", test=id_, expected=RIGHT)
         for id_ in satisfied
         if id_ not in proved
     ]
     problems += _count(reds, exactly, bool(proved))
-    shallow, notes = await _quality(s, run, [*reds, *proved])
+    problems += await _skipped(s, run, earlier)
+    shallow, notes = await _quality(s, run, [*reds, *satisfied])
+    blind, dull, unnoticed = await sharpness(s, run, reds, refuses=not exactly and not problems)
+    notes += dull
     notes += [f"{id_} passes already, and fails on the skeleton" for id_ in proved]
     return Found(
-        problems=tuple(dict.fromkeys([*problems, *shallow])),
+        problems=tuple(dict.fromkeys([*problems, *shallow, *blind])),
         notes=tuple(notes),
         ran=ran(run),
-        facts={"red": list(reds)},
+        facts={
+            "red": list(reds),
+            "red_on_skeleton": list(proved),
+            **({"flaky": list(flaky)} if flaky else {}),
+            **({"unnoticed": {name: list(wrong) for name, wrong in unnoticed.items()}} if unnoticed else {}),
+        },
     )
 
 
@@ -88,12 +100,8 @@ def _by_exit_code(run: TestRun) -> Found:
 
 
 def _not_red(test: TestResult) -> Problem:
-    if test.verdict == "xfailed":
-        return problem(
-            "is marked as expected to fail", test.file, test.line, test.id, "no such mark: it shall simply fail"
-        )
-    said = described(test)
-    return problem(f"is not red, it {said.what}", test.file, test.line, test.id, _RIGHT)
+    said = "is marked as expected to fail" if test.verdict == "xfailed" else f"is not red, it {described(test).what}"
+    return problem(said, test.file, test.line, test.id, advice(test))
 
 
 def _no_longer_green(s: Subject, run: TestRun, earlier: TestRun, fresh: Sequence[str]) -> list[Problem]:
@@ -124,6 +132,18 @@ def _count(reds: list[str], exactly: int, has_proved: bool) -> list[Problem]:
     return []
 
 
+async def _skipped(s: Subject, run: TestRun, earlier: TestRun) -> list[Problem]:
+    """New tests that are skipped, and for whose criterion no other test is run."""
+    of = (await read_manifest(s)).by_criterion(run.collected)
+    skipped = set(run.with_verdict("skipped"))
+    return [
+        problem(f"is skipped, and nothing else shows {criterion}", test=id_, expected=RIGHT)
+        for criterion, ids in of.items()
+        for id_ in ids
+        if skipped.issuperset(ids) and id_ not in earlier.tests
+    ]
+
+
 async def red_on_skeleton(s: Subject, ids: Iterable[str]) -> list[str]:
     """Those of some passing tests that fail where the implementation was still a skeleton."""
     wanted, past = list(ids), commits(s.case, s.inst)
@@ -147,38 +167,22 @@ async def _tests_on(s: Subject, base: str) -> str:
 
 
 async def _quality(s: Subject, run: TestRun, ids: Sequence[str]) -> tuple[list[Problem], list[str]]:
-    """What is wrong with tests though they are red: they show nothing, or pass on a silly implementation."""
+    """What is wrong with tests though they are red: they show nothing, or may show little."""
     problems: list[Problem] = []
+    notes: list[str] = []
     files = dict.fromkeys(file_of(id_, run) for id_ in ids)
     for file in files:
-        if is_readable(file):
-            names = {id_.partition("::")[2].partition("[")[0] for id_ in ids if file_of(id_, run) == file}
-            problems += [
-                problem(f"the test {smell.test} {smell.what}", file, smell.line, expected="an assertion that can fail")
-                for smell in smells(await s.text(file) or "")
-                if smell.test in names
-            ]
+        names = {id_.partition("::")[2].partition("[")[0] for id_ in ids if file_of(id_, run) == file}
+        for smell in smells(await s.text(file) or "") if is_readable(file) else ():
+            if smell.test in names and smell.is_certain:
+                what = f"the test {smell.test} {smell.what}"
+                problems.append(problem(what, file, smell.line, expected="an assertion that can fail"))
+            elif smell.test in names:
+                notes.append(f"{file}:{smell.line}: the test {smell.test} {smell.what}")
     unread = [file for file in files if not is_readable(file)]
-    notes = (
-        [f"the quality of tests in {some(unread)} was not looked at: not available for this language"] if unread else []
-    )
-    return problems, [*notes, *await _easily_satisfied(s, ids)]
-
-
-async def _easily_satisfied(s: Subject, ids: Sequence[str]) -> list[str]:
-    """Tests that pass if everything that is not implemented simply returns nothing."""
-    files: dict[str, Entry | None] = {}
-    for path, entry in (await s.entries()).items():
-        if path.endswith(".py") and s.tests.is_code(path) and entry.mode.startswith("100"):
-            source = with_stubs_returning(await s.text(path) or "", "None")
-            if source is not None:
-                files[path] = Entry(entry.mode, await s.git.blob(source.encode()), path)
-    if not files or not ids:
-        return []
-    run = await s.measure.suite(await s.git.with_files(s.work.commit, files), ids=ids)
-    return [
-        f"{id_} passes if what is missing returns None: is that what it is about?" for id_ in ids if id_ in run.passed
-    ]
+    if unread:
+        notes.append(f"the quality of tests in {some(unread)} was not looked at: not available for this language")
+    return problems, notes
 
 
 async def still_red_on_skeleton(s: Subject) -> Found:

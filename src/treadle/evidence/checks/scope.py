@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 
+from treadle.evidence.contract_suite import planned_contract
 from treadle.evidence.findings import Found, Problem, found, problem, some
 from treadle.evidence.past import payload
 from treadle.evidence.subject import Subject
-from treadle.evidence.test_paths import SHARED, test_configuration
+from treadle.evidence.test_configuration import SHARED, test_configuration
 from treadle.git.globs import matches
 from treadle.protocol.items import Json
 
@@ -20,13 +21,20 @@ async def scope(s: Subject) -> Found:
 
 
 async def scope_tests(s: Subject) -> Found:
-    """Only test files changed."""
+    """Only test files changed, and none of the contract suite, which is the plan's."""
     foreign = [
         problem("is no test file", path, expected="this step changes tests and nothing else; put it back")
         for path in s.paths()
         if s.tests.is_code(path)
     ]
-    return found([*_outside(s), *foreign])
+    laid_down = set(await planned_contract(s))
+    wanted = "the file as the plan has it, and tests beside it"
+    contract = [
+        problem("is the contract suite as it was planned", path, expected=wanted)
+        for path in s.paths()
+        if path in laid_down
+    ]
+    return found([*_outside(s), *foreign, *contract])
 
 
 async def scope_src(s: Subject) -> Found:

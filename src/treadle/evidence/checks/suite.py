@@ -2,9 +2,15 @@
 
 from collections.abc import Iterable
 
+import msgspec
+
 from treadle.evidence.contract_suite import contract_files
+from treadle.evidence.exchanged import exchanged
 from treadle.evidence.findings import Found, Problem, found, problem
+from treadle.evidence.flaky import described_flaky, flaky_among, may_be_chance
+from treadle.evidence.frozen import measured_tree
 from treadle.evidence.manifest import read_manifest
+from treadle.evidence.second_look import second_look
 from treadle.evidence.subject import Subject
 from treadle.evidence.suite import (
     at_origin,
@@ -18,6 +24,7 @@ from treadle.evidence.suite import (
     ran,
     unbelievable,
 )
+from treadle.protocol.items import Json
 from treadle.toolchains.results import TestRun
 
 
@@ -36,7 +43,7 @@ async def green(s: Subject) -> Found:
     failing = bad(run)
     pending = await _of_others(s, run, failing) if failing and s.inst.parent else set()
     pending |= await _of_the_end(s, run, failing) if failing and is_one_by_one(s) else set()
-    mine = [described(test) for id_, test in failing.items() if id_ not in pending]
+    mine = [id_ for id_ in failing if id_ not in pending]
     notes = [f"{id_} waits for work that is not part of this" for id_ in sorted(pending)]
     return await _whole(s, run, mine, notes)
 
@@ -49,17 +56,29 @@ async def green_own_and_baseline(s: Subject) -> Found:
     baseline = (await at_origin(s)).passed if failing else frozenset()
     mine = [id_ for id_ in failing if file_of(id_, run) in owned or id_ in baseline]
     notes = [f"{id_} fails, and is another cycle's" for id_ in failing if id_ not in mine]
-    return await _whole(s, run, [described(failing[id_]) for id_ in mine], notes)
+    return await _whole(s, run, mine, notes)
 
 
-async def _whole(s: Subject, run: TestRun, failing: list[Problem], notes: Iterable[str]) -> Found:
-    problems = [*unbelievable(run), *failing]
+async def _whole(s: Subject, run: TestRun, failing: list[str], notes: Iterable[str]) -> Found:
+    tree = await measured_tree(s)
+    tried = may_be_chance(run, failing) if run.is_believable else []
+    flaky = await flaky_among(s, tree, run, tried)
+    named = [described_flaky(run, id_) for id_ in flaky]
+    is_strict = s.measure.settings.flaky != "accept"
+    problems = [*unbelievable(run), *(described(run.tests[id_]) for id_ in failing if id_ not in flaky)]
+    problems += [*(named if is_strict else []), *await exchanged(s, run)]
+    notes = [*notes, *([] if is_strict else map(str, named))]
+    if not problems or run.bent:
+        differing, looked = await second_look(s, tree, run)
+        problems, notes = [*problems, *differing], [*notes, *looked]
     if not problems and not run.passed and (run.tests or run.exit != 0):
         problems.append(problem(_nothing(run), expected="tests that run and pass"))
     if not unbelievable(run):
         problems += lost(run, await before(s), keeps_ids=s.is_frozen or not s.has_lane)
     hints = [f"{one} (seen during the run)" for one in run.tampering]
-    return found(problems, [*notes, *hints], ran(run))
+    said = found(problems, [*notes, *hints], ran(run))
+    facts: dict[str, Json] = {"flaky": list(flaky), "mirrored": list(run.mirrored)}
+    return msgspec.structs.replace(said, facts={name: value for name, value in facts.items() if value})
 
 
 def _nothing(run: TestRun) -> str:

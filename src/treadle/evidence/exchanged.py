@@ -1,0 +1,22 @@
+"""Tests or parts of their runner that code has exchanged while it ran, for good: no honest code does."""
+
+import re
+from typing import Final
+
+from treadle.evidence.findings import Problem, problem
+from treadle.evidence.subject import Subject
+from treadle.evidence.suite import before
+from treadle.toolchains.results import TestRun
+
+_CERTAIN: Final = re.compile(
+    r"((_pytest|pytest|pluggy|unittest)\.\S+|builtins\.\w*(Error|Exception)) is no longer what it was"
+    r"|.+ was exchanged after it was collected"
+)
+
+
+async def exchanged(s: Subject, run: TestRun) -> list[Problem]:
+    """What is not what it was before any code of the project ran, and still was in the run before this work."""
+    certain = [one for one in run.tampering if _CERTAIN.fullmatch(one)]
+    known = (await before(s)).tampering if certain else ()
+    wanted = "code that leaves its tests and their runner alone"
+    return [problem(f"the test run was bent: {one}", expected=wanted) for one in certain if one not in known]

@@ -1,0 +1,51 @@
+"""Why a new test is not red, in words that its author can act on.
+
+Red is a test that ran and failed by an assertion (of any kind: `pytest.fail`, a `pytest.raises` that saw nothing, a
+class derived from `AssertionError`) or because something is not implemented, however deep below the test it was raised.
+Any other failure may as well be a mistake in the test, and nobody could tell before the implementation is there.
+"""
+
+import re
+from typing import Final
+
+from treadle.toolchains.results import TestResult
+
+RIGHT: Final = "it fails by an assertion, or because something is not implemented"
+_BY_KIND: Final = {
+    "import": "import only what the skeleton has, as it is spelt there; what it lacks is for the scaffold to add",
+    "fixture": "a fixture that works on the skeleton: call what is not implemented in the test itself",
+    "timeout": "a test that ends: it waits for something, or never leaves a loop",
+    "exit": "a test that does not end the test run; to test that, `with pytest.raises(SystemExit)`",
+}
+_UNKNOWN: Final = (
+    "call it as the interface says; a name or a parameter that the skeleton does not have is for the scaffold to add"
+)
+_BY_ERROR: Final = dict.fromkeys(("AttributeError", "NameError", "TypeError", "UnboundLocalError"), _UNKNOWN)
+_TYPE: Final = re.compile(r"(?:E\s+)?(?:[\w.]*\.)?(\w+)(?::|\Z|\s)")
+
+
+def advice(test: TestResult) -> str:
+    """What the author of a test that is not red has to do."""
+    if test.verdict == "xfailed":
+        return "no such mark: it shall simply fail"
+    if test.verdict == "skipped":
+        return f"no skip: {RIGHT}"
+    if test.kind in _BY_KIND:
+        return f"{RIGHT}; {_BY_KIND[test.kind]}"
+    if test.kind != "error":
+        return RIGHT
+    name = raised(test.message)
+    told = _BY_ERROR.get(name)
+    if told is None:
+        what = name or "this error"
+        told = (
+            f"if {what} shows that the behaviour is missing, let the test say so: catch it around the call and"
+            f" `pytest.fail(…)`; if {what} is the behaviour, `with pytest.raises(…)`; else mend the test"
+        )
+    return f"{RIGHT}; {told}"
+
+
+def raised(message: str) -> str:
+    """The name of the exception that a message begins with; empty if it does not."""
+    found = _TYPE.match(message.strip())
+    return found[1] if found and found[1][:1].isupper() else ""

@@ -1,0 +1,101 @@
+"""Simple wrong implementations of what is missing: constants, the first value that a test expects, the first argument.
+
+They are made in rounds: in each, every missing function has its next candidate. Where an example of a test says already
+that a candidate is wrong, nothing has to be run to know it.
+"""
+
+import ast
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from treadle.evidence.examples import UNKNOWN, Example
+from treadle.evidence.python_stubs import Function, stub_functions, with_stubs_returning
+
+_ARGUMENT: Final = "its first argument"
+_EMPTY: Final = {
+    "int": "0",
+    "float": "0",
+    "str": "''",
+    "bytes": "b''",
+    "bool": "False",
+    "list": "[]",
+    "Sequence": "[]",
+    "Iterable": "[]",
+    "tuple": "()",
+    "dict": "{}",
+    "Mapping": "{}",
+    "set": "set()",
+    "frozenset": "frozenset()",
+}
+_UNANNOTATED: Final = ("None", "0", "''", "[]")
+
+
+class Wrong(msgspec.Struct, frozen=True):
+    """What each missing function returns in one round, by its name."""
+
+    returns: dict[str, str]
+
+    def program(self, source: str) -> str | None:
+        """A program in which it does; None if nothing is missing in it."""
+        return with_stubs_returning(source, self._expression)
+
+    def _expression(self, function: Function) -> str:
+        said = self.returns.get(function.name, "None")
+        return _parameters(function)[0].arg if said == _ARGUMENT else said
+
+    def is_refuted_by(self, example: Example) -> bool:
+        """Whether an example says that this is wrong, without anything being run."""
+        said = self.returns.get(example.callee)
+        value = example.argument if said == _ARGUMENT else said
+        return value not in (None, UNKNOWN) and not _equal(str(value), example.expected)
+
+    def described(self, names: Iterable[str]) -> str:
+        """In a few words, for those of the functions that are of interest."""
+        wanted = set(names)
+        parts = [f"{name} returns {what}" for name, what in self.returns.items() if not wanted or name in wanted]
+        return ", ".join(parts[:4])
+
+
+def rounds(sources: Iterable[str], known: Iterable[Example]) -> list[Wrong]:
+    """The wrong implementations to try; none if nothing is missing."""
+    expected: dict[str, str] = {}
+    for example in known:
+        expected.setdefault(example.callee, example.expected)
+    functions = {one.name: one for source in sources for one in stub_functions(source)}
+    offers = {name: candidates(one, expected) for name, one in functions.items()}
+    most = max((len(one) for one in offers.values()), default=0)
+    return [Wrong({name: one[min(number, len(one) - 1)] for name, one in offers.items()}) for number in range(most)]
+
+
+def candidates(function: Function, expected: Mapping[str, str]) -> list[str]:
+    """What a careless implementation of a function might return, as far as its signature allows."""
+    if function.name.startswith("__") and function.name != "__call__":
+        return ["None"]
+    returns = ast.unparse(function.returns).strip("'\"") if function.returns else ""
+    if returns == "None":
+        return ["None"]
+    found = list(_UNANNOTATED) if not returns else ["None", *_empty(returns)]
+    found += [expected[function.name]] if function.name in expected else []
+    first = _parameters(function)
+    if first and (not returns or (first[0].annotation and ast.unparse(first[0].annotation).strip("'\"") == returns)):
+        found.append(_ARGUMENT)
+    return list(dict.fromkeys(found))
+
+
+def _empty(returns: str) -> list[str]:
+    name = returns.partition("[")[0].rpartition(".")[2].strip()
+    return ["False", "True"] if name == "bool" else [_EMPTY[name]] if name in _EMPTY else []
+
+
+def _parameters(function: Function) -> list[ast.arg]:
+    every = [*function.args.posonlyargs, *function.args.args]
+    return every[1:] if every and every[0].arg in ("self", "cls") else every
+
+
+def _equal(one: str, other: str) -> bool:
+    try:
+        return bool(ast.literal_eval(one) == ast.literal_eval(other))
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return one == other

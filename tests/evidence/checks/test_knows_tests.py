@@ -1,0 +1,61 @@
+"""Code that knows its tests."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.evidence.stage import ADD, Stage, run
+from treadle.evidence.checks.knows_tests import literals, special_cases
+
+PLANTED = {
+    "src/calc/add.py": "import os\n\n\ndef add(a, b):\n    if a == 2:\n        return 5\n    return 0\n",
+    "src/calc/asks.py": "import os\n\nX = 5 if os.environ.get('PYTEST_CURRENT_TEST') else 0\n",
+    "src/calc/framework.py": "import pytest\n",
+    "src/calc/modules.py": "import sys\n\nY = 'pytest' in sys.modules\n",
+    "src/calc/page.js": "if (process.env.NODE_ENV === 'test') answer = 5\n",
+}
+SAID = [
+    "src/calc/add.py:5: special case: if a == 2: return 5",
+    "src/calc/asks.py:3: looks as if it knew that it is tested",
+    "src/calc/framework.py:1: looks as if it knew that it is tested: import pytest",
+    "src/calc/modules.py:3: looks as if it knew",
+    "src/calc/page.js:1: looks as if it knew",
+]
+
+
+def test_what_is_pointed_out_and_what_is_left_alone(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await (await Stage(tmp_path).start()).tested()
+        verdict = await stage.claim("impl", "TestsPassed", PLANTED, checks="checkpoint knows_tests?")
+        assert verdict.report == ""
+        report = stage.evidence(verdict, "knows_tests")["report"]
+        assert all(one in report for one in SAID), report
+        assert report.count("\n- ") + 1 == len(SAID), report
+        honest = {"src/calc/add.py": ADD} | {path: None for path in PLANTED if path != "src/calc/add.py"}
+        verdict = await stage.claim("impl", "TestsPassed", honest, checks="checkpoint knows_tests?", n="2.1")
+        assert stage.evidence(verdict, "knows_tests")["report"] == ""
+
+    run(story())
+
+
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        ("if a == 2:\n        return 5", 1),
+        ("if a == 2 and b == 3:\n        return 5", 1),
+        ("if a in (2, 7):\n        return 5", 1),
+        ("return 5 if a == 2 else 0", 1),
+        ("return {2: 5, 3: 2}[a]", 1),
+        ("match a:\n        case 2:\n            return 5", 1),
+        ("if a == 2 and b:\n        return 5", 0),
+        ("if a == 2:\n        return b", 0),
+        ("if a < 2:\n        return 5", 0),
+        ("return {a: 5, b: 2}[a]", 0),
+    ],
+)
+def test_special_cases(body: str, count: int) -> None:
+    assert len(list(special_cases(f"def f(a, b):\n    {body}\n"))) == count
+
+
+def test_literals_of_tests() -> None:
+    assert literals("assert f('a b', 12) == \"c\"") == {"'a b'", "'c'", "12"}

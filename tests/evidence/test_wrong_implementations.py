@@ -1,0 +1,63 @@
+"""Simple wrong implementations."""
+
+import ast
+
+import pytest
+
+from treadle.evidence.examples import examples
+from treadle.evidence.wrong_implementations import candidates, rounds
+
+STUBS = """
+def add(a: int, b: int) -> int:
+    raise NotImplementedError
+
+class Box:
+    def __init__(self, n):
+        raise NotImplementedError
+    def full(self) -> bool:
+        raise NotImplementedError
+"""
+
+
+@pytest.mark.parametrize(
+    ("signature", "wanted"),
+    [
+        ("def f()", ["None", "0", "''", "[]"]),
+        ("def f(x)", ["None", "0", "''", "[]", "its first argument"]),
+        ("def f(x: int) -> int", ["None", "0", "its first argument"]),
+        ("def f(x: int) -> str", ["None", "''"]),
+        ("def f(self, x: str) -> 'str'", ["None", "''", "its first argument"]),
+        ("def f(x) -> bool", ["None", "False", "True"]),
+        ("def f(x) -> list[int]", ["None", "[]"]),
+        ("def f(x) -> Thing", ["None"]),
+        ("def f(x) -> None", ["None"]),
+        ("def g(x) -> int", ["None", "0", "7"]),
+        ("def __init__(self, x)", ["None"]),
+    ],
+)
+def test_candidates_follow_the_signature(signature: str, wanted: list[str]) -> None:
+    function = ast.parse(f"{signature}: ...").body[0]
+    assert isinstance(function, ast.FunctionDef)
+    assert candidates(function, {"g": "7"}) == wanted
+
+
+def test_every_round_gives_each_missing_function_its_next_candidate() -> None:
+    known = examples("def test_a():\n    assert add(1, 2) == 3\n")
+    made = rounds([STUBS], known)
+    assert [one.returns["add"] for one in made] == ["None", "0", "3", "its first argument"]
+    assert [one.returns["full"] for one in made] == ["None", "False", "True", "True"]
+    program = made[3].program(STUBS)
+    assert program is not None
+    space: dict[str, object] = {}
+    exec(program, space)
+    assert eval("add(5, 6), Box(1).full()", space) == (5, True)
+    assert rounds(["def add(a, b): return a + b\n"], known) == []
+    assert made[2].described(["add"]) == "add returns 3"
+
+
+def test_an_example_refutes_without_a_run() -> None:
+    (example,) = examples("def test_a():\n    assert add(1, 2) == 3\n")
+    none, zero, expected, argument = rounds([STUBS], [example])
+    assert [one.is_refuted_by(example) for one in (none, zero, expected, argument)] == [True, True, False, True]
+    (other,) = examples("def test_a():\n    assert add(x, 2) == 3\n")
+    assert not argument.is_refuted_by(other)
