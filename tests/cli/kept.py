@@ -17,6 +17,7 @@ KEPT: Final = (
         "exits: [Did, Stuck]\n        gates: {Did: commit scope, Stuck: scope}\n        attempts: 3",
     )
     .replace('writes: ["**"]', 'writes: ["swept/**"]')
+    .replace("Did: {summary: text}", 'Did: {summary: text, details: "text?"}')
 )
 TURN: Final = {"write": {"swept/floor.txt": "clean\n"}, "exit": {"type": "Did", "summary": "swept"}}
 

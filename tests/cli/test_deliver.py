@@ -1,5 +1,6 @@
 """Where a result is, who is asked about it, and how it is taken over."""
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -117,3 +118,12 @@ def test_a_served_run_says_that_it_is_driven_and_where_its_result_is(kept: Kept)
         "treadle: sweep-1 has ended with Finished\n",
         "treadle: sweep-1 the result is on the branch treadle/sweep-1/root/int\n",
     ]
+
+
+def test_refused_work_is_not_called_accepted(kept: Kept) -> None:
+    turn = {"write": {"elsewhere.txt": "dust\n"}, "exit": {"type": "Did", "summary": "swept"}}
+    (kept.root / "sloppy.yaml").write_text(json.dumps({"agents": [{"turns": [turn]}]}))
+    assert run(agent="scripted:sloppy.yaml").code == 3
+    ended = treadle("abort", "sweep-1")
+    assert "sweep-1" in ended.out
+    assert "what was accepted" not in ended.out + treadle("status").out

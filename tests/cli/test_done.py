@@ -18,4 +18,5 @@ def test_work_that_the_checks_refuse_is_told_to_whoever_did_it() -> None:
     assert result.code == 1
     assert "the checks have refused Did, attempt 1:\n  scope\n" in result.out
     assert "elsewhere.txt" in result.out.partition("  scope\n")[2].partition("work is yours")[0]
-    assert "  treadle done sweep-1 --exit Did --field summary=…\n" in result.out
+    assert '"check"' not in result.out, "a report is told by its words"
+    assert "  treadle done sweep-1 --exit Did --field summary=… [--field details=…]\n" in result.out

@@ -48,6 +48,24 @@ def test_a_second_driver_refuses_and_says_who_drives(chores: Chores) -> None:
     assert len(chores.agents()) == 1
 
 
+def test_the_pause_of_a_run_that_another_process_drives_is_taken_back(chores: Chores) -> None:
+    with chores.background(*DECIDE) as first:
+        until(chores.agents, "the agent works")
+        assert treadle("pause", "sweep-1").code == 0
+        resumed = treadle("resume", "sweep-1")
+        assert (resumed.code, resumed.err) == (0, "")
+        assert resumed.out.splitlines() == [
+            "the pause of sweep-1 is taken back",
+            f"process {first.pid}, which drives sweep-1, has taken it up",
+        ]
+        assert treadle("pause", "sweep-1").code == 0
+        assert treadle("resume", "sweep-1", "--json").json()["paused"] == []
+        assert treadle("resume", "sweep-1").code == 2, "there is no pause any more"
+        chores.release()
+        first.communicate(timeout=30)
+    assert first.returncode == 0
+
+
 def test_an_answer_from_another_process_is_taken_up_at_once(chores: Chores) -> None:
     chores.release()
     with chores.background("run", "chore.yaml", "-p", "patient", *AGENT) as first:

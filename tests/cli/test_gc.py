@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.chores import Chores
 from tests.cli.treadle import treadle
 from tests.recorded import add_run, drive, record
 from treadle.protocol.load import load
@@ -71,3 +72,17 @@ def test_without_runs_there_is_nothing_to_do(tmp_path: Path, monkeypatch: pytest
     (tmp_path / ".treadle").mkdir()
     monkeypatch.chdir(tmp_path)
     assert "no runs yet" in treadle("gc").err
+
+
+def test_a_run_that_an_unfinished_one_replays_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Chores(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    treadle("run", "chore.yaml", "-p", "decide", "--agent", "scripted:did.yaml", "--name", "first")
+    treadle("run", "chore.yaml", "-p", "ask", "--agent", "replay:first", "--name", "again")
+    named = treadle("gc", "--run", "first")
+    assert (named.code, named.out) == (2, "")
+    assert "again has not ended and replays run first; `treadle abort again` ends it" in named.err
+    swept = treadle("gc", "--older-than", "0")
+    assert (swept.code, "run first is kept" in swept.err, ids()) == (0, True, ["again", "first"])
+    treadle("abort", "again")
+    assert treadle("gc", "--run", "first").code == 0

@@ -96,3 +96,20 @@ def test_a_run_that_has_ended_stays_as_it_is(chores: Chores) -> None:
     for command in ("answer all accept", "go all", "pause all", "abort all", "done all --exit Did", "resume all"):
         result = treadle(*command.split())
         assert (result.code, "all has ended with Aborted" in result.err) == (2, True), command
+
+
+def test_a_choice_whose_note_is_the_answer_is_refused_without_one(chores: Chores) -> None:
+    path = chores.root / ".treadle/protocols/ask/protocol.yaml"
+    path.write_text(
+        path.read_text().replace("        choices: {accept", "        notes: [retry]\n        choices: {accept")
+    )
+    begun = treadle("run", "chore.yaml", "-p", "ask", "--agent", "scripted:did.yaml")
+    assert "  treadle answer sweep-1 retry --note …  once more\n" in begun.out
+    assert "treadle answer sweep-1 'root:confirm#1.1' retry --note …  once more\n" in treadle("status").out
+    for note in ([], ["--note", "  "]):
+        refused = treadle("retry", "sweep-1", *note)
+        assert (refused.code, refused.out) == (2, "")
+        assert "`treadle answer sweep-1 root:confirm retry --note TEXT`" in refused.err
+    choices = treadle("status", "--json").json()["questions"][0]["choices"]
+    assert [one["needs_note"] for one in choices] == [False, True, False]
+    assert treadle("answer", "sweep-1", "retry", "--note", "the corners, too").code == 0

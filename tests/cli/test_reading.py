@@ -21,7 +21,7 @@ from treadle.protocol.load import load
 from treadle.store.sqlite import Store
 
 DEFS = json.loads(json_schema())
-READERS = (["status", "r"], ["log", "r"], ["show", "r", "x"], ["cost", "r"], ["replay", "r"])
+READERS = (["status", "r"], ["log", "r"], ["show", "r", "x"], ["cost", "r"], ["evidence", "r"], ["replay", "r"])
 
 
 @pytest.fixture

@@ -166,3 +166,22 @@ def test_a_name_that_has_refs_in_the_repository_is_not_taken_again(chores: Chore
     assert "sweep-1-2 asks" in run().out
     again = run("--name", "sweep-1")
     assert (again.code, "give another --name" in again.err) == (2, True)
+
+
+def test_a_protocol_that_runs_tests_needs_to_know_how(chores: Chores) -> None:
+    (chores.root / "agent.py").unlink()
+    assert treadle("spec", "new", "--protocol", "v3", "spec.yaml").code == 0
+    result = treadle("run", "spec.yaml", "--level", "0")
+    assert result.code == 2
+    assert "v3 runs the project's tests, first at node.tests (red), and nothing here says how" in result.err
+    assert not (chores.root / ".treadle/local/store.db").exists()
+    assert treadle("run", "spec.yaml", "--level", "0", "--set", "toolchain.test=pytest").code == 3
+
+
+def test_a_spec_for_another_protocol_is_told_from_a_bad_one(chores: Chores) -> None:
+    result = treadle("run", "chore.yaml", "--level", "0")
+    assert (result.code, "chore.yaml is not the input that v3 asks for; it is good for " in result.err) == (2, True)
+    assert "so name the one you mean: --protocol ask\n" in result.err
+    (chores.root / "bad.yaml").write_text("id: X\nnothing: here\n")
+    assert "good for" not in treadle("run", "bad.yaml", "--level", "0").err
+    assert "good for" not in treadle("run", "chore.yaml", "-p", "v3", "--level", "0").err

@@ -20,7 +20,10 @@ def test_work_in_your_hands_is_called_yours_wherever_one_looks() -> None:
     said = treadle("status").out
     assert "root: work · yours, as worker" in said
     assert f"work of root is yours: read {mine['prompt']},\n" in said
-    assert "then `treadle done sweep-1`" in said
+    assert "  treadle done sweep-1 --exit Did --field summary=… [--field details=…]\n" in said
+    assert "  treadle done sweep-1 --exit Stuck --field why=…\n" in said
+    assert now["level"] == 0
+    assert mine["exits"][0] == {"exit": "Did", "fields": ["summary"], "optional": ["details"]}
     assert treadle("runs", "--json").json()["runs"][0]["status"] == "asks"
     treadle("pause", "sweep-1")
     assert treadle("status", "--json").json()["status"] == "paused"

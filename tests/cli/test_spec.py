@@ -26,6 +26,13 @@ def test_the_default_file() -> None:
     assert Path("spec.yaml").is_file()
 
 
+def test_by_default_the_example_is_that_of_the_protocol_that_runs_take(tmp_path: Path) -> None:
+    assert "`treadle spec check spec.yaml --protocol v3`" in treadle("spec", "new").out
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "treadle.toml").write_text('[protocol]\ndefault = "riper"\n')
+    assert "`treadle spec check other.yaml --protocol riper`" in treadle("spec", "new", "other.yaml").out
+
+
 def test_a_file_that_is_there_is_left_alone() -> None:
     Path("spec.yaml").write_text("mine")
     found = treadle("spec", "new", "--protocol", "v3")

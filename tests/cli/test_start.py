@@ -30,7 +30,7 @@ def test_the_installed_program_answers_too() -> None:
 def test_alone_it_says_what_to_do_next() -> None:
     result = run()
     assert (result.returncode, result.stderr) == (0, "")
-    for command in ["demo", "protocol list", "protocol sim v3", "spec new --protocol v3", "--help"]:
+    for command in ["demo", "protocol list", "protocol sim v3", "init", "doctor", "spec new", "--help"]:
         assert f"treadle {command} " in result.stdout
 
 

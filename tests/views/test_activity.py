@@ -4,6 +4,7 @@ import pytest
 
 from tests.recorded import record
 from tests.views.logs import NOW, read, written
+from tests.views.trial import merged
 from treadle.kernel.events import Checked, CheckResult, Envelope, Event, Exited, Failed, Signalled, TimerFired
 from treadle.store.records import Stray
 from treadle.store.sqlite import Store
@@ -43,6 +44,12 @@ def test_the_evidence_is_complete() -> None:
     ]
     assert [it.detail for it in told.strays] == ["stale"]
     assert told.refs == ["text:spec", "p", "rep"]
+
+
+def test_an_effect_shows_what_it_has_checked_itself() -> None:
+    told = story(merged().chronicle, "root:merge#1.1", [], NOW)
+    assert [(it.check, it.ok) for it in told.checks] == [("build", True), ("contract", True), ("suite", True)]
+    assert all(it.report in told.refs for it in told.checks)
 
 
 def test_everything_that_a_recorded_story_refers_to_is_there(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_a_pause_is_shown() -> None:
 
 
 def test_work_in_a_persons_hands_asks_and_has_no_deadline() -> None:
-    mine = Yours(id=WORK, instance="root", step="work", attempt=1, prompt="prompt.md", lane="lane")
+    mine = Yours(id=WORK, instance="root", step="work", attempt=1, prompt="prompt.md", lane="lane", exits=())
     now = now_of(written(), yours=(mine,))
     assert (now.status, now.yours, now.activities[0].due, [timer.id for timer in now.timers]) == (
         "asks",

@@ -38,7 +38,7 @@ TOLD: list[tuple[list[Event], str]] = [
     ([STUCK], f"{WORK} claims Stuck → root:human#1.1 asks: retry, abort"),
     (
         [STUCK, Replied(id="r", ts=NOW, ask="root:human#1.1", choice="abort", actor="ada")],
-        "ada answers root:human#1.1: abort → the run ends: Failed",
+        "a person (ada) answers root:human#1.1: abort → the run ends: Failed",
     ),
     (
         [Signalled(id="s", ts=NOW, inst="root", name="abort")],

@@ -18,7 +18,9 @@ from treadle.runtime.dispatch import folder_name
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.views.activity import Story, story
+from treadle.views.counting import counted
 from treadle.views.moment import duration
+from treadle.views.refusal import words_of
 from treadle.views.result import Result
 from treadle.views.result import told as result_told
 
@@ -54,7 +56,7 @@ def page(told: Story) -> Iterator[str]:
 
 
 def _facts(told: Story) -> Iterator[str]:
-    again = f", started again {told.retry} times" if told.retry else ""
+    again = f", started again {counted(told.retry, 'time')}" if told.retry else ""
     yield f"attempt {told.attempt}{again}; began {told.began}, {duration(told.elapsed)}" + (
         f", ended {told.ended}" if told.ended else ", not ended"
     )
@@ -99,7 +101,8 @@ def refusal(told: Story) -> Iterator[str]:
         return
     yield harmless(f"the checks have refused {told.claim.exit if told.claim else 'it'}, attempt {told.attempt}:")
     for check in refused:
-        report = visible(_text(told.payloads.get(check.report))) if check.report else "it failed"
+        found = told.payloads.get(check.report) if check.report else None
+        report = visible(words_of(found)) or "it failed"
         yield f"  {check.check}{':' + check.arg if check.arg else ''}"
         yield from (f"    {line}".rstrip() for line in report.splitlines())
 
@@ -114,6 +117,9 @@ def _payloads(told: Story) -> str:
 
 
 def _text(value: Json) -> str:
-    """A value as people read it; each is cut by itself, so that a long one hides no other."""
+    """A value as people read it, a report by its words first; each is cut by itself, so that none hides another."""
+    if isinstance(value, dict) and (words := words_of(value)):
+        facts = {key: fact for key, fact in value.items() if key != "report"}
+        return cut(words, LONGEST // 4) + (f"\n{_text(facts)}" if facts else "")
     text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
     return cut(text, LONGEST // 4)

@@ -10,9 +10,13 @@ app = typer.Typer(pretty_exceptions_enable=False)
 @app.command()
 def answer(
     run: Annotated[str, typer.Argument(help="The run.")],
-    ask_or_choice: Annotated[str, typer.Argument(metavar="[ASK]", help="The question, if several are open.")],
+    ask_or_choice: Annotated[
+        str, typer.Argument(metavar="[ASK]", help="The question, if several are open, else the answer.")
+    ],
     choice: Annotated[str | None, typer.Argument(metavar="CHOICE", help="The answer.")] = None,
-    note: Annotated[str, typer.Option(help="A word for the next agent of that instance.")] = "",
+    note: Annotated[
+        str, typer.Option(help="A word for the next agent of that instance; with some answers, the answer itself.")
+    ] = "",
     resume: Annotated[bool, typer.Option("--resume", help="Drive the run on, as `treadle resume` would.")] = False,
 ) -> None:
     """Answers a question; whoever drives the run goes on at once, or `treadle resume` does."""

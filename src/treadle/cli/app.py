@@ -11,7 +11,8 @@ from typing import Annotated
 import typer
 
 from treadle import __version__
-from treadle.cli.guard import guard
+from treadle.cli.guard import FAILED, guard
+from treadle.errors import TreadleError
 
 COMMANDS = (
     "demo",
@@ -35,6 +36,7 @@ COMMANDS = (
     "status",
     "log",
     "show",
+    "evidence",
     "cost",
     "replay",
     "gc",
@@ -44,7 +46,27 @@ GROUPS = ("protocol", "spec")
 
 def main() -> int:
     """Runs the command that the arguments name."""
-    return guard(lambda: build(sys.argv[1:])(prog_name="treadle"))
+    return guard(_run)
+
+
+def _run() -> None:
+    """Leaves by the command's exit code, or by an error that is told like every other."""
+    try:
+        code = build(sys.argv[1:])(prog_name="treadle", standalone_mode=False)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except Exception as error:
+        from treadle.cli.usage import Misused, of_usage  # only a mistake needs it
+
+        if not isinstance(error, Misused):
+            raise
+        told = of_usage(error, " ".join(["treadle", *(it for it in sys.argv[1:2] if it in COMMANDS + GROUPS)]))
+        if isinstance(told, TreadleError):
+            raise told from None
+        typer.echo(told, err=True, nl=bool(told))
+        code = FAILED
+    if isinstance(code, int) and code:
+        raise SystemExit(code)
 
 
 def build(arguments: list[str]) -> typer.Typer:

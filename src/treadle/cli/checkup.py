@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from treadle.cli import settings
 from treadle.cli.health.agents import agent_lines
@@ -19,11 +20,12 @@ async def checkup() -> list[Line]:
     """Looks at everything, at the same time where that takes long."""
     project = find_project()
     in_force, mistakes = _settings()
+    workspace = in_force.config().workspace
     machine, tools, agents, held, folder = await asyncio.gather(
         git_line(),
         toolchain_lines(in_force, project),
         agent_lines(in_force, project),
-        asyncio.gather(bubblewrap_line(), namespaces_line(), container_line()),
+        asyncio.gather(bubblewrap_line(), namespaces_line(), container_line(workspace, project)),
         project_lines(project),
     )
     about = [machine, python_line(), sqlite_line(project), disk_line(project)]
@@ -42,10 +44,21 @@ def _settings() -> tuple[Settings, list[Line]]:
 def report(lines: Sequence[Line]) -> Iterator[str]:
     """The lines for a person, and a word on the whole."""
     width = max(len(line.what) for line in lines if len(line.what) < 30)
-    for line in lines:
-        yield f"{line.state:<8}{line.what:<{width}}  {line.detail}"
-        if line.fix and line.state != "ok":
-            yield f"{'':<8}{'':<{width}}  → {line.fix}"
+    for line, after in zip_longest(lines, lines[1:]):
+        yield f"{_state(line):<8}{line.what:<{width}}  {line.detail}"
+        if (advice := _advice(line)) and (after is None or _advice(after) != advice):
+            yield f"{'':<8}{'':<{width}}  → {advice}"
     fatal = [line.what for line in lines if line.is_fatal]
+    rest = "; what is absent is optional." if any(_state(line) == "absent" for line in lines) else "."
     yield ""
-    yield f"needed and missing: {', '.join(fatal)}" if fatal else "Everything that is needed is there."
+    yield f"needed and missing: {', '.join(fatal)}" if fatal else f"Everything that is needed is there{rest}"
+
+
+def _state(line: Line) -> str:
+    """In a word; what nobody needs is not called missing."""
+    return "absent" if line.state == "missing" and not line.required else line.state
+
+
+def _advice(line: Line) -> str:
+    """What to do about it; neighbours that share it are told once."""
+    return line.fix if line.state != "ok" else ""

@@ -13,7 +13,9 @@ app = typer.Typer(pretty_exceptions_enable=False)
 def config(
     key: Annotated[str | None, typer.Argument(help="Print only this key's value.")] = None,
     protocol: Annotated[str, typer.Option("--protocol", "-p", help="As it holds for this protocol.")] = "",
-    changes: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE, as a run would take it.")] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="As a run would take it.")
+    ] = None,
     keys: Annotated[bool, typer.Option("--keys", help="List every key with its meaning instead.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:

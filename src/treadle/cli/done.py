@@ -11,9 +11,10 @@ app = typer.Typer(pretty_exceptions_enable=False)
 def done(
     run: Annotated[str, typer.Argument(help="The run, if several wait for you.")] = "",
     file: Annotated[str | None, typer.Argument(help="A JSON file with the answer; - for standard input.")] = None,
-    exit_: Annotated[str | None, typer.Option("--exit", help="The exit, instead of a file.")] = None,
+    exit_: Annotated[str | None, typer.Option("--exit", metavar="EXIT", help="The exit, instead of a file.")] = None,
     field: Annotated[
-        list[str] | None, typer.Option(help="name=value of that exit; lists, numbers and objects as JSON.")
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A field of that exit; lists, numbers and objects as JSON."),
     ] = None,
     step: Annotated[str, typer.Option(help="The step, if you have several in hand.")] = "",
     resume: Annotated[bool, typer.Option("--resume", help="Drive the run on, as `treadle resume` would.")] = False,

@@ -27,7 +27,7 @@ _ADVICE: Final = "ending the agents and keeping their work; once more ends at on
 
 def drive(project: Project, store: Store, runs: Sequence[str], *, as_json: bool = False, follow: bool = False) -> int:
     """Drive runs until only people could move them, say how they stand, and return the exit code."""
-    board = _board(runs, as_json=as_json)
+    board = _board(store, runs, as_json=as_json)
     with board:
         several = run_interruptibly(_all(project, store, runs, board, follow), _ADVICE)
     if several is None:
@@ -91,7 +91,7 @@ async def _follow(project: Project, store: Store, run: str, board: Board) -> Non
         await asyncio.sleep(_GLANCE)
 
 
-def _board(runs: Sequence[str], *, as_json: bool) -> Board:
+def _board(store: Store, runs: Sequence[str], *, as_json: bool) -> Board:
     if as_json:
         return Silent()
-    return Picture() if is_terminal() else Lines(names_runs=len(runs) > 1)
+    return Picture() if is_terminal() else Lines(store.payloads, names_runs=len(runs) > 1)

@@ -10,9 +10,10 @@ app = typer.Typer(pretty_exceptions_enable=False)
 @app.command()
 def emit(
     file: Annotated[str | None, typer.Argument(help="A JSON file with the answer; - for standard input.")] = None,
-    type_: Annotated[str | None, typer.Option("--type", help="The exit, instead of a file.")] = None,
+    type_: Annotated[str | None, typer.Option("--type", metavar="EXIT", help="The exit, instead of a file.")] = None,
     field: Annotated[
-        list[str] | None, typer.Option(help="name=value of that exit; lists, numbers and objects as JSON.")
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A field of that exit; lists, numbers and objects as JSON."),
     ] = None,
 ) -> None:
     """Hands in how a step ended, from inside of it. Exit code 0: accepted; 2: what is wrong with it."""

@@ -7,13 +7,14 @@ from pathlib import Path
 import msgspec
 
 from treadle.cli import settings
+from treadle.cli.advice import word
 from treadle.cli.examine import sound
-from treadle.cli.specs import text_of_spec
+from treadle.cli.specs import takers, text_of_spec
 from treadle.config.model import Config
 from treadle.config.project import Project
 from treadle.engines.pinned import Level
 from treadle.engines.starting import Wanted, agents_of, inspect, start
-from treadle.errors import TreadleError
+from treadle.errors import ProtocolError, TreadleError
 from treadle.git.refs import Refs
 from treadle.git.repository import open_repository
 from treadle.protocol.model import Protocol
@@ -65,10 +66,21 @@ def prepare(project: Project, order: Order) -> Launch:
         name=order.name,
         level=order.level,
     )
-    inspect(project, protocol, wanted)
+    try:
+        inspect(project, protocol, wanted)
+    except ProtocolError as error:
+        raise ProtocolError(error.message + _others(order, wanted.spec), error.findings) from None
     wanted = msgspec.structs.replace(wanted, used=asyncio.run(_used(project, wanted.config.git.branch_prefix)))
     inspect(project, protocol, wanted)
     return Launch(project, protocol, wanted)
+
+
+def _others(order: Order, spec: str) -> str:
+    """Which protocols do take the spec, if the person has named none."""
+    found = takers(order.spec, spec) if order.spec and not order.protocol else ()
+    return (
+        f"; it is good for {', '.join(found)}, so name the one you mean: --protocol {word(found[0])}" if found else ""
+    )
 
 
 async def _used(project: Project, prefix: str) -> frozenset[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import typer
 
 from treadle.cli.driving import drive, standing
+from treadle.cli.output import print_json
 from treadle.cli.standing import shown
 from treadle.config.project import Project, open_project
 from treadle.engines.client import Client
@@ -52,6 +53,20 @@ def _settle(project: Project, store: Store, run: str, still: Still, verdict: Ver
     else:
         typer.echo(shown(standing(project, store, run).lines()))
     return code
+
+
+def unpaused(project: Project, store: Store, run: str, *, as_json: bool) -> bool:
+    """Whether a run that another process drives was paused: its pause is taken back, and that process goes on."""
+    record = store.run(run)
+    if record.outcome or not driver_of(record) or not Client(project, store).resume(run):
+        return False
+    if as_json:
+        asyncio.run(take_up(project, store, run))
+        print_json(standing(project, store, run).as_json())
+    else:
+        typer.echo(f"the pause of {run} is taken back")
+        _settle(project, store, run, lambda _: False, lambda _project, _store: 0)
+    return True
 
 
 def resumable(project: Project, store: Store, run: str | None) -> list[str]:

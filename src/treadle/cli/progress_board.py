@@ -1,18 +1,21 @@
 """What is shown while runs are driven: a tree that moves on a terminal, a line for each change elsewhere."""
 
 import time
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
 import typer
 
 from treadle.cli.output import console, harmless
+from treadle.errors import PortError
 from treadle.kernel.events import Usage
 from treadle.kernel.state import State
-from treadle.ports import Progress
+from treadle.ports import Payloads, Progress
 from treadle.protocol import model
 from treadle.views.moment import duration
+from treadle.views.refusal import reason
 from treadle.views.tree import Line, tree
 
 if TYPE_CHECKING:
@@ -52,11 +55,12 @@ class Silent(AbstractContextManager["Silent"]):
 
 
 class Lines(Silent):
-    """One line for each instance that has changed."""
+    """One line for each instance that has changed, and before it why its last attempt came to nothing."""
 
-    def __init__(self, *, names_runs: bool = False) -> None:
-        self._names_runs = names_runs
+    def __init__(self, payloads: Payloads, *, names_runs: bool = False) -> None:
+        self._payloads, self._names_runs = payloads, names_runs
         self._before: dict[str, set[Line]] = {}
+        self._explained: set[tuple[str, str]] = set()
 
     def show(self, run: str, protocol: model.Protocol, state: State) -> None:
         lines = tree(protocol, state)
@@ -65,8 +69,19 @@ class Lines(Silent):
             if line not in before:
                 named = f"{run} " if self._names_runs else ""
                 said = " · ".join(part for part in (line.step, line.text) if part)
-                typer.echo(f"{named}{line.instance}: {harmless(said)}")
+                for text in (*self._why(run, state, line), said):
+                    typer.echo(f"{named}{line.instance}: {harmless(text)}")
         self._before[run] = set(lines)
+
+    def _why(self, run: str, state: State, line: Line) -> Iterator[str]:
+        """Why an instance stands where a failure has led it; once for each activity or question there."""
+        frames = state.insts[line.instance].frames
+        at = frames[-1] if frames and line.name else None
+        if at is None or not at.cause or not at.id or (run, at.id) in self._explained:
+            return
+        self._explained.add((run, at.id))
+        with suppress(PortError):
+            yield reason(at.cause, self._payloads.get(at.cause_ref) if at.cause_ref else "")
 
 
 class Picture:

@@ -13,6 +13,7 @@ def replay(run: Annotated[str, typer.Argument(help="Which run.")]) -> None:
     from treadle.cli.guard import UNWELL, complain
     from treadle.cli.reading import find_run, reading
     from treadle.errors import ReplayDivergence
+    from treadle.views.counting import counted
 
     with reading() as store:
         found = find_run(store, run)
@@ -23,8 +24,9 @@ def replay(run: Annotated[str, typer.Argument(help="Which run.")]) -> None:
             complain("do not resume it; restore a backup of .treadle/local")
             raise typer.Exit(UNWELL) from None
     typer.echo(f"{found.id} is as it was recorded" + (f", and ended with {audit.outcome}" if audit.outcome else ""))
-    typer.echo(f"  {audit.events} events, folded from the beginning, with {audit.upgrades} upgrades of the protocol")
-    typer.echo(f"  {audit.snapshots} snapshots, equal to the states at their events")
-    typer.echo(f"  {audit.payloads} payloads, each with its own hash")
+    events, upgrades = counted(audit.events, "event"), counted(audit.upgrades, "upgrade")
+    typer.echo(f"  {events}, folded from the beginning, with {upgrades} of the protocol")
+    typer.echo(f"  {counted(audit.snapshots, 'snapshot')}, equal to the states at their events")
+    typer.echo(f"  {counted(audit.payloads, 'payload')}, each with its own hash")
     typer.echo("  the record, the timers and the outbox, as the last state wants them")
     typer.echo(f"  the chain of hashes, ending with {audit.chain}")

@@ -23,7 +23,9 @@ def run(
     spec: Annotated[Path | None, typer.Argument(help="What is to be built; see `treadle spec new`.")] = None,
     protocol: Annotated[str | None, typer.Option("--protocol", "-p", help="By default that of the settings.")] = None,
     agent: Annotated[list[str] | None, typer.Option(help="AGENT for every role, or ROLE=AGENT.")] = None,
-    changes: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE of the settings.")] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting, for this run only.")
+    ] = None,
     name: Annotated[str, typer.Option(help="What the run is called; by default after the spec.")] = "",
     level: Annotated[
         int, typer.Option(min=0, max=2, help="0: you are the agents; 1: every agent waits for your go; 2: by itself.")

@@ -14,7 +14,7 @@ from treadle.engines.serving import Service, only_one
 def serve(project: Project) -> int:
     """Serve a project until it is interrupted; the exit code."""
     with only_one(project), opened_store(project, create=True) as store:
-        lines = Lines(names_runs=True)
+        lines = Lines(store.payloads, names_runs=True)
         service = Service(
             project,
             store,

@@ -13,9 +13,11 @@ from treadle.cli.reading import Follower, driver
 from treadle.cli.standing import in_hand
 from treadle.config.project import Project
 from treadle.engines.driving import is_good
+from treadle.engines.pinned import pinned
 from treadle.engines.result import result_of
 from treadle.store.sqlite import Store
 from treadle.views.branches import Branch
+from treadle.views.counting import counted
 from treadle.views.moment import duration
 from treadle.views.result import told as told_result
 from treadle.views.status import Known, Status, status
@@ -32,6 +34,7 @@ def situation(project: Project, store: Store, found: Follower) -> Status:
     known = Known(
         run=record.id,
         name=record.name,
+        level=pinned(record).level,
         driver=driver(record),
         strays=len(store.strays(record.id)),
         yours=in_hand(project, record, found.chronicle.state),
@@ -78,7 +81,7 @@ def heading(now: Status) -> str:
     """A run in one line."""
     condition = f"ended: {now.outcome}" if now.outcome else now.status
     protocol = now.protocol.name if now.protocol else "no protocol yet"
-    return f"{now.run} · {protocol} · {condition} · {now.events} events · {duration(now.elapsed)}"
+    return f"{now.run} · {protocol} · {condition} · {counted(now.events, 'event')} · {duration(now.elapsed)}"
 
 
 def _branch(branch: Branch, depth: int) -> Iterator[str]:
@@ -99,14 +102,14 @@ def _below(now: Status) -> Iterator[str]:
     for asked in now.questions:
         yield harmless(f"{asked.id} asks: {asked.title} ({duration(asked.elapsed)} ago)")
         for choice in asked.choices:
-            command = f"treadle answer {run} {shlex.quote(asked.id)} {shlex.quote(choice.name)}"
+            command = f"treadle answer {run} {shlex.quote(asked.id)} {choice.said}"
             yield harmless(f"  {command}" + (f"  {choice.help}" if choice.help else ""))
     for start in now.starts:
         yield harmless(
             f"{start.step} of {start.instance} waits for your go: treadle go {run} {shlex.quote(start.step)}"
         )
     for work in now.yours:
-        yield from map(harmless, told_work(now.run, work))
+        yield from map(harmless, told_work(now.run, work, alone=len(now.yours) == 1))
     if now.result:
         yield from map(harmless, told_result(now.run, now.result, good=is_good(now.outcome)))
     yield from _used(now)
@@ -124,4 +127,5 @@ def _used(now: Status) -> Iterator[str]:
         limit = f" of {now.limits.cost:.2f}" if now.limits and now.limits.cost else ""
         yield f"used: {used.tokens_in:,} tokens in, {used.tokens_out:,} out, cost {used.cost:.2f}{limit}"
     if now.strays:
-        yield f"not obeyed: {now.strays} answers or messages; `treadle show {shlex.quote(now.run)} ACTIVITY` lists them"
+        count = counted(now.strays, "answer or message", "answers or messages")
+        yield f"not obeyed: {count}; `treadle show {shlex.quote(now.run)} ACTIVITY` lists what was not"

@@ -15,12 +15,16 @@ def spec() -> None:
 
 @app.command()
 def new(
-    protocol: Annotated[str, typer.Option("--protocol", "-p", help="The protocol that is to take it.")],
     file: Annotated[
         Path, typer.Argument(help="The file to write: *.yaml, *.md or *.json; -: YAML to standard output.")
     ] = Path("spec.yaml"),
+    protocol: Annotated[
+        str | None,
+        typer.Option("--protocol", "-p", help="The protocol that is to take it; by default that of the settings."),
+    ] = None,
 ) -> None:
     """Writes a commented example of what a protocol is given; never over a file that is there."""
+    from treadle.cli import settings
     from treadle.cli.advice import word
     from treadle.cli.examine import looked_at
     from treadle.cli.files import STDOUT, write_new
@@ -28,14 +32,15 @@ def new(
     from treadle.cli.library import example
     from treadle.cli.output import say
 
-    looked_at(protocol)
+    name = protocol or settings.here().config().protocol
+    looked_at(name)
     if str(file) in STDOUT:
-        say(example(protocol), nl=False)
+        say(example(name), nl=False)
         return
-    write_new(file, in_form(example(protocol), file))
-    say(f"{file} is written; edit it, then `treadle spec check {word(file)} --protocol {word(protocol)}`")
+    write_new(file, in_form(example(name), file))
+    say(f"{file} is written; edit it, then `treadle spec check {word(file)} --protocol {word(name)}`")
     if not keeps_notes(file):
-        again = f"treadle spec new --protocol {word(protocol)} -"
+        again = f"treadle spec new --protocol {word(name)} -"
         say(f"JSON has no comments; `{again}` prints the example with its notes")
 
 

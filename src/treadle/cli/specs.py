@@ -83,6 +83,11 @@ def _guessed(file: Path, text: str) -> Judged:
     return Judged(str(file), (), message, faults[near][1])
 
 
+def takers(file: Path, text: str) -> tuple[str, ...]:
+    """The protocols that take a file."""
+    return tuple(name for name, model in _models().items() if not _faults(model, file, text)[1])
+
+
 def _models() -> dict[str, Protocol]:
     """The protocols that take an input and load."""
     models = {}

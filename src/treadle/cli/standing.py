@@ -24,7 +24,7 @@ from treadle.views.moment import moment
 from treadle.views.rest import Posed, Rest
 from treadle.views.result import Result, told
 from treadle.views.status import Choice, Startable
-from treadle.views.yours import Yours
+from treadle.views.yours import Way, Yours, ways_out
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -83,7 +83,7 @@ class Standing(msgspec.Struct, frozen=True):
         yield ""
         yield from (f"  {line}".rstrip() for line in question.text.strip().splitlines())
         yield ""
-        commands = [f"  treadle answer {self.run}{ask} {shlex.quote(choice.name)}" for choice in question.choices]
+        commands = [f"  treadle answer {self.run}{ask} {choice.said}" for choice in _posed(question).choices]
         width = max(map(len, commands), default=0)
         for command, choice in zip(commands, question.choices, strict=True):
             yield f"{command:<{width}}  {choice.help}".rstrip()
@@ -92,15 +92,8 @@ class Standing(msgspec.Struct, frozen=True):
             yield f"  Without an answer, {question.default} is taken after {question.default_after} s."
 
     def _work(self, work: Work) -> Iterator[str]:
-        step = f" --step {shlex.quote(work.step)}" if len(self.waiting.works) > 1 else ""
         yield instructions(work)
-        try:
-            ways = read_exits(work.bundle)
-        except TreadleError:
-            return
-        for name in ways.exits:
-            fields = "".join(f" --field {field}=…" for field in ways.fields(name))
-            yield f"  treadle done {self.run}{step} --exit {name}{fields}"
+        yield from ways_out(self.run, yours(work), alone=len(self.waiting.works) == 1)
 
     def _others(self) -> str:
         if self.waiting.agents:
@@ -119,7 +112,17 @@ def yours(work: Work) -> Yours:
         attempt=work.attempt,
         prompt=str(work.bundle / "prompt.md"),
         lane=str(work.lane),
+        exits=_exits(work),
     )
+
+
+def _exits(work: Work) -> tuple[Way, ...]:
+    """How the work can end; nothing if its bundle does not tell."""
+    try:
+        ways = read_exits(work.bundle)
+    except TreadleError:
+        return ()
+    return tuple(Way(exit=it, fields=ways.required(it), optional=ways.optional(it)) for it in ways.exits)
 
 
 def in_hand(project: Project, run: Run, state: State) -> tuple[Yours, ...]:
@@ -134,7 +137,7 @@ def _posed(question: Question) -> Posed:
         id=question.id,
         title=question.title,
         text=question.text,
-        choices=tuple(Choice(name=it.name, help=it.help) for it in question.choices),
+        choices=tuple(Choice(name=it.name, help=it.help, needs_note=it.needs_note) for it in question.choices),
         default=question.default,
         default_after=question.default_after,
     )

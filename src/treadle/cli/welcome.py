@@ -13,6 +13,7 @@ TOUR = (
     ("protocol list", "the protocols that can be named here"),
     ("protocol sim v3", "run one against a random world"),
 )
+SETTINGS = "treadle.toml"
 SPECS = ("spec.yaml", "spec.yml", "spec.md", "spec.json")
 
 
@@ -31,10 +32,10 @@ def _seen(unfinished: list[tuple[str, str]]) -> list[str]:
         lines.append(
             "This folder is in no git repository: look around here, and start in the repository of your project."
         )
-    elif not os.path.lexists(_own("")):
-        lines.append("This repository has no protocols of its own; the built-in ones are all there.")
-    if os.path.lexists(_own("")):
-        lines.append(f"This project has in {_own('')}: {_inventory()}.")
+    elif not _is_set_up():
+        lines.append("This repository is not set up for runs yet.")
+    if found := _inventory():
+        lines.append(f"This project has in {_own('')}: {found}.")
     lines += [f"Unfinished: the run {run}, which {does}." for run, does in unfinished]
     lines += [f"Problem: {problem}." for problem in _problems()]
     return [line if line.isprintable() else ascii(line)[1:-1] for line in lines]  # a folder's name may hold anything
@@ -51,24 +52,33 @@ def _word(name: str) -> str:
 def _next(unfinished: list[tuple[str, str]]) -> list[tuple[str, str]]:
     found = [(f"status {_word(run)}", "how it stands, and what moves it on") for run, _ in unfinished[:1]]
     found += [("protocol check", "what is wrong, with file and line")] if _problems() else []
+    if repository() and not _is_set_up():
+        found.append(("init", "set this project up: how it is tested, who its agents are"))
+    if repository():
+        found.append(("doctor", "whether everything that runs need is there"))
     spec = next((name for name in SPECS if os.path.isfile(name)), "")
     if spec:
         found.append((f"spec check {spec}", "whether a protocol takes what you wrote down"))
+        found.append((f"run {spec}", "have it built"))
     own = [name for name in _names("protocols") if os.path.isfile(_own("protocols", name, "protocol.yaml"))]
     if own:
         found.append((f"protocol show {_word(own[0])}", "your own protocol, readable"))
-    found += TOUR
     if not spec:
-        found.append(("spec new --protocol v3", "write down what you want built"))
+        found.append(("spec new", "write down what you want built"))
+    found += [] if _is_set_up() else TOUR
     if not own:
         found.append(("protocol new NAME", "begin a protocol of your own"))
     return [*found, ("--help", "everything else")]
 
 
+def _is_set_up() -> bool:
+    return os.path.isfile(os.path.join(root(), SETTINGS))
+
+
 def _inventory() -> str:
     kinds = (("protocols", "protocol"), ("overlays", "overlay"), ("templates", "folder of templates"))
     parts = [f"the {noun} {name.removesuffix('.yaml')}" for kind, noun in kinds for name in _names(kind)]
-    return ", ".join(parts) or "nothing yet"
+    return ", ".join(parts)
 
 
 def _unfinished() -> list[tuple[str, str]]:

@@ -120,7 +120,7 @@ def story(chronicle: Chronicle, act: str, strays: Sequence[Stray], now: int) -> 
         graph=job.graph,
         step=job.step,
         kind="agent" if isinstance(job, RunAgent) else "effect" if isinstance(job, RunEffect) else "check",
-        who=_who(job),
+        who=who_of(job),
         attempt=job.attempt,
         retry=job.retry,
         began=moment(deed.began),
@@ -153,7 +153,8 @@ def verdict(deed: Deed) -> str:
     return f"accepted: {deed.left}"
 
 
-def _who(job: ActivityCommand) -> str:
+def who_of(job: ActivityCommand) -> str:
+    """Who does an activity."""
     if isinstance(job, RunAgent):
         return f"{job.role}:{job.mode}" if job.mode else job.role
     return f"effect {job.effect}" if isinstance(job, RunEffect) else "checks"
@@ -173,8 +174,10 @@ def _claim(deed: Deed) -> Claim | None:
 
 
 def _findings(deed: Deed) -> tuple[Finding, ...]:
+    """The checks that were asked for; of an effect, those that it has made itself on the way."""
     results = {result.check: result for result in (deed.checked.results if deed.checked else ())}
-    return tuple(
+    own = deed.claim.results if deed.claim else ()
+    return tuple(Finding(check=it.check, arg="", advisory=False, ok=it.ok, report=it.report_ref) for it in own) + tuple(
         Finding(
             check=check.name,
             arg=check.arg,

@@ -10,6 +10,11 @@ def moment(ms: int) -> str:
     )
 
 
+def plain(time: str) -> str:
+    """A moment as people read it, to the second."""
+    return f"{time[:10]} {time[11:19]} UTC" if time else ""
+
+
 def seconds(begin: int, end: int) -> float:
     """Seconds between two moments; none if the clock was set back."""
     return max(0, end - begin) / 1000 if begin else 0.0

@@ -1,5 +1,6 @@
 """How a run stands: its instances as a tree, what is being done, what it asks people, what it has used."""
 
+import shlex
 from collections.abc import Collection
 from typing import Literal
 
@@ -58,6 +59,13 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     help: str
+    needs_note: bool
+    """The note is the answer: there is none without."""
+
+    @property
+    def said(self) -> str:
+        """The words of `treadle answer` that say it."""
+        return shlex.quote(self.name) + (" --note …" if self.needs_note else "")
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,7 +121,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     protocol: Pinned | None
     """None until the run has started."""
     level: int
-    """Autonomy: below 2 every agent waits for a person's `go`."""
+    """0: people are the agents; 1: every agent waits for a person's `go`; 2: it goes by itself."""
     status: Condition
     outcome: str
     driver: str
@@ -143,6 +151,8 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 
     run: str
     name: str = ""
+    level: int | None = None
+    """As it was started; None: what its history says, which does not tell whether people are the agents."""
     driver: str = ""
     strays: int = 0
     yours: tuple[Yours, ...] = ()
@@ -160,7 +170,7 @@ def status(chronicle: Chronicle, known: Known, now: int) -> Status:
         run=known.run,
         name=known.name,
         protocol=Pinned(name=protocol.name, version=protocol.version, digest=state.protocol) if protocol else None,
-        level=state.level,
+        level=state.level if known.level is None else known.level,
         status=condition(protocol, state, yours),
         outcome=state.outcome,
         driver=known.driver,
@@ -237,13 +247,13 @@ def _asked(chronicle: Chronicle, command: AskHuman, now: int) -> Asked:
     graph = chronicle.protocol.graphs.get(command.graph) if chronicle.protocol else None
     step = graph.steps.get(command.step) if graph else None
     asked = chronicle.asked.get(command.id, 0)
-    helps = step.choices if step else {}
+    helps, notes = (step.choices, step.notes) if step else ({}, ())
     return Asked(
         id=command.id,
         instance=command.inst,
         step=command.step,
         title=(step.title if step else "") or f"{command.step} at {command.inst}",
-        choices=tuple(Choice(name=name, help=helps.get(name, "")) for name in command.choices),
+        choices=tuple(Choice(name=it, help=helps.get(it, ""), needs_note=it in notes) for it in command.choices),
         asked=moment(asked),
         elapsed=seconds(asked, now),
         default=step.default if step and step.default_after else "",

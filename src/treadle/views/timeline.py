@@ -107,7 +107,8 @@ def _event(event: Event) -> str:
         case Idle():
             return f"{event.act} has been silent for {event.idle_s} s"
         case Replied():
-            return f"{event.actor or 'a person'} answers {event.ask}: {event.choice}"
+            who = f"a person ({event.actor})" if event.actor else "a person"
+            return f"{who} answers {event.ask}: {event.choice}"
         case Signalled():
             where = f"{event.inst}:{event.step}" if event.step else event.inst
             return f"a person says {event.name} to {where}"

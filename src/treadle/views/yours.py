@@ -1,8 +1,18 @@
 """Work that lies in a person's hands: somebody is the agent, and nothing hurries them."""
 
 import shlex
+from collections.abc import Iterator
 
 import msgspec
+
+
+class Way(msgspec.Struct, frozen=True, kw_only=True):
+    """An exit by which you can end it, and the fields that you give with it."""
+
+    exit: str
+    fields: tuple[str, ...]
+    optional: tuple[str, ...]
+    """Fields that may be left out."""
 
 
 class Yours(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,11 +26,20 @@ class Yours(msgspec.Struct, frozen=True, kw_only=True):
     """The file that says what is to be done."""
     lane: str
     """The folder to do it in."""
+    exits: tuple[Way, ...]
 
 
-def told(run: str, work: Yours) -> tuple[str, ...]:
-    """What to do, line by line."""
-    return (
-        f"{work.step} of {work.instance} is yours: read {work.prompt},",
-        f"  work in {work.lane}, then `treadle done {shlex.quote(run)}`",
-    )
+def told(run: str, work: Yours, *, alone: bool = True) -> Iterator[str]:
+    """What to do, line by line; `alone`: nothing else of the run is yours."""
+    yield f"{work.step} of {work.instance} is yours: read {work.prompt},"
+    yield f"  work in {work.lane}, then hand it in:"
+    yield from ways_out(run, work, alone=alone)
+
+
+def ways_out(run: str, work: Yours, *, alone: bool) -> Iterator[str]:
+    """The exact commands that hand it in; what stands in brackets may be left out."""
+    step = "" if alone else f" --step {shlex.quote(work.step)}"
+    for way in work.exits:
+        fields = "".join(f" --field {name}=…" for name in way.fields)
+        more = "".join(f" [--field {name}=…]" for name in way.optional)
+        yield f"  treadle done {shlex.quote(run)}{step} --exit {way.exit}{fields}{more}"

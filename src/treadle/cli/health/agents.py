@@ -10,6 +10,7 @@ from treadle.cli.programs import ask, find_program, plain_environment
 from treadle.config.agents import NOT_YET, PROGRAMS, STARTED, Program, parse_agent
 from treadle.config.project import Project
 from treadle.config.settings import Settings, Source
+from treadle.enclosures.opening import CONTAINER
 
 INSTEAD: Final = "set `agents.default` to `command:PROGRAM ARGS`, or be the agent yourself: `treadle run --level 0`"
 
@@ -20,7 +21,10 @@ async def agent_lines(settings: Settings, project: Project | None) -> list[Line]
     said = {parse_agent(str(value)).kind for value, it in chosen.items() if it.source is not Source.DEFAULT}
     with tempfile.TemporaryDirectory(prefix="treadle-doctor-") as home:
         lines = await asyncio.gather(*(_program(it, home, required=it.name in said) for it in PROGRAMS))
-    own = [_own(str(value), project) for value in chosen if parse_agent(str(value)).kind in STARTED]
+    is_inside = settings.config().workspace.driver == CONTAINER
+    own = [
+        _own(str(value), project, is_inside=is_inside) for value in chosen if parse_agent(str(value)).kind in STARTED
+    ]
     if not own and not any(line.state == "ok" for line in lines):
         own = [warn("any agent", "there is none that Treadle drives", INSTEAD)]
     return [*lines, *own]
@@ -48,9 +52,11 @@ async def _program(program: Program, home: str, *, required: bool) -> Line:
     return ok(what, f"{said.first_line} ({path})")
 
 
-def _own(value: str, project: Project | None) -> Line:
+def _own(value: str, project: Project | None, *, is_inside: bool) -> Line:
     """A program of the user's own; it is looked for, and not started."""
     name = parse_agent(value).words[0]
+    if is_inside and ("/" not in name or name.startswith("/")):
+        return ok(f"agent {value}", f"{name}, in the image")
     path = find_program(name, project.root if project else None)
     if path is None:
         return missing(

@@ -6,6 +6,8 @@ from urllib.parse import quote
 
 from treadle.cli.health.line import Line, missing, ok, warn
 from treadle.cli.repository import git, has_commits, is_repository
+from treadle.config.detect.folder import Folder
+from treadle.config.detect.worktrees import strays
 from treadle.config.project import Project
 from treadle.errors import PortError
 
@@ -15,7 +17,13 @@ async def project_lines(project: Project | None) -> list[Line]:
     if project is None:
         return [warn("project", "this folder is in none", "`git init`, then `treadle init`")]
     lines = [await _repository(project), _settings(project), store_line(project)]
-    return [*lines, *await _left_behind(project)]
+    return [*lines, *_strays(project), *await _left_behind(project)]
+
+
+def _strays(project: Project) -> list[Line]:
+    """Whether the user's own test runner would find the lanes of runs."""
+    what, _, advice = strays(Folder(project.root)).partition(": ")
+    return [warn("test runner", what, advice)] if what else []
 
 
 async def _repository(project: Project) -> Line:
@@ -58,16 +66,9 @@ def store_line(project: Project) -> Line:
 async def _left_behind(project: Project) -> list[Line]:
     lines = []
     said = await git(project.root, "worktree", "list", "--porcelain")
-    known = {Path(it.removeprefix("worktree ")) for it in said.text.splitlines() if it.startswith("worktree ")}
     gone = sum(it.startswith("prunable") for it in said.text.splitlines())
     if gone:
         lines.append(warn("worktrees", f"{gone} that git knows are gone", "git worktree prune"))
-    strangers = [it for it in _folders(project.worktrees) if it.resolve() not in {one.resolve() for one in known}]
-    if strangers:
-        shown = ", ".join(it.name for it in strangers[:3])
-        lines.append(
-            warn("worktrees", f"{len(strangers)} that git does not know: {shown}", "remove them, if no run is on")
-        )
     lines += await _locks(project)
     return lines or [ok("left behind", "nothing")]
 
@@ -80,10 +81,3 @@ async def _locks(project: Project) -> list[Line]:
     if not lock.exists():
         return []
     return [warn("locks", f"{lock} is there", "if no git command is at work, remove it")]
-
-
-def _folders(place: Path) -> list[Path]:
-    try:
-        return sorted(it for it in place.iterdir() if it.is_dir())
-    except OSError:
-        return []

@@ -4,6 +4,11 @@ from typing import Final
 
 from treadle.cli.health.line import Line, missing, ok, warn
 from treadle.cli.programs import ask, find_program
+from treadle.config.model import Workspace
+from treadle.config.project import Project
+from treadle.enclosures.engine import find_engine
+from treadle.enclosures.opening import CONTAINER, open_container
+from treadle.errors import PortError, TreadleError
 
 _TRIAL: Final = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-user", "--unshare-pid", "true")
 _NAMESPACES: Final = "`sysctl kernel.unprivileged_userns_clone=1`, or ask whoever runs this machine"
@@ -29,19 +34,26 @@ async def namespaces_line() -> Line:
     return ok("user namespaces", "usable") if said.is_well else warn("user namespaces", said.first_line, _NAMESPACES)
 
 
-async def container_line() -> Line:
-    """Whether an engine for containers is there and answers."""
-    seen = ""
-    for name in ("podman", "docker"):
-        path = find_program(name)
-        if path is None:
-            continue
-        said = await ask([path, "version", "--format", "{{.Server.Version}}"])
-        if said.is_well:
-            return ok("containers", f"{name} {said.first_line}")
-        seen = f"{name} does not answer: {said.first_line}"
-    if seen:
-        return warn("containers", seen, "start it, if agents are to run in containers")
-    return missing(
-        "containers", "neither podman nor docker is found", "install one, if agents are to run in containers"
-    )
+async def container_line(settings: Workspace, project: Project | None) -> Line:
+    """Whether containers can be had; if the settings ask for them, whether everything that they need is there."""
+    if settings.driver == CONTAINER and project is not None:
+        return await _needed(settings, project)
+    try:
+        engine = await find_engine()
+    except PortError as error:
+        what, _, _ = str(error).removeprefix("no containers: ").partition("; ")
+        is_there = "does not answer" in what
+        fix = f"{'start it' if is_there else 'install one'}, if agents are to run in containers"
+        return warn("containers", what, fix) if is_there else missing("containers", what, fix)
+    return ok("containers", f"{engine.kind} {engine.version}; the settings do not ask for it")
+
+
+async def _needed(settings: Workspace, project: Project) -> Line:
+    try:
+        found = await open_container(settings, project)
+    except TreadleError as error:
+        what, _, fix = str(error).partition("; ")
+        return missing("containers", what, fix, required=True)
+    assert found is not None
+    engine = found.engine
+    return ok("containers", f"{engine.kind} {engine.version} has the image {found.image} ({found.id[:19]})")

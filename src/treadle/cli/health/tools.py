@@ -11,6 +11,7 @@ from treadle.cli.health.line import Line, missing, ok, warn
 from treadle.cli.programs import ask, find_program
 from treadle.config.project import Project
 from treadle.config.settings import Settings
+from treadle.enclosures.opening import CONTAINER
 from treadle.protocol.checks.declarations import TOOLCHAIN
 
 _VERSION: Final = {"go": "version", "java": "-version"} | dict.fromkeys(
@@ -26,7 +27,10 @@ async def toolchain_lines(settings: Settings, project: Project | None) -> list[L
     config = settings.config()
     root = project.root if project else Path.cwd()
     named = [(name, config.toolchain.command(name, root=str(root))) for name in TOOLCHAIN]
-    lines = await asyncio.gather(*(_command(name, words, root) for name, words in named if words))
+    if config.workspace.driver == CONTAINER:  # what is on this machine says nothing about the image
+        lines = [ok(f"toolchain {name}", f"{words[0]}, in the image") for name, words in named if words]
+    else:
+        lines = await asyncio.gather(*(_command(name, words, root) for name, words in named if words))
     if not config.toolchain.test:
         return [
             warn("toolchain test", "no command to run the tests with", "`treadle init`, or set `toolchain.test`"),

@@ -1,0 +1,35 @@
+"""Why an attempt came to nothing, in a line."""
+
+from typing import Final
+
+from treadle.prompts.foreign import cut
+from treadle.protocol.items import Json
+
+_WORDS: Final = {
+    "!gate": "refused",
+    "!invalid": "no valid answer",
+    "!crash": "broke",
+    "!timeout": "its time was up",
+    "!blocked": "was not allowed to work",
+    "!store": "could not be recorded",
+    "!exhausted": "no attempt is left",
+}
+_LONGEST: Final = 200
+_HEADING: Final = "### "
+"""A report has one for each check that found something; that of advice says so in brackets."""
+
+
+def words_of(report: Json) -> str:
+    """What a report says, of one that has more to it only its words."""
+    found = report.get("report", "") if isinstance(report, dict) else report
+    return found.strip() if isinstance(found, str) else ""
+
+
+def reason(cause: str, report: Json) -> str:
+    """What led on by a system exit: which one, the checks that refused, and the first thing that was found."""
+    lines = [line for line in words_of(report).splitlines() if line.strip()]
+    named = [line.removeprefix(_HEADING) for line in lines if line.startswith(_HEADING)]
+    checks = [name for name in named if not name.endswith(")")]
+    by = f" by {', '.join(checks)}" if checks else ""
+    first = next((line.removeprefix("- ") for line in lines if not line.startswith(_HEADING)), "")
+    return _WORDS.get(cause, cause) + by + (f": {cut(first, _LONGEST)}" if first else "")

@@ -1,0 +1,45 @@
+"""What is wrong with a command line is told like every other error: a line, exit code 2, a near word."""
+
+import pytest
+
+from tests.cli.treadle import treadle
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("frob", "there is no command 'frob'; see `treadle --help`"),
+        ("protocl", "there is no command 'protocl' (did you mean 'protocol'?); see `treadle --help`"),
+        ("protocol lst", "there is no command 'lst' (did you mean 'list'?); see `treadle protocol --help`"),
+        ("run --nam x", "there is no option '--nam' (did you mean '--name'?); see `treadle run --help`"),
+        ("--frob", "there is no option '--frob'; see `treadle --help`"),
+        ("answer", "RUN is missing: the run; see `treadle answer --help`"),
+        ("answer x", "ASK is missing: the question, if several are open, else the answer; see `treadle answer --help`"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line(arguments: str, said: str) -> None:
+    result = treadle(*arguments.split())
+    assert (result.code, result.out, result.err) == (2, "", f"treadle: {said}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "begins", "ends"),
+    [
+        ("run --level 7", "--level ", "; see `treadle run --help`"),
+        ("run --merge bad", "--merge ", "; see `treadle run --help`"),
+        ("protocol sim v3 --runs x", "--runs ", "; see `treadle protocol sim --help`"),
+        ("run --name", "option '--name' requires an argument", "; see `treadle run --help`"),
+        ("status a b", "got unexpected extra argument", "; see `treadle status --help`"),
+    ],
+)
+def test_words_of_the_library_are_framed_as_ours(arguments: str, begins: str, ends: str) -> None:
+    result = treadle(*arguments.split())
+    assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
+    assert result.err.startswith(f"treadle: {begins}")
+    assert result.err.endswith(f"{ends}\n")
+
+
+def test_a_group_alone_shows_what_it_has() -> None:
+    result = treadle("spec")
+    assert result.code == 2
+    assert "check" in result.out + result.err

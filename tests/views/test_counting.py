@@ -1,0 +1,18 @@
+"""Numbers of things, as people say them."""
+
+import pytest
+
+from treadle.views.counting import counted
+
+
+@pytest.mark.parametrize(
+    ("count", "noun", "many", "said"),
+    [
+        (0, "event", "", "0 events"),
+        (1, "event", "", "1 event"),
+        (1, "branch", "branches", "1 branch"),
+        (2, "branch", "branches", "2 branches"),
+    ],
+)
+def test_one_is_told_from_many(count: int, noun: str, many: str, said: str) -> None:
+    assert counted(count, noun, many) == said

@@ -1,0 +1,29 @@
+"""Why an attempt came to nothing, in a line."""
+
+import pytest
+
+from treadle.protocol.items import Json
+from treadle.views.refusal import reason
+
+GATE = "### scope\n- a.txt: not yours to write\n- b.txt: nor that\n\n### build\n- it fails\n\n### lint (advice)\n- long"
+
+
+@pytest.mark.parametrize(
+    ("cause", "report", "said"),
+    [
+        ("!gate", {"report": GATE, "checks": []}, "refused by scope, build: a.txt: not yours to write"),
+        (
+            "!invalid",
+            {"report": "you have not said how this step ended"},
+            "no valid answer: you have not said how this",
+        ),
+        ("!crash", "it ended with code 3", "broke: it ended with code 3"),
+        ("!timeout", "", "its time was up"),
+        ("!news", {"other": 1}, "!news"),
+        ("!crash", "x" * 999, "more characters]"),
+    ],
+)
+def test_a_reason_names_the_checks_and_the_first_thing_they_found(cause: str, report: Json, said: str) -> None:
+    found = reason(cause, report)
+    assert found.startswith(said) or found.endswith(said)
+    assert len(found) < 300
