@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself; a fresh machine needs Python 3.11 or later, git and make.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench soak docs coverage node-tools pins clean
+.PHONY: help demo test check bench soak docs coverage node-tools go-tools pins clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -45,8 +45,11 @@ docs: $(READY) ## write the generated pages anew
 coverage: $(READY) ## the test suite with branch coverage
 	$(PYTEST) -n auto --dist worksteal --cov --cov-report=term
 
-node-tools: $(READY) ## install what the Mermaid check needs, in the user's cache
-	@$(PY) tools/node/install.py
+node-tools: $(READY) ## install node and what the tests of JavaScript need, in the user's cache
+	@$(PY) -m tools.node.install
+
+go-tools: $(READY) ## install Go for the test that needs it, in the user's cache
+	@$(PY) -m tools.go.install
 
 pins: ## refresh requirements/*.txt to the newest versions that pyproject.toml allows
 	@PYTHON='$(PYTHON)' tools/pins

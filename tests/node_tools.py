@@ -1,4 +1,4 @@
-"""Where `make node-tools` put node and its packages, for the tests that need them."""
+"""Where `make node-tools` put node and its packages, and `make go-tools` Go, for the tests that need them."""
 
 import os
 import subprocess
@@ -17,6 +17,14 @@ def node_tools() -> tuple[Path, Path]:
     if not node.exists() or not (FOLDER / "node_modules").is_dir():
         pytest.skip(f"node and its packages are not in {FOLDER}; run `make node-tools`")
     return node, FOLDER
+
+
+def go_program() -> str:
+    """The Go program; skips the test, saying what to do, if there is none."""
+    own = CACHE / "treadle" / "go-tools" / "go"
+    if not own.exists():
+        pytest.skip(f"go is not in {own.parent}; run `make go-tools`")
+    return str(own)
 
 
 def check_mermaid(*files: Path) -> subprocess.CompletedProcess[str]:

@@ -19,6 +19,7 @@ ROOMS = """
     config
     store
     git
+    enclosures
     toolchains
     evidence
     results

@@ -116,19 +116,24 @@ def _command(name: str, command: Any) -> str:
 
 
 def _placeholder(param: Any) -> str:
+    word = param.metavar or param.name.upper()
     if param.param_type_name == "argument":
-        word = param.name.upper() + ("…" if param.nargs < 0 else "")
+        if param.metavar:  # it says itself whether it may be left out
+            return str(word)
+        word += "…" if param.nargs < 0 else ""
     else:
-        word = param.opts[0] + ("" if param.is_flag else f" {param.name.upper()}")
+        word = param.opts[0] + ("" if param.is_flag else f" {word}")
     return word if param.required else f"[{word}]"
 
 
 def _names(param: Any) -> str:
-    return param.name.upper() if param.param_type_name == "argument" else ", ".join(param.opts)
+    if param.param_type_name == "argument":
+        return str(param.metavar or param.name.upper()).strip("[]")
+    return ", ".join(param.opts)
 
 
 def _meaning(param: Any) -> str:
-    default = "" if param.required or param.default in (None, False) else f" Default: {param.default}."
+    default = "" if param.required or param.default in (None, False, "") else f" Default: {param.default}."
     return f"{param.help or ''}{default}"
 
 

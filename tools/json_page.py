@@ -12,9 +12,10 @@ import msgspec
 
 from treadle.kernel import commands, events
 from treadle.protocol import items, model
-from treadle.views import activity, branches, cost, listing, rest, result, status, timeline, used, yours
+from treadle.views import activity, branches, cost, evidence, listing, rest, result, status, timeline, used, yours
 from treadle.views.activity import Story
 from treadle.views.cost import Cost
+from treadle.views.evidence import Evidence
 from treadle.views.listing import Listing
 from treadle.views.rest import Rest
 from treadle.views.status import Status
@@ -26,6 +27,7 @@ DOCUMENTS: Final[dict[str, type[msgspec.Struct]]] = {
     "treadle status --json": Status,
     "treadle log --json": Happened,
     "treadle show --json": Story,
+    "treadle evidence --json": Evidence,
     "treadle cost --json": Cost,
 }
 INTRO: Final = """\
@@ -48,7 +50,8 @@ The same as [JSON Schema](json.schema.json).
 
 
 SOURCES: Final = (
-    activity, branches, commands, cost, events, items, listing, model, rest, result, status, timeline, used, yours,
+    activity, branches, commands, cost, events, evidence, items, listing, model, rest, result, status, timeline, used,
+    yours,
 )  # fmt: skip
 """The modules that the structures come from; a string under a field says what it means."""
 

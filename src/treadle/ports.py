@@ -217,6 +217,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     exit: str
     fields: dict[str, Json] = {}
+    results: tuple[CheckResult, ...] = ()
+    """What was checked on the way to it, each with its evidence in the payload store."""
 
 
 class Effects(Protocol):

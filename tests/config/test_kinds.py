@@ -30,9 +30,24 @@ GOOD: list[tuple[Kind, object, Value]] = [
     (kinds.URL, "env:MY_HOOK", "env:MY_HOOK"),
     (kinds.PREFIX, "bots/treadle", "bots/treadle"),
     (kinds.PATTERN, "build/**/*.xml", "build/**/*.xml"),
+    (kinds.PATHS, ["./checks//unit/", "qa"], ("checks/unit", "qa")),
+    (kinds.IMAGE, "registry.example.org:5000/a/b:1.2@sha256:ab", "registry.example.org:5000/a/b:1.2@sha256:ab"),
+    (kinds.NETWORK, "filtered_net-1", "filtered_net-1"),
+    (kinds.PLACES, ["/opt/tools", "{root}/.venv", "/opt/tools"], ("/opt/tools", "{root}/.venv")),
 ]
 
 BAD: list[tuple[Kind, object, str]] = [
+    (kinds.IMAGE, "--privileged", "must name an image"),
+    (kinds.IMAGE, "a b", "must name an image"),
+    (kinds.NETWORK, "host", "everything that listens on this machine"),
+    (kinds.NETWORK, "container:x", "must be `default`"),
+    (kinds.NETWORK, "-x", "must be `default`"),
+    (kinds.PLACES, "/opt", "must be a list, not text"),
+    (kinds.PLACES, ["opt"], "write whole paths"),
+    (kinds.PLACES, ["~/x"], "write whole paths"),
+    (kinds.PLACES, ["/a/../b"], "write whole paths"),
+    (kinds.PLACES, ["{root}"], "write whole paths"),
+    (kinds.PLACES, ["/"], "write whole paths"),
     (kinds.TEXT, 3, "must be text, not a whole number"),
     (kinds.TEXT, " ", "not empty"),
     (kinds.TEXT, "a\nb", "on one line"),
@@ -84,6 +99,9 @@ BAD: list[tuple[Kind, object, str]] = [
     (kinds.PREFIX, "a..b", "two dots"),
     (kinds.PREFIX, "a.lock", "beginning of a branch's name"),
     (kinds.PATTERN, "/etc/*.xml", "inside the project"),
+    (kinds.PATHS, ["../a"], "has a path that"),
+    (kinds.PATHS, ["/a"], "is absolute"),
+    (kinds.PATHS, ["tests/**"], "is a pattern; name a folder"),
     (kinds.PATTERN, "a/../../b", "inside the project"),
 ]
 

@@ -37,6 +37,26 @@ def test_children_are_merged_rebased_and_judged_and_the_root_builds_on_them(
     assert "refused: !gate (green failed)" in lie.out
     assert "test_ten_pieces_are_cheaper" in lie.out
 
+    proved = treadle("evidence", "invoice", "--json").json()
+    assert [(it["id"], it["instance"], it["standing"], it["missing"]) for it in proved["criteria"]] == [
+        ("AC-1", "root/reading", "verified", []),
+        ("AC-2", "root/reading", "verified", []),
+        ("AC-3", "root/totals", "verified", []),
+        ("AC-4", "root", "verified", []),
+    ]
+    discount = proved["criteria"][2]
+    assert (discount["red"], discount["green"]) == ("root/totals:tests#1.1", "root/totals:impl#1.2")
+    assert discount["setbacks"] == ["root/totals:impl#1.1"], "the lie stays in the history"
+    assert [it["exit"] for it in discount["verdicts"]] == ["Approved", "ChildAccepted", "Approved"]
+    assert discount["merges"] == ["root/totals:merge#1.1", "root:merge#1.1"]
+    assert git("cat-file", "-t", discount["commit"]) == "commit"
+    raw = [check for step in proved["accepted"] for check in step["checks"]]
+    assert {"red", "green", "coverage_complete", "suite", "same_colour"} <= {check["check"] for check in raw}
+    assert all(check["ok"] and check["commit"] and check["tree"] and not check["gone"] for check in raw)
+    assert all(check["exit"] is not None for check in raw if check["command"])
+    treadle("evidence", "invoice", "--html", str(tmp_path / "page.html"))
+    assert "4 of 4 criteria verified" in (tmp_path / "page.html").read_text()
+
     assert (git("rev-parse", "main"), git("status", "--porcelain")) == (start, ""), "the user's own is untouched"
     assert git("rev-list", "--count", "main..treadle/invoice/result") == "1"
     git("worktree", "add", "-q", str(tmp_path / "result"), "treadle/invoice/result")

@@ -164,7 +164,10 @@ def test_what_does_not_hold_is_not_published(tmp_path: Path, bad: str, reason: s
     async def story() -> None:
         stage = await child_with_work(repository(tmp_path))
         before, checks = await stage.head(), Checks(bad)
-        assert await merge(stage, verify_by(checks)) == Refused(reason, f"{bad} failed", ("t::one",))  # type: ignore[arg-type]
+        refused = await merge(stage, verify_by(checks))
+        assert isinstance(refused, Refused)
+        assert (refused.reason, refused.details, refused.failing) == (reason, f"{bad} failed", ("t::one",))
+        assert await stage.repository.parents(refused.commit) == [before], "what was tried stays a commit"
         assert checks.asked == asked
         assert await stage.head() == before
 

@@ -1,104 +1,15 @@
 """Repositories as they are found in the world: most work, some are refused with a reason."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.git.place import RUN, Stage, git, repository, run, write
+from tests.git.place import Stage, git, repository, run
 from treadle.config.project import Project, make_local
 from treadle.errors import PortError
 from treadle.git import repository as module
 from treadle.git.process import run_git
 from treadle.git.repository import open_repository
-
-
-def _detached(root: Path) -> None:
-    git(root, "checkout", "-q", "--detach")
-
-
-def _dirty(root: Path) -> None:
-    write(root, {"README.md": "changed\n", "new.txt": "new\n"})
-    git(root, "add", "new.txt")
-
-
-def _hooks(root: Path) -> None:
-    for name in ("post-checkout", "pre-commit", "reference-transaction", "post-index-change", "post-commit"):
-        hook = root / ".git" / "hooks" / name
-        hook.parent.mkdir(exist_ok=True)
-        hook.write_text(f"#!/bin/sh\ntouch {root}/hook-ran\nexit 1\n")
-        hook.chmod(0o755)
-
-
-def _settings(root: Path) -> None:
-    marker = f"touch {root}/hook-ran; cat"
-    settings = {
-        "commit.gpgsign": "true",
-        "gpg.program": "false",
-        "core.autocrlf": "true",
-        "core.fsmonitor": f"{root}/evil",
-        "core.ignorecase": "true",
-        "diff.external": marker,
-        "filter.evil.clean": marker,
-        "filter.evil.smudge": marker,
-        "filter.evil.required": "true",
-        "merge.evil.driver": marker,
-        "diff.evil.textconv": marker,
-        "user.useConfigOnly": "true",
-    }
-    for name, value in settings.items():
-        git(root, "config", name, value)
-    write(root, {".gitattributes": "* filter=evil merge=evil diff=evil text=auto eol=crlf ident\n"})
-    git(root, "-c", "filter.evil.clean=cat", "-c", "filter.evil.smudge=cat", "add", ".gitattributes")
-    git(root, "-c", "commit.gpgsign=false", "-c", "core.fsmonitor=false", "commit", "-q", "-m", "attributes")
-
-
-def _submodule(root: Path) -> None:
-    inner = root.parent / "inner"
-    inner.mkdir()
-    git(inner, "init", "-q")
-    git(inner, "commit", "-q", "--allow-empty", "-m", "inner")
-    git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "sub")
-    git(root, "commit", "-q", "-m", "submodule")
-
-
-def _odd_names(root: Path) -> None:
-    write(root, {"a b/ü.txt": "x\n", "Case.txt": "1\n", "case.txt": "2\n", 'q"uote\n.txt': "n\n", "-dash": "d\n"})
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", "names")
-
-
-@pytest.mark.parametrize("prepare", [_detached, _dirty, _hooks, _settings, _submodule, _odd_names])
-def test_a_run_works_and_touches_nothing_of_the_users(tmp_path: Path, prepare: Callable[[Path], None]) -> None:
-    root = repository(tmp_path)
-    prepare(root)
-    (root / "hook-ran").unlink(missing_ok=True)
-    plain = {"GIT_OPTIONAL_LOCKS": "0"}
-    quiet = ("-c", "core.fsmonitor=false", "-c", "filter.evil.clean=cat", "-c", "diff.external=")
-    before = (git(root, *quiet, "status", "--porcelain", env=plain), git(root, "rev-parse", "HEAD"), _kept(root))
-
-    async def story() -> None:
-        stage = await Stage(root).start()
-        commit = await stage.work({"src/new.py": "x = 1\n", "crlf.txt": "a\r\nb $Id$\n"})
-        assert await stage.head() == commit
-        assert git(root, "diff-tree", "-r", "--name-only", "HEAD", commit).splitlines() == ["crlf.txt", "src/new.py"]
-        assert await stage.repository.show(commit, "crlf.txt") == b"a\r\nb $Id$\n"
-        author = git(root, "show", "-s", "--format=%an <%ae> %cn <%ce> %ct", commit)
-        assert author == "Treadle <treadle@localhost> Treadle <treadle@localhost> 1700000001"
-
-    run(story())
-    assert not (root / "hook-ran").exists()
-    assert (
-        git(root, *quiet, "status", "--porcelain", env=plain),
-        git(root, "rev-parse", "HEAD"),
-        _kept(root),
-    ) == before
-
-
-def _kept(root: Path) -> tuple[bytes, bytes, str]:
-    folder = root / ".git"
-    refs = [line for line in git(root, "for-each-ref").splitlines() if "treadle" not in line]
-    return (folder / "index").read_bytes(), (folder / "config").read_bytes(), "\n".join(refs)
 
 
 def test_a_shallow_clone_works(tmp_path: Path) -> None:
@@ -119,19 +30,6 @@ def test_a_shallow_clone_works(tmp_path: Path) -> None:
     run(story())
 
 
-def test_a_linked_worktree_of_the_user_works(tmp_path: Path) -> None:
-    root = repository(tmp_path)
-    linked = tmp_path / "linked"
-    git(root, "worktree", "add", "-q", "-b", "feature", str(linked))
-
-    async def story() -> None:
-        stage = await Stage(linked).start()
-        assert (await stage.integration.begin(RUN)).branch == "refs/heads/feature"
-        await stage.work({"a.txt": "a\n"})
-
-    run(story())
-
-
 def test_a_repository_with_sha256_works(tmp_path: Path) -> None:
     root = tmp_path / "repo"
     root.mkdir()
@@ -143,28 +41,6 @@ def test_a_repository_with_sha256_works(tmp_path: Path) -> None:
         assert len(await stage.work({"a.txt": "a\n"})) == 64
 
     run(story())
-
-
-def _merging(root: Path) -> None:
-    (root / ".git" / "MERGE_HEAD").write_text("0" * 40)
-
-
-def _picking(root: Path) -> None:
-    (root / ".git" / "CHERRY_PICK_HEAD").write_text("0" * 40)
-
-
-def _rebasing(root: Path) -> None:
-    (root / ".git" / "rebase-merge").mkdir()
-
-
-@pytest.mark.parametrize(
-    ("prepare", "reason"), [(_merging, "a merge"), (_picking, "a cherry-pick"), (_rebasing, "a rebase")]
-)
-def test_what_is_in_progress_is_finished_first(tmp_path: Path, prepare: Callable[[Path], None], reason: str) -> None:
-    root = repository(tmp_path)
-    prepare(root)
-    with pytest.raises(PortError, match=f"in the middle of {reason}; finish or abort it"):
-        run(open_repository(Project(root)))
 
 
 def test_no_repository_no_commits_and_a_subfolder_are_refused(tmp_path: Path) -> None:

@@ -87,6 +87,24 @@ def test_an_agent_is_told_everything(name: str, graph: str, step: str) -> None:
     assert answer.count("\nChecked: ") >= sum(1 for exit_ in there.step.exits if exit_ in there.step.gates)
 
 
+@pytest.mark.parametrize(
+    ("step", "attempt", "words"),
+    [
+        ("impl", 1, ""),
+        ("impl", 2, "still holds what the last attempt left"),
+        ("adapt", 2, "was set aside"),
+        ("review", 2, ""),
+    ],
+)
+def test_a_further_attempt_is_told_what_became_of_the_last_ones_files(step: str, attempt: int, words: str) -> None:
+    there = scene(PROTOCOLS["v3"], "node", step)
+    known = variables(there.protocol, there.state, there.command, there.payloads, TOOLCHAIN)
+    text = prompt(there.protocol, there.step, known | {"attempt": attempt})
+    assert [said for said in ("still holds what the last attempt left", "was set aside") if said in text] == (
+        [words] if words else []
+    )
+
+
 @pytest.mark.parametrize(("name", "graph", "step"), ALL)
 def test_everything_renders_also_with_less_and_with_other_payloads(name: str, graph: str, step: str) -> None:
     protocol = PROTOCOLS[name]

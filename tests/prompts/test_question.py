@@ -39,6 +39,12 @@ def test_a_question_with_its_choices() -> None:
     assert "Without an answer" not in str(found)
 
 
+def test_a_choice_that_says_nothing_without_a_note_is_marked() -> None:
+    found = asked(V3, "node", "clarify")
+    assert found.title == "The spec raises a question"
+    assert {choice.name: choice.needs_note for choice in found.choices} == {"Clarified": True, "abort": False}
+
+
 def test_what_happens_without_an_answer_is_said() -> None:
     found = asked(changed(default="retry", default_after=3600), "node", "rejected@review")
     assert (found.default, found.default_after) == ("retry", 3600)

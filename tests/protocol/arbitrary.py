@@ -185,6 +185,7 @@ def steps(targets: st.SearchStrategy[str], ask_targets: st.SearchStrategy[str]) 
             asks=st.sampled_from(["human", "parent"]),
             signal=WORDS,
             choices=named(KEYS, TEXT),
+            notes=few(TEXT),
             template=TEXT,
             remind=NUMBERS,
             default=TEXT,

@@ -65,6 +65,15 @@ def says_nothing() -> None:
     pass
 
 
+def only_complains() -> None:
+    sys.stderr.write("the exit must be Ok or Nok\n")
+
+
+def breaks_aloud() -> None:
+    sys.stdout.write("no network here\n")
+    sys.exit(3)
+
+
 def breaks() -> None:
     sys.stderr.write("out of credits\n")
     sys.exit(3)

@@ -37,7 +37,9 @@ def report(stage: Stage) -> Any:
     ("name", "outcome", "said"),
     [
         ("says_nothing", "Invalid", "you have not said how this step ended"),
+        ("only_complains", "Invalid", "Nok\\nits last words: the exit must be Ok or Nok"),
         ("breaks", "Crashed", "out of credits"),
+        ("breaks_aloud", "Crashed", "it ended with code 3; its last words: no network here"),
         ("answers_for_another", "Invalid", "an answer that was there does not count: emit: ignored: it is for"),
         ("answers_with_an_old_token", "Invalid", "does not count: emit: ignored: its token is not the one of this"),
         ("answers_with_an_old_token", "Invalid", "you have not said how this step ended"),

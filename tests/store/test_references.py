@@ -10,6 +10,7 @@ A, B, C = (f"sha256:{letter * 64}" for letter in "abc")
 EVENTS: list[tuple[Event, set[str]]] = [
     (start(), set()),
     (Exited(id="e", ts=NOW, act="a", envelope=Envelope("X", payload_ref=A)), {A}),
+    (Exited(id="e", ts=NOW, act="a", envelope=Envelope("X"), results=(CheckResult("suite", True, B),)), {B}),
     (
         Exited(
             id="e", ts=NOW, act="a", envelope=Envelope("X", fields={"l": (Item("k", A, {"m": (Item("n", B),)}), C)})

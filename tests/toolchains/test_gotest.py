@@ -1,10 +1,10 @@
 import asyncio
-import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.node_tools import go_program
 from tests.toolchains.projects import write
 from treadle.toolchains.go_stream import GoStream
 from treadle.toolchains.gotest import GoTest, with_options
@@ -104,12 +104,11 @@ def test_lines_that_are_no_events_are_passed_over() -> None:
 
 
 def test_go_itself(tmp_path: Path) -> None:
-    if shutil.which("go") is None:
-        pytest.skip("go is not on the PATH; install it from https://go.dev/dl to run this test")
+    go_ = go_program()
     write(tmp_path, "go.mod", "module example.com/calc\n\ngo 1.20\n")
     body = 'import "testing"\nfunc TestA(t *testing.T) {}\nfunc TestB(t *testing.T) { t.Fatal("no") }\n'
     write(tmp_path, "calc_test.go", f"package calc\n{body}")
-    toolchain = GoTest(command=("go", "test", "./..."))
+    toolchain = GoTest(command=(go_, "test", "./..."))
     ran = asyncio.run(toolchain.test(tmp_path))
     assert {id: test.kind for id, test in ran.tests.items()} == {
         "example.com/calc::TestA": "",

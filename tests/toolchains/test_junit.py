@@ -1,5 +1,4 @@
 import asyncio
-import shutil
 import sys
 from pathlib import Path
 
@@ -10,16 +9,6 @@ from treadle.toolchains.junit import Junit, results_of
 from treadle.toolchains.junit_report import read_junit
 from treadle.toolchains.results import TestRun
 
-NODE = """
-import test, { describe, it } from 'node:test'; import assert from 'node:assert';
-test('passes', () => {});
-describe('outer', () => { describe('inner', () => { it('asserts', () => { assert.strictEqual(1, 2); }); });
-  it('is skipped', { skip: true }, () => {});
-  it('is not implemented', () => { throw new Error('not implemented'); });
-  it('throws', () => { throw new TypeError('no'); });
-  it('is to be done', { todo: true }, () => { assert.ok(false); }); });
-test('is slow', { timeout: 20 }, async () => { await new Promise((done) => setTimeout(done, 300)); });
-"""
 VITEST = """<?xml version="1.0" encoding="UTF-8" ?>
 <testsuites name="vitest tests" tests="3" failures="2" errors="0" time="0.012">
   <testsuite name="src/sum.test.ts" tests="3" failures="2" errors="0" skipped="1" time="0.003">
@@ -74,10 +63,16 @@ def test_jest() -> None:
     assert kinds(JEST) == {"src/sum.test.js::sum::adds": ("failed", "assertion")}
 
 
-def test_of_several_results_with_one_id_the_worst_counts() -> None:
+def test_several_results_with_one_name_are_numbered() -> None:
     case = '<testcase classname="c" name="t"{}'
     both = [case.format("/>"), case.format("><failure/></testcase>"), case.format("><skipped/></testcase>")]
-    assert kinds(f"<testsuite>{''.join(both)}</testsuite>") == {"c::t": ("failed", "unknown")}
+    sly = '<testcase classname="c" name="t (2)"/>'
+    assert kinds(f"<testsuite>{sly}{''.join(both)}</testsuite>") == {
+        "c::t (2)": ("passed", ""),
+        "c::t": ("passed", ""),
+        "c::t (2)'": ("failed", "unknown"),
+        "c::t (3)": ("skipped", ""),
+    }
 
 
 @pytest.mark.parametrize(
@@ -87,6 +82,7 @@ def test_of_several_results_with_one_id_the_worst_counts() -> None:
         (b"<testsuites>", "it is not XML"),
         (b"<html/>", "it begins with <html>"),
         (b'<!DOCTYPE x [<!ENTITY a "aaaa">]><testsuites>&a;</testsuites>', "it declares a document type"),
+        ('<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "a">]><testsuites/>'.encode("utf-16"), "a document type"),
         (b"\xff\xfe\x00", "it is not XML"),
         (b'<?xml version="1.0" encoding="no-such"?><testsuites/>', "it is not XML"),
     ],
@@ -101,6 +97,13 @@ def test_a_report_may_be_nested_as_deep_as_it_likes() -> None:
     assert len(read_junit(f"<testsuites>{deep}</testsuites>".encode())) == 1
 
 
+def test_a_huge_report_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treadle.toolchains.junit_report.MOST", 1_000)
+    many = b'<testcase name="t"/>' * 1_000
+    with pytest.raises(ValueError, match="it has more than 1,000 elements"):
+        read_junit(b"<testsuite>" + many + b"</testsuite>")
+
+
 def run(path: Path, *command: str, report: str = "", ids: tuple[str, ...] | None = None) -> TestRun:
     return asyncio.run(Junit(command=command, report=report, timeout=60.0).test(path, ids))
 
@@ -108,27 +111,6 @@ def run(path: Path, *command: str, report: str = "", ids: tuple[str, ...] | None
 def writes(text: str, where: str, code: int = 0) -> tuple[str, ...]:
     """A runner that leaves a report and an exit code."""
     return (sys.executable, "-c", f"import sys; open({where!r}, 'w').write({text!r}); sys.exit({code})")
-
-
-def test_node(tmp_path: Path) -> None:
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node is not on the PATH; `make node-tools` tells how to get it")
-    write(tmp_path, "all.test.mjs", NODE)
-    reporter = ("--test-reporter=junit", "--test-reporter-destination={report}")
-    ran = run(tmp_path, node, "--test", *reporter, "all.test.mjs")
-    assert {id: (test.verdict, test.kind) for id, test in ran.tests.items()} == {
-        "passes": ("passed", ""),
-        "outer::inner::asserts": ("failed", "assertion"),
-        "outer::is skipped": ("skipped", ""),
-        "outer::is not implemented": ("failed", "not_implemented"),
-        "outer::throws": ("failed", "unknown"),
-        "outer::is to be done": ("xfailed", ""),
-        "is slow": ("failed", "timeout"),
-    }, ran.output
-    assert (ran.exit, ran.bent, ran.problems) == (1, (), ())
-    write(tmp_path, "all.test.mjs", "import test from 'node:test'; test('passes', () => {});")
-    assert run(tmp_path, node, "--test", *reporter, "all.test.mjs").is_green
 
 
 def test_files_by_a_pattern_and_only_fresh_ones(tmp_path: Path) -> None:
@@ -144,6 +126,23 @@ def test_files_by_a_pattern_and_only_fresh_ones(tmp_path: Path) -> None:
     linked = run(tmp_path, sys.executable, "-c", link, report="out/*.xml")
     assert linked.tests == {}
     assert "it is no plain file" in linked.problems[0]
+
+
+def test_a_planted_report_is_not_believed(tmp_path: Path) -> None:
+    passing = '<testsuite><testcase classname="c" name="t"/></testsuite>'
+    planted = (*writes(passing, "junit.xml"), "{report}")
+    ran = run(tmp_path, *planted, report="*.xml")
+    assert (ran.tests, ran.problems[0]) == ({}, "the run left no fresh JUnit file")
+    within = run(tmp_path, *writes(f"{passing}\n", "junit.xml"), report="*.xml")
+    assert "the report lies in the checkout" in within.limits[-1]
+
+
+def test_ids_are_those_of_every_checkout(tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    report = f'<testsuite><testcase classname="{here}/a.test.js" name="t" file="{here}/a.test.js"/></testsuite>'
+    ran = run(here, *writes(report, "r.xml"), report="r.xml")
+    assert [(id, test.file) for id, test in ran.tests.items()] == [("a.test.js::t", "a.test.js")]
 
 
 def test_report_and_exit_code_are_compared(tmp_path: Path) -> None:

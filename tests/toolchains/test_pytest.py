@@ -30,6 +30,23 @@ def test_fail(): pytest.fail("by hand")
 def test_did_not_raise():
     with pytest.raises(ValueError): add(1, 2)
 def test_not_implemented(): raise NotImplementedError("add")
+def test_raises_over_a_skeleton():
+    with pytest.raises(ValueError): skeleton()
+def test_raises_something_else():
+    with pytest.raises(ValueError, match="negative"): int("x")
+class Wrong(AssertionError): pass
+def test_own_assertion(): raise Wrong("no")
+def skeleton(): raise NotImplementedError
+def wrapped():
+    try: skeleton()
+    except NotImplementedError as error: raise RuntimeError("cannot") from error
+def test_deep(): sorted([1], key=lambda one: skeleton())
+def test_wrapped(): wrapped()
+def test_group(): raise ExceptionGroup("tasks", [NotImplementedError(), ExceptionGroup("more", [Wrong("no")])])
+def test_group_with_an_error(): raise ExceptionGroup("tasks", [NotImplementedError(), ValueError("x")])
+def test_while_handling():
+    try: skeleton()
+    except NotImplementedError: add(1)
 def test_error(): add(1)
 def test_import(): import no_such_module
 def test_exit(): raise SystemExit(0)
@@ -67,6 +84,14 @@ EXPECTED = {
     "test_fail": ("failed", "call", "assertion"),
     "test_did_not_raise": ("failed", "call", "assertion"),
     "test_not_implemented": ("failed", "call", "not_implemented"),
+    "test_raises_over_a_skeleton": ("failed", "call", "not_implemented"),
+    "test_raises_something_else": ("failed", "call", "assertion"),
+    "test_own_assertion": ("failed", "call", "assertion"),
+    "test_deep": ("failed", "call", "not_implemented"),
+    "test_wrapped": ("failed", "call", "not_implemented"),
+    "test_group": ("failed", "call", "not_implemented"),
+    "test_group_with_an_error": ("failed", "call", "error"),
+    "test_while_handling": ("failed", "call", "error"),
     "test_error": ("failed", "call", "error"),
     "test_import": ("failed", "call", "import"),
     "test_exit": ("failed", "call", "exit"),

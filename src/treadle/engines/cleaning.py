@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from treadle.config.project import Project
+from treadle.engines.containers import remove_containers
 from treadle.engines.forgetting import Forgotten, forget_runs
 from treadle.errors import PortError, TreadleError
 from treadle.store.cleaning import Freed
@@ -30,6 +31,8 @@ class Cleaned(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes by which the store has become smaller."""
     forgotten: Forgotten
     """What was in the repository."""
+    containers: int = 0
+    """Containers that were left."""
 
 
 def clean(project: Project, store: Store, runs: Sequence[Run], *, dry: bool, branches: bool = False) -> Cleaned:
@@ -39,10 +42,12 @@ def clean(project: Project, store: Store, runs: Sequence[Run], *, dry: bool, bra
     ended = store.clean([run.id for run in runs], dry=True).runs
     known = [run for run in runs if run.id in ended]
     forgotten = asyncio.run(forget_runs(project, known, branches=branches, dry=dry))
+    containers = asyncio.run(remove_containers(project, known, dry=dry))
     files = sum(cleaner(project, run, dry) for run in ended for cleaner in CLEANERS)
     before = _size(project)
     freed = store.clean(ended, dry=dry)
-    return Cleaned(freed=freed, files=files, shrunk=before - _size(project), forgotten=forgotten)
+    shrunk = before - _size(project)
+    return Cleaned(freed=freed, files=files, shrunk=shrunk, forgotten=forgotten, containers=containers)
 
 
 def _size(project: Project) -> int:

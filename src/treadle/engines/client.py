@@ -43,6 +43,7 @@ class Client:
         self._unended(run)
         question = _meant(run, self.waiting(run).questions, ask, choice)
         chosen = _chosen(run, question, choice)
+        _noted(run, question, chosen, note)
         note_ref = self._store.payloads.put(note) if note else ""
         reply = Replied(
             id=_fresh(question.id), ts=self._clock.now(), ask=question.id, choice=chosen, note_ref=note_ref, actor=_me()
@@ -150,6 +151,13 @@ def _chosen(run: str, question: Question, choice: str) -> str:
     if choice in names:
         return choice
     raise TreadleError(f"'{choice}' is no answer to {question.id} of {run}; {_near(choice, names)}")
+
+
+def _noted(run: str, question: Question, choice: str, note: str) -> None:
+    needed = next(it.needs_note for it in question.choices if it.name == choice)
+    if needed and not note.strip():
+        command = f"treadle answer {run} {place_of(question.id)} {choice} --note TEXT"
+        raise TreadleError(f"{choice} says nothing without a note, for the note is the answer: `{command}`")
 
 
 def _names(question: Question) -> list[str]:

@@ -5,6 +5,9 @@ from typing import NamedTuple
 import msgspec
 
 from treadle.config.project import Project
+from treadle.enclosures.container import Container
+from treadle.enclosures.opening import CONTAINER
+from treadle.engines.containers import container_of
 from treadle.engines.notifier import SettingsNotifier
 from treadle.engines.pinned import pinned
 from treadle.evidence.cache import Cache
@@ -33,6 +36,8 @@ class Ports(NamedTuple):
     checks: Checks
     effects: Effects
     integration: Integration
+    container: Container | None = None
+    """What agents and checks run in, if the settings ask for it."""
 
 
 class ProjectPorts:
@@ -45,9 +50,10 @@ class ProjectPorts:
     async def of(self, run: Run) -> Ports:
         """The workspace, the checks and the effects of a run; where it starts is noted the first time."""
         settings = pinned(run)
+        container = await container_of(self._project, run)
         opened = await self._open(settings.config.git.branch_prefix)
         await opened.integration.begin(run.id, run.created)
-        tools = ProjectTools(toolchain_of(settings.config, self._project))
+        tools = ProjectTools(toolchain_of(settings.config, self._project, container))
         facts = RepositoryFacts(opened.lanes, opened.checkouts)
         cache = Cache(self._project.local / "measured")
 
@@ -57,7 +63,8 @@ class ProjectPorts:
         policy = msgspec.convert(settings.config.git.merge, Policy)
         notifier = SettingsNotifier(settings.config.notifications)
         effects = GitEffects(opened.lanes, opened.checkouts, verifier_of, policy, notifier)
-        return Ports(opened.lanes, Verifier(facts, tools, cache, scope), effects, opened.integration)
+        checks = Verifier(facts, tools, cache, scope)
+        return Ports(opened.lanes, checks, effects, opened.integration, container)
 
     async def _open(self, prefix: str) -> Opened:
         if prefix not in self._opened:
@@ -68,4 +75,5 @@ class ProjectPorts:
         protocol = self._store.protocol(state.protocol)
         step = protocol.graphs[job.graph].steps[job.step]
         hidden = permissions(protocol, job, self._store.payloads).hidden
-        return Rules(keep_work=step.keep_work, hidden=hidden)
+        alone = pinned(self._store.run(state.run)).config.workspace.driver == CONTAINER
+        return Rules(keep_work=step.keep_work, hidden=hidden, alone=alone)

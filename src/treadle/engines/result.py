@@ -70,14 +70,11 @@ async def _found(integration: Integration, run: Run) -> Result | None:
 
 
 async def _holder(integration: Integration, names: Names, trunk: Trunk) -> tuple[str, str]:
-    """The branch with the result and its commit: the run's own for it, else where the work of the root came together.
-
-    Work that no check has looked at never came together: then it is on a lane's branch.
+    """The branch with the result and its commit: the run's own for it, else where accepted work of the root came
+    together. What lies on a lane's branch may have been refused, and is no result.
     """
     refs = await integration.refs.below(names.spaces[0])
-    ours = names.integration(ROOT)
-    lanes = [ref for ref in refs if ref.startswith(ours.removesuffix("int"))]
-    for ref in dict.fromkeys((names.result, ours, names.lane(ROOT, "main"), *lanes)):
+    for ref in (names.result, names.integration(ROOT)):
         if ref in refs and await _changes(integration, refs, ref, trunk):
             return ref, refs[ref]
     return "", ""

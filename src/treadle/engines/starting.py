@@ -1,5 +1,6 @@
 """A new run: its protocol, its input and its settings, pinned together."""
 
+import asyncio
 import re
 from collections.abc import Collection, Iterable, Mapping
 from itertools import count
@@ -11,12 +12,16 @@ from treadle.agents.command import Command
 from treadle.config.links import links_of
 from treadle.config.model import Config
 from treadle.config.project import Project
+from treadle.enclosures.enclosure import OPEN
+from treadle.enclosures.opening import open_container
+from treadle.engines.containers import is_enclosed
 from treadle.engines.pinned import MANUAL, Level, Pinned
 from treadle.engines.surroundings import make_runner
 from treadle.errors import TreadleError
 from treadle.git.names import slug
 from treadle.kernel.events import RunStarted
 from treadle.protocol.answers.inputs import load_input
+from treadle.protocol.catalogue import RUN_TESTS
 from treadle.protocol.digest import digest
 from treadle.protocol.findings import suggest
 from treadle.protocol.items import Item
@@ -24,6 +29,7 @@ from treadle.protocol.model import Graph, Protocol, Step
 from treadle.runtime.clock import SystemClock
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
+from treadle.toolchains.toolchain import toolchain_of
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 _ROLE: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*)=(.+)", re.DOTALL)
@@ -59,8 +65,10 @@ def inspect(project: Project, protocol: Protocol, wanted: Wanted) -> Pinned:
         spec=wanted.file,
         level=wanted.level,
     )
+    container = asyncio.run(open_container(wanted.config.workspace, project)) if is_enclosed(wanted.config) else None
+    _can_be_tested(project, protocol, wanted.config)
     for agent in sorted(set(settings.agents.values())):
-        runner = make_runner(project, settings, agent)
+        runner = make_runner(project, settings, agent, container or OPEN)
         if isinstance(runner, Command):
             runner.ready()
     if wanted.name and not NAME.fullmatch(wanted.name):
@@ -68,6 +76,24 @@ def inspect(project: Project, protocol: Protocol, wanted: Wanted) -> Pinned:
     if slug(wanted.name) in wanted.used:
         raise TreadleError(f"there is a run {wanted.name} already, or its branches and refs are; give another --name")
     return settings
+
+
+def _can_be_tested(project: Project, protocol: Protocol, config: Config) -> None:
+    """Refuse a protocol whose checks run the project's tests where nobody can tell how to run them."""
+    gates = (
+        f"{graph}.{name} ({check.name})"
+        for graph, found in protocol.graphs.items()
+        for name, step in found.steps.items()
+        for checks in step.gates.values()
+        for check in checks
+        if not check.advisory and check.name in RUN_TESTS
+    )
+    where = next(gates, "")
+    if where and toolchain_of(config, project).tests is None:
+        raise TreadleError(
+            f"{protocol.name} runs the project's tests, first at {where}, and nothing here says how: "
+            f"set `toolchain.test` in treadle.toml (`treadle init` writes one, and finds the command where it can)"
+        )
 
 
 def start(project: Project, store: Store, protocol: Protocol, wanted: Wanted) -> str:

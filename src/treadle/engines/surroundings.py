@@ -10,6 +10,8 @@ from treadle.agents.registry import runner_of
 from treadle.agents.tail import AROUND
 from treadle.config.model import Toolchain
 from treadle.config.project import Project
+from treadle.enclosures.container import Container
+from treadle.enclosures.enclosure import OPEN, Enclosure
 from treadle.engines.notifier import SettingsNotifier
 from treadle.engines.pinned import MANUAL, Pinned, pinned
 from treadle.engines.project_ports import Ports, ProjectPorts
@@ -18,6 +20,7 @@ from treadle.kernel.lifecycle import ROOT
 from treadle.kernel.state import State
 from treadle.ports import Progress, Runner
 from treadle.protocol.checks.declarations import TOOLCHAIN
+from treadle.results.mcp_tool import HERE, INSIDE
 from treadle.runtime.clock import SystemClock
 from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import Dispatch
@@ -65,7 +68,7 @@ class ProjectSurroundings:
         return World(
             clock=SystemClock(),
             payloads=self._store.payloads,
-            runner_of=cache(lambda role: self._runner(settings, role)),
+            runner_of=cache(lambda role: self._runner(settings, role, ports.container)),
             model_of=model_of,
             workspace=ports.workspace,
             checks=ports.checks,
@@ -77,20 +80,23 @@ class ProjectSurroundings:
     def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:
         config = pinned(run).config
         texts = toolchain_texts(config.toolchain)
-        return Dispatch(desk, world, self._project.runs / run.id, texts, config.limits.answer)
+        server = INSIDE if self._ports[run.id].container else HERE
+        return Dispatch(desk, world, self._project.runs / run.id, texts, config.limits.answer, server)
 
-    def _runner(self, settings: Pinned, role: str) -> Runner | None:
+    def _runner(self, settings: Pinned, role: str, container: Container | None) -> Runner | None:
         if not self._starts_agents and settings.kind_of(role) != MANUAL:
             return None
-        return make_runner(self._project, settings, settings.agent_of(role))
+        return make_runner(self._project, settings, settings.agent_of(role), container or OPEN)
 
 
-def make_runner(project: Project, settings: Pinned, agent: str) -> Runner:
+def make_runner(project: Project, settings: Pinned, agent: str, enclosure: Enclosure = OPEN) -> Runner:
     """The runner that a text names; a `TreadleError` says what is wrong with it."""
     limits, allowed = settings.config.limits, settings.config.environment.allowed
     patience = Patience(asked=float(limits.grace), output=limits.output, final=limits.answer + AROUND)
     recording = partial(recording_of, project)
-    around = AgentSurroundings(root=project.root, allowed=allowed, patience=patience, recording=recording)
+    around = AgentSurroundings(
+        root=project.root, allowed=allowed, patience=patience, recording=recording, enclosure=enclosure
+    )
     return runner_of(agent, around)
 
 

@@ -1,11 +1,15 @@
-"""What the orchestrator itself does with the repository: `ports.Effects` for merge, rebase, rollback and fold."""
+"""What the orchestrator itself does with the repository: `ports.Effects` for all that has to do with commits."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Final
+
+import msgspec
 
 from treadle.errors import PortError
 from treadle.git.api_diff import ApiChange, api_changes, impact
+from treadle.git.archive import DATE, Archiving
 from treadle.git.checkout import Checkouts
 from treadle.git.delivery import Policy
 from treadle.git.fold import Folding
@@ -13,20 +17,21 @@ from treadle.git.integration import instance
 from treadle.git.lanes import Lanes
 from treadle.git.merge import Completed, Merging, Refused, verify_by
 from treadle.git.outcome import Values, outcome
+from treadle.git.publish import Publishing
 from treadle.git.rebase import Rebasing
 from treadle.git.rollback import rollback
 from treadle.git.trees import Trees
 from treadle.git.verifier import Verifier
+from treadle.git.witness import Witness
 from treadle.kernel.commands import RunEffect
 from treadle.ports import Case, Notifier, Outcome
+from treadle.protocol.artifact_place import place_of
 from treadle.protocol.items import Json
 from treadle.protocol.model import Step
 
 VerifierOf = Callable[[RunEffect, Case], Verifier]
 _DIFF: Final = 200_000
 _MISSING: Final = {
-    "archive": "merging a delta into the design document",
-    "publish": "writing documents to the user's tree",
     "notify": "a way to tell people",
 }
 
@@ -42,16 +47,19 @@ class GitEffects:
         policy: Policy = "branch",
         notifier: Notifier | None = None,
     ) -> None:
-        self._lanes, self._verifier_of, self._notifier = lanes, verifier_of, notifier
+        self._lanes, self._checkouts, self._verifier_of, self._notifier = lanes, checkouts, verifier_of, notifier
         self._merging = Merging(lanes, checkouts, policy)
         self._rebasing = Rebasing(lanes.integration, checkouts)
         self._folding = Folding(lanes)
+        self._archiving, self._publishing = Archiving(lanes.integration), Publishing(lanes.integration)
         self._trees = Trees(lanes.integration.repository)
         self._known: Final[dict[str, Callable[[RunEffect, Case], Awaitable[Outcome]]]] = {
             "merge": self._merge,
             "rebase": self._rebase,
             "rollback": self._rollback,
             "fold": self._fold,
+            "archive": self._archive,
+            "publish": self._publish,
         }
 
     async def perform(self, job: RunEffect, case: Case) -> Outcome:
@@ -67,13 +75,24 @@ class GitEffects:
     async def _merge(self, job: RunEffect, case: Case) -> Outcome:
         inst = instance(case.state, job.inst)
         subject = f"feat({inst.key or case.state.run}): implement"
-        verify = verify_by(self._verifier_of(job, case))
-        done = await self._merging.merge(case.state, job.inst, job.id, f"{subject}\n", verify)
+        witness = Witness(self._verifier_of(job, case))
+        done = await self._merging.merge(case.state, job.inst, job.id, f"{subject}\n", verify_by(witness))
         if isinstance(done, Refused):
-            return self._refused(job, case, done)
+            return await self._with_results(self._refused(job, case, done), witness, case, done.commit)
         if done.delivered is not None:
             await self._tell(case.state.run, str(done.delivered))
-        return outcome(case.protocol, self._step(job, case), "MergeComplete", await self._merged(done, subject))
+        if not witness.seen:  # verified before a crash, which took the records with it: look again, for the record
+            async with self._checkouts.clean(done.commit) as path:
+                await verify_by(witness)(path)
+        made = outcome(case.protocol, self._step(job, case), "MergeComplete", await self._merged(done, subject))
+        return await self._with_results(made, witness, case, done.commit)
+
+    async def _with_results(self, made: Outcome, witness: Witness, case: Case, commit: str) -> Outcome:
+        """The outcome with what was checked on the way to it."""
+        if not witness.seen:
+            return made
+        tree = await self._lanes.integration.repository.tree(commit) if commit else ""
+        return msgspec.structs.replace(made, results=witness.results(case.payloads, commit, tree))
 
     async def _merged(self, done: Completed, subject: str) -> Values:
         repository = self._lanes.integration.repository
@@ -100,7 +119,8 @@ class GitEffects:
         return outcome(case.protocol, self._step(job, case), "MergeRejected", values)
 
     async def _rebase(self, job: RunEffect, case: Case) -> Outcome:
-        done = await self._rebasing.rebase(case.state, job.inst, self._verifier_of(job, case))
+        witness = Witness(self._verifier_of(job, case))
+        done = await self._rebasing.rebase(case.state, job.inst, witness)
         step = self._step(job, case)
         values: Values = {
             "newBase": done.base,
@@ -108,7 +128,9 @@ class GitEffects:
             "changedTests": list(done.changed_tests),
         }
         unclean = "RebaseDrift" if "RebaseDrift" in step.exits else "RebaseConflict"
-        return outcome(case.protocol, step, "RebaseClean" if done.is_clean else unclean, values)
+        made = outcome(case.protocol, step, "RebaseClean" if done.is_clean else unclean, values)
+        head = await self._lanes.integration.head(case.state, job.inst)
+        return await self._with_results(made, witness, case, head.start)
 
     async def _rollback(self, job: RunEffect, case: Case) -> Outcome:
         commit = await rollback(self._lanes, case.state, job.inst)
@@ -122,6 +144,30 @@ class GitEffects:
         values: Values = {"commit": done.commit, "files_changed": list(done.files), "files": list(done.files)}
         return outcome(case.protocol, step, "Folded" if done.is_clean else "FoldConflict", values)
 
+    async def _archive(self, job: RunEffect, case: Case) -> Outcome:
+        """The artifact `delta` becomes one of the artifact `deltas`."""
+        artifacts, values = case.protocol.artifacts, _input(job, case)
+        if "delta" not in artifacts or "deltas" not in artifacts:
+            raise PortError("the effect 'archive' needs the artifacts 'delta' (what is archived) and 'deltas' (where)")
+        source = place_of(artifacts["delta"], values)
+        target = place_of(artifacts["deltas"], {**values, "date": DATE})
+        if not source or not target:
+            raise PortError(f"nobody knows where {artifacts['delta'].path} or {artifacts['deltas'].path} lies here")
+        date = datetime.fromtimestamp((case.state.now or case.state.started) / 1000, UTC).date().isoformat()
+        key = instance(case.state, job.inst).key or case.state.run
+        done = await self._archiving.archive(case.state, job.inst, source, target, date, f"{key}: archive the delta\n")
+        values = {"archive": done.path, "commit": done.commit}
+        return outcome(case.protocol, self._step(job, case), "Archived", values)
+
+    async def _publish(self, job: RunEffect, case: Case) -> Outcome:
+        """The artifacts that are files of the run; those that are views of its log are written by their views."""
+        values = _input(job, case)
+        places = [place_of(one, values) for one in case.protocol.artifacts.values() if not one.view]
+        done = await self._publishing.publish(case.state, job.inst, [place for place in places if place])
+        files: list[Json] = list(done.files)
+        told: Values = {"commit": done.commit, "files": files, "published": files, "kept": list(done.kept)}
+        return outcome(case.protocol, self._step(job, case), "Published", told)
+
     async def _notify(self, job: RunEffect, case: Case) -> Outcome:
         await self._tell(case.state.run, f"{job.inst}: {job.step}")
         return outcome(case.protocol, self._step(job, case), "Notified", {})
@@ -134,6 +180,12 @@ class GitEffects:
     @staticmethod
     def _step(job: RunEffect, case: Case) -> Step:
         return case.protocol.graphs[job.graph].steps[job.step]
+
+
+def _input(job: RunEffect, case: Case) -> Values:
+    """What the instance was given."""
+    value = case.payloads.get(ref) if (ref := instance(case.state, job.inst).input.ref) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _entry(change: ApiChange, reason: str) -> Json:

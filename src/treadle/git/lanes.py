@@ -28,6 +28,8 @@ class Rules(msgspec.Struct, frozen=True):
     keep_work: bool = False
     hidden: tuple[str, ...] = ()
     """Globs of what the role does not get to see."""
+    alone: bool = False
+    """Whether nothing outside of the lane can be reached from it, not even the user's objects."""
 
 
 RulesOf = Callable[[State, RunAgent], Rules]
@@ -60,6 +62,7 @@ class Lanes:
                 base=head.start,
                 onto=head.footing,
                 hidden=rules.hidden,
+                alone=rules.alone,
             )
             kept = left if left and rules.keep_work and await self._is_own(before, job) else ""
             if kept and (before.base, before.onto, before.hidden) == (lease.base, lease.onto, lease.hidden):
@@ -155,7 +158,7 @@ class Lanes:
         repository = self.integration.repository
         branch = self.integration.names(lease.run).lane(lease.inst, lease.lane)
         tree = await repository.tree(start)
-        if not lease.hidden:
+        if not lease.hidden and not lease.alone:
             return Contents(tree, lease.base, branch)
         tree = await self._recorder.without(tree, lease.hidden)
         shown = await self._recorder.without(lease.base, lease.hidden)

@@ -27,6 +27,7 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
     onto: str = ""
     """The commit that its work will stand on; another one than the base while a conflict is being resolved."""
     hidden: tuple[str, ...] = ()
+    alone: bool = False
 
     @property
     def key(self) -> tuple[str, str, str]:

@@ -26,6 +26,8 @@ class Refused(msgspec.Struct, frozen=True):
     details: str
     failing: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    commit: str = ""
+    """The merge that was tried, if it came to one."""
 
 
 class Completed(msgspec.Struct, frozen=True):
@@ -98,7 +100,7 @@ class Merging:
             commit = await self._repository.commit(merged.tree, (parent,), message, at)
         async with self._checkouts.clean(commit) as path:
             refused = await verify(path)
-        return refused or Completed(commit, parent)
+        return msgspec.structs.replace(refused, commit=commit) if refused else Completed(commit, parent)
 
     async def _parent(self, state: State, inst: str, head: Head) -> str:
         """What is merged into. A result that waits for a person stands where its run started."""

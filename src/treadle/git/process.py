@@ -110,10 +110,10 @@ async def run_git(
     except _TooMuch:
         raise PortError(f"`{shown}` printed more than {most} bytes and was ended") from None
     finally:
-        await _end(process)
+        await end(process)
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
+async def end(process: asyncio.subprocess.Process) -> None:
     """End it with all it started; asked politely first, git takes its lock files with it."""
     if process.returncode is None:
         with suppress(ProcessLookupError, PermissionError):

@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -17,7 +17,7 @@ from treadle.git.refs import Moved
 from treadle.git.repository import Repository
 from treadle.git.scan import LARGE, Finding, Found, scan
 from treadle.git.slots import Slot
-from treadle.git.trees import SUBMODULE, Change, Entry, Trees
+from treadle.git.trees import Change, Entry, Listing, Trees
 
 ACTIVITY: Final = "Treadle-Activity"
 """The line of a commit's message that names whose work it is."""
@@ -59,14 +59,14 @@ class Recorder:
         """The tree of a slot that was filled from `base` without what is hidden."""
         if slot.path.is_symlink() or not slot.path.is_dir():
             raise PortError(f"the lane {slot.path} is gone, or something else stands in its place", retryable=True)
-        entries = await self.trees.entries(base)
+        listing = await self.trees.listing(base)
         found = await asyncio.to_thread(scan, slot.path)
-        findings = [*found.odd, *self._large_ones(found, entries), *_inside_submodules(found, entries)]
-        left_out = [*NOT_RECORDED, *_left_out(findings, entries)]
-        absent = [entry for entry in entries if matches(entry.path, hidden) and entry.path not in found.files]
+        findings = [*found.odd, *self._large_ones(found, listing), *_inside_submodules(found, listing)]
+        left_out = [*NOT_RECORDED, *_left_out(findings, listing)]
+        absent = [one for one in listing.entries if matches(one.path, hidden) and one.path not in found.files]
         async with self._index(slot) as index:
             await self._add(index, slot.path, left_out)
-            await self._put_back(index, [*absent, *(one for one in entries if one.mode == SUBMODULE)])
+            await self._put_back(index, [*absent, *listing.submodules])
             tree = (await self._repository.git("write-tree", index=index)).text
         return Taken(tree, tuple(findings))
 
@@ -101,7 +101,8 @@ class Recorder:
         with tempfile.TemporaryDirectory(prefix="treadle-index-") as folder:
             index = Path(folder, "index")
             with writing(index):
-                await asyncio.to_thread(shutil.copyfile, slot.index, index)
+                # With its time: git reads every file again that may have changed since the index was written.
+                await asyncio.to_thread(shutil.copy2, slot.index, index)
             yield index
 
     async def _add(self, index: Path, files: Path, left_out: list[str]) -> None:
@@ -117,27 +118,25 @@ class Recorder:
             stdin = lines.encode(errors="surrogateescape")
             await self._repository.git("update-index", "-z", "--index-info", stdin=stdin, index=index)
 
-    def _large_ones(self, found: Found, entries: Iterable[Entry]) -> list[Finding]:
-        known = {entry.path for entry in entries}
-        sizes = {path: size for path, size in found.files.items() if size > self._large and path not in known}
+    def _large_ones(self, found: Found, listing: Listing) -> list[Finding]:
+        sizes = {path: size for path, size in found.files.items() if size > self._large and path not in listing.files}
         return [Finding("large", path, f"{size} bytes; the limit is {self._large}") for path, size in sizes.items()]
 
 
-def _inside_submodules(found: Found, entries: Iterable[Entry]) -> list[Finding]:
-    modules = [entry.path for entry in entries if entry.mode == SUBMODULE]
+def _inside_submodules(found: Found, listing: Listing) -> list[Finding]:
+    modules = [entry.path for entry in listing.submodules]
     used = [path for path in modules if any(file.startswith(f"{path}/") or file == path for file in found.files)]
     return [Finding("submodule", path, "the contents of a submodule are not taken") for path in used]
 
 
-def _left_out(findings: list[Finding], entries: Iterable[Entry]) -> list[str]:
+def _left_out(findings: list[Finding], listing: Listing) -> list[str]:
     """The paths that git is not to look at; it refuses to be told about anything inside of a submodule."""
-    modules = [entry.path for entry in entries if entry.mode == SUBMODULE]
-    folders = {path[:i] for entry in entries for path in [entry.path] for i, char in enumerate(path) if char == "/"}
-    paths = [_whole(one, folders) for one in findings if one.kind not in ("link", "submodule")]
+    modules = [entry.path for entry in listing.submodules]
+    paths = [_whole(one, listing.folders) for one in findings if one.kind not in ("link", "submodule")]
     return [*modules, *(path for path in paths if not any(path.startswith(f"{module}/") for module in modules))]
 
 
-def _whole(finding: Finding, tracked: set[str]) -> str:
+def _whole(finding: Finding, tracked: Collection[str]) -> str:
     """A repository that somebody put into the lane is left out as a whole, folders of our own are not."""
     around = finding.path.rpartition("/")[0]
     return around if finding.kind == "repository" and around and around not in tracked else finding.path

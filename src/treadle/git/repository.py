@@ -9,6 +9,8 @@ are recorded byte for byte.
 import asyncio
 import os
 import re
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,17 +18,21 @@ import msgspec
 
 from treadle.config.project import Project
 from treadle.errors import PortError
+from treadle.git.objects import Object, Objects
 from treadle.git.own_folder import make_own_folder
 from treadle.git.process import OUTPUT, PATIENCE, Said, run_git, shorten
 
 OLDEST: Final = (2, 38)
 _REMEMBERED: Final = 1000
+_AT_ONCE: Final = 500
+"""Files that are read together."""
 _BUSY: Final = {
     "MERGE_HEAD": "a merge",
     "rebase-merge": "a rebase",
     "rebase-apply": "a rebase or `git am`",
     "CHERRY_PICK_HEAD": "a cherry-pick",
     "REVERT_HEAD": "a revert",
+    "BISECT_LOG": "a bisection",
 }
 
 
@@ -60,6 +66,7 @@ class Repository:
         """How objects are named: sha1 or sha256."""
         self._person = person
         self._infos: dict[str, CommitInfo] = {}
+        self._objects = Objects(own, self.objects)
 
     @property
     def objects(self) -> Path:
@@ -126,8 +133,7 @@ class Repository:
         """What a commit says; asked once, for it never says anything else."""
         known = self._infos.get(commit)
         if known is None:
-            said = await self.git("cat-file", "--batch", stdin=f"{commit}\n".encode())
-            known = _parsed(commit, said.out)
+            known = _parsed(commit, (await self._objects.read([commit]))[0])
             self._infos[commit] = known
             if len(self._infos) > _REMEMBERED:
                 del self._infos[next(iter(self._infos))]
@@ -161,22 +167,31 @@ class Repository:
 
     async def blobs(self, ids: list[str]) -> list[bytes]:
         """The contents of files by their ids, all at once."""
-        said = await self.git("cat-file", "--batch", stdin="".join(f"{id_}\n" for id_ in ids).encode())
         found: list[bytes] = []
-        rest = said.out
-        for id_ in ids:
-            first, _, rest = rest.partition(b"\n")
-            if not first.startswith(f"{id_} blob ".encode()):
-                raise PortError(f"git has no file {id_}: {shorten(first.decode(errors='replace'))}")
-            size = int(first.split()[2])
-            found.append(rest[:size])
-            rest = rest[size + 1 :]
+        for id_, one in zip(ids, await self._objects.read(ids), strict=True):
+            if one is None or one.kind != "blob":
+                raise PortError(f"git has no file {shorten(id_)}")
+            found.append(one.data)
         return found
+
+    async def shows(self, commit: str, paths: Sequence[str]) -> dict[str, bytes | None]:
+        """Many files as a commit has them, read together."""
+        plain = [path for path in paths if "\n" not in path and not path.startswith(("./", "../"))]
+        found: dict[str, bytes | None] = {}
+        for start in range(0, len(plain), _AT_ONCE):
+            some = plain[start : start + _AT_ONCE]
+            read = await self._objects.read([f"{commit}:{path}" for path in some])
+            for path, one in zip(some, read, strict=True):
+                found[path] = one.data if one is not None and one.kind == "blob" else None
+        return {path: found[path] if path in found else await self.show(commit, path) for path in paths}
 
     async def show(self, commit: str, path: str) -> bytes | None:
         """A file as a commit has it; None if there is none."""
-        said = await self.git("cat-file", "blob", f"{commit}:{path}", ok=(0, 128))
-        return said.out if said.code == 0 else None
+        if "\n" in path or path.startswith(("./", "../")):  # two lines, or what git takes to be relative to a folder
+            said = await self.git("cat-file", "blob", f"{commit}:{path}", ok=(0, 128))
+            return said.out if said.code == 0 else None
+        found = (await self._objects.read([f"{commit}:{path}"]))[0]
+        return found.data if found is not None and found.kind == "blob" else None
 
 
 # The user's own settings count where the repository is found: it may belong to somebody else, by the user's leave.
@@ -188,6 +203,9 @@ async def open_repository(project: Project, person: Person = Person()) -> Reposi
     await check_version(project.root)
     words = ("rev-parse", "--path-format=absolute", "--git-common-dir", "--git-dir", "--show-object-format")
     said = await _said([*words, "--is-bare-repository"], project.root, _WITH_SETTINGS, b"", (0, 128))
+    if said.code and "dubious ownership" in said.words:
+        leave = f"git config --global --add safe.directory {shlex.quote(str(project.root))}"
+        raise PortError(f"{project.root} belongs to somebody else, so git refuses it; `{leave}` if you trust it")
     if said.code:
         raise PortError(f"{project.root} is not a git repository ({shorten(said.words)}); `git init` makes one")
     common, folder, form, bare = said.text.splitlines()
@@ -244,19 +262,14 @@ async def _has_commits(repository: Repository) -> None:
         raise PortError(f"{repository.root} has no commits yet; agents work on copies of a commit: make a first one")
 
 
-def _parsed(name: str, said: bytes) -> CommitInfo:
-    """An object as `git cat-file --batch` prints it."""
-    first, _, body = said.partition(b"\n")
-    match first.split():
-        case [id_, b"tree", _]:
-            return CommitInfo(id_.decode())
-        case [_, b"commit", _]:
-            pass
-        case _:
-            raise PortError(
-                f"{shorten(name)} is no commit of this repository: {shorten(first.decode(errors='replace'))}"
-            )
-    head, _, message = body.partition(b"\n\n")
+def _parsed(name: str, said: Object | None) -> CommitInfo:
+    """An object, if it is a commit or a tree."""
+    if said is None or said.kind not in ("commit", "tree"):
+        what = f"it is a {said.kind}" if said else "there is no such object"
+        raise PortError(f"{shorten(name)} is no commit of this repository: {what}")
+    if said.kind == "tree":
+        return CommitInfo(said.id)
+    head, _, message = said.data.partition(b"\n\n")
     lines = [line.decode(errors="replace").partition(" ") for line in head.split(b"\n")]
     parents = tuple(value for key, _, value in lines if key == "parent")
     tree = next(value for key, _, value in lines if key == "tree")

@@ -38,7 +38,8 @@ def scan(root: Path) -> Found:
     links: dict[str, str] = {}
     odd: list[Finding] = []
     for path, entry in _walk(str(root), ""):
-        mode = entry.stat(follow_symlinks=False).st_mode
+        state = entry.stat(follow_symlinks=False)
+        mode = state.st_mode
         if is_reserved(entry.name):
             odd.append(Finding("repository", path, "a git folder inside of the lane"))
         elif not _is_readable(path):
@@ -49,11 +50,16 @@ def scan(root: Path) -> Found:
         elif stat.S_ISREG(mode) and not mode & stat.S_IRUSR:
             odd.append(Finding("special", path, "a file that may not be read"))
         elif stat.S_ISREG(mode):
-            files[path] = entry.stat(follow_symlinks=False).st_size
+            files[path] = state.st_size
         elif not stat.S_ISDIR(mode):
             odd.append(Finding("special", path, "neither a file nor a folder nor a link"))
     odd += [Finding("link", path, f"points out of the lane: {to}") for path, to in links.items() if _leaves(path, to)]
     return Found(files, links, tuple(odd))
+
+
+def has_files(root: Path) -> bool:
+    """Whether anything but folders lies below a folder."""
+    return any(not entry.is_dir(follow_symlinks=False) for _, entry in _walk(str(root), ""))
 
 
 def is_reserved(name: str) -> bool:

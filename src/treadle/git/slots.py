@@ -4,7 +4,6 @@ import asyncio
 import os
 import shutil
 import stat
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -14,8 +13,8 @@ import msgspec
 from treadle.errors import PortError, writing
 from treadle.git.own_folder import own_config, put, write_git_folder
 from treadle.git.repository import Repository
-from treadle.git.scan import scan
-from treadle.git.trees import SUBMODULE, Entry, Trees
+from treadle.git.scan import has_files
+from treadle.git.trees import Listing, Trees
 
 _USER: Final = "[user]\n\tname = Agent\n\temail = agent@localhost\n[gc]\n\tauto = 0\n"
 
@@ -48,9 +47,9 @@ class Slots:
 
     async def fill(self, slot: Slot, contents: Contents) -> None:
         """Make a slot hold exactly a tree, with a git folder of its own in which no ref of the user's exists."""
-        entries = await self._trees.entries(contents.tree)
+        listing = await self._trees.listing(contents.tree)
         with writing(slot.path):
-            await asyncio.to_thread(_tidy, slot, entries)
+            await asyncio.to_thread(_tidy, slot, listing)
         await self._check_out(slot, contents.tree)
         await self.refresh(slot, contents)
 
@@ -78,28 +77,28 @@ class Slots:
         await self._repository.git("pack-objects", "-q", str(target), stdin=said.out)
 
 
-def _tidy(slot: Slot, entries: tuple[Entry, ...]) -> None:
+def _tidy(slot: Slot, listing: Listing) -> None:
     """Remove all that is not in a tree. What is, git itself puts right, for it looks at every file's state."""
     _make_plain_folder(slot.path)
     slot.index.with_name(f"{slot.index.name}.lock").unlink(missing_ok=True)  # of a process that was killed
-    files = {entry.path for entry in entries if entry.mode != SUBMODULE}
-    folders = {path[:i] for entry in entries for path in [entry.path] for i, char in enumerate(path) if char == "/"}
-    folders |= {entry.path for entry in entries if entry.mode == SUBMODULE}
-    empty = {entry.path for entry in entries if entry.mode == SUBMODULE}
-    _sweep(slot.path, "", lambda path, is_folder: path in (folders if is_folder else files), empty)
+    _sweep(str(slot.path), "", listing)
 
 
-def _sweep(folder: Path, prefix: str, wanted: Callable[[str, bool], bool], empty: set[str]) -> None:
-    folder.chmod(stat.S_IRWXU | 0o055)
+def _sweep(folder: str, prefix: str, listing: Listing) -> None:
+    """What lies in a submodule's place is in no tree either; git makes the empty folder again."""
+    mode = stat.S_IRWXU | 0o055
+    if stat.S_IMODE(os.lstat(folder).st_mode) != mode:
+        os.chmod(folder, mode)  # noqa: PTH101 - strings: this is done for every folder of a large tree
     with os.scandir(folder) as entries:
-        for entry in list(entries):
-            path = f"{prefix}{entry.name}"
-            is_folder = entry.is_dir(follow_symlinks=False)
-            if path in empty or not wanted(path, is_folder):
-                if path != ".git":
-                    remove(Path(entry.path))
-            elif is_folder:
-                _sweep(Path(entry.path), f"{path}/", wanted, empty)
+        found = list(entries)
+    for entry in found:
+        path = f"{prefix}{entry.name}"
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if path not in (listing.folders if is_folder else listing.files):
+            if path != ".git":
+                remove(Path(entry.path))
+        elif is_folder:
+            _sweep(entry.path, f"{path}/", listing)
 
 
 def remove(path: Path) -> None:
@@ -135,9 +134,10 @@ def _make_git_folder(slot: Slot, contents: Contents, config: str, repository: Re
             shutil.copyfile(repository.own / "shallow", folder / "shallow")
     (folder / "info").mkdir(exist_ok=True)
     shutil.copyfile(repository.own / "info" / "exclude", folder / "info" / "exclude")
-    shutil.copyfile(slot.index, folder / "index")
+    # With its time: git compares it with the files' to see which of them it has to read.
+    shutil.copy2(slot.index, folder / "index")
 
 
 def is_as_left(slot: Slot) -> bool:
     """Whether a slot is a plain folder with anything in it."""
-    return not slot.path.is_symlink() and slot.path.is_dir() and bool(scan(slot.path).files)
+    return not slot.path.is_symlink() and slot.path.is_dir() and has_files(slot.path)

@@ -1,9 +1,13 @@
 """What commits hold and how they differ, read from the objects alone."""
 
 import os
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from hashlib import sha256
+from pathlib import Path
 from typing import Final, Literal
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -27,6 +31,36 @@ class Entry(msgspec.Struct, frozen=True):
     path: str
 
 
+class Listing(msgspec.Struct, frozen=True, dict=True):
+    """Everything in a tree."""
+
+    entries: tuple[Entry, ...]
+
+    @cached_property
+    def files(self) -> frozenset[str]:
+        return frozenset(entry.path for entry in self.entries if entry.mode != SUBMODULE)
+
+    @cached_property
+    def submodules(self) -> tuple[Entry, ...]:
+        return tuple(entry for entry in self.entries if entry.mode == SUBMODULE)
+
+    @cached_property
+    def folders(self) -> frozenset[str]:
+        """Every folder that something lies in."""
+        found: set[str] = set()
+        for entry in self.entries:
+            folder = entry.path.rpartition("/")[0]
+            while folder and folder not in found:
+                found.add(folder)
+                folder = folder.rpartition("/")[0]
+        return frozenset(found)
+
+
+_REMEMBERED: Final = 6
+"""Trees whose listing is kept; a large one takes megabytes."""
+_listings: WeakKeyDictionary[Repository, dict[str, Listing]] = WeakKeyDictionary()
+
+
 class Change(msgspec.Struct, frozen=True):
     """A path that differs between two trees; `old` is its former path if it was renamed."""
 
@@ -47,20 +81,46 @@ class Trees:
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
-        self._latest: tuple[str, tuple[Entry, ...]] = ("", ())
+        self._known = _listings.setdefault(repository, {})
 
     async def entries(self, commit: str) -> tuple[Entry, ...]:
         """Everything in a tree, submodules as such."""
+        return (await self.listing(commit)).entries
+
+    async def listing(self, commit: str) -> Listing:
+        """Everything in a tree; asked once for each of the latest trees."""
         tree = await self._repository.tree(commit)
-        if tree != self._latest[0]:
-            self._latest = (tree, await self._listed(tree))
-        return self._latest[1]
+        found = self._known.pop(tree, None) or Listing(await self._listed(tree))
+        self._known[tree] = found
+        while len(self._known) > _REMEMBERED:
+            del self._known[next(iter(self._known))]
+        return found
 
     async def _listed(self, tree: str) -> tuple[Entry, ...]:
         said = await self._repository.git("ls-tree", "-r", "-z", "--full-tree", tree)
-        lines = os.fsdecode(said.out).split("\0")
-        heads = (line.partition("\t") for line in lines if line)
-        return tuple(Entry(head.split()[0], head.split()[2], path) for head, _, path in heads)
+        found: list[Entry] = []
+        for line in os.fsdecode(said.out).split("\0"):
+            head, _, path = line.partition("\t")
+            if path:
+                mode, _, id_ = head.split(" ")
+                found.append(Entry(mode, id_, path))
+        return tuple(found)
+
+    async def changed(self, commit: str, files: Mapping[str, Entry | None]) -> str:
+        """The tree of a commit with some files replaced or (None) removed."""
+        tree = await self._repository.tree(commit)
+        if not files:
+            return tree
+        gone = "0" * len(tree)
+        lines = [
+            f"{entry.mode} {entry.id}\t{path}\0" if entry else f"0 {gone}\t{path}\0" for path, entry in files.items()
+        ]
+        stdin = "".join(lines).encode(errors="surrogateescape")
+        with tempfile.TemporaryDirectory(prefix="treadle-index-") as folder:
+            index = Path(folder, "index")
+            await self._repository.git("read-tree", tree, index=index)
+            await self._repository.git("update-index", "-z", "--index-info", stdin=stdin, index=index)
+            return (await self._repository.git("write-tree", index=index)).text
 
     async def changes(self, base: str, commit: str) -> list[Change]:
         """The paths that differ, renames found."""

@@ -5,6 +5,8 @@ from typing import Protocol
 
 import msgspec
 
+from treadle.protocol.items import Json
+
 
 class Tried(msgspec.Struct, frozen=True):
     """How a check of a checkout ended. One that could not run has not passed."""
@@ -13,6 +15,8 @@ class Tried(msgspec.Struct, frozen=True):
     details: str = ""
     failing: tuple[str, ...] = ()
     """Ids of the tests that failed, or that changed their verdict."""
+    ran: dict[str, Json] = {}
+    """The command that it rests on, as it is kept: `command`, `exit`, `duration`, `output`."""
 
 
 class Verifier(Protocol):

@@ -71,6 +71,8 @@ class Exited(Fact, frozen=True, kw_only=True):
     envelope: Envelope
     channel: str = ""
     usage: Usage = Usage()
+    results: tuple[CheckResult, ...] = ()
+    """What an effect has checked before it ended so; nothing is decided by it."""
 
 
 class Checked(Fact, frozen=True, kw_only=True):

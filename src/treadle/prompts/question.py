@@ -24,10 +24,12 @@ class Choice(msgspec.Struct, frozen=True):
 
     name: str
     help: str = ""
+    needs_note: bool = False
+    """It says nothing by itself: the note is the answer."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """A question, ready to be shown. With every choice a note may be given."""
+    """A question, ready to be shown. With every choice a note may be given, with some it must."""
 
     id: str
     title: str
@@ -58,7 +60,7 @@ def question(
         id=command.id,
         title=step.title or f"{command.step} at {command.inst}",
         text=render(protocol.templates, name, known) if name else _plain(step, command, known),
-        choices=tuple(Choice(choice, step.choices.get(choice, "")) for choice in command.choices),
+        choices=tuple(Choice(it, step.choices.get(it, ""), it in step.notes) for it in command.choices),
         default=step.default if step.default_after else "",
         default_after=step.default_after,
     )

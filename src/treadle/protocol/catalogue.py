@@ -54,6 +54,10 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "lint": _check("the linter finds nothing"),
     "post_check": _check("the project's own command succeeds", arg="command"),
     "minimal": _check("size of the diff, public symbols that no test reaches"),
+    "knows_tests": _check("no code that looks at whether it is tested, or repeats the tests' answers"),
+    "unsafe_imports": _check("no import that reaches beyond the program; the list per language can be set"),
+    "coverage_kept": _check("the lines of this work that the tests ran before the step are run by them after it"),
+    "scaling": _check("the limits on time and space that the spec names, measured on inputs of growing size"),
     "same_colour": _check("every test has the verdict it had before: red ones are red, green ones green", "tests"),
     "rebased": _check("the lane stands on the new head, without conflict markers", "git"),
     "canon": _check("every symbol a sibling merged has the sibling's signature and body"),
@@ -67,13 +71,28 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "documents": _check("the documents that the exit returns are well formed and were written", "git", "manifest"),
 }
 
+RUN_TESTS: Final = frozenset(name for name, spec in CHECKS.items() if "tests" in spec.derives) - {"measure"}
+"""Checks that nothing passes where the tests cannot be run."""
+
+FIELDS: Final = frozenset(
+    """
+    commit commitHash scaffoldCommit suiteCommit testsCommit newBase diff files_changed
+    passedTests passed_tests failedTests failingTests failing_tests newTests new_tests pendingTests tests testFiles
+    tests_pass tests_fail tests_skip
+    covered coveredCriteria pendingCriteria criteria criteriaMap coverageReport coverage lineCoverage scaling advice
+    plan batches cycles execution_checklist scenarios open_questions complexity parallel_tasks owners
+    foundAt
+    """.split()
+)
+"""The fields of an agent's exit that can be computed, by their names."""
+
 EFFECTS: Final[dict[str, str]] = {
     "merge": "squash-merge into the parent's branch, verified before it is published",
     "rebase": "put the lanes on the parent's new head",
     "rollback": "put a lane back to its last accepted commit; what was there is kept",
     "fold": "take an accepted lane into the instance's branch",
-    "archive": "merge the delta into the design document and archive it",
-    "publish": "write the protocol's documents to the user's tree",
+    "archive": "move the delta, which is part of the design document by now, into the archive",
+    "publish": "write the protocol's documents to the user's tree; what a person changed there stays",
     "notify": "tell a person",
 }
 

@@ -236,6 +236,8 @@ class Step(Model, frozen=True, kw_only=True):
     asks: Literal["", "human", "parent"] = ""
     signal: str = ""
     choices: dict[str, str] = {}
+    notes: tuple[str, ...] = ()
+    """Choices that say nothing without a note: an empty one is refused."""
     remind: int = 0
     default: str = ""
     default_after: int = 0

@@ -1,7 +1,7 @@
 """The tools that an agent answers with, as data; `treadle mcp` serves them over stdio."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -40,14 +40,17 @@ class Said(msgspec.Struct, frozen=True):
     ok: bool = True
 
 
-def mcp_config(env: Mapping[str, str]) -> dict[str, Any]:
-    """The content of `mcp.json`: how an agent's program starts the server, with the activity's own variables.
+HERE: Final = (sys.executable, "-P", "-m", "treadle", "mcp")
+"""How the server is started on this machine; `-P` keeps Python from importing what lies in the current folder."""
+INSIDE: Final = ("treadle", "mcp")
+"""How it is started in a container, whose image has a treadle of its own."""
 
-    `-P` keeps Python from importing what lies in the agent's current folder.
-    """
+
+def mcp_config(env: Mapping[str, str], server: Sequence[str] = HERE) -> dict[str, Any]:
+    """The content of `mcp.json`: how an agent's program starts the server, with the activity's own variables."""
     variables = {name: value for name, value in env.items() if name.startswith(_VARIABLE)}
-    server = {"type": "stdio", "command": sys.executable, "args": ["-P", "-m", "treadle", "mcp"], "env": variables}
-    return {"mcpServers": {SERVER: server}}
+    started = {"type": "stdio", "command": server[0], "args": list(server[1:]), "env": variables}
+    return {"mcpServers": {SERVER: started}}
 
 
 def offered(task: Assignment) -> list[Offered]:

@@ -7,7 +7,7 @@ import msgspec
 
 from treadle.protocol.answers.answer import Claim, validate
 from treadle.protocol.answers.schema import TAG
-from treadle.protocol.fields import asked
+from treadle.protocol.fields import OptionalType, asked
 from treadle.protocol.findings import suggest
 from treadle.protocol.model import Protocol, Step
 from treadle.results.faulty import Faulty
@@ -46,6 +46,15 @@ class Ways(msgspec.Struct, frozen=True):
     def fields(self, name: str) -> tuple[str, ...]:
         """The fields that an agent gives for an exit."""
         return tuple(field for field, _, _ in asked(self.protocol.exits[name].fields))
+
+    def required(self, name: str) -> tuple[str, ...]:
+        """Those of them that must be given."""
+        return tuple(field for field in self.fields(name) if field not in self.optional(name))
+
+    def optional(self, name: str) -> tuple[str, ...]:
+        """Those of them that may be left out."""
+        own = asked(self.protocol.exits[name].fields)
+        return tuple(field for field, _, type_ in own if isinstance(type_, OptionalType))
 
     def stranger(self, name: str) -> str:
         """That no exit has this name, and which one was meant."""

@@ -126,7 +126,8 @@ class AgentJobs:
     def _failure(self, job: RunAgent, ended: Ended, reading: Reading, ways: Ways, now: int) -> Failed:
         """No claim: the program is to blame if it broke, the agent if it just did not answer properly."""
         broke = ended.how != "done" or (bool(ended.code) and not reading.problems)
-        said = [ended.detail] if broke and ended.detail else [*(reading.problems or [owed(ways)]), *_ignored(reading)]
+        claims = [] if broke and ended.detail else [*(reading.problems or [owed(ways)]), *_ignored(reading)]
+        said = [*claims, *([ended.detail] if ended.detail else [])]
         detail: dict[str, Json] = {
             "report": "\n".join(said),
             "code": ended.code,

@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -18,7 +18,7 @@ from treadle.prompts import bundle
 from treadle.results.exits import FILE as EXITS
 from treadle.results.exits import extract, packed
 from treadle.results.files import look, replace
-from treadle.results.mcp_tool import mcp_config
+from treadle.results.mcp_tool import HERE, mcp_config
 from treadle.results.prepare import Before, keep, kept, prepare
 from treadle.results.strict_json import MAX_ANSWER
 from treadle.results.ways import Ways, ways_of
@@ -42,10 +42,17 @@ class Dispatch:
     """Sends out the agents of one run."""
 
     def __init__(
-        self, desk: Desk, world: World, folder: Path, toolchain: Mapping[str, str], limit: int = MAX_ANSWER
+        self,
+        desk: Desk,
+        world: World,
+        folder: Path,
+        toolchain: Mapping[str, str],
+        limit: int = MAX_ANSWER,
+        server: Sequence[str] = HERE,
     ) -> None:
         self._desk, self._world = desk, world
         self._folder, self._toolchain, self._limit = folder, toolchain, limit
+        self._server = server
 
     async def earlier(self, job: RunAgent) -> Dispatched | None:
         """What an earlier process has sent out for this activity."""
@@ -100,7 +107,7 @@ class Dispatch:
         step = self._desk.protocol.graphs[job.graph].steps[job.step]
         files = {
             EXITS: packed(extract(self._desk.protocol, step, token, self._limit)),
-            "mcp.json": msgspec.json.encode(mcp_config(env)),
+            "mcp.json": msgspec.json.encode(mcp_config(env, self._server)),
         }
         return bundle.contents(
             self._desk.protocol,

@@ -42,7 +42,7 @@ class Perform:
             detail = str(error)
         except Exception as error:  # a fault of ours must not take the run with it
             detail = f"this is a bug in treadle: {type(error).__name__}: {error}"
-        ref = self._world.payloads.put({"error": detail})
+        ref = self._world.payloads.put({"report": detail})
         return Failed(id=event_id(job, "failed"), ts=self._world.clock.now(), act=job.id, why="crash", detail_ref=ref)
 
     async def _effect(self, job: RunEffect, state: State) -> Event:
@@ -50,7 +50,12 @@ class Perform:
         fields = {**outcome.fields, **own_fields(self._desk.protocol, outcome.exit, job, state, self._world.payloads)}
         envelope = envelope_of(self._desk.protocol, outcome.exit, fields, self._world.payloads)
         return Exited(
-            id=event_id(job, "exited"), ts=self._world.clock.now(), act=job.id, envelope=envelope, channel="effect"
+            id=event_id(job, "exited"),
+            ts=self._world.clock.now(),
+            act=job.id,
+            envelope=envelope,
+            channel="effect",
+            results=outcome.results,
         )
 
     async def _checks(self, job: RunChecks, state: State) -> Event:

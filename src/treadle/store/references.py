@@ -27,6 +27,7 @@ def _refs(event: Event) -> Iterator[str]:
             yield from _within((item,))
         case Exited(envelope=envelope):
             yield envelope.payload_ref
+            yield from (result.report_ref for result in event.results)
             yield from _fields(envelope.fields)
         case Checked():
             yield event.payload_ref

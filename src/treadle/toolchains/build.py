@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
+from treadle.enclosures.enclosure import Enclosure
 from treadle.toolchains.checkout import problems_of, run_in
 from treadle.toolchains.process import scratch_folder
 from treadle.toolchains.results import Built
-from treadle.toolchains.sandbox import Sandbox
 
 
-async def build(command: tuple[str, ...], path: Path, *, timeout: float, sandbox: Sandbox | None = None) -> Built:
+async def build(command: tuple[str, ...], path: Path, *, timeout: float, sandbox: Enclosure | None = None) -> Built:
     """Run a command in a checkout."""
     with scratch_folder() as scratch:
         finished = await run_in(path, command, scratch=scratch, timeout=timeout, sandbox=sandbox)

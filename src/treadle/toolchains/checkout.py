@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+from treadle.enclosures.enclosure import Enclosure
 from treadle.toolchains.environment import environment
 from treadle.toolchains.process import Finished, Listen, run
-from treadle.toolchains.sandbox import Sandbox, find_sandbox
+from treadle.toolchains.sandbox import find_sandbox
 
 
 async def run_in(
@@ -13,7 +14,8 @@ async def run_in(
     *,
     scratch: Path,
     timeout: float,
-    sandbox: Sandbox | None = None,
+    sandbox: Enclosure | None = None,
+    readable: tuple[Path, ...] = (),
     listen: Listen | None = None,
 ) -> Finished:
     """Run one of the project's commands in a checkout, in the best sandbox that works here."""
@@ -25,6 +27,7 @@ async def run_in(
         timeout=timeout,
         sandbox=sandbox or await find_sandbox(),
         scratch=scratch,
+        readable=readable,
         listen=listen,
     )
 

@@ -5,10 +5,10 @@ from typing import Final
 
 import msgspec
 
+from treadle.enclosures.enclosure import Enclosure
 from treadle.toolchains.checkout import problems_of, run_in
 from treadle.toolchains.process import scratch_folder
 from treadle.toolchains.results import Collected, TestRun
-from treadle.toolchains.sandbox import Sandbox
 
 LIMITS: Final = (
     "only the exit code is known: no tests by name, no failure kinds",
@@ -24,7 +24,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     listing: tuple[str, ...] = ()
     """Lists the tests, one a line."""
     timeout: float = 600.0
-    sandbox: Sandbox | None = None
+    sandbox: Enclosure | None = None
 
     async def test(
         self, path: Path, ids: tuple[str, ...] | None = None, files: tuple[str, ...] | None = None
@@ -49,7 +49,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def listed(
-    listing: tuple[str, ...], path: Path, files: tuple[str, ...] | None, *, timeout: float, sandbox: Sandbox | None
+    listing: tuple[str, ...], path: Path, files: tuple[str, ...] | None, *, timeout: float, sandbox: Enclosure | None
 ) -> Collected:
     """What a command lists, one test a line."""
     if not listing:

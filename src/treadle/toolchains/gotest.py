@@ -7,11 +7,11 @@ from typing import Final
 
 import msgspec
 
+from treadle.enclosures.enclosure import Enclosure
 from treadle.toolchains.checkout import problems_of, run_in
 from treadle.toolchains.go_stream import GoStream
 from treadle.toolchains.process import Finished, scratch_folder
 from treadle.toolchains.results import Collected, TestResult, TestRun
-from treadle.toolchains.sandbox import Sandbox
 
 LIMITS: Final = (
     "a panic ends the tests of its whole package",
@@ -26,7 +26,7 @@ class GoTest(msgspec.Struct, frozen=True, kw_only=True):
 
     command: tuple[str, ...]
     timeout: float = 600.0
-    sandbox: Sandbox | None = None
+    sandbox: Enclosure | None = None
 
     async def test(
         self, path: Path, ids: tuple[str, ...] | None = None, files: tuple[str, ...] | None = None

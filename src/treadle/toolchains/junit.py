@@ -8,19 +8,27 @@ from typing import Final
 
 import msgspec
 
+from treadle.enclosures.enclosure import Enclosure
 from treadle.toolchains.checkout import problems_of, run_in
 from treadle.toolchains.command import NOT_CHOSEN, listed
 from treadle.toolchains.files import read_bytes
 from treadle.toolchains.junit_report import JunitCase, read_junit
+from treadle.toolchains.node_command import REPORTER, with_reporter
 from treadle.toolchains.process import Finished, scratch_folder
 from treadle.toolchains.results import Collected, Kind, TestResult, TestRun, Verdict
-from treadle.toolchains.sandbox import Sandbox
 
 LIMITS: Final = (
     "failure kinds are those that the report names; where it names none they are `unknown`",
     "two witnesses (the report and the exit code), and no canaries",
 )
+IN_REACH: Final = (
+    "the report lies in the checkout, within reach of the code under test; `{report}` in the command mends it"
+)
 _MAX_REPORTS: Final = 2_000
+_OF_FILES: Final[dict[Verdict, Verdict]] = {"passed": "skipped", "failed": "error"}
+"""A file that stands for itself had no tests, or could not be read: it is no test that passed or failed."""
+_NAMES: Final = ("classname", "name", "file")
+_FILE: Final = re.compile(r"[^\s:]+\.[cm]?[jt]sx?\Z")
 _PLACES: Final = ("", "test", "tests")
 """Class names that say nothing about where a test is."""
 
@@ -37,7 +45,7 @@ _KINDS: Final[tuple[tuple[Kind, re.Pattern[str], re.Pattern[str]], ...]] = (
             r"^\s*(?:cause: )?\w*Error(?: \[Error\])?: not (?:yet )?implemented\b", re.MULTILINE | re.IGNORECASE
         ),
     ),
-    ("timeout", re.compile("Timeout|TimedOut"), re.compile(r"^Error: Test timed out in ")),
+    ("timeout", re.compile("Timeout|TimedOut"), re.compile(r"^(?:Error: )?Test timed out in ", re.MULTILINE)),
 )
 
 
@@ -50,7 +58,7 @@ class Junit(msgspec.Struct, frozen=True, kw_only=True):
     """Else the files, as a pattern below the checkout."""
     listing: tuple[str, ...] = ()
     timeout: float = 600.0
-    sandbox: Sandbox | None = None
+    sandbox: Enclosure | None = None
 
     async def test(
         self, path: Path, ids: tuple[str, ...] | None = None, files: tuple[str, ...] | None = None
@@ -59,12 +67,23 @@ class Junit(msgspec.Struct, frozen=True, kw_only=True):
         with scratch_folder() as scratch:
             target = scratch / "report" / "junit.xml"
             target.parent.mkdir()
-            command = tuple(word.replace("{report}", str(target)) for word in self.command)
-            before = _stamps(path, self.report)
-            finished = await run_in(path, command, scratch=scratch, timeout=self.timeout, sandbox=self.sandbox)
-            fresh = [file for file, stamp in _stamps(path, self.report).items() if before.get(file) != stamp]
-            cases, problems = _read_all([target] if target.exists() else fresh)
-        return _judged(command, finished, cases, problems, ids, files)
+            words = with_reporter(self.command)
+            command = tuple(word.replace("{report}", str(target)) for word in words)
+            # Where the command names the report's place, no other file is believed, whoever has left it.
+            pattern = self.report if command == words else ""
+            before = _stamps(path, pattern)
+            finished = await run_in(
+                path,
+                command,
+                scratch=scratch,
+                timeout=self.timeout,
+                sandbox=self.sandbox,
+                readable=(REPORTER.parent,),
+            )
+            fresh = [file for file, stamp in _stamps(path, pattern).items() if before.get(file) != stamp]
+            cases, problems = _read_all(fresh if pattern else [target] if target.exists() else [])
+        run = _judged(command, finished, [_below(case, path) for case in cases], problems, ids, files)
+        return msgspec.structs.replace(run, limits=(*run.limits, *([IN_REACH] if pattern else [])))
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> Collected:
         """The tests that the listing command names."""
@@ -89,6 +108,14 @@ def _read_all(reports: list[Path]) -> tuple[list[JunitCase], list[str]]:
         except ValueError as error:
             problems.append(f"{report.name} cannot be read: {error}")
     return cases, problems
+
+
+def _below(case: JunitCase, path: Path) -> JunitCase:
+    """A case whose file is named as it is in every checkout."""
+    for root in {str(path), str(path.resolve())}:
+        names = {name: value.replace(f"{root}/", "") for name in _NAMES if root in (value := getattr(case, name))}
+        case = msgspec.structs.replace(case, **names)
+    return case
 
 
 def _judged(
@@ -137,28 +164,41 @@ def _disagreements(tests: dict[str, TestResult], finished: Finished) -> Iterator
 
 
 def results_of(cases: list[JunitCase]) -> dict[str, TestResult]:
-    """Results by id; of several with one id the worst counts."""
-    order: tuple[Verdict, ...] = ("passed", "skipped", "xfailed", "error", "failed")
+    """Results by id; several with one name are numbered, so that none of them can hide or vanish."""
     tests: dict[str, TestResult] = {}
+    times: dict[str, int] = {}
     for case in cases:
         test = _result(case)
-        known = tests.get(test.id)
-        if known is None or order.index(known.verdict) < order.index(test.verdict):
-            tests[test.id] = test
+        times[test.id] = times.get(test.id, 0) + 1
+        id_ = test.id if times[test.id] == 1 else f"{test.id} ({times[test.id]})"
+        while id_ in tests:
+            id_ += "'"
+        tests[id_] = msgspec.structs.replace(test, id=id_)
     return tests
 
 
 def _result(case: JunitCase) -> TestResult:
-    verdict = _verdict(case.statuses)
+    verdict, is_file = _verdict(case.statuses), _is_whole_file(case)
+    kind: Kind = kind_of(case) if verdict in ("failed", "error") else ""
     return TestResult(
         id=id_of(case),
-        verdict=verdict,
-        kind=kind_of(case) if verdict in ("failed", "error") else "",
+        verdict=_OF_FILES.get(verdict, verdict) if is_file else verdict,
+        phase="collect" if is_file else "call",
+        kind="import" if is_file and kind in ("unknown", "assertion") else kind,
         message=case.message,
-        file=case.file,
+        file=case.file or (case.classname if _FILE.match(case.classname) else ""),
         line=case.line,
         duration=case.seconds,
     )
+
+
+def _is_whole_file(case: JunitCase) -> bool:
+    """Whether it stands for a file whose tests could not be found: node and vitest name it as the file."""
+    return _FILE.match(case.name) is not None and case.name in (case.classname, case.file, *_alone(case))
+
+
+def _alone(case: JunitCase) -> tuple[str, ...]:
+    return (case.name,) if not case.suites and case.classname in _PLACES else ()
 
 
 def _verdict(statuses: tuple[str, ...]) -> Verdict:

@@ -1,8 +1,9 @@
 # ruff: noqa: PTH123 - `pathlib` would double the time the minder takes to start
 """The small process above a command of the project: it lets nothing that the command started outlive it.
 
-It runs in the same isolation as the command, takes in its orphans, and ends everything when the command has ended, or
-as soon as its own standard input closes: so also when Treadle itself is killed. Only the standard library.
+It runs in the same isolation as the command, or outside if that is a container, takes in its orphans, and ends
+everything when the command has ended, or as soon as its own standard input closes: so also when Treadle itself is
+killed. Only the standard library.
 """
 
 import ctypes
@@ -23,8 +24,13 @@ _IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
 
 
 def main(argv: list[str]) -> None:
-    """`STATUS LOOPBACK PROGRAM ARGUMENTS…`: the file to write to how it ended, and whether to make a loopback."""
-    status, loopback, *command = argv
+    """`STATUS LOOPBACK COUNT FAREWELL… PROGRAM ARGUMENTS…`
+
+    The file to write to how it ended, whether to make a loopback, and (COUNT words) a command that ends what is not
+    below this process.
+    """
+    status, loopback, count, *words = argv
+    farewell, command = words[: int(count)], words[int(count) :]
     file = int(status)
     os.set_inheritable(file, False)
     _prctl(_ADOPT, 1)
@@ -35,6 +41,8 @@ def main(argv: list[str]) -> None:
         how = _run(command)
     finally:
         _end_all()
+        if farewell:
+            _bid(farewell)
     with suppress(OSError):  # nobody may be left to hear it
         os.write(file, how.encode(errors="replace"))
 
@@ -103,6 +111,16 @@ def _end_all() -> None:
         except ChildProcessError:
             return
         time.sleep(_ROUND)
+
+
+def _bid(farewell: list[str]) -> None:
+    with suppress(OSError):
+        nothing = os.open(os.devnull, os.O_RDWR)
+        actions = [(os.POSIX_SPAWN_DUP2, nothing, file) for file in (0, 1, 2)]
+        child = os.posix_spawnp(farewell[0], farewell, os.environ, file_actions=actions, setsigmask=[])
+        until = time.monotonic() + _PATIENCE
+        while os.waitpid(child, os.WNOHANG)[0] == 0 and time.monotonic() < until:
+            time.sleep(_ROUND)
 
 
 def _children() -> "list[int]":

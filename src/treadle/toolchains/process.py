@@ -14,9 +14,10 @@ from typing import Final
 
 import msgspec
 
+from treadle.enclosures.container import NOT_STARTED, signal_in
+from treadle.enclosures.enclosure import Enclosure, Job, Launch
 from treadle.errors import PortError
 from treadle.toolchains.results import MAX_OUTPUT, Ended
-from treadle.toolchains.sandbox import Sandbox
 
 _MINDER: Final = str(Path(__file__).with_name("minder.py"))
 _CHUNK: Final = 1 << 16
@@ -74,8 +75,9 @@ async def run(
     cwd: Path,
     env: Mapping[str, str],
     timeout: float,
-    sandbox: Sandbox,
+    sandbox: Enclosure,
     scratch: Path,
+    readable: tuple[Path, ...] = (),
     fds: tuple[int, ...] = (),
     stop: asyncio.Event | None = None,
     listen: Listen | None = None,
@@ -83,12 +85,15 @@ async def run(
     """Run a command until it ends, its time is up, or `stop` is set; `listen` hears all that it prints."""
     began = time.monotonic()
     reading, writing = os.pipe()
-    minder = [sys.executable, "-I", "-S", _MINDER, str(writing), "1" if sandbox.loopback else "0", *command]
+    job = Job(
+        argv=tuple(command), cwd=cwd, env=dict(env), writable=(scratch,), readable=readable, key=f"{cwd} {scratch}"
+    )
+    launch = _minded(job, sandbox, writing)
     try:
         process = await asyncio.create_subprocess_exec(
-            *sandbox.around(minder, cwd=cwd, writable=[scratch]),
+            *launch.argv,
             cwd=cwd,
-            env=dict(env),
+            env=launch.env,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
@@ -109,7 +114,7 @@ async def run(
         with suppress(TimeoutError):
             await asyncio.wait_for(output, _LAST_WORDS)
         status = _status(reading)
-    exit_code, ended, detail = _how(status, is_late=is_late)
+    exit_code, ended, detail = _how(status, is_late=is_late, is_apart=sandbox.is_apart)
     return Finished(
         exit=exit_code,
         ended=ended,
@@ -118,6 +123,16 @@ async def run(
         isolation=sandbox.name,
         detail=detail,
     )
+
+
+def _minded(job: Job, sandbox: Enclosure, status: int) -> Launch:
+    """The command with a minder above it: inside of the sandbox, or before the container, which it then ends."""
+    minder = (sys.executable, "-I", "-S", _MINDER, str(status), "1" if sandbox.loopback else "0")
+    if not sandbox.is_apart:
+        return sandbox.launch(msgspec.structs.replace(job, argv=(*minder, "0", *job.argv)))
+    inner = sandbox.launch(job)
+    argv = (*minder, str(len(inner.farewell)), *inner.farewell, *inner.argv)
+    return msgspec.structs.replace(inner, argv=argv)
 
 
 async def _read(process: asyncio.subprocess.Process, kept: Kept, listen: Listen | None) -> None:
@@ -162,11 +177,13 @@ def _status(reading: int) -> str:
         os.close(reading)
 
 
-def _how(status: str, *, is_late: bool) -> tuple[int | None, Ended, str]:
+def _how(status: str, *, is_late: bool, is_apart: bool) -> tuple[int | None, Ended, str]:
     word, _, rest = status.partition(" ")
     if word == "missing":
         return None, "missing", rest
     if word == "exit" and not is_late:
-        code = int(rest)
+        code = signal_in(int(rest)) if is_apart else int(rest)
+        if is_apart and code in NOT_STARTED:
+            return None, "missing", NOT_STARTED[code]
         return (code, "done", "") if code >= 0 else (None, "killed", f"ended by signal {-code}")
     return (None, "timeout", "") if is_late else (None, "killed", "it vanished")

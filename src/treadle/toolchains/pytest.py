@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import secrets
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from treadle.enclosures.enclosure import Enclosure
 from treadle.toolchains.agreement import disagreements, problem_of_exit
 from treadle.toolchains.environment import environment
 from treadle.toolchains.files import read_bytes
@@ -20,12 +20,15 @@ from treadle.toolchains.junit_report import JunitCase, read_junit
 from treadle.toolchains.process import Finished, run, scratch_folder
 from treadle.toolchains.pytest_command import KNOWN_PLUGINS, WITNESS, arguments, is_module
 from treadle.toolchains.results import Collected, TestRun, Verdict
-from treadle.toolchains.sandbox import Sandbox, find_sandbox
+from treadle.toolchains.rewritten import rewritten, stamps
+from treadle.toolchains.sandbox import find_sandbox
 from treadle.toolchains.testimony import MAX_LINE, Testimony
+from treadle.toolchains.witness_line import THROUGH_A_PIPE, VARIABLE, witness_line
 
 _GRACE: Final = 5.0
 """How long a test that ran out of time may take to notice."""
 _BIRDS: Final[tuple[Verdict, ...]] = ("passed", "failed", "error")
+MIRRORS: Final = 20
 _INSIDE: Final = "the code under test runs in the process of its tests: what it does there is watched, not prevented"
 
 
@@ -40,7 +43,9 @@ class Pytest(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds for one test; None: half of what the run has."""
     plugins: tuple[str, ...] = KNOWN_PLUGINS
     """Entry points (`pytest11`) that are loaded if they are installed; no others are."""
-    sandbox: Sandbox | None = None
+    mirrors: int = MIRRORS
+    """Of how many tests a copy that expects something else is run, and must fail."""
+    sandbox: Enclosure | None = None
     """None: the best that works here."""
 
     async def test(
@@ -93,6 +98,7 @@ class _Run:
         self.canaries = {} if collect_only else {secrets.token_hex(8): want for want in _BIRDS}
         self.seconds = settings.test_timeout or settings.timeout / 2
         self.stop = asyncio.Event()
+        self._is_apart = settings.sandbox is not None and settings.sandbox.is_apart
 
     async def result(self) -> TestRun:
         problems = tuple(f"{file} is not in the checkout" for file in self.files if not self._is_there(file))
@@ -100,7 +106,10 @@ class _Run:
             return TestRun(command=self.settings.command, exit=None, duration=0.0, ended="missing", problems=problems)
         options = arguments(self.checkout, self.scratch, files=self.files, collect_only=self.collect_only)
         command = (*self.settings.command, *options)
-        return self._judge(command, await self._execute(command))
+        handed_over = await asyncio.to_thread(stamps, self.checkout)
+        finished = await self._execute(command)
+        self.testimony.bent += await asyncio.to_thread(rewritten, self.checkout, handed_over)
+        return self._judge(command, finished)
 
     def _is_there(self, file: str) -> bool:
         path = (self.checkout / file).resolve()
@@ -108,17 +117,15 @@ class _Run:
 
     async def _execute(self, command: tuple[str, ...]) -> Finished:
         sandbox = self.settings.sandbox or await find_sandbox()
-        reading, writing = os.pipe()
-        with tempfile.TemporaryFile() as order:
-            order.write(json.dumps(self._order()).encode())
-            order.seek(0)
+        order = json.dumps(self._order()).encode()
+        with witness_line(order, self.scratch, is_apart=sandbox.is_apart) as line:
             env = environment(self.scratch) | {
                 "PYTHONPATH": str(WITNESS),
                 "PYTHONSAFEPATH": "1",
                 "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-                "TREADLE_WITNESS": f"{order.fileno()}:{writing}",
+                VARIABLE: line.address,
             }
-            listening = asyncio.create_task(self._listen(reading))
+            listening = asyncio.create_task(self._listen(line.reading))
             watching = asyncio.create_task(self._watch())
             try:
                 return await run(
@@ -128,12 +135,13 @@ class _Run:
                     timeout=self.settings.timeout,
                     sandbox=sandbox,
                     scratch=self.scratch,
-                    fds=(order.fileno(), writing),
+                    readable=(WITNESS,),
+                    fds=line.fds,
                     stop=self.stop,
                 )
             finally:
                 watching.cancel()
-                os.close(writing)
+                line.hang_up()
                 await _bounded(listening)
 
     def _order(self) -> dict[str, Any]:
@@ -153,6 +161,8 @@ class _Run:
             "ids": None if self.ids is None else list(self.ids),
             "timeout": self.seconds,
             "canaries": birds,
+            "mirrors": self.settings.mirrors,
+            "seed": secrets.token_hex(16),
         }
 
     async def _listen(self, reading: int) -> None:
@@ -198,7 +208,8 @@ class _Run:
             bent=tuple(self._bent(finished)),
             tampering=tuple(testimony.tampering),
             noted=tuple(testimony.noted),
-            limits=(_INSIDE,),
+            mirrored=tuple(testimony.mirrored),
+            limits=(_INSIDE, *([THROUGH_A_PIPE] if self._is_apart else [])),
             isolation=finished.isolation,
         )
 
@@ -212,7 +223,8 @@ class _Run:
         if finished.exit is not None and (said := problem_of_exit(finished.exit)):
             found.append(said)
         if finished.exit is not None and not self.testimony.has_begun:
-            found.append("the witness could not be loaded: is this pytest 7 or later, on Python 3.8 or later?")
+            apart = " Does the engine share this machine's files?" if self._is_apart else ""
+            found.append(f"the witness could not be loaded: is this pytest 7 or later, on Python 3.8 or later?{apart}")
         if self.ids is not None and self.testimony.chosen is not None:
             found += (f"{id} was not collected" for id in self.ids if id not in self.testimony.chosen)
         return found

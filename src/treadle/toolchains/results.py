@@ -68,6 +68,8 @@ class TestRun(msgspec.Struct, frozen=True, kw_only=True):
     """What the code did that code under test has seldom a reason to do. By itself no proof of anything."""
     noted: tuple[str, ...] = ()
     """What else it did to the world: programs that were started, sockets."""
+    mirrored: tuple[str, ...] = ()
+    """The tests of which a copy with another expected value was run, and failed as it must."""
     limits: tuple[str, ...] = ()
     """What this toolchain cannot tell or keep from happening."""
     isolation: str = ""

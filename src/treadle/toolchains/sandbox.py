@@ -13,6 +13,8 @@ from typing import Final
 
 import msgspec
 
+from treadle.enclosures.enclosure import Job, Launch
+
 _TRIAL_SECONDS: Final = 10.0
 _CACHES: Final = (".cache", ".cargo", ".rustup", ".npm", ".m2", ".gradle", "go", ".local/share/uv")
 """What tools must be able to write to below the home folder."""
@@ -29,6 +31,11 @@ class Sandbox(msgspec.Struct, frozen=True):
     """Whether the network has to be given a loopback by hand."""
     keeps_files: bool = False
     """Whether only named folders can be written to."""
+    is_apart: bool = False
+
+    def launch(self, job: Job) -> Launch:
+        """How a command is started in here: it never has a network, and may read what it likes."""
+        return Launch(argv=tuple(self.around(job.argv, cwd=job.cwd, writable=job.writable)), env=job.env)
 
     def around(self, command: Sequence[str], *, cwd: Path, writable: Sequence[Path] = ()) -> list[str]:
         """The command inside of the sandbox."""

@@ -29,6 +29,7 @@ class Testimony:
         self.running = ""
         """The test that has begun and not ended."""
         self.canaries: dict[str, str] = {}
+        self.mirrored: list[str] = []
         self.exit: int | None = None
         """The exit code that was announced at the end; None: there was no end."""
         self.bent: list[str] = []
@@ -109,6 +110,12 @@ class Testimony:
 
     def _hear_canary(self, token: str, verdict: str) -> None:
         self.canaries[token] = verdict
+
+    def _hear_mirror(self, id: str, line: int, text: str, verdict: str) -> None:
+        if verdict == "failed":
+            self.mirrored.append(id)
+        elif verdict == "passed":
+            _note(self.bent, f"{id} passes whatever value it expects (line {line}: {text})")
 
     def _hear_tampering(self, text: str) -> None:
         _note(self.tampering, text)

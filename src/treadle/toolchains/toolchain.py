@@ -8,14 +8,17 @@ import msgspec
 from treadle.config import model
 from treadle.config.detect.project import detect
 from treadle.config.project import Project
+from treadle.enclosures.enclosure import Enclosure
 from treadle.toolchains.build import build
 from treadle.toolchains.command import Command
 from treadle.toolchains.gotest import GoTest
 from treadle.toolchains.junit import Junit
+from treadle.toolchains.line_coverage import LineCoverage, line_coverage, not_available
 from treadle.toolchains.pytest import Pytest
 from treadle.toolchains.pytest_command import KNOWN_PLUGINS
+from treadle.toolchains.python_command import interpreter
 from treadle.toolchains.results import Built, Collected, TestRun
-from treadle.toolchains.sandbox import Sandbox
+from treadle.toolchains.scaling import Measured, Probe, measure_scaling
 
 
 class Tests(Protocol):
@@ -38,7 +41,7 @@ class Toolchain(msgspec.Struct, frozen=True, kw_only=True):
     root: Path
     tests: Tests | None
     """None: nobody has said how, and the project's files do not tell."""
-    sandbox: Sandbox | None = None
+    sandbox: Enclosure | None = None
 
     async def test(
         self, path: Path, ids: tuple[str, ...] | None = None, files: tuple[str, ...] | None = None
@@ -53,6 +56,24 @@ class Toolchain(msgspec.Struct, frozen=True, kw_only=True):
         if self.tests is None:
             return Collected(ids=(), problems=(_UNKNOWN,))
         return await self.tests.collect(path, files)
+
+    async def coverage(self, path: Path) -> LineCoverage:
+        """The lines of a checkout that its tests execute; where that cannot be measured, a result that says so."""
+        if not isinstance(self.tests, Pytest):
+            return not_available(f"it is measured where pytest runs the tests, and `toolchain.kind` is {self._kind}")
+        return await line_coverage(self.tests, path)
+
+    async def scaling(self, path: Path, probe: Probe) -> Measured:
+        """What a function costs for inputs of growing size; where that cannot be measured, a result that says so."""
+        if not isinstance(self.tests, Pytest):
+            return Measured(problem=f"only Python is measured, and `toolchain.kind` is {self._kind}")
+        if (python := interpreter(self.tests.command)) is None:
+            return Measured(problem="`toolchain.test` does not say which Python starts pytest")
+        return await measure_scaling(python, self.root, path, probe, self.sandbox)
+
+    @property
+    def _kind(self) -> str:
+        return f"'{self.settings.kind}'" if self.tests else "not known"
 
     async def run(self, name: str, path: Path) -> Built | None:
         """Run `build`, `lint`, `format`, `contract`, `api_dump` or `interface`; None if there is no such command."""
@@ -77,7 +98,7 @@ class Toolchain(msgspec.Struct, frozen=True, kw_only=True):
 _UNKNOWN = "there is no command to run the tests with: `treadle init`, or set `toolchain.test`"
 
 
-def toolchain_of(config: model.Config, project: Project, sandbox: Sandbox | None = None) -> Toolchain:
+def toolchain_of(config: model.Config, project: Project, sandbox: Enclosure | None = None) -> Toolchain:
     """The toolchain of a project; `sandbox`: None for the best that works here."""
     settings = _completed(config.toolchain, project.root)
     tests = tests_of(settings, project.root, sandbox) if settings.test else None
@@ -92,7 +113,7 @@ def _completed(settings: model.Toolchain, root: Path) -> model.Toolchain:
     return msgspec.structs.replace(settings, kind=found[0].kind, report=settings.report or found[0].report, **guessed)
 
 
-def tests_of(settings: model.Toolchain, root: Path, sandbox: Sandbox | None) -> Tests:
+def tests_of(settings: model.Toolchain, root: Path, sandbox: Enclosure | None) -> Tests:
     """How the tests are run and their results are read."""
     command = settings.command("test", root=str(root))
     listing = settings.command("collect", root=str(root))
@@ -100,7 +121,14 @@ def tests_of(settings: model.Toolchain, root: Path, sandbox: Sandbox | None) -> 
     match settings.kind:
         case "pytest":
             plugins = (*KNOWN_PLUGINS, *settings.plugins)
-            return Pytest(command=command, root=root, timeout=timeout, plugins=plugins, sandbox=sandbox)
+            return Pytest(
+                command=command,
+                root=root,
+                timeout=timeout,
+                plugins=plugins,
+                mirrors=settings.mirrors,
+                sandbox=sandbox,
+            )
         case "junit":
             return Junit(command=command, report=settings.report, listing=listing, timeout=timeout, sandbox=sandbox)
         case "gotest":

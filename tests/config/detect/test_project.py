@@ -56,7 +56,7 @@ PROJECTS: list[tuple[str, dict[str, str], str, str, dict[str, str]]] = [
         {"package.json": '{"devDependencies": {"jest": "1", "jest-junit": "1"}}'},
         "JavaScript",
         "junit",
-        {"test": f"{BIN}/jest --reporters=default --reporters=jest-junit"},
+        {"test": f"env JEST_JUNIT_OUTPUT_FILE={{report}} {BIN}/jest --reporters=default --reporters=jest-junit"},
     ),
     (
         "node --test",

@@ -3,12 +3,22 @@
 import pytest
 
 from tests.protocol.checks.planted import COMMIT, WORKER, batch, bugfix, change, drop, gates, needs, put, said, tree
-from treadle.protocol.model import Protocol
+from treadle.protocol.model import Field, Protocol
 
 
 @pytest.mark.parametrize(
     ("protocol", "expected"),
     [
+        pytest.param(
+            put(bugfix(), "exits.Fixed.fields", "pasedTests", Field(type="[text]", by="tests")),
+            [
+                (
+                    "16 main.fix: exit 'Fixed' has the field 'pasedTests' by tests, which nobody knows how to compute "
+                    "(did you mean 'passedTests'?)"
+                )
+            ],
+            id="a_field_that_nobody_can_compute",
+        ),
         pytest.param(
             put(bugfix(), "graphs.main.steps.fix.gates", "Fixed", gates("scope green tests_unmodified")),
             [

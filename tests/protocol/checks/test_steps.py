@@ -120,6 +120,21 @@ from treadle.protocol.model import CheckRef, Field, Protocol, Record, Thread
             id="a_default_without_a_row",
         ),
         pytest.param(
+            change(bugfix(), "graphs.main.steps.human", notes=("agian",)),
+            ["3 main.human: wants a note with unknown choice 'agian' (did you mean 'again'?)"],
+            id="a_note_with_a_choice_that_is_not_there",
+        ),
+        pytest.param(
+            change(bugfix(), "graphs.main.steps.human", default="abort", default_after=60, notes=("abort",)),
+            [
+                (
+                    "3 main.human: wants a note with 'abort', its own default "
+                    "(time writes no note: let another choice be the default)"
+                )
+            ],
+            id="a_note_that_time_would_have_to_write",
+        ),
+        pytest.param(
             change(bugfix(), "graphs.main.steps.human", asks=""),
             ["3 main.human: asks nobody (write `ask: human` or `ask: parent`)"],
             id="a_question_to_nobody",

@@ -23,23 +23,23 @@ def test_graphs_count_a_cloned_gate_once_and_name_their_children() -> None:
 def test_limits_files_and_protections() -> None:
     changed = replace(
         SAMPLE,
-        limits=Limits(cost=2.5, wall=60),
+        limits=Limits(cost=2.5, wall=5400),
         artifacts={"plan": Artifact(path="docs/plan.md", writer="planner", symbol="σ₂")},
         protections=(Protection(glob="src/api/**", level=5), Protection(glob="**", level=2)),
     )
     shown = overview(changed)
-    assert "8 agents at once, a cost of 2.5, 60 s of wall time." in shown
-    assert "| σ₂ plan | docs/plan.md | planner |" in shown
-    assert "| src/api/\\*\\* | Ψ5 | asks a person |" in shown
-    assert "| \\*\\* | Ψ2 | proceeds |" in shown
+    assert "8 agents at once, a cost of 2.5, 1 h 30 min of wall time." in shown
+    assert "| σ₂ plan | `docs/plan.md` | planner |" in shown
+    assert "| `src/api/**` | Ψ5 | asks a person |" in shown
+    assert "| `**` | Ψ2 | proceeds |" in shown
 
 
 def test_roles_have_scopes_permissions_and_modes() -> None:
     shown = roles(SAMPLE)
     perms = "Γ1 read_files, Γ2 list_dirs, Γ3 read_code"
-    assert f"| planner (Planner) |  |  | {perms} | everything | docs/\\*\\* | standard |" in shown
+    assert f"| planner (Planner) |  |  | {perms} | everything | `docs/**` | standard |" in shown
     assert "|  | WriteTests | TestsReady |  |  |  |  |" in shown
-    assert "| src/\\*\\* | small, large |" in shown
+    assert "| `src/**` | small, large |" in shown
 
 
 def test_exits_say_where_they_come_from_what_they_prove_and_who_fills_them_in() -> None:

@@ -133,4 +133,9 @@ def test_no_text_leaves_its_cell(texts: list[str]) -> None:
 
 
 def test_markdown_marks_are_shown_as_they_are() -> None:
-    assert escape_markdown("a_b *c* <d> [e](f) `g` _h_") == "a_b \\*c\\* &lt;d> \\[e](f) \\`g\\` \\_h\\_"
+    assert escape_markdown("a_b *c* <d> [e](f) `g _h_") == "a_b \\*c\\* &lt;d> \\[e](f) \\`g \\_h\\_"
+
+
+def test_what_stands_between_backticks_is_code() -> None:
+    assert escape_markdown("run `treadle *x* <y>`, or `z`") == "run `treadle *x* <y>`, or `z`"
+    assert escape_markdown("``a`` `b|c` ` d` \\`e`") == "\\`\\`a\\`\\` \\`b\\|c\\` \\` d\\` \\\\\\`e\\`"

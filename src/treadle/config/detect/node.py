@@ -4,6 +4,7 @@ import shlex
 
 from treadle.config.detect.folder import Folder, table
 from treadle.config.detect.found import Found, Guess, guess
+from treadle.config.detect.worktrees import strays
 
 _BIN = "{root}/node_modules/.bin"
 _JUNIT = {
@@ -32,7 +33,8 @@ def node(folder: Folder) -> Found | None:
     if folder.has("tsconfig.json"):
         commands["build"] = guess(f"{_BIN}/tsc --noEmit", "tsconfig.json")
     commands |= _style(folder, needs)
-    advice = (*advice, *_there(folder))
+    stray = strays(folder)
+    advice = (*advice, *([stray] if stray else []), *_there(folder))
     language = "TypeScript" if folder.has("tsconfig.json") else "JavaScript"
     return Found(
         language=language,
@@ -52,8 +54,8 @@ def _test(folder: Folder, script: str, needs: set[str]) -> tuple[str, Guess | No
             return "junit", guess(command, f"package.json uses {name}"), "", ()
     if "jest" in needs or "jest" in script.split():
         if "jest-junit" in needs:
-            jest = guess(f"{_BIN}/jest --reporters=default --reporters=jest-junit", "package.json uses jest-junit")
-            return "junit", jest, "junit.xml", ()
+            command = f"env JEST_JUNIT_OUTPUT_FILE={{report}} {_BIN}/jest --reporters=default --reporters=jest-junit"
+            return "junit", guess(command, "package.json uses jest-junit"), "", ()
         advice = "`npm install --save-dev jest-junit`, then `treadle init` again: results test by test"
         return "command", guess(f"{_BIN}/jest", "package.json uses jest"), "", (advice,)
     words = _plain_words(script)

@@ -5,11 +5,12 @@ from typing import Final, NamedTuple
 
 from treadle.protocol.checks.evidence import slots_that_prove
 from treadle.protocol.checks.flow import Flow, step_path
-from treadle.protocol.checks.permissions import gates_of, has_gate, is_document, is_test, write_scope, writes_tests
+from treadle.protocol.checks.permissions import gates_of, has_gate, is_document, write_scope, writes_tests
 from treadle.protocol.checks.subject import Subject
 from treadle.protocol.checks.territory import may_hold_tests, test_globs
 from treadle.protocol.findings import Finding
 from treadle.protocol.model import CheckRef, Exit, Step, exit_keys, tag_of
+from treadle.protocol.test_paths import names_tests
 
 _SUITES: Final = ("green", "green_own_and_baseline", "contract")
 _KEPT: Final = ("no_secrets", "protection")
@@ -42,7 +43,7 @@ class Commit(NamedTuple):
     def is_code(self) -> bool:
         """Whether the writer may change more than tests and documents."""
         tests = test_globs(self.flow)
-        return any(not is_test(glob) and glob not in tests and not is_document(glob) for glob in self.scope)
+        return any(not names_tests(glob) and glob not in tests and not is_document(glob) for glob in self.scope)
 
     @property
     def is_work(self) -> bool:
@@ -106,7 +107,7 @@ def _tests(commit: Commit) -> Iterator[tuple[str, str]]:
     """What is called for where somebody writes tests."""
     flow, key, gates = commit.flow, commit.key, commit.gates
     proofs = {flow.protocol.exits[tag].proves for tag in commit.step.exits if tag in flow.protocol.exits}
-    if "red" in proofs and not has_gate(gates, "scope_tests") and not all(map(is_test, commit.scope)):
+    if "red" in proofs and not has_gate(gates, "scope_tests") and not all(map(names_tests, commit.scope)):
         yield f"exit '{key}' is by an author of tests, but more may have changed", "gate it by 'scope_tests'"
     holds = writes_tests(flow.protocol, commit.step) or may_hold_tests(flow, commit.step)
     if commit.exit.proves == "green" and holds and not has_gate(gates, "still_red_on_skeleton"):
@@ -127,7 +128,7 @@ def _bounds(commit: Commit) -> tuple[str, ...]:
     """The checks that hold a writer to its scope; only `scope` knows what a placeholder stands for."""
     if any("{" in glob for glob in commit.scope):
         return ("scope",)
-    if all(map(is_test, commit.scope)):
+    if all(map(names_tests, commit.scope)):
         return ("scope", "scope_tests")
     return ("scope",) if writes_tests(commit.flow.protocol, commit.step) else ("scope", "scope_src")
 

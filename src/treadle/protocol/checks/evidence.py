@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Final
 
-from treadle.protocol.catalogue import CHECKS, PROOFS, SCOPES
+from treadle.protocol.catalogue import CHECKS, FIELDS, PROOFS, SCOPES
 from treadle.protocol.checks.flow import Flow, step_path
 from treadle.protocol.checks.permissions import gates_of, has_gate, write_scope, writes_tests
 from treadle.protocol.checks.subject import Subject
-from treadle.protocol.findings import Finding
+from treadle.protocol.findings import Finding, suggest
 from treadle.protocol.model import Exit, Proof, Protocol, Step, exit_keys, tag_of
 
 _MEASURED: Final = ("git", "tests", "manifest")
@@ -53,7 +53,10 @@ def _computed(step: Step, key: str, exit_: Exit) -> Iterator[tuple[str, str]]:
     gates = gates_of(step, key)
     derived = {by for gate in gates if gate.name in CHECKS and not gate.advisory for by in CHECKS[gate.name].derives}
     for field_name, field in exit_.fields.items():
-        if field.by in _MEASURED and field.by not in derived:
+        if field.by not in ("agent", "kernel") and field_name not in FIELDS:
+            message = f"exit '{key}' has the field '{field_name}' by {field.by}, which nobody knows how to compute"
+            yield message, suggest(field_name, FIELDS) or f"these can be computed: {', '.join(sorted(FIELDS))}"
+        elif field.by in _MEASURED and field.by not in derived:
             able = [check for check, spec in CHECKS.items() if field.by in spec.derives]
             message = f"exit '{key}' has the field '{field_name}' by {field.by}, but no gate that computes it"
             yield message, f"gate it by one of {', '.join(able)}"

@@ -8,11 +8,9 @@ from treadle.protocol.checks.subject import Subject
 from treadle.protocol.findings import Finding, suggest
 from treadle.protocol.globs import glob_fault, shown
 from treadle.protocol.model import CheckRef, Protocol, Step, tag_of
+from treadle.protocol.test_paths import names_tests
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-_TEST_NAME = re.compile(
-    r"(^|/)(tests?|specs?|__tests__)(/|$)|(^|/)(test_|conftest\.)|[_.-](test|spec)\.|[a-z*]Tests?\."
-)
 _DOCUMENT = re.compile(r"(^|/)(docs?|memory-bank)/|\.(md|rst|adoc|txt|json|ya?ml|toml)$")
 _EVERYTHING = re.compile(r"(\*\*/)?\*\*?(\.\w+)?")
 
@@ -93,14 +91,9 @@ def write_scope(protocol: Protocol, step: Step) -> tuple[str, ...]:
 def writes_tests(protocol: Protocol, step: Step) -> bool:
     """Whether the scope plainly holds test files: names them, or holds everything without excluding them."""
     scope = write_scope(protocol, step)
-    if any(glob.startswith("!") and _TEST_NAME.search(glob[1:]) for glob in scope):
+    if any(glob.startswith("!") and names_tests(glob[1:]) for glob in scope):
         return False
-    return any(_TEST_NAME.search(glob) or _EVERYTHING.fullmatch(glob) for glob in scope if not glob.startswith("!"))
-
-
-def is_test(glob: str) -> bool:
-    """Whether a glob names test files."""
-    return bool(_TEST_NAME.search(glob))
+    return any(names_tests(glob) or _EVERYTHING.fullmatch(glob) for glob in scope if not glob.startswith("!"))
 
 
 def is_document(glob: str) -> bool:

@@ -88,10 +88,19 @@ def _ask(where: str, path: str, step: Step) -> Iterator[Fault]:
         if choice not in step.routes:
             hint = suggest(choice, step.routes) or "add a row for it"
             yield where, f"{path}.choices.{choice}", f"offers '{choice}', which has no row", hint
+    yield from _notes(where, path, step)
     if step.asks == "parent" and not step.signal:
         yield where, path, "asks its parent nothing", "name the `signal` that the parent receives"
     if step.asks == "":
         yield where, path, "asks nobody", "write `ask: human` or `ask: parent`"
+
+
+def _notes(where: str, path: str, step: Step) -> Iterator[Fault]:
+    for number, choice in enumerate(step.notes):
+        yield from unknown(where, f"{path}.notes.{number}", "wants a note with", "choice", choice, step.routes)
+        if choice and choice == step.default:
+            hint = "time writes no note: let another choice be the default"
+            yield where, f"{path}.notes.{number}", f"wants a note with '{choice}', its own default", hint
 
 
 def _map(subject: Subject, flow: Flow, where: str, path: str, step: Step) -> Iterator[Fault]:

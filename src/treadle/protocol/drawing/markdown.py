@@ -55,14 +55,18 @@ def markdown_table(columns: Sequence[str], lines: Iterable[Sequence[str]]) -> st
     return "".join("| " + " | ".join(line[place] for place in used) + " |\n" for line in text)
 
 
-_MARKED = re.compile(r"[\\`*|\[~]|\b_|_\b|[<&]|\s+")
+_CODE: Final = r"(?<![\\`])`[^`\\|\s](?:(?:[^`\\|\s]| )*[^`\\|\s])?`(?!`)"
+_MARKED: Final = re.compile(rf"(?P<code>{_CODE})|[\\`*|\[~]|\b_|_\b|[<&]|\s+")
 _AS = {"<": "&lt;", "&": "&amp;"}
 
 
 def escape_markdown(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    return _MARKED.sub(lambda found: _escaped(found[0]), text)
+    """Text that Markdown shows as it is; what stands between backticks is code, as it is meant."""
+    return _MARKED.sub(_escaped, text)
 
 
-def _escaped(mark: str) -> str:
+def _escaped(found: re.Match[str]) -> str:
+    mark = found[0]
+    if found["code"]:
+        return mark
     return " " if mark.isspace() else _AS.get(mark, "\\" + mark)

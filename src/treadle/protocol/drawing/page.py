@@ -56,19 +56,28 @@ def _limits(limits: Limits) -> str:
         f"{limits.agents} agents at once"
     )
     cost = f", a cost of {limits.cost:g}" if limits.cost else ""
-    wall = f", {limits.wall} s of wall time" if limits.wall else ""
+    wall = f", {_span(limits.wall)} of wall time" if limits.wall else ""
     return f"{text}{cost}{wall}."
+
+
+def _span(seconds: int) -> str:
+    """`8 h`, `1 h 30 min`, `45 s`: the largest units that say it exactly."""
+    parts = ((seconds // 3600, "h"), (seconds % 3600 // 60, "min"), (seconds % 60, "s"))
+    return " ".join(f"{count} {unit}" for count, unit in parts if count)
 
 
 def _artifacts(protocol: Protocol) -> str:
     lines = [
-        (f"{it.symbol} {name}".strip(), it.path, it.writer, it.view, it.help) for name, it in protocol.artifacts.items()
+        (f"{it.symbol} {name}".strip(), _code(it.path), it.writer, it.view, it.help)
+        for name, it in protocol.artifacts.items()
     ]
     return f"\n{markdown_table(('File', 'Path', 'Written by', 'View', 'Meaning'), lines)}" if lines else ""
 
 
 def _protections(protocol: Protocol) -> str:
-    lines = [(it.glob, f"Ψ{it.level}", "asks a person" if it.level > 3 else "proceeds") for it in protocol.protections]
+    lines = [
+        (_code(it.glob), f"Ψ{it.level}", "asks a person" if it.level > 3 else "proceeds") for it in protocol.protections
+    ]
     return f"\n{markdown_table(('Protected', 'Level', 'A change'), lines)}" if lines else ""
 
 
@@ -82,7 +91,7 @@ def roles(protocol: Protocol) -> str:
 def _role_lines(name: str, role: Role) -> Iterator[tuple[str, ...]]:
     shown = f"{role.symbol} {name}".strip() + (f" ({role.display})" if role.display else "")
     perms = ", ".join(f"Γ{PERMS.index(perm) + 1} {perm}" for perm in role.perms)
-    scope = [" ".join(globs) for globs in (role.reads, role.writes, role.hidden)]
+    scope = [" ".join(map(_code, globs)) for globs in (role.reads, role.writes, role.hidden)]
     models = ", ".join(role.models) + (" (interactive)" if role.interactive else "")
     yield shown, "", "", perms, scope[0] or "everything", scope[1] or "nothing", scope[2], models
     for mode, it in role.modes.items():

@@ -22,7 +22,7 @@ KEYS: Final[dict[Kind, tuple[str, ...]]] = {
     ),
     "effect": ("effect", "exits", *_WORK, *_ALL),
     "check": ("checks", *_WORK, *_ALL),
-    "ask": ("ask", "signal", "choices", "template", "remind", "default", "default_after", "skippable", *_ALL),
+    "ask": ("ask", "signal", "choices", "notes", "template", "remind", "default", "default_after", "skippable", *_ALL),
     "map": ("map", "over", "window", "after", "keep_going", "keep_done", *_ALL),
 }
 RESERVED: Final = ("up", "in")
@@ -176,6 +176,7 @@ def _ask(part: Part, common: Step, roles: Mapping[str, Role]) -> Step:  # noqa: 
         asks=part.one_of("ask", _ASKED, "human"),
         signal=part.name_of("signal", SIGNAL),
         choices=part.texts_by_name("choices"),
+        notes=part.texts("notes"),
         template=part.text("template"),
         remind=part.seconds("remind", 0),
         default=part.text("default"),

@@ -1,0 +1,1 @@
+"""Programs that run in the project's interpreter, beside code that is not trusted; Treadle imports none of them."""

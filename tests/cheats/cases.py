@@ -1,0 +1,62 @@
+"""Agents that are played, one file each: what a file's first lines say about it."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+HERE: Final = Path(__file__).parent
+_LINE: Final = re.compile(r"#\s*(cheat|honest|family|expects|advice|world):\s*(.+?)\s*")
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """One agent, and what must become of it."""
+
+    file: Path
+    step: str
+    """The step that it plays, after the folder it lies in."""
+    what: str
+    """What it does, in a sentence."""
+    family: str
+    """What kind of thing it does; of each family and step, the first file is played in every test run."""
+    expects: tuple[str, ...] = ()
+    """Words that its refusal must have."""
+    advice: tuple[str, ...] = ()
+    """Words that must be told to whoever reviews; the agent itself is not refused."""
+    world: str = "leaf"
+
+    @property
+    def name(self) -> str:
+        return f"{self.step}/{self.file.stem}"
+
+
+def cases(kind: str) -> list[Case]:
+    """All cases of a folder, by name."""
+    files = [path for path in (HERE / kind).glob("*/*") if path.suffix in (".yaml", ".py")]
+    return [read_case(file) for file in sorted(files)]
+
+
+def read_case(file: Path) -> Case:
+    """A case from the comment that its file begins with; an `AssertionError` says what is missing there."""
+    said: dict[str, list[str]] = {}
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        if match := _LINE.fullmatch(line):
+            said.setdefault(match[1], []).append(match[2])
+    is_cheat = "dishonest" in file.parts
+    what = said.get("cheat" if is_cheat else "honest", [])
+    told = bool(said.get("expects")) + bool(said.get("advice"))
+    assert len(what) == 1, f"{file}: its first lines say what it does, `# {'cheat' if is_cheat else 'honest'}: …`"
+    assert len(said.get("family", ())) == 1, f"{file}: its first lines name its kind, `# family: …`"
+    assert told == is_cheat, f"{file}: a cheat has `# expects: …` or `# advice: …`, an honest agent neither"
+    return Case(
+        file=file,
+        step=file.parent.name,
+        what=what[0],
+        family=said["family"][0],
+        expects=tuple(said.get("expects", ())),
+        advice=tuple(said.get("advice", ())),
+        world=said.get("world", ["leaf"])[0],
+    )
