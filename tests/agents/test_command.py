@@ -109,10 +109,11 @@ def test_input_is_empty_and_the_lane_is_the_current_folder(tmp_path: Path) -> No
 
 def test_a_flood_costs_little_memory(tmp_path: Path) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss  # the largest so far, of other tests' too
     ended, stage = played("floods_much", tmp_path)
     assert ended.final.endswith("the end\n")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 40_000
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 180_000
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < max(children + 1, 180_000)
     kept = sum(path.stat().st_size for path in Kept.of(stage.work).folder.iterdir())
     assert kept <= QUICK.output + 10_000
 

@@ -72,14 +72,12 @@ def test_a_port_error_says_whether_to_try_again() -> None:
     assert not PortError("the store is not a database").retryable
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code"), [(["foo"], 74), (["protocol", "show", "nope"], 2), (["demo", "--faults", "2"], 74)]
-)
-def test_an_error_that_nobody_can_be_told_is_no_bug(arguments: list[str], code: int) -> None:
+@pytest.mark.parametrize("arguments", [["foo"], ["protocol", "show", "nope"], ["demo", "--faults", "2"]])
+def test_an_error_that_nobody_can_be_told_is_no_bug(arguments: list[str]) -> None:
     command = [sys.executable, "-m", "treadle", *arguments]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (code, "")
+    assert (done.returncode, done.stdout) == (2, "")
     closed = ["sh", "-c", 'exec "$@" 2>&-', "sh", *command]
     done = subprocess.run(closed, stdout=subprocess.PIPE, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (2, "")

@@ -59,7 +59,7 @@ def test_list_names_the_built_in_protocols_and_the_projects_own() -> None:
 
 def test_a_protocol_that_does_not_load_is_listed_as_such() -> None:
     write_own(text="protocol: own\nrot: x\n")
-    assert "| own | does not load: see \\`treadle protocol check own\\` |" in treadle("protocol", "list").out
+    assert "| own | does not load: see `treadle protocol check own` |" in treadle("protocol", "list").out
 
 
 @pytest.mark.parametrize("command", [["show"], ["table"], ["draw"], ["schema"], ["sim"], ["explore"]])
