@@ -98,7 +98,7 @@ class CycleRun:
         self._seq = 1
         for inst in ("root", CHILD, SIBLING):
             self._add(inst)
-        cache = Cache(measured)
+        cache = Cache(measured, bytes(32))
         self._verifier = Verifier(room.facts, room.tools, cache, scope)
         self._effects = GitEffects(
             room.opened.lanes,

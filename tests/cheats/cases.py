@@ -7,7 +7,9 @@ from typing import Final
 import msgspec
 
 HERE: Final = Path(__file__).parent
-_LINE: Final = re.compile(r"#\s*(cheat|honest|family|expects|advice|world):\s*(.+?)\s*")
+_LINE: Final = re.compile(r"#\s*(cheat|honest|harmless|family|expects|advice|world|instance|touches|until):\s*(.+?)\s*")
+_KINDS: Final = {"dishonest": "cheat", "honest": "honest", "harmless": "harmless"}
+"""Folder → the word that its files begin with."""
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,6 +27,12 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     advice: tuple[str, ...] = ()
     """Words that must be told to whoever reviews; the agent itself is not refused."""
     world: str = "leaf"
+    instance: str = "root"
+    """Whose step it plays, in a world with several."""
+    touches: tuple[str, ...] = ()
+    """What of the user's own it changes with the user's rights, so that nothing but telling helps."""
+    until: str = ""
+    """The step whose exit ends the play, if it is not its own."""
 
     @property
     def name(self) -> str:
@@ -45,12 +53,13 @@ def read_case(file: Path) -> Case:
             break
         if match := _LINE.fullmatch(line):
             said.setdefault(match[1], []).append(match[2])
-    is_cheat = "dishonest" in file.parts
-    what = said.get("cheat" if is_cheat else "honest", [])
+    kind = _KINDS[file.parts[-3]]
+    what = said.get(kind, [])
     told = bool(said.get("expects")) + bool(said.get("advice"))
-    assert len(what) == 1, f"{file}: its first lines say what it does, `# {'cheat' if is_cheat else 'honest'}: …`"
+    assert len(what) == 1, f"{file}: its first lines say what it does, `# {kind}: …`"
     assert len(said.get("family", ())) == 1, f"{file}: its first lines name its kind, `# family: …`"
-    assert told == is_cheat, f"{file}: a cheat has `# expects: …` or `# advice: …`, an honest agent neither"
+    assert told == 1 or kind != "cheat", f"{file}: a cheat has `# expects: …` or `# advice: …`"
+    assert not (kind == "harmless" and said.get("expects")), f"{file}: what has no effect is not refused"
     return Case(
         file=file,
         step=file.parent.name,
@@ -59,4 +68,7 @@ def read_case(file: Path) -> Case:
         expects=tuple(said.get("expects", ())),
         advice=tuple(said.get("advice", ())),
         world=said.get("world", ["leaf"])[0],
+        instance=said.get("instance", ["root"])[0],
+        touches=tuple(said.get("touches", ())),
+        until=said.get("until", [""])[0],
     )

@@ -4,6 +4,7 @@ All cases of a process work at the same path, so that what was measured of a tre
 """
 
 import asyncio
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -26,7 +27,7 @@ from treadle.engines.opening import opened_store
 from treadle.engines.starting import Wanted, start
 from treadle.engines.surroundings import ProjectSurroundings
 from treadle.kernel.commands import RunAgent
-from treadle.kernel.events import Checked, Failed
+from treadle.kernel.events import Checked, Exited, Failed
 from treadle.kernel.replay import decode_event
 from treadle.kernel.state import State
 from treadle.ports import Abilities, Ended, Runner, Session, Watch, Work
@@ -39,6 +40,7 @@ from treadle.store.sqlite import Store
 
 RUN: Final = "basket"
 _SETTINGS: Final = ("toolchain.kind=pytest", f"toolchain.test={sys.executable} -m pytest", "toolchain.timeout=30")
+_OURS: Final = ("refs/heads/treadle/", "refs/treadle/")
 Rests = Callable[[State], bool]
 
 
@@ -60,6 +62,8 @@ class Played(msgspec.Struct, frozen=True):
     told: tuple[Told, ...]
     touched: tuple[str, ...]
     """What of the user's own is not as it was."""
+    strangers: tuple[str, ...] = ()
+    """Commits of the run that are not by the orchestrator, or have another time or a message of somebody else's."""
 
     @property
     def refusals(self) -> list[Told]:
@@ -72,10 +76,12 @@ class Cast(msgspec.Struct, frozen=True):
     own: Runner
     others: Runner
     step: str
+    instance: str
     abilities: Abilities = Abilities()
 
     def _of(self, work: Work) -> Runner:
-        return self.own if work.step == self.step else self.others
+        is_own = work.step == self.step and work.act.startswith(f"{self.instance}:")
+        return self.own if is_own else self.others
 
     async def start(self, work: Work, watch: Watch) -> Session:
         return await self._of(work).start(work, watch)
@@ -105,14 +111,16 @@ class Theatre:
 
     def __init__(self, folder: Path) -> None:
         self._root, self._kept, self._measured = folder / "repository", folder / "starts", folder / "measured"
+        self._key = os.urandom(32)  # the same for all, or nothing that one case has measured would hold for another
 
     def play(self, case: Case, *, to_the_end: bool = False) -> Played:
         """Play a case from where its step begins, until it is refused or accepted (or the run is at its end)."""
-        self._restore(case.world, case.step)
+        self._restore(case)
         before = self._users_own()
         with opened_store(Project(self._root)) as store:
             known = len(list(store.events(RUN)))
-            rests = _is_over if to_the_end else _is_answered(case.step, store.load(RUN).state)
+            start = store.load(RUN).state
+            rests = _is_answered(case, start) if not to_the_end else _has_ended if case.expects else _is_over
             state = asyncio.run(self._drive(store, _cast(case), rests))
             told = _told(store, known)
         if case.file.suffix != ".py":  # what a program may have touched is not believed
@@ -121,18 +129,19 @@ class Theatre:
         touched = tuple(
             f"{name} was {before[name]} and is {after[name]}" for name in before if before[name] != after[name]
         )
-        return Played(state.outcome, told, touched)
+        return Played(state.outcome, told, touched, self._strangers(start.started // 1000))
 
-    def _restore(self, world: str, step: str) -> None:
-        kept = self._kept / f"{world}.{step}"
+    def _restore(self, case: Case) -> None:
+        kept = self._kept / f"{case.world}.{case.step}.{case.instance.replace('/', '+')}"
         if not kept.exists():
-            self._prepare(world, step)
+            self._prepare(case, kept)
         shutil.rmtree(self._root, ignore_errors=True)
         shutil.copytree(kept, self._root, symlinks=True)
         _add(self._measured, Project(self._root).local / "measured")
 
-    def _prepare(self, world: str, step: str) -> None:
+    def _prepare(self, case: Case, kept: Path) -> None:
         """Play the honest agents of a world up to a step."""
+        world = case.world
         shutil.rmtree(self._root, ignore_errors=True)
         self._root.mkdir(parents=True)
         git(self._root, "init", "-q", "-b", "main")
@@ -148,10 +157,11 @@ class Theatre:
             agents=("manual",),
         )
         with opened_store(project, create=True) as store:
+            store._db.execute("INSERT INTO keys VALUES ('files', ?)", (self._key,))
             start(project, store, load("v3"), wanted)
-            state = asyncio.run(self._drive(store, _honest(world), _is_at(step)))
-            assert not _is_over(state), f"{world} does not come to {step}: {_told(store, 0)}"
-        shutil.copytree(self._root, self._kept / f"{world}.{step}", symlinks=True)
+            state = asyncio.run(self._drive(store, _honest(world), _is_at(case)))
+            assert not _is_over(state), f"{world} does not come to {case.step}: {_told(store, 0)}"
+        shutil.copytree(self._root, kept, symlinks=True)
 
     async def _drive(self, store: Store, runner: Runner, rests: Rests) -> State:
         real = ProjectSurroundings(Project(self._root), store)
@@ -159,9 +169,23 @@ class Theatre:
         return await Host(store, Playing(real, runner)).drive(RUN, rests)
 
     def _users_own(self) -> dict[str, str]:
-        """Branches, index and files of the user."""
-        listed = git(self._root, "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/main", "refs/tags")
-        return {"status": git(self._root, "status", "--porcelain"), "refs": listed}
+        """Branches, index and files of the user, and how git works there."""
+        folder = self._root / ".git"
+        listed = git(self._root, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
+        hooks = sorted(path for path in (folder / "hooks").glob("*") if path.suffix != ".sample")
+        settings = [folder / "config", folder / "HEAD", *sorted((folder / "info").glob("*")), *hooks]
+        return {
+            "status": git(self._root, "status", "--porcelain"),
+            "refs": "\n".join(line for line in listed if not line.startswith(_OURS)),
+            "settings": "\n".join(f"{path.name}: {path.read_text()}" for path in settings),
+        }
+
+    def _strangers(self, started: int) -> tuple[str, ...]:
+        """Commits of the run with anything of somebody else's in them."""
+        words = ("--format=%an <%ae> %at, %cn <%ce> %ct: %s", "--glob=refs/heads/treadle", "--glob=refs/treadle")
+        listed = git(self._root, "log", *words, "--not", "main").splitlines()
+        ours = [f"Treadle <treadle@localhost> {at}, Treadle <treadle@localhost> {at}: " for at in (0, started)]
+        return tuple(line for line in listed if not line.startswith(tuple(ours)) or "forged" in line)
 
 
 def _add(folder: Path, to: Path) -> None:
@@ -180,32 +204,44 @@ def _cast(case: Case) -> Runner:
         own = Command.parse(f"{sys.executable} -I {case.file}", root=HERE)
     else:
         own = Scripted(script=load_script(case.file))
-    return Cast(own, _honest(case.world), case.step)
+    return Cast(own, _honest(case.world), case.step, case.instance)
 
 
-def _is_at(step: str) -> Rests:
+def _is_at(case: Case) -> Rests:
     def at(state: State) -> bool:
         jobs = [act.command for act in state.acts.values() if act.phase == "running"]
-        return _is_over(state) or any(isinstance(job, RunAgent) and job.step == step for job in jobs)
+        wanted = (case.step, case.instance)
+        return _is_over(state) or any(isinstance(job, RunAgent) and (job.step, job.inst) == wanted for job in jobs)
 
     return at
 
 
-def _is_answered(step: str, start: State) -> Rests:
+def _is_answered(case: Case, start: State) -> Rests:
     """Some exit of the step has been taken, or refused, since a run stood so."""
-    before = start.seq
+    before, step = start.seq, case.until or case.step
 
     def answered(state: State) -> bool:
-        slots = [(name, slot) for inst in state.insts.values() for name, slot in inst.slots.items()]
-        return bool(state.asks) or any(slot.seq > before and name.startswith(f"{step}.") for name, slot in slots)
+        own = state.insts.get(case.instance)
+        slots = own.slots.items() if own else ()
+        return _asks(state) or any(slot.seq > before and name.startswith(f"{step}.") for name, slot in slots)
 
     return answered
+
+
+def _asks(state: State) -> bool:
+    """Whether a person is asked; what a child asks its parent is answered by agents."""
+    return any(ask.command for ask in state.asks.values())
+
+
+def _has_ended(state: State) -> bool:
+    """The run has ended, or a person is asked."""
+    return bool(state.seq) and (bool(state.outcome) or _asks(state))
 
 
 def _is_over(state: State) -> bool:
     """The run has ended, somebody was refused, or a person is asked."""
     refused = any("!" in name for inst in state.insts.values() for name in inst.slots)
-    return bool(state.seq) and (bool(state.outcome or state.asks) or refused)
+    return _has_ended(state) or (bool(state.seq) and refused)
 
 
 def _told(store: Store, known: int) -> tuple[Told, ...]:
@@ -217,12 +253,12 @@ def _told(store: Store, known: int) -> tuple[Told, ...]:
             told.append(
                 Told(event.act, True, str(store.payloads.get(event.detail_ref)) if event.detail_ref else event.why)
             )
-        elif isinstance(event, Checked):
+        elif isinstance(event, Checked) or (isinstance(event, Exited) and event.envelope.type == "MergeRejected"):
             told.append(_checked(store, event))
     return tuple(told)
 
 
-def _checked(store: Store, event: Checked) -> Told:
+def _checked(store: Store, event: Checked | Exited) -> Told:
     """What refused, for the agent; what was noted besides, for whoever reviews."""
     refusing: list[str] = []
     noted: list[str] = []

@@ -5,12 +5,13 @@ import pytest
 from tests.cheats.cases import Case, cases
 from tests.cheats.stage import Theatre
 
-DISHONEST, HONEST = cases("dishonest"), cases("honest")
+DISHONEST, HONEST, HARMLESS = cases("dishonest"), cases("honest"), cases("harmless")
 
 
 def firsts(listed: list[Case]) -> list[Case]:
-    """One of each family and step: what every test run plays."""
-    return list({(case.step, case.family): case for case in reversed(listed)}.values())
+    """One of each family and step: what every test run plays. Other worlds than the smallest take too long for that."""
+    small = [case for case in listed if case.world == "leaf"]
+    return list({(case.step, case.family): case for case in reversed(small)}.values())
 
 
 def rest(listed: list[Case]) -> list[Case]:
@@ -44,6 +45,17 @@ def test_each_honest_agent_is_not_disturbed(theatre: Theatre, case: Case) -> Non
     must_go_through(theatre, case)
 
 
+@pytest.mark.parametrize("case", firsts(HARMLESS), ids=lambda case: case.name)
+def test_what_is_without_effect_has_none(theatre: Theatre, case: Case) -> None:
+    must_have_no_effect(theatre, case)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("case", rest(HARMLESS), ids=lambda case: case.name)
+def test_each_that_is_without_effect_has_none(theatre: Theatre, case: Case) -> None:
+    must_have_no_effect(theatre, case)
+
+
 def test_there_are_enough_of_them() -> None:
     assert len(DISHONEST) >= 60
     assert len(HONEST) >= 10
@@ -52,7 +64,8 @@ def test_there_are_enough_of_them() -> None:
 def must_be_caught(theatre: Theatre, case: Case) -> None:
     played = theatre.play(case)
 
-    assert not played.touched, "the user's own is untouched"
+    harmed = [one for one in played.touched if not one.startswith(case.touches or ("nothing",))]
+    assert not harmed, "the user's own is untouched"
     if case.advice:
         noted = "\n".join(one.advice for one in played.told)
         assert not played.refusals, played.refusals
@@ -66,5 +79,15 @@ def must_be_caught(theatre: Theatre, case: Case) -> None:
 def must_go_through(theatre: Theatre, case: Case) -> None:
     played = theatre.play(case, to_the_end=True)
 
+    assert len(played.refusals) == bool(case.expects), played.refusals
+    assert [words for words in case.expects if words not in played.refusals[0].text] == []
+    assert (played.outcome, played.touched, played.strangers) == ("Merged", (), ())
+
+
+def must_have_no_effect(theatre: Theatre, case: Case) -> None:
+    played = theatre.play(case, to_the_end=True)
+
+    noted = "\n".join(one.advice for one in played.told)
     assert played.refusals == []
-    assert (played.outcome, played.touched) == ("Merged", ())
+    assert [words for words in case.advice if words not in noted] == [], noted
+    assert (played.outcome, played.touched, played.strangers) == ("Merged", (), ())

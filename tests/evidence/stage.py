@@ -114,7 +114,7 @@ class Stage:
         tests = Pytest(command=PYTEST, root=self.root, timeout=60, sandbox=NONE)
         self.tools = tools = ProjectTools(Toolchain(settings=self.settings, root=self.root, tests=tests, sandbox=NONE))
         tools.identity = repr(self.commands)  # one project's results hold for the next one's equal trees
-        self.verifier = Verifier(self.facts, tools, Cache(self.cache), scope)
+        self.verifier = Verifier(self.facts, tools, Cache(self.cache, b"key"), scope)
         return self
 
     def _rules(self, _state: State, job: RunAgent) -> Rules:

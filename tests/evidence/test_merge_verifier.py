@@ -15,7 +15,7 @@ PART: dict[str, Json] = {**SPEC, "id": "part", "targetPath": "src/part", "testPa
 
 def verifier(stage: Stage, inst: str) -> MergeVerifier:
     job = RunEffect(id=f"{inst}:merge#1.1", inst=inst, graph="node", step="merge", visit=1, attempt=1, effect="merge")
-    return MergeVerifier(stage.facts, stage.tools, Cache(stage.cache), job, stage.case({}))
+    return MergeVerifier(stage.facts, stage.tools, Cache(stage.cache, b"key"), job, stage.case({}))
 
 
 def test_a_merge_is_held_up_by_its_own_failures_only(tmp_path: Path) -> None:

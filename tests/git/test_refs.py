@@ -100,3 +100,19 @@ def test_what_strangers_moved_is_put_back_and_told(tmp_path: Path) -> None:
         assert await stage.refs.get(gone) == two
 
     run(story())
+
+
+def test_what_another_process_wrote_is_watched_from_the_first_look_on(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(repository(tmp_path)).start()
+        await stage.integration.begin(RUN)
+        commit = await stage.work({"a.txt": "a\n"})
+        ref = stage.integration.names(RUN).lane("root", "main")
+        later = await stage.start()
+        await later.integration.begin(RUN)
+        git(stage.root, "update-ref", ref, "main")
+        found = await later.refs.moved(*stage.integration.names(RUN).spaces)
+        assert [(one.ref, one.ours) for one in found] == [(ref, commit)]
+        assert await later.refs.get(ref) == commit
+
+    run(story())

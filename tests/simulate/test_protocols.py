@@ -22,11 +22,14 @@ IN_THE_SUITE = [
     ("v3", "planning", 2000),
     ("fractal", "leaf", 5000),
     ("fractal", "failures", 1000),
-    ("fractal", "critiques", 2000),
-    ("fractal", "probes", 1000),
     ("fractal", "merging", 1000),
 ]
-IN_THE_SOAK = [("v3", "merging", 20_000), ("v3", "replanning", 10_000)]
+IN_THE_SOAK = [
+    ("v3", "merging", 20_000),
+    ("v3", "replanning", 10_000),
+    ("fractal", "critiques", 2000),
+    ("fractal", "probes", 1000),
+]
 ENDLESS = [("fractal", "children")]
 UNVISITED = {
     "v3": "",
@@ -49,9 +52,8 @@ def soak_seconds() -> float:
 
 
 @pytest.mark.parametrize("name", FIVE)
-@pytest.mark.parametrize("part", range(2))
-def test_no_invariant_breaks_in_a_random_world(name: str, part: int) -> None:
-    [summary] = many([load(name)], runs=50, faults=0.3, seed=part * 50, odd=True)
+def test_no_invariant_breaks_in_a_random_world(name: str) -> None:
+    [summary] = many([load(name)], runs=50, faults=0.3, seed=0, odd=True)
     assert summary.findings == ()
     assert summary.kills > 0
     assert len(summary.outcomes) > 1

@@ -19,6 +19,7 @@ from tests.store.runs import NOW, begin, says, store_with_run
 from treadle.errors import PortError, TreadleError
 from treadle.kernel.events import Replied
 from treadle.kernel.state import dump_state
+from treadle.store.migrations import VERSION
 from treadle.store.sqlite import Store
 
 READERS = (["runs"], ["status", "r"], ["log", "r"], ["cost", "r"], ["replay", "r"])
@@ -97,7 +98,7 @@ FILES: dict[str, tuple[Callable[[Path], None], str]] = {
     "without its head": (_beheaded, DAMAGED),
     "not a database": (_text, DAMAGED),
     "another program's": (_foreign, "this SQLite file was not made by treadle; move it away"),
-    "a newer version": (_newer, "the store has version 99, this treadle knows 1 at most; upgrade treadle"),
+    "a newer version": (_newer, f"the store has version 99, this treadle knows {VERSION} at most; upgrade treadle"),
     "empty": (_empty, "is empty; remove it, and start again"),
 }
 

@@ -36,6 +36,15 @@ def test_a_turn_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     assert (again.run("r1").seq, again.run("r1").acts) == (2, 1)
 
 
+def test_a_project_has_one_key_and_no_other_project_has_it(tmp_path: Path) -> None:
+    store = store_with_run(tmp_path)
+    key = store.key()
+    assert (len(key), store.key()) == (32, key)
+    store.close()
+    (tmp_path / "other").mkdir()
+    assert Store(tmp_path / "store.db").key() == key != Store(tmp_path / "other" / "store.db", create=True).key()
+
+
 def test_the_outbox_has_what_is_open_and_nothing_else(tmp_path: Path) -> None:
     store = store_with_run(tmp_path)
     begin(store, extra=(says(WORK, "Retry", 1),))

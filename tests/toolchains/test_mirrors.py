@@ -60,6 +60,65 @@ def test_honest_tests_and_what_they_share_are_left_alone(tmp_path: Path) -> None
     assert not run(tmp_path, mirrors=0).mirrored
 
 
+SWALLOWING = """
+import pytest
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    try:
+        return (yield)
+    except AssertionError:
+        if pyfuncitem.name != "test_swallowed":
+            raise
+        return True
+"""
+JUMPING = """
+import sys
+
+def trace(frame, event, arg):
+    if frame.f_code.co_name == "pytest_pyfunc_call" and "test_rows" in frame.f_locals["pyfuncitem"].name:
+        return jump
+
+def jump(frame, event, arg):
+    if event == "line":
+        frame.f_lineno = max(line for _, _, line in frame.f_code.co_lines() if line)
+    return jump
+
+sys.settrace(trace)
+def add(a, b): return 0
+"""
+ROWS = """
+import pytest
+from thing import add
+
+@pytest.mark.parametrize(("a", "total"), [(1, 2), (2, 3)])
+def test_rows(a, total): assert add(a, 1) == total
+"""
+
+
+def test_a_hook_that_swallows_failures_is_told_while_its_test_still_fails(tmp_path: Path) -> None:
+    tests = "def test_swallowed(): raise NotImplementedError\ndef test_not(tmp_path): raise NotImplementedError\n"
+    ran = run(project(tmp_path, conftest=SWALLOWING, test_it=tests))
+    assert verdicts(ran) == {"test_swallowed": "failed", "test_not": "failed"}
+    said = "test_it.py::test_swallowed passes whatever it does: what its assertions raise is swallowed around it"
+    assert ran.bent == (said,)
+
+
+def test_lines_that_a_tracer_leaves_out_are_missed(tmp_path: Path) -> None:
+    path = project(tmp_path, thing=JUMPING, test_it=ROWS)
+    unwatched = run(path, mirrors=0)
+    assert (set(verdicts(unwatched).values()), unwatched.bent) == ({"passed"}, ()), "the jump works"
+    assert "a tracer of thing.py was at work while tests ran" in unwatched.tampering
+    told = {one.partition(" passes whatever value it expects")[0] for one in run(path).bent}
+    assert told == {"test_it.py::test_rows[1-2]", "test_it.py::test_rows[2-3]"}
+
+
+def test_parameters_are_exchanged_like_values_that_are_written_down() -> None:
+    source = "def test_it(x, y):\n    assert f(x) == y\n    assert x == y\n    assert f(y) == z\n"
+    assert [place.value for place in find_places(source, "test_it", 1, {"x": 1, "y": "two"})] == ["two"]
+    assert find_places(source, "test_it", 1, {"x": 1, "y": object()}) == []
+
+
 @pytest.mark.parametrize(
     ("body", "count"),
     [

@@ -159,7 +159,7 @@ def test_red_green_and_frozen(tmp_path: Path) -> None:
         runner = Junit(command=(str(node), "--test", *REPORTED), timeout=60.0, sandbox=NONE)
         settings = Settings(kind="junit", timeout=60, test=runner.command)
         tools = ProjectTools(Toolchain(settings=settings, root=stage.root, tests=runner, sandbox=NONE))
-        stage.verifier = Verifier(stage.facts, tools, Cache(tmp_path / "known"), scope)
+        stage.verifier = Verifier(stage.facts, tools, Cache(tmp_path / "known", b"key"), scope)
         await stage.scaffolded()
         lost = {tests: f"import './gone.mjs';\n{TESTS}"}
         unread = await stage.claim("tests", "TestsReady", lost, checks="checkpoint red")

@@ -121,6 +121,22 @@ def test_a_lie_is_not_believed(tmp_path: Path, name: str) -> None:
     assert not ran.is_green
 
 
+def test_a_test_that_a_hook_made_fail_is_not_red(tmp_path: Path) -> None:
+    body = ("report = yield", "report.outcome = 'failed' if call.when == 'call' else report.outcome", "return report")
+    hooks = hook("pytest_runtest_makereport(item, call)", *body, how="wrapper=True")
+    ran = run(project(tmp_path, test_it="def test_a(): pass\n", conftest=hooks))
+    test = ran.tests["test_it.py::test_a"]
+    assert (test.verdict, test.kind, test.is_red) == ("failed", "hook", False)
+
+
+def test_who_ended_the_process_at_import_is_told(tmp_path: Path) -> None:
+    ran = run(project(tmp_path, thing="import sys\n\nsys.exit(0)\n", test_it=FAILING))
+    test = ran.tests["test_it.py"]
+    assert (test.verdict, test.kind) == ("error", "exit")
+    assert test.message == "thing.py:3 ended the process while it was imported (SystemExit: 0)"
+    assert not ran.is_green
+
+
 @pytest.fixture(scope="module")
 def suspicious(tmp_path_factory: pytest.TempPathFactory) -> TestRun:
     """Tests that pass honestly, and do along the way what code under test has seldom a reason to do."""

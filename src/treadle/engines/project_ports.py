@@ -55,7 +55,7 @@ class ProjectPorts:
         await opened.integration.begin(run.id, run.created)
         tools = ProjectTools(toolchain_of(settings.config, self._project, container))
         facts = RepositoryFacts(opened.lanes, opened.checkouts)
-        cache = Cache(self._project.local / "measured")
+        cache = Cache(self._project.local / "measured", self._store.key())
 
         def verifier_of(job: RunEffect, case: Case) -> MergeVerifier:
             return MergeVerifier(facts, tools, cache, job, case)

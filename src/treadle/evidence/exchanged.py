@@ -10,13 +10,18 @@ from treadle.toolchains.results import TestRun
 
 _CERTAIN: Final = re.compile(
     r"((_pytest|pytest|pluggy|unittest)\.\S+|builtins\.\w*(Error|Exception)) is no longer what it was"
-    r"|.+ was exchanged after it was collected"
+    r"|.+ was exchanged after it was collected|a tracer of .+ was at work while tests ran"
 )
+
+
+def is_certain(finding: str) -> bool:
+    """Whether something that was seen during a run can only have been done to change its verdicts."""
+    return _CERTAIN.fullmatch(finding) is not None
 
 
 async def exchanged(s: Subject, run: TestRun) -> list[Problem]:
     """What is not what it was before any code of the project ran, and still was in the run before this work."""
-    certain = [one for one in run.tampering if _CERTAIN.fullmatch(one)]
+    certain = [one for one in run.tampering if is_certain(one)]
     known = (await before(s)).tampering if certain else ()
     wanted = "code that leaves its tests and their runner alone"
     return [problem(f"the test run was bent: {one}", expected=wanted) for one in certain if one not in known]

@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+_SHAPES: Final = ("Protocol", "ABC", "ABCMeta")
 _WORDS: Final = ("not implemented", "todo", "unimplemented")
 
 
 def stubs(source: str) -> list[tuple[str, int]]:
-    """Name and line of each function that says it is not implemented; a `SyntaxError` if it is no program."""
-    return [(function.name, function.lineno) for function in _stubs(ast.parse(source))]
+    """Name and line of each function without a body worth the name; a `SyntaxError` if it is no program."""
+    module = ast.parse(source)
+    missing = [*_stubs(module), *_dotted(module, in_shape=False)]
+    return sorted({(function.name, function.lineno) for function in missing}, key=lambda one: one[1])
 
 
 def stub_functions(source: str) -> list[Function]:
@@ -37,6 +40,35 @@ def _stubs(module: ast.Module) -> Iterator[Function]:
     for node in ast.walk(module):
         if isinstance(node, Function) and not _is_abstract(node) and _is_stub(node.body):
             yield node
+
+
+def _dotted(node: ast.AST, *, in_shape: bool) -> Iterator[Function]:
+    """Functions of nothing but `...`, except where that only describes a shape: for types, and for classes to come."""
+    for one in ast.iter_child_nodes(node):
+        if isinstance(one, Function) and not in_shape and not _is_abstract(one) and _is_dots(one):
+            yield one
+        is_typed = isinstance(one, ast.If) and _last_name(one.test) == "TYPE_CHECKING"
+        inner = ast.Module(one.orelse, []) if isinstance(one, ast.If) and is_typed else one
+        yield from _dotted(inner, in_shape=_is_shape(one) if isinstance(one, ast.ClassDef) else in_shape)
+
+
+def _is_shape(node: ast.ClassDef) -> bool:
+    words = [*node.bases, *(word.value for word in node.keywords if word.arg == "metaclass")]
+    return any(_last_name(word) in _SHAPES for word in words)
+
+
+def _last_name(node: ast.expr) -> str:
+    inner = node.value if isinstance(node, ast.Subscript) else node
+    return ast.unparse(inner).rpartition(".")[2]
+
+
+def _is_dots(function: Function) -> bool:
+    """Where nothing is to be returned, doing nothing may be all there is to do."""
+    said = [
+        one.value.value for one in function.body if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)
+    ]
+    returns_nothing = isinstance(function.returns, ast.Constant) and function.returns.value is None
+    return len(said) == len(function.body) and ... in said and not returns_nothing
 
 
 def _is_abstract(function: Function) -> bool:

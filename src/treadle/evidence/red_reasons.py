@@ -16,6 +16,7 @@ _BY_KIND: Final = {
     "fixture": "a fixture that works on the skeleton: call what is not implemented in the test itself",
     "timeout": "a test that ends: it waits for something, or never leaves a loop",
     "exit": "a test that does not end the test run; to test that, `with pytest.raises(SystemExit)`",
+    "hook": "tests that fail by themselves: leave their reports as they are",
 }
 _UNKNOWN: Final = (
     "call it as the interface says; a name or a parameter that the skeleton does not have is for the scaffold to add"

@@ -1,10 +1,11 @@
 """Whether new tests can tell a right implementation from a simple wrong one, criterion by criterion.
 
 A criterion whose tests pass whatever the missing functions return shows nothing: refused. One whose tests all pass with
-some wrong implementation has too few examples: advice, for many an honest criterion is a single case.
+some wrong implementation has too few examples: advice, for many an honest criterion is a single case. But a single test
+that is all there is for several criteria cannot be that case for each of them: refused.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from treadle.evidence.examples import Example, examples
@@ -45,6 +46,7 @@ async def sharpness(
         for name, wrongs in passing.items()
         if refuses and len(wrongs) >= _ENOUGH and len(wrongs) == len(tried)
     ]
+    problems += _shared(groups, passing, called) if refuses and not problems else []
     told = {name or "all": [one.described(called) for one in wrongs] for name, wrongs in passing.items() if wrongs}
     notes = [
         f"{_subject(name)}: all its tests pass if {some(what, 3)}; is one more example needed?"
@@ -55,6 +57,19 @@ async def sharpness(
 
 def _subject(name: str) -> str:
     return f"criterion {name}" if name not in ("", "all") else "the new tests"
+
+
+def _shared(groups: Groups, passing: Mapping[str, list[Wrong]], called: Collection[str]) -> Iterator[Problem]:
+    """Criteria that have one test between them, and that one has too few examples."""
+    by_test: dict[str, list[str]] = {}
+    for name, tests in groups.items():
+        if passing[name] and len(functions := {id_.partition("[")[0] for id_ in tests}) == 1:
+            by_test.setdefault(functions.pop(), []).append(name)
+    for test, names in by_test.items():
+        if len(names) > 1:
+            wrong = some([one.described(called) for one in passing[names[0]]], 2)
+            what = f"is the only test of {some(names)}, and passes if {wrong}: it cannot show all of them"
+            yield problem(what, test=test, expected="a test for each criterion")
 
 
 def _blind(name: str, wrong: list[str]) -> Problem:

@@ -14,6 +14,7 @@ _WHY = {
     "fixture": "failed in a fixture",
     "timeout": "ran out of time",
     "exit": "tried to end the test run",
+    "hook": "raised nothing and was made to fail by a hook of pytest",
     "error": "ended with an error that is no assertion",
     "not_implemented": "meets code that is not implemented",
     "assertion": "fails",

@@ -70,18 +70,19 @@ class Integration:
 
     def __init__(self, repository: Repository, refs: Refs, prefix: str = DEFAULT_PREFIX) -> None:
         self.repository, self.refs = repository, refs
-        self._prefix = prefix
+        self.prefix = prefix
         self._trunks: dict[str, Trunk] = {}
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def names(self, run: str) -> Names:
         """The refs of a run."""
-        return Names(run, self._prefix)
+        return Names(run, self.prefix)
 
     async def begin(self, run: str, at: int = 0) -> Trunk:
         """Note where a run starts: the user's branch and its commit. Asked again, it tells what was noted."""
         if run not in self._trunks:
             self._trunks[run] = await self._noted_trunk(run, at)
+            await self.refs.know(*self.names(run).spaces)
         return self._trunks[run]
 
     async def _noted_trunk(self, run: str, at: int) -> Trunk:

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from treadle.errors import PortError
+from treadle.git.bystanders import Bystanders, Seen, changed
 from treadle.git.integration import Head, Integration
 from treadle.git.leases import Lease, Leases
 from treadle.git.record import Recorded, Recorder, Taken
@@ -45,6 +46,9 @@ class Lanes:
         self._rules_of = rules_of
         self._recorder = recorder
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._bystanders = Bystanders(integration.repository, integration.refs, integration.prefix)
+        self._handed: dict[tuple[str, str], tuple[Lease, Seen]] = {}
+        """What this process has handed out, and what stood around then; the notes beside the slots may be forged."""
 
     async def open(self, state: State, job: RunAgent) -> Lane:
         """The lane of an activity, at the head of its instance, or with the work of the step's last attempt."""
@@ -87,6 +91,7 @@ class Lanes:
                 async with self._locks[" ".join(lease.key)]:
                     await self._save(slot, lease)
                     await asyncio.to_thread(self._leases.give_back, slot)
+        self._handed = {key: handed for key, handed in self._handed.items() if key[0] != run}
 
     async def record(self, run: str, act: str, at: int, message: str = "") -> Recorded:
         """What an activity has left in its lane as one commit; the same however often it is asked."""
@@ -101,7 +106,12 @@ class Lanes:
         }
         moved = await self.integration.refs.moved(*names.spaces)
         await self.integration.refs.put_all(values)
-        return msgspec.structs.replace(recorded, moved=tuple(moved))
+        return msgspec.structs.replace(recorded, moved=tuple(moved), around=await self._around(run, act))
+
+    async def _around(self, run: str, act: str) -> tuple[str, ...]:
+        """What of the user's repository is not as it was when an activity got its lane from this process."""
+        handed = self._handed.get((run, act))
+        return changed(handed[1], await self._bystanders.look()) if handed else ()
 
     async def reset(self, run: str, inst: str, commit: str) -> None:
         """Put all lanes of an instance to a commit; what was in them is saved first."""
@@ -119,9 +129,11 @@ class Lanes:
         found = await asyncio.to_thread(self._leases.find, run, act)
         if found is None:
             raise PortError(f"the activity {act!r} of the run {run!r} has no lane; it was given to another one since")
-        return found
+        handed = self._handed.get((run, act))
+        return (found[0], handed[0]) if handed else found
 
     async def _take(self, slot: Slot, lease: Lease) -> Taken:
+        await self.integration.repository.mend()
         return await self._recorder.take(slot, lease.base, lease.hidden)
 
     async def _save(self, slot: Slot, lease: Lease) -> str:
@@ -169,3 +181,4 @@ class Lanes:
         refs = {names.of_activity(lease.act, "base"): lease.base, names.lane(lease.inst, lease.lane): lease.base}
         await self.integration.refs.put_all(refs)
         await asyncio.to_thread(self._leases.write, slot, lease)
+        self._handed[lease.run, lease.act] = lease, await self._bystanders.look()

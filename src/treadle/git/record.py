@@ -41,6 +41,8 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
     moved: tuple[Moved, ...] = ()
     """Refs of the run that somebody had moved; they are back where they were."""
+    around: tuple[str, ...] = ()
+    """What of the user's repository was changed meanwhile, by whomever."""
 
     @property
     def paths(self) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ class Moved(msgspec.Struct, frozen=True):
 
 
 class Refs:
-    """The refs of one repository. What this process wrote is remembered, so that a stranger's move is noticed."""
+    """The refs of one repository. What this process wrote or found is remembered: a stranger's move is noticed."""
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
@@ -73,8 +73,13 @@ class Refs:
         """Refs that are no longer needed; harmless if they are gone."""
         await self.put_all(dict.fromkeys(refs, NOTHING))
 
+    async def know(self, *spaces: str) -> None:
+        """Take what refs of ours are at as written by us, where this process has not written them itself."""
+        async with self._lock:
+            self._written = await self.below(*spaces) | self._written
+
     async def moved(self, *spaces: str) -> list[Moved]:
-        """Put back what strangers did to refs that this process wrote, and tell."""
+        """Put back what strangers did to refs that this process wrote or knows, and tell."""
         async with self._lock:
             ours = {ref: value for ref, value in self._written.items() if ref.startswith(spaces)}
             found = await self.below(*spaces)

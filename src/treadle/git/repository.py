@@ -112,6 +112,10 @@ class Repository:
         env = _WITH_SETTINGS | {"GIT_COMMITTER_NAME": self._person.name, "GIT_COMMITTER_EMAIL": self._person.email}
         return await _said(["-c", "core.logAllRefUpdates=true", *arguments], self.root, env, b"", ok)
 
+    async def mend(self) -> None:
+        """Make our own folder as it has to be, whatever somebody has done to it."""
+        await asyncio.to_thread(make_own_folder, self.own, self.folder, self.form)
+
     def busy(self) -> str:
         """What the user's checkout is in the middle of; empty if nothing."""
         return next((what for mark, what in _BUSY.items() if (self.work_folder / mark).exists()), "")
@@ -215,7 +219,7 @@ async def open_repository(project: Project, person: Person = Person()) -> Reposi
     await _has_commits(repository)
     if busy := repository.busy():
         raise PortError(f"{project.root} is in the middle of {busy}; finish or abort it first")
-    await asyncio.to_thread(make_own_folder, repository.own, repository.folder, form)
+    await repository.mend()
     return repository
 
 

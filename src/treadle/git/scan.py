@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal
 
@@ -13,6 +13,8 @@ FindingKind = Literal["link", "repository", "submodule", "large", "special", "na
 LARGE: Final = 50 * 1024 * 1024
 """Bytes; a new file beyond this is not recorded."""
 _OURS: Final = frozenset({".git", "git~1"})
+_STEPS: Final = 1000
+"""Parts of names that a link may lead over."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -53,7 +55,9 @@ def scan(root: Path) -> Found:
             files[path] = state.st_size
         elif not stat.S_ISDIR(mode):
             odd.append(Finding("special", path, "neither a file nor a folder nor a link"))
-    odd += [Finding("link", path, f"points out of the lane: {to}") for path, to in links.items() if _leaves(path, to)]
+    odd += [
+        Finding("link", path, f"points out of the lane: {to}") for path, to in links.items() if _leaves(path, to, links)
+    ]
     return Found(files, links, tuple(odd))
 
 
@@ -92,9 +96,23 @@ def _is_readable(path: str) -> bool:
     return True
 
 
-def _leaves(path: str, to: str) -> bool:
-    """Whether a link leads out of its lane, read as text: what it points at is not looked at."""
-    if to.startswith("/"):
-        return True
-    where = os.path.normpath(Path(path).parent / to)
-    return where == ".." or where.startswith("../") or where.split("/")[0].lower() == ".git"
+def _leaves(path: str, to: str, links: Mapping[str, str]) -> bool:
+    """Whether a link leads out of its lane; other links on its way are followed as text, and nothing is opened."""
+    here = path.split("/")[:-1]
+    waiting = [to]
+    for _ in range(_STEPS):
+        if not waiting:
+            return False
+        step, more, rest = waiting.pop().partition("/")
+        if more and not step:
+            return True
+        waiting += [rest.lstrip("/")] if more else []
+        if step == ".." and not here:
+            return True
+        here = here[:-1] if step == ".." else here if step in ("", ".") else [*here, step]
+        if here and is_reserved(here[0]):
+            return True
+        if step not in ("", ".", "..") and (target := links.get("/".join(here))) is not None:
+            here.pop()
+            waiting.append(target)
+    return True  # in a circle, or as good as that

@@ -38,14 +38,16 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "interface_unmodified": _check("interface files are those of the scaffold"),
     "interface_exact": _check("the skeleton has exactly the planned signatures"),
     "still_red_on_skeleton": _check("changed tests fail on the red checkpoint and pass on head"),
-    "contract_exists": _check("the contract suite is there and is collected"),
+    "contract_exists": _check("the contract suite is there, is collected, and can fail"),
     "contract": _check("the contract suite passes", "tests"),
     "contract_children": _check("the contract tests of all merged children's criteria pass", "tests"),
     "manifest": _check("every listed test is collected and maps to a known criterion", "manifest"),
     "manifest_complete": _check("every criterion has a listed test", "manifest"),
     "coverage_complete": _check("every criterion that was not given to a child has a passing test", "manifest"),
     "plan_covers_criteria": _check("the plan and the children together cover every criterion", "manifest"),
-    "children_partition": _check("children have disjoint criteria and paths, and their interfaces exist", "manifest"),
+    "children_partition": _check(
+        "children have disjoint criteria and paths inside of their parent's, and the interfaces exist", "manifest"
+    ),
     "plan_parses": _check("the plan document yields batches, cycles and signatures", "manifest"),
     "plan_sound": _check("no dependency or shared file inside a batch, none forward, parallelism 1 to 3"),
     "no_undefined": _check("no unimplemented bodies are left"),

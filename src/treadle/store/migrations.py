@@ -76,6 +76,9 @@ MIGRATIONS: Final = (
     CREATE TABLE chunks (ref TEXT NOT NULL, n INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (ref, n));
     CREATE TABLE protocols (digest TEXT PRIMARY KEY, body BLOB NOT NULL);
     """,
+    """
+    CREATE TABLE keys (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID
+    """,
 )
 
 VERSION: Final = len(MIGRATIONS)

@@ -1,5 +1,6 @@
 """The store on SQLite: event, commands and timers in one transaction, before anything is done about them."""
 
+import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -45,6 +46,15 @@ class Store:
         """Finishes writing and lets go of the file."""
         self.writer.close()
         self._db.close()
+
+    def key(self) -> bytes:
+        """What this project signs its own files with: drawn once, and written down nowhere else."""
+        query = "SELECT value FROM keys WHERE name = 'files'"
+        with spoken(self.path):
+            if self._db.execute(query).fetchone() is None:
+                with transaction(self._db):
+                    self._db.execute("INSERT OR IGNORE INTO keys VALUES ('files', ?)", (secrets.token_bytes(32),))
+            return bytes(self._db.execute(query).fetchone()[0])
 
     # runs
 

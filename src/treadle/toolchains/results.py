@@ -6,8 +6,8 @@ import msgspec
 
 Verdict = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
 Phase = Literal["collect", "setup", "call", "teardown"]
-Kind = Literal["", "assertion", "not_implemented", "error", "import", "fixture", "timeout", "exit", "unknown"]
-"""Why a test did not pass: `exit`: it tried to end the run; `unknown`: the toolchain cannot tell."""
+Kind = Literal["", "assertion", "not_implemented", "error", "import", "fixture", "timeout", "exit", "hook", "unknown"]
+"""Why a test did not pass: `exit`: it tried to end the run; `hook`: nothing was raised; `unknown`: who can tell."""
 Ended = Literal["done", "timeout", "killed", "missing"]
 """By itself; out of time; by a signal that we did not send; its program could not be started."""
 

@@ -17,8 +17,8 @@ def child(id_: str, *criteria: str, **more: Json) -> dict[str, Json]:
         **SPEC,
         "id": id_,
         "acceptanceCriteria": listed,
-        "targetPath": f"src/{id_}",
-        "testPath": f"tests/{id_}",
+        "targetPath": f"{SPEC['targetPath']}/{id_}",
+        "testPath": f"{SPEC['testPath']}/{id_}",
         **more,
     }
 
@@ -49,13 +49,16 @@ def test_every_criterion_has_a_place(tmp_path: Path, fields: dict[str, Any], sai
         ([child("a", "AC-1"), child("b", "AC-1")], {}, "criterion AC-1 belongs to 'a' and to 'b'"),
         ([child("a")], {}, "the child 'a' has no criterion"),
         (
-            [child("a", "AC-1"), child("a", "AC-2", targetPath="src/x", testPath="tests/x")],
+            [child("a", "AC-1"), child("a", "AC-2", targetPath="src/calc/x", testPath="tests/calc/x")],
             {},
             "two children are called 'a'",
         ),
-        ([child("a", "AC-1"), child("b", "AC-2", targetPath="src/a/b")], {}, "share files"),
-        ([child("a", "AC-1"), child("b", "AC-2", testPath="src/a")], {}, "share files"),
-        ([child("a", "AC-1")], {"interfaceFile": "src/a/api.py"}, "holds your interface file src/a/api.py"),
+        ([child("a", "AC-1"), child("b", "AC-2", targetPath="src/calc/a/b")], {}, "share files"),
+        ([child("a", "AC-1"), child("b", "AC-2", testPath="src/calc/a")], {}, "share files"),
+        ([child("a", "AC-1")], {"interfaceFile": "src/calc/a/api.py"}, "holds your interface file src/calc/a/api.py"),
+        ([child("a", "AC-1", targetPath="src/other")], {}, "targetPath src/other of 'a' lies outside of what"),
+        ([child("a", "AC-1", testPath="src/calcs")], {}, "testPath src/calcs of 'a' lies outside of what"),
+        ([], {"interfaceFile": "src/calc/api.py"}, "is an interface file that does not exist"),
         (
             [child("a", "AC-1")],
             {"interfaces": [{"path": "src/none.py", "exports": []}]},

@@ -2,16 +2,17 @@
 
 from treadle.evidence.contract_suite import contract_files, contract_place
 from treadle.evidence.criteria import childrens_criteria
-from treadle.evidence.findings import Found, Ran, failed, found, problem, some
+from treadle.evidence.findings import Found, Problem, Ran, failed, found, problem, some
 from treadle.evidence.manifest import read_manifest
 from treadle.evidence.subject import Subject
 from treadle.evidence.suite import bad, described, ran, unbelievable
+from treadle.evidence.test_quality import is_readable, smells
 from treadle.protocol.model import tag_of
 from treadle.toolchains.results import Built
 
 
 async def contract_exists(s: Subject) -> Found:
-    """The contract suite is there and is collected."""
+    """The contract suite is there, is collected, and can fail."""
     place, files = contract_place(s), await contract_files(s)
     if not place:
         return failed("no contract suite is named")
@@ -27,7 +28,26 @@ async def contract_exists(s: Subject) -> Found:
     ]
     if not problems and not collected.ids:
         problems.append(problem("has no tests", place, expected="at least one test"))
-    return found(problems, [f"{len(collected.ids)} tests"])
+    return found([*problems, *await _vacuous(s, files)], [f"{len(collected.ids)} tests", *await _as_before(s, files)])
+
+
+async def _vacuous(s: Subject, files: list[str]) -> list[Problem]:
+    """Tests of the contract suite that hold whatever happens."""
+    read = {file: smells(await s.text(file) or "") for file in files if is_readable(file)}
+    return [
+        problem(f"the test {smell.test} {smell.what}", file, smell.line, expected="an assertion that can fail")
+        for file, listed in read.items()
+        for smell in listed
+        if smell.is_certain
+    ]
+
+
+async def _as_before(s: Subject, files: list[str]) -> list[str]:
+    """A contract suite that is older than the node may be meant so, or be an excuse."""
+    origin = await s.git.origin(s.case.state, s.job.inst)
+    now, then = await s.entries(), await s.entries(origin)
+    is_old = all(file in then and then[file].id == now[file].id for file in files)
+    return [f"the contract suite {some(files)} is older than this node"] if is_old else []
 
 
 async def contract(s: Subject) -> Found:
@@ -48,6 +68,9 @@ async def contract(s: Subject) -> Found:
 async def contract_children(s: Subject) -> Found:
     """The contract tests of all merged children's criteria pass."""
     merged = _merged_children(s)
+    named = s.case.claim.get("child")
+    if isinstance(named, str) and merged and named not in merged:
+        return failed(f"'{named}' has not been merged", expected=f"a judgement of {' or '.join(sorted(merged))}")
     wanted = [id_ for id_, child in childrens_criteria(s).items() if child in merged]
     collected = (await s.measure.collected(s.work.tree)).ids
     tests = (await read_manifest(s)).by_criterion(collected, contract=True)

@@ -38,9 +38,9 @@ async def plan_covers_criteria(s: Subject) -> Found:
 
 
 async def children_partition(s: Subject) -> Found:
-    """Children have disjoint criteria and paths, and their interfaces exist."""
+    """Children have disjoint criteria and paths inside of their parent's, and the interfaces exist."""
     children = await _children(s)
-    problems = [*_criteria_of(s, children), *_paths_of(s, children), *await _interfaces(s, children)]
+    problems = [*_criteria_of(s, children), *_paths_of(s, children), *await _interfaces(s)]
     ids = [str(child.get("id", "")) for child in children]
     problems += [problem(f"two children are called '{id_}'") for id_ in dict.fromkeys(ids) if ids.count(id_) > 1]
     return found(problems)
@@ -106,7 +106,11 @@ def _paths_of(s: Subject, children: list[Record]) -> Iterator[Problem]:
     for (one, a, path), (other, b, second) in combinations(placed, 2):
         if one != other and (path_overlap(path, second) or path_overlap(second, path)):
             yield problem(f"'{one}' ({a} {path}) and '{other}' ({b} {second}) share files", expected="disjoint paths")
+    own = [clean_path(value) for name in _path_fields(s) if isinstance(value := s.input.get(name), str)]
     for child, name, path in placed:
+        if own and not any(path_overlap(path, mine) for mine in own):
+            wanted = f"a path inside of {' or '.join(own)}"
+            yield problem(f"{name} {path} of '{child}' lies outside of what this node was given", expected=wanted)
         for file in _own_interfaces(s):
             if path_overlap(clean_path(file), path):
                 yield problem(
@@ -121,9 +125,7 @@ def _own_interfaces(s: Subject) -> list[str]:
     return [path for path in (*paths, *named) if isinstance(path, str)]
 
 
-async def _interfaces(s: Subject, children: list[Record]) -> list[Problem]:
-    if not children:
-        return []
+async def _interfaces(s: Subject) -> list[Problem]:
     entries = await s.entries()
     missing = [path for path in _own_interfaces(s) if clean_path(path) not in entries]
     return [problem("is an interface file that does not exist", path, expected="the file, written") for path in missing]

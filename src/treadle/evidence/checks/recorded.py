@@ -19,8 +19,14 @@ async def checkpoint(s: Subject) -> Found:
     """The lane's tree is recorded as a commit, changed or not."""
     own = [one for one in s.work.findings if one.kind != "link" or one.path in s.work.paths]
     notes = [f"{one.path} was left out: {one.detail}" for one in own if one.kind in _HARMLESS]
-    notes += [f"the ref {one.ref} was moved by somebody else, and has been put back" for one in s.work.moved]
+    notes += _meanwhile(s)
     return found([_left_out(one) for one in own if one.kind not in _HARMLESS], notes)
+
+
+def _meanwhile(s: Subject) -> list[str]:
+    """What was done beside the lane while the activity worked, by it or by anybody else."""
+    moved = [f"the ref {one.ref} was moved by somebody else, and has been put back" for one in s.work.moved]
+    return moved + [f"in the user's repository, {one} while this step worked" for one in s.work.around]
 
 
 def _left_out(one: Finding) -> Problem:
@@ -32,11 +38,9 @@ def _left_out(one: Finding) -> Problem:
 async def readonly(s: Subject) -> Found:
     """The lane's tree is unchanged."""
     if s.work.tree == await s.git.tree(s.work.base):
-        return found()
-    return found(
-        problem(f"was {change.kind}", change.path, expected="this step reads and changes nothing; put it back")
-        for change in s.work.changed
-    )
+        return found(notes=_meanwhile(s))
+    wanted = "this step reads and changes nothing; put it back"
+    return found([problem(f"was {one.kind}", one.path, expected=wanted) for one in s.work.changed], _meanwhile(s))
 
 
 async def rebased(s: Subject) -> Found:

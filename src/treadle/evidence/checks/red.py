@@ -54,7 +54,7 @@ async def _red(s: Subject, exactly: int) -> Found:
     problems += await _skipped(s, run, earlier)
     shallow, notes = await _quality(s, run, [*reds, *satisfied])
     blind, dull, unnoticed = await sharpness(s, run, reds, refuses=not exactly and not problems)
-    notes += dull
+    notes += [*dull, *await _stands_on_old_ones(s, run, earlier)]
     notes += [f"{id_} passes already, and fails on the skeleton" for id_ in proved]
     return Found(
         problems=tuple(dict.fromkeys([*problems, *shallow, *blind])),
@@ -142,6 +142,14 @@ async def _skipped(s: Subject, run: TestRun, earlier: TestRun) -> list[Problem]:
         for id_ in ids
         if skipped.issuperset(ids) and id_ not in earlier.tests
     ]
+
+
+async def _stands_on_old_ones(s: Subject, run: TestRun, earlier: TestRun) -> list[str]:
+    """Criteria that were given nothing but tests that had passed before: they may hold already, or be forgotten."""
+    known = (await read_manifest(s, s.work.base)).by_criterion(run.collected)
+    listed = (await read_manifest(s)).by_criterion(run.collected)
+    old = {one: ids for one, ids in listed.items() if ids and not known.get(one) and earlier.passed.issuperset(ids)}
+    return [f"criterion {one} stands on nothing but tests that passed before: {some(ids)}" for one, ids in old.items()]
 
 
 async def red_on_skeleton(s: Subject, ids: Iterable[str]) -> list[str]:

@@ -28,9 +28,12 @@ SUSPECT = {
     "sys._getframe": "sys._getframe was called",
     "sys._current_frames": "sys._current_frames was called",
     "sys.addaudithook": "an audit hook was added",
+    "sys.settrace": "a tracer was set",
+    "sys.setprofile": "a profiler was set",
+    "sys.monitoring.register_callback": "code was put under observation",
     "os.kill": "a signal was sent",
 }
-_DIRECT = {"sys._getframe", "gc.get_objects", "gc.get_referrers", "gc.get_referents", "sys.addaudithook"}
+_DIRECT = {*SUSPECT} - {"ctypes.dlopen", "sys._current_frames", "os.kill"}
 """The standard library does these all the time: only a call from the project's own code tells something."""
 _SECRET = ("/proc/self/fd", "/proc/self/mem", "/proc/self/maps", "/dev/fd")
 
@@ -97,11 +100,17 @@ class Audit:
         while frame is not None and depth > 0:
             name = frame.f_code.co_filename
             if name != __file__ and not name.startswith("<"):
-                if name.startswith(self.root + os.sep) and "site-packages" not in name:
-                    return f"{name[len(self.root) + 1 :]}:{frame.f_lineno}"
+                if place := self.place(frame.f_code):
+                    return f"{place}:{frame.f_lineno}"
                 depth -= 1
             frame = frame.f_back
         return ""
+
+    def place(self, code: Any) -> str:
+        """The file of the checkout that some code is written in; empty if it is another's."""
+        name = getattr(code, "co_filename", "")
+        is_own = isinstance(name, str) and name.startswith(self.root + os.sep) and "site-packages" not in name
+        return name[len(self.root) + 1 :] if is_own else ""
 
     def _add(self, kind: str, text: str) -> None:
         key = (kind, f"{text} (in {self.test or 'no test'})")

@@ -1,6 +1,7 @@
 """Copies of tests that expect something else than the tests do.
 
-A copy must fail. One that passes compares with something that equals everything, or runs where nothing can fail.
+A copy must fail. One that passes compares with something that equals everything, or runs where nothing can fail. Of
+tests that failed, the copy does nothing but fail: if that is swallowed, they would pass with any implementation.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import ast
 import random
 import time
 from types import CodeType, FunctionType
-from typing import Any, Callable, Iterator  # noqa: UP035 - this runs on old versions too
+from typing import Any, Callable, Iterator, Mapping  # noqa: UP035 - this runs on old versions too
 
 import pytest
 from _pytest.assertion.rewrite import rewrite_asserts
@@ -23,6 +24,7 @@ _HELPERS = ("assertEqual", "assertEquals", "assert_equal")
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _GENERATES = 0x20 | 0x80 | 0x200  # a generator, a coroutine, or both
 _LARGEST = 1_000_000
+_PLAIN = (int, bool, float, complex, str, bytes, list, tuple, set, dict, type(None))
 
 
 class Mirror:
@@ -45,6 +47,20 @@ class Mirror:
         return next((code for code in _codes(compiled) if _fits(code, self.function.__code__)), None)
 
 
+class Hollow:
+    """A test in whose place something is run that does nothing but fail."""
+
+    def __init__(self, item: pytest.Item, function: FunctionType) -> None:
+        self.item, self.function = item, function
+
+    def code(self, draw: random.Random) -> CodeType | None:
+        """Code by the name of the test, at its place, that takes what it takes and fails by an assertion."""
+        number, own = draw.randrange(10**12, 10**15), self.function.__code__
+        text = f"def {own.co_name}(*_, **__):\n    assert len(_) + len(__) == {number}"
+        module = ast.increment_lineno(ast.parse(text), own.co_firstlineno - 1)
+        return next(_codes(compile(module, own.co_filename, "exec", dont_inherit=True)))
+
+
 class Mirrors:
     """The copies of one run; they come after all tests, which they so cannot disturb."""
 
@@ -54,6 +70,7 @@ class Mirrors:
         self._sources: dict[str, str] = {}
         self._functions: dict[str, Any] = {}
         self._passed: list[pytest.Item] = []
+        self._failed: list[pytest.Item] = []
         self._seconds: dict[str, float] = {}
         self._verdict = ""
 
@@ -78,24 +95,36 @@ class Mirrors:
             self._verdict = report.outcome if call.when == "call" else self._verdict
             return
         self._seconds[item.nodeid] = self._seconds.get(item.nodeid, 0.0) + call.duration
-        if call.when == "call" and report.outcome == "passed" and not hasattr(report, "wasxfail"):
-            self._passed.append(item)
+        if call.when == "call" and not hasattr(report, "wasxfail"):
+            {"passed": self._passed, "failed": self._failed}.get(report.outcome, []).append(item)
 
     def run(self, send: Callable[..., None], alarm: Callable[[float], None]) -> None:
         """Run some copies, and tell what became of each."""
-        chosen, until = list(self._chosen()), time.monotonic() + _SECONDS
+        chosen: list[Mirror | Hollow] = [*self._hollow(), *self._chosen()]
+        until = time.monotonic() + _SECONDS
         self.is_running = True
         for number, mirror in enumerate(chosen):
             following = chosen[number + 1].item if number + 1 < len(chosen) else None
             verdict = self._outcome(mirror, following, alarm)
-            send("mirror", id=mirror.item.nodeid, line=mirror.place.line, text=mirror.place.text, verdict=verdict)
+            if isinstance(mirror, Mirror):
+                send("mirror", id=mirror.item.nodeid, line=mirror.place.line, text=mirror.place.text, verdict=verdict)
+            elif verdict == "passed":
+                send("swallowed", id=mirror.item.nodeid)
             if not verdict or time.monotonic() > until:
                 break
         self.is_running = False
 
-    def _chosen(self) -> Iterator[Mirror]:
-        quick = [item for item in self._passed if self._seconds[item.nodeid] < _SECONDS / 10]
+    def _hollow(self) -> list[Hollow]:
+        found = [(item, self._function(item)) for item in self._quick(self._failed)]
+        return [Hollow(item, function) for item, function in found if function is not None][: self.most]
+
+    def _quick(self, items: list[pytest.Item]) -> list[pytest.Item]:
+        quick = [item for item in items if self._seconds[item.nodeid] < _SECONDS / 10]
         self.draw.shuffle(quick)
+        return quick
+
+    def _chosen(self) -> Iterator[Mirror]:
+        quick = self._quick(self._passed)
         left = self.most
         for item in quick[: self.most * 10]:
             mirror = self._derived(item) if left else None
@@ -103,16 +132,22 @@ class Mirrors:
                 left -= 1
                 yield mirror
 
+    def _function(self, item: pytest.Item) -> FunctionType | None:
+        """The function of a test, if its code can be exchanged for a while."""
+        function = self._functions.get(item.nodeid)
+        if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
+            return None
+        return None if function.__code__.co_freevars or function.__code__.co_flags & _GENERATES else function
+
     def _derived(self, item: pytest.Item) -> Mirror | None:
-        function, source = self._functions.get(item.nodeid), self._sources.get(item.nodeid.partition("::")[0])
-        if source is None or not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
+        function, source = self._function(item), self._sources.get(item.nodeid.partition("::")[0])
+        if source is None or function is None:
             return None
-        if function.__code__.co_freevars or function.__code__.co_flags & _GENERATES:
-            return None
-        places = find_places(source, function.__name__, function.__code__.co_firstlineno)
+        given = getattr(getattr(item, "callspec", None), "params", {})
+        places = find_places(source, function.__name__, function.__code__.co_firstlineno, given)
         return Mirror(item, function, self.draw.choice(places)) if places else None
 
-    def _outcome(self, mirror: Mirror, following: Any, alarm: Callable[[float], None]) -> str:
+    def _outcome(self, mirror: Mirror | Hollow, following: Any, alarm: Callable[[float], None]) -> str:
         for number in range(_TRIES):
             code = mirror.code(self.draw)
             if code is None:
@@ -122,7 +157,7 @@ class Mirrors:
                 return verdict
         return "passed"
 
-    def _rerun(self, mirror: Mirror, code: CodeType, following: Any, alarm: Callable[[float], None]) -> str:
+    def _rerun(self, mirror: Mirror | Hollow, code: CodeType, following: Any, alarm: Callable[[float], None]) -> str:
         """How the test ends with other code; empty if that cannot be told, and nothing more should be tried."""
         own, self._verdict = mirror.function.__code__, "failed"
         mirror.function.__code__ = code
@@ -144,8 +179,8 @@ class _Place:
         self.whole, self.line, self.text, self.value, self.expect = whole, line, text, value, expect
 
 
-def find_places(source: str, name: str, line: int) -> list[_Place]:
-    """The places in a test at which the expected value can be exchanged with certainty."""
+def find_places(source: str, name: str, line: int, given: Mapping[str, Any] | None = None) -> list[_Place]:
+    """The places in a test at which the expected value can be exchanged with certainty; `given`: its parameters."""
     try:
         found = [(node, owner) for node, owner in _functions(ast.parse(source), "") if _is_at(node, name, line)]
     except (SyntaxError, ValueError, RecursionError):
@@ -164,7 +199,7 @@ def find_places(source: str, name: str, line: int) -> list[_Place]:
     return [
         _Place(whole, statement.lineno, _text(source, statement), value, expect)
         for statement in function.body
-        for value, expect in _comparison(statement)
+        for value, expect in _comparison(statement, given or {})
     ]
 
 
@@ -186,24 +221,35 @@ def sentinel(value: Any, draw: random.Random) -> ast.expr:
     return ast.parse(repr(fresh), mode="eval").body
 
 
-def _comparison(statement: ast.stmt) -> Iterator[tuple[Any, Callable[[ast.expr], None]]]:
+def _comparison(statement: ast.stmt, given: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[ast.expr], None]]]:
     """The value that a statement compares with, and the way to exchange it; both sides must not be values."""
     if isinstance(statement, ast.Assert) and isinstance(statement.test, ast.Compare):
         test = statement.test
         if len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
-            if _is_literal(test.comparators[0]) and not _is_literal(test.left):
-                yield ast.literal_eval(test.comparators[0]), lambda node: test.comparators.__setitem__(0, node)
-            elif _is_literal(test.left) and not _is_literal(test.comparators[0]):
-                yield ast.literal_eval(test.left), lambda node: setattr(test, "left", node)
+            if _is_plain(test.comparators[0], given) and not _is_known(test.left, given):
+                yield _known(test.comparators[0], given), lambda node: test.comparators.__setitem__(0, node)
+            elif _is_plain(test.left, given) and not _is_known(test.comparators[0], given):
+                yield _known(test.left, given), lambda node: setattr(test, "left", node)
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         call = statement.value
         if isinstance(call.func, ast.Attribute) and call.func.attr in _HELPERS and len(call.args) >= 2:
-            sides = [number for number in (0, 1) if _is_literal(call.args[number])]
-            if len(sides) == 1:
-                yield ast.literal_eval(call.args[sides[0]]), lambda node: call.args.__setitem__(sides[0], node)
+            sides = [number for number in (0, 1) if _is_known(call.args[number], given)]
+            if len(sides) == 1 and _is_plain(call.args[sides[0]], given):
+                yield _known(call.args[sides[0]], given), lambda node: call.args.__setitem__(sides[0], node)
 
 
-def _is_literal(node: ast.expr) -> bool:
+def _known(node: ast.expr, given: Mapping[str, Any]) -> Any:
+    return given[node.id] if isinstance(node, ast.Name) else ast.literal_eval(node)
+
+
+def _is_plain(node: ast.expr, given: Mapping[str, Any]) -> bool:
+    """Whether it is written down, or a parameter of the test that could as well be."""
+    return _is_known(node, given) and type(_known(node, given)) in _PLAIN
+
+
+def _is_known(node: ast.expr, given: Mapping[str, Any]) -> bool:
+    if isinstance(node, ast.Name):
+        return node.id in given
     try:
         return ast.literal_eval(node) is not ...
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):

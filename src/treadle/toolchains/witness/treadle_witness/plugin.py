@@ -83,8 +83,11 @@ class Witness:
         AUDIT.test = collector.nodeid
         self.mirrors.read(collector)
         outcome: Any = yield
-        report = outcome.get_result()
         AUDIT.test = ""
+        if outcome.excinfo is not None and isinstance(outcome.excinfo[1], SystemExit):
+            text = _left_at(outcome.excinfo[1], self.order["checkout"])
+            self.send("uncollected", id=collector.nodeid, outcome="failed", kind="exit", message=text)
+        report = outcome.get_result()
         call = getattr(report, "call", None)
         if report.outcome != "passed":
             value = call.excinfo.value if call is not None and call.excinfo else None
@@ -114,6 +117,7 @@ class Witness:
             self.send("tampering", text=f"{item.nodeid} was exchanged after it was collected")
         self.send("start", id=item.nodeid)
         AUDIT.test = item.nodeid
+        self._look_for_tracers()
         _alarm(self.order["timeout"])
         yield
         _alarm(0)
@@ -126,6 +130,7 @@ class Witness:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Iterator[None]:
         outcome: Any = yield
+        self._look_for_tracers()
         if isinstance(item, Canary):
             return
         report = outcome.get_result()
@@ -133,6 +138,7 @@ class Witness:
         if self.mirrors.is_running:
             return
         value = call.excinfo.value if call.excinfo is not None else None
+        is_xpass = "[XPASS(strict)]" in _text(report.longreprtext)
         self.made[(item.nodeid, call.when)] = report.outcome
         self.send(
             "phase",
@@ -140,8 +146,8 @@ class Witness:
             when=call.when,
             outcome=report.outcome,
             raw=_raw(value),
-            xfail=hasattr(report, "wasxfail") or "[XPASS(strict)]" in _text(report.longreprtext),
-            kind=_kind(value, call.when) if report.outcome == "failed" else "",
+            xfail=hasattr(report, "wasxfail") or is_xpass,
+            kind=_kind(value, call.when) if report.outcome == "failed" and not is_xpass else "",
             message=_message(call.excinfo, report),
             seconds=round(call.duration, 6),
         )
@@ -176,6 +182,14 @@ class Witness:
                 "canary", token=canary["token"], verdict=sing(item, canary["want"], canary["token"], canary["name"])
             )
 
+    def _look_for_tracers(self) -> None:
+        """Whoever is called at every line of a test can have lines of it left out."""
+        for tracer in (sys.gettrace(), sys.getprofile()):
+            call = getattr(type(tracer), "__call__", None)  # noqa: B004
+            file = AUDIT.place(getattr(tracer, "__code__", getattr(call, "__code__", None)))
+            if file:
+                self.send("tampering", text=f"a tracer of {file} was at work while tests ran")
+
     def _tell(self) -> None:
         for kind, text, _ in AUDIT.news():
             self.send("tampering" if kind == "suspect" else "noted", text=_text(text))
@@ -205,7 +219,7 @@ def _kind(value: Any, when: str) -> str:
     if when in ("setup", "teardown"):
         return "fixture"
     if value is None:
-        return "assertion"
+        return "hook"
     kinds = {_reason(one) for one in _leaves(value)}
     return kinds.pop() if len(kinds) == 1 else "not_implemented" if kinds <= _MISSING else "error"
 
@@ -236,6 +250,16 @@ def _reason(value: Any) -> str:
             return "not_implemented"
         link = _CAUSE.__get__(link) if isinstance(link, BaseException) else None
     return "import" if isinstance(value, (ImportError, SyntaxError)) else "error"
+
+
+def _left_at(error: SystemExit, checkout: str) -> str:
+    """Which line of the checkout ended the process while it was imported."""
+    link, place = error.__traceback__, ""
+    while link is not None:
+        file = link.tb_frame.f_code.co_filename
+        place = f"{file[len(checkout) + 1 :]}:{link.tb_lineno}" if file.startswith(checkout + os.sep) else place
+        link = link.tb_next
+    return f"{place or 'something'} ended the process while it was imported (SystemExit: {_text(error.code)})"
 
 
 def _message(excinfo: Any, report: Any) -> str:

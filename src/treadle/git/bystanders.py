@@ -1,0 +1,88 @@
+"""What of the user's repository nobody has a reason to change while an agent works: branches, settings, hooks.
+
+An agent without a container has the user's rights, and the user may be at work beside it. So a change proves nothing
+against anybody; but whoever reads the evidence is told of it.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from treadle.git.refs import Refs
+from treadle.git.repository import Repository
+
+_REFS: Final = ("refs/heads/", "refs/tags/", "refs/replace/")
+_SETTINGS: Final = (
+    "HEAD",
+    "config",
+    "config.worktree",
+    "info/attributes",
+    "info/exclude",
+    "info/grafts",
+    "objects/info/alternates",
+)
+_MOST: Final = 1_000_000
+_FILES: Final = 500
+
+Seen = Mapping[str, str]
+
+
+class Bystanders:
+    """Looks at what stands around the lanes of a repository."""
+
+    def __init__(self, repository: Repository, refs: Refs, prefix: str) -> None:
+        self._repository, self._refs = repository, refs
+        self._ours = (f"refs/heads/{prefix}/", "refs/treadle/")
+
+    async def look(self) -> Seen:
+        """Refs of the user's, how git works there, and how the project is set up: name → what it is at."""
+        found = await self._refs.below(*_REFS)
+        refs = {ref: value for ref, value in found.items() if not ref.startswith(self._ours)}
+        return refs | await asyncio.to_thread(self._files)
+
+    def _files(self) -> dict[str, str]:
+        root = self._repository.root
+        names = {path: path.relative_to(root) if path.is_relative_to(root) else path for path in self._all()}
+        return {str(name): _digest(path) for path, name in names.items()}
+
+    def _all(self) -> Iterator[Path]:
+        root, folder = self._repository.root, self._repository.folder
+        hooks = (path for path in _below(folder / "hooks") if path.suffix != ".sample")
+        settings = (*(folder / name for name in _SETTINGS), root / "treadle.toml")
+        yield from (path for path in settings if path.is_file())
+        yield from hooks
+        yield from _below(root / ".treadle", but="local")
+
+
+def changed(before: Seen, after: Seen) -> tuple[str, ...]:
+    """What is not as it was, a sentence each."""
+    names = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
+    return tuple(f"{name} {_how(before, after, name)}" for name in names)
+
+
+def _how(before: Seen, after: Seen, name: str) -> str:
+    return "was added" if name not in before else "was removed" if name not in after else "was changed"
+
+
+def _below(folder: Path, but: str = "") -> list[Path]:
+    """The files of a folder, not of all too many; links are not followed."""
+    found: list[Path] = []
+    waiting = [folder]
+    while waiting and len(found) < _FILES:
+        here = waiting.pop()
+        if here.is_symlink() or not here.is_dir():
+            continue
+        entries = [path for path in sorted(here.iterdir()) if here != folder or path.name != but]
+        found += [path for path in entries if path.is_file()]
+        waiting += [path for path in entries if path.is_dir()]
+    return found[:_FILES]
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.sha256(file.read(_MOST)).hexdigest()
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"

@@ -1,0 +1,41 @@
+"""What code has exchanged for good while it ran: certain of some things, and never of what was so before."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.evidence.stage import ADD, FILES, Stage, run
+from treadle.evidence.exchanged import is_certain
+
+TRACER = "import sys\n\n\ndef _quiet(*_):\n    return None\n\n\nsys.settrace(_quiet)\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("finding", "certain"),
+    [
+        ("_pytest.runner.call_and_report is no longer what it was", True),
+        ("pytest.raises is no longer what it was", True),
+        ("builtins.AssertionError is no longer what it was", True),
+        ("tests/test_a.py::test_a[1 2] was exchanged after it was collected", True),
+        ("a tracer of src/calc/add.py was at work while tests ran", True),
+        ("builtins.open is no longer what it was", False),
+        ("sys.settrace is no longer what it was", False),
+        ("a tracer was set by src/calc/add.py:8 (in no test)", False),
+        ("sys._getframe was called by src/calc/add.py:1 (in no test)", False),
+    ],
+)
+def test_only_what_honest_code_never_does_is_certain(finding: str, certain: bool) -> None:
+    assert is_certain(finding) == certain
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_what_was_so_before_the_work_is_nobodys_fault(tmp_path: Path, before: bool) -> None:
+    async def story() -> str:
+        files = {**FILES, "conftest.py": TRACER} if before else FILES
+        stage = await (await Stage(tmp_path, files=files).start()).tested()
+        code = ADD if before else TRACER + ADD
+        return (await stage.claim("impl", "TestsPassed", {"src/calc/add.py": code}, checks="checkpoint green")).report
+
+    report = run(story())
+    assert ("the test run was bent: a tracer of src/calc/add.py was at work while tests ran" in report) != before
+    assert bool(report) != before

@@ -1,0 +1,74 @@
+"""What of the user's repository is not as it was."""
+
+from pathlib import Path
+
+from tests.git.place import RUN, Stage, git, repository, run, write
+from treadle.git.bystanders import Bystanders, changed
+
+
+def test_branches_settings_hooks_and_the_projects_setup_are_watched(tmp_path: Path) -> None:
+    async def story() -> None:
+        root = repository(tmp_path, {"a.txt": "a\n", ".treadle/overlays/v3.yaml": "x: 1\n"})
+        git(root, "tag", "old")
+        stage = await Stage(root).start()
+        watch = Bystanders(stage.repository, stage.refs, "treadle")
+        before = await watch.look()
+        await stage.work({"a.txt": "b\n"})
+        write(root, {"a.txt": "the user works, too\n", ".treadle/local/note": "ours\n"})
+        assert changed(before, await watch.look()) == (), "what runs do, and the user's files, are no news"
+
+        git(root, "tag", "-d", "old")
+        git(root, "branch", "other")
+        git(root, "config", "core.hooksPath", "/nowhere")
+        write(root, {".git/hooks/pre-push": "true\n", ".treadle/overlays/v3.yaml": "x: 2\n", "treadle.toml": ""})
+        assert changed(before, await watch.look()) == (
+            ".git/config was changed",
+            ".git/hooks/pre-push was added",
+            ".treadle/overlays/v3.yaml was changed",
+            "refs/heads/other was added",
+            "refs/tags/old was removed",
+            "treadle.toml was added",
+        )
+
+    run(story())
+
+
+def test_what_was_changed_while_an_activity_worked_is_recorded_with_its_work(tmp_path: Path) -> None:
+    async def story() -> None:
+        root = repository(tmp_path)
+        stage = await Stage(root).start()
+        job = stage.job()
+        lane = await stage.lanes.open(stage.state, job)
+        write(lane.path, {"src/app.py": "x = 1\n"})
+        git(lane.path / "../../../..", "branch", "other")
+
+        recorded = await stage.lanes.record(RUN, job.id, at=0)
+
+        assert recorded.around == ("refs/heads/other was added",)
+        await stage.lanes.open(stage.state, stage.job(n="1.2"))
+        assert (await stage.lanes.record(RUN, "root:impl#1.2", at=0)).around == ()
+
+    run(story())
+
+
+def test_neither_a_forged_note_nor_a_filter_in_our_folder_changes_what_is_recorded(tmp_path: Path) -> None:
+    async def story() -> None:
+        root = repository(tmp_path)
+        stage = await Stage(root).start()
+        job = stage.job()
+        lane = await stage.lanes.open(stage.state, job)
+        write(lane.path, {"src/app.py": "x = 1\n"})
+        note = lane.path.with_suffix(".json")
+        forged = git(root, "commit-tree", "-m", "forged", "main^{tree}")
+        note.write_text(note.read_text().replace(lane.base, forged))
+        own = stage.repository.own
+        (own / "info" / "attributes").write_text("* filter=bend\n")
+        with (own / "config").open("a") as config:
+            config.write('[filter "bend"]\n\tclean = echo bent\n')
+
+        recorded = await stage.lanes.record(RUN, job.id, at=0)
+
+        assert (recorded.base, recorded.paths) == (lane.base, ("src/app.py",))
+        assert git(root, "show", f"{recorded.commit}:src/app.py") == "x = 1"
+
+    run(story())
