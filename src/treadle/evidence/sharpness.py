@@ -30,8 +30,8 @@ async def sharpness(
     s: Subject, run: TestRun, ids: Sequence[str], *, refuses: bool
 ) -> tuple[list[Problem], list[str], dict[str, list[str]]]:
     """What the new tests do not notice: problems, notes, and by criterion the wrong implementations that pass."""
-    sources = await _sources(s)
     known = await _examples(s, run, ids)
+    sources = await _sources(s) if ids else {}
     tried = rounds(sources.values(), [one for listed in known.values() for one in listed])
     if not ids or not tried:
         return [], [], {}
@@ -78,11 +78,12 @@ def _blind(name: str, wrong: list[str]) -> Problem:
 
 
 async def _sources(s: Subject) -> dict[str, str]:
-    texts = {
-        path: await s.text(path) or ""
+    code = [
+        path
         for path, entry in (await s.entries()).items()
-        if path.endswith(".py") and s.tests.is_code(path) and entry.mode.startswith("100")
-    }
+        if path.endswith(".py") and entry.mode.startswith("100") and s.tests.is_code(path)
+    ]
+    texts = await s.texts(code)
     return {path: text for path, text in texts.items() if "NotImplemented" in text and len(text) <= _LARGEST}
 
 

@@ -6,6 +6,7 @@ implementation may not touch it.
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -45,6 +46,10 @@ _CONFIGURATION: Final = frozenset(
 """Files that decide how tests run, wherever they are."""
 
 
+_REMEMBERED: Final = 100_000
+"""Paths: a large repository is looked through several times for each verdict."""
+
+
 class TestPaths(msgspec.Struct, frozen=True):
     """The tests of a project, as somebody who works on a part of it sees them."""
 
@@ -57,10 +62,7 @@ class TestPaths(msgspec.Struct, frozen=True):
 
     def is_test(self, path: str) -> bool:
         """Whether a file belongs to the tests."""
-        *parents, name = path.split("/")
-        if name in _CONFIGURATION or any(pattern.match(name) for pattern in _NAMES):
-            return True
-        return any(_is_folder_of_tests(one) for one in parents) or self._is_named(path)
+        return is_test(path) or self._is_named(path)
 
     def is_code(self, path: str) -> bool:
         """Whether a file belongs to neither tests nor their configuration."""
@@ -70,18 +72,15 @@ class TestPaths(msgspec.Struct, frozen=True):
         return any(path == folder or path.startswith(f"{folder}/") for folder in (*self.folders, *self.configured))
 
 
-def _is_folder_of_tests(name: str) -> bool:
-    return name in _FOLDERS or bool(_PROJECT.match(name))
-
-
+@lru_cache(maxsize=_REMEMBERED)
 def is_test(path: str) -> bool:
     """Whether a file belongs to the tests, by its name alone."""
-    return _BY_NAME.is_test(path)
+    *parents, name = path.split("/")
+    if name in _CONFIGURATION or any(pattern.match(name) for pattern in _NAMES):
+        return True
+    return any(one in _FOLDERS or _PROJECT.match(one) for one in parents)
 
 
 def names_tests(glob: str) -> bool:
     """Whether a glob names nothing but tests: `tests/**`, `**/*_test.go`, or a folder `tests`."""
     return is_test(glob) or is_test(f"{glob}/x")
-
-
-_BY_NAME: Final = TestPaths()

@@ -1,6 +1,7 @@
 """The languages whose exports are understood, one reader each; of any other, a file is one name."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -16,6 +17,7 @@ _OTHERS: Final = frozenset(
     """.split()
 )
 Read = Callable[[str, bytes], Reading]
+_REMEMBERED: Final = 100_000
 
 
 # A reader's library is loaded when the first file of its language is read: most commands need none.
@@ -46,6 +48,7 @@ READERS: Final[dict[str, Read]] = {
 }
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def is_source(path: str) -> bool:
     """Whether a file may export anything."""
     suffix = PurePosixPath(path).suffix

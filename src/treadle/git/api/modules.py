@@ -1,8 +1,10 @@
 """How Python calls its files."""
 
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 
+@lru_cache(maxsize=100_000)
 def module_name(path: str) -> str:
     """`src/shop/cart.py` → `shop.cart`, `shop/__init__.py` → `shop`."""
     parts = PurePosixPath(path).with_suffix("").parts
