@@ -21,7 +21,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     what: str
     """What it does, in a sentence."""
     family: str
-    """What kind of thing it does; of each family and step, the first file is played in every test run."""
+    """What kind of thing it does."""
     expects: tuple[str, ...] = ()
     """Words that its refusal must have."""
     advice: tuple[str, ...] = ()

@@ -9,9 +9,9 @@ DISHONEST, HONEST, HARMLESS = cases("dishonest"), cases("honest"), cases("harmle
 
 
 def firsts(listed: list[Case]) -> list[Case]:
-    """One of each family and step: what every test run plays. Other worlds than the smallest take too long for that."""
+    """One for each step: what every test run plays. Other worlds than the smallest take too long for that."""
     small = [case for case in listed if case.world == "leaf"]
-    return list({(case.step, case.family): case for case in reversed(small)}.values())
+    return list({case.step: case for case in reversed(small)}.values())
 
 
 def rest(listed: list[Case]) -> list[Case]:
@@ -58,7 +58,7 @@ def test_each_that_is_without_effect_has_none(theatre: Theatre, case: Case) -> N
 
 def test_there_are_enough_of_them() -> None:
     assert len(DISHONEST) >= 60
-    assert len(HONEST) >= 10
+    assert len(HONEST) >= 20
 
 
 def must_be_caught(theatre: Theatre, case: Case) -> None:
