@@ -1,6 +1,7 @@
 """A run of this project, played once more from its log and its refs."""
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -16,20 +17,31 @@ def git(*words: str) -> str:
     return subprocess.run([*GIT, *words], check=True, capture_output=True, text=True).stdout.strip()
 
 
-@pytest.fixture
-def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with the run `first`: a bug is reproduced, a lie about its fix is refused, the fix is accepted."""
-    monkeypatch.chdir(tmp_path)
-    for name, text in FILES.items():
-        Path(name).parent.mkdir(exist_ok=True)
-        Path(name).write_text(text)
-    Path("play.yaml").write_text(json.dumps({"agents": [{"step": step, "turns": it} for step, it in TURNS.items()]}))
-    for words in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-q", "-m", "first")):
-        git(*words)
-    assert treadle("protocol", "new", "bugfix").code == 0
-    assert treadle("spec", "new", "-p", "bugfix", "spec.yaml").code == 0
-    assert run("first", "scripted:play.yaml")[0] == 0
-    return tmp_path
+    root = tmp_path_factory.mktemp("first")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        for name, text in FILES.items():
+            Path(name).parent.mkdir(exist_ok=True)
+            Path(name).write_text(text)
+        agents = [{"step": step, "turns": it} for step, it in TURNS.items()]
+        Path("play.yaml").write_text(json.dumps({"agents": agents}))
+        for words in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-q", "-m", "first")):
+            git(*words)
+        assert treadle("protocol", "new", "bugfix").code == 0
+        assert treadle("spec", "new", "-p", "bugfix", "spec.yaml").code == 0
+        assert run("first", "scripted:play.yaml")[0] == 0
+    return root
+
+
+@pytest.fixture
+def recorded(first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of that repository, to work in."""
+    root = shutil.copytree(first, tmp_path / "copy", symlinks=True)
+    monkeypatch.chdir(root)
+    return root
 
 
 def run(name: str, agent: str) -> tuple[int, list[str], str]:

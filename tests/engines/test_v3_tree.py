@@ -14,6 +14,7 @@ def git(*words: str) -> str:
     return subprocess.run(["git", *words], check=True, capture_output=True, text=True).stdout.strip()
 
 
+@pytest.mark.soak
 def test_children_are_merged_rebased_and_judged_and_the_root_builds_on_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

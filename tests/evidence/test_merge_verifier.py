@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.evidence.stage import ADD, SPEC, TEST, Stage, run
 from tests.git.place import write
 from treadle.evidence.cache import Cache
@@ -18,6 +20,7 @@ def verifier(stage: Stage, inst: str) -> MergeVerifier:
     return MergeVerifier(stage.facts, stage.tools, Cache(stage.cache, b"key"), job, stage.case({}))
 
 
+@pytest.mark.soak
 def test_a_merge_is_held_up_by_its_own_failures_only(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await (await Stage(tmp_path).start()).scaffolded()

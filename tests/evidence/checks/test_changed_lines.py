@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.evidence.stage import FILES, Stage, run
 from treadle.evidence.checks.changed_lines import compared
 from treadle.evidence.python_lines import Lines, statement_lines
@@ -45,6 +47,7 @@ async def refactored(stage: Stage, step: str, files: dict[str, str], n: str = "2
     return await stage.claim(step, exit_, files, checks="checkpoint coverage_kept", n=n)
 
 
+@pytest.mark.soak
 def test_new_code_and_other_languages(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await implemented(tmp_path)

@@ -4,6 +4,8 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.evidence.stage import ADD, SPEC, TEST, Stage, run
 from treadle.kernel.state import Slot
 from treadle.protocol.items import Json
@@ -58,6 +60,7 @@ def test_the_projects_own_contract_command_decides(tmp_path: Path) -> None:
     run(story())
 
 
+@pytest.mark.soak
 def test_merged_children_keep_their_parents_contract(tmp_path: Path) -> None:
     spec: dict[str, Json] = {**SPEC, "acceptanceCriteria": [{"id": "AC-1", "text": "a"}, {"id": "AC-2", "text": "b"}]}
     children: list[dict[str, Json]] = [

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.evidence.stage import ADD, MANIFEST, SPEC, TEST, Stage, run
 from treadle.protocol.items import Json
 
@@ -48,6 +50,7 @@ def test_a_missing_manifest_and_tests_that_cannot_be_collected(tmp_path: Path) -
     run(story())
 
 
+@pytest.mark.soak
 def test_every_criterion_is_listed_and_every_kept_one_passes(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await (await Stage(tmp_path, given=TWO).start()).tested()
@@ -76,6 +79,7 @@ def test_every_criterion_is_listed_and_every_kept_one_passes(tmp_path: Path) -> 
     run(story())
 
 
+@pytest.mark.soak
 def test_a_criterion_that_a_child_has_is_the_childs(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path, given=TWO).start()
@@ -90,6 +94,7 @@ def test_a_criterion_that_a_child_has_is_the_childs(tmp_path: Path) -> None:
     run(story())
 
 
+@pytest.mark.soak
 def test_a_shared_manifest_may_list_what_stood_there_before(tmp_path: Path) -> None:
     test = "def test_old() -> None:\n    assert [1]\n\n\ndef test_new() -> None:\n    assert [1]\n"
     files = {"tests/test_a.py": test, "tests/test_manifest.json": listed(test_old="US-0-AC")}

@@ -67,6 +67,7 @@ def test_what_is_not_red(tmp_path: Path) -> None:
     run(story())
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("files", "said"),
     [
@@ -89,6 +90,7 @@ def test_what_was_green_stays_green_and_something_fails(
     run(story())
 
 
+@pytest.mark.soak
 def test_exactly_one_new_test_for_ping_pong(tmp_path: Path) -> None:
     two = f"{TEST}\n\ndef test_more() -> None:\n    assert add(0, 0) == 0\n"
 
@@ -122,6 +124,7 @@ MAP = """{"spec_id": "calc", "acceptance_criteria_map": {"test_weak": "AC-1", "t
  "test_two_cases": "AC-3"}}"""
 
 
+@pytest.mark.soak
 def test_tests_that_a_wrong_implementation_passes_are_refused_if_they_notice_none(tmp_path: Path) -> None:
     async def story() -> None:
         stage, verdict = await claimed(tmp_path, {NEW: WEAK, "tests/calc/test_manifest.json": MAP})
@@ -170,6 +173,7 @@ def test_a_new_test_that_fails_once_and_passes_once_is_not_red(tmp_path: Path) -
     run(story())
 
 
+@pytest.mark.soak
 def test_a_test_for_what_is_there_already_counts_if_it_fails_on_the_skeleton(tmp_path: Path) -> None:
     more = "from src.calc.add import add\n\n\ndef test_zero() -> None:\n    assert add(0, 4) == 4\n"
 
@@ -184,6 +188,7 @@ def test_a_test_for_what_is_there_already_counts_if_it_fails_on_the_skeleton(tmp
     run(story())
 
 
+@pytest.mark.soak
 def test_refactored_tests_still_fail_on_the_skeleton(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path, "dptr", BASE, "cycle", {"id": "TDD1", "files": [], "interface": ""}).start()
@@ -201,6 +206,7 @@ def test_refactored_tests_still_fail_on_the_skeleton(tmp_path: Path) -> None:
     run(story())
 
 
+@pytest.mark.soak
 def test_a_criterion_whose_tests_are_all_skipped_is_not_red(tmp_path: Path) -> None:
     skipped = TEST.replace("def test_adds", "@pytest.mark.skip\ndef test_adds").replace("from", "import pytest\nfrom")
     red = f"{HEAD}\ndef test_more() -> None:\n    assert add(1, 1) == 2\n"

@@ -82,6 +82,7 @@ def test_measuring_refuses_nothing(tmp_path: Path) -> None:
     run(story())
 
 
+@pytest.mark.soak
 def test_a_child_is_not_held_up_by_what_waits_for_others_but_a_cycle_is_by_its_baseline(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await (await Stage(tmp_path).start()).scaffolded()
@@ -149,6 +150,7 @@ def test_an_answer_of_the_past_is_not_asked_for_again_and_a_damaged_one_is(tmp_p
     run(story())
 
 
+@pytest.mark.soak
 def test_one_by_one_what_speaks_about_the_end_may_wait_and_is_owed_at_the_end(tmp_path: Path) -> None:
     two = f"{SKELETON}\n\ndef twice(a: int) -> int:\n    raise NotImplementedError\n"
     contract = "from src.calc.add import twice\n\n\ndef test_twice() -> None:\n    assert twice(2) == 4\n"
@@ -216,6 +218,7 @@ def add(a, b):
 ODD = "import sys\n\n\ndef add(a, b):\n    return a + b + 0 * len(sys._getframe().f_code.co_name)\n"
 
 
+@pytest.mark.soak
 def test_a_verdict_that_depends_on_how_tests_are_run_is_bent(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await (await Stage(tmp_path).start()).tested({"tests/calc/test_add.py": TWO})
