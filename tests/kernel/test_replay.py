@@ -74,7 +74,7 @@ def _someone(run: Scenario) -> st.SearchStrategy[str]:
 
 
 @given(walks())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_replay_gives_the_same_state_and_leaves_old_ones_alone(run: Scenario) -> None:
     state, hashes = State(), []
     states = []
@@ -88,7 +88,7 @@ def test_replay_gives_the_same_state_and_leaves_old_ones_alone(run: Scenario) ->
 
 
 @given(walks(), st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_snapshot_continues_like_the_original(run: Scenario, data: st.DataObject) -> None:
     cut = data.draw(st.integers(1, len(run.log)))
     state = State()
@@ -104,7 +104,7 @@ def test_a_snapshot_continues_like_the_original(run: Scenario, data: st.DataObje
 
 
 @given(walks())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_outstanding_holds_every_command_that_was_issued_and_not_settled(run: Scenario) -> None:
     ids = [command.id for command in outstanding(run.state)]
     assert len(set(ids)) >= len(run.state.acts)
@@ -117,7 +117,7 @@ def test_outstanding_holds_every_command_that_was_issued_and_not_settled(run: Sc
 
 
 @given(walks())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_events_survive_being_stored(run: Scenario) -> None:
     assert [decode_event(encode_event(event)) for event in run.log] == run.log
 

@@ -37,7 +37,7 @@ def put(db: sqlite3.Connection, value: Json) -> str:
 
 
 @given(VALUES)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_what_is_put_comes_back(value: Json) -> None:
     db = sqlite3.connect(":memory:", isolation_level=None)
     migrate(db)

@@ -262,7 +262,7 @@ def test_the_caller_says_where_items_lie() -> None:
     )
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_accepts_exactly_what_the_schema_accepts(data: st.DataObject) -> None:
     protocol = data.draw(protocols())
@@ -271,7 +271,7 @@ def test_accepts_exactly_what_the_schema_accepts(data: st.DataObject) -> None:
     assert isinstance(result, Claim) == Draft202012Validator(schema(protocol, EXITS)).is_valid(answer), result
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_what_is_accepted_fits_the_schema_and_comes_out_canonical(data: st.DataObject) -> None:
     protocol = data.draw(protocols("path"))
@@ -283,7 +283,7 @@ def test_what_is_accepted_fits_the_schema_and_comes_out_canonical(data: st.DataO
         assert content_ref(result.fields)
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_a_tool_call_is_an_answer(data: st.DataObject) -> None:
     protocol = data.draw(protocols())
@@ -333,7 +333,7 @@ hostile: st.SearchStrategy[Any] = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.sampled_from(["exit", "type", "tasks", "story", "share", "inside"]),
     hostile,

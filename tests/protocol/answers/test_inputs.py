@@ -269,7 +269,7 @@ def _protocol(type_: str, **types: Record) -> Protocol:
     return Protocol(name="p", version="1", root="g", types=types, graphs={"g": graph})
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.text(max_size=60)
     | st.lists(st.sampled_from([*GOOD.splitlines(), "- ", "---", "? x", "a: *b", "&b"])).map("\n".join),

@@ -1,6 +1,6 @@
 from itertools import combinations, pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.protocol.drawing.layout import Box, Drawing, Link, Point, layout
@@ -35,7 +35,6 @@ def everything(boxes: dict[str, Box], links: list[Link], drawn: Drawing) -> list
     return found + [around(path.label, link.label) for path, link in labelled]
 
 
-@settings(deadline=None)
 @given(nets())
 def test_boxes_and_labels_never_overlap_and_stay_on_the_paper(net: tuple[dict[str, Box], list[Link]]) -> None:
     boxes, links = net
@@ -48,7 +47,6 @@ def test_boxes_and_labels_never_overlap_and_stay_on_the_paper(net: tuple[dict[st
         assert bottom <= drawn.size.height + SLACK
 
 
-@settings(deadline=None)
 @given(nets())
 def test_links_run_from_edge_to_edge_and_through_no_other_box(net: tuple[dict[str, Box], list[Link]]) -> None:
     boxes, links = net
@@ -63,7 +61,6 @@ def test_links_run_from_edge_to_edge_and_through_no_other_box(net: tuple[dict[st
             assert not [name for name in boxes if overlap(stretch, around(drawn.boxes[name], boxes[name]))]
 
 
-@settings(deadline=None)
 @given(nets())
 def test_every_second_stretch_is_straight_and_the_label_lies_on_one(net: tuple[dict[str, Box], list[Link]]) -> None:
     boxes, links = net

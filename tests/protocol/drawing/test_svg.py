@@ -37,7 +37,7 @@ def test_one_graph() -> None:
     assert "sdd-delta" not in texts(svg(SAMPLE, "node"))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(TEXTS)
 def test_any_text_gives_well_formed_xml(text: str) -> None:
     ET.fromstring(svg(named(text)))
@@ -93,7 +93,7 @@ STEPS = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(
     steps=st.lists(STEPS, min_size=6, max_size=6),
     handlers=st.dictionaries(st.sampled_from(["S", "T"]), st.builds(Handler, step=st.sampled_from(NAMES))),
