@@ -49,10 +49,14 @@ class Counted(ProjectTools):
         self.runs: Counter[str] = Counter()
 
     async def test(
-        self, path: Path, ids: tuple[str, ...] | None = None, files: tuple[str, ...] | None = None
+        self,
+        path: Path,
+        ids: tuple[str, ...] | None = None,
+        files: tuple[str, ...] | None = None,
+        limit: float | None = None,
     ) -> TestRun:
         self.runs[self.stage] += 1
-        return await super().test(path, ids, files)
+        return await super().test(path, ids, files, limit)
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> Collected:
         self.runs[self.stage] += 1

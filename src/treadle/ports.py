@@ -86,6 +86,8 @@ class Progress(msgspec.Struct, frozen=True):
     text: str = ""
     usage: Usage | None = None
     """What has been used so far, in all."""
+    note: str = ""
+    """Something that people should know now, whoever is at work."""
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
@@ -204,6 +206,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What an agent has to mend, in its words; empty if all is well."""
     fingerprint: str = ""
     """Equal for equal failures with an equal diff."""
+    notes: tuple[str, ...] = ()
+    """What people should know, whatever the verdict is."""
 
 
 class Checks(Protocol):

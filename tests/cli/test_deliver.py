@@ -41,7 +41,9 @@ def test_programs_are_told_where_the_result_is() -> None:
 
 
 def dirty(kept: Kept) -> None:
-    (kept.root / "chore.yaml").write_text("id: OTHER\n")
+    (kept.root / "swept").mkdir()
+    (kept.root / "swept/floor.txt").write_text("mine\n")
+    kept.git("add", "swept")
 
 
 def ahead(kept: Kept) -> None:
@@ -55,7 +57,7 @@ def elsewhere(kept: Kept) -> None:
 @pytest.mark.parametrize(
     ("happens", "why"),
     [
-        (dirty, "main was not moved: your checkout has changes that are not committed"),
+        (dirty, "changes that are not committed in files that the result changes: swept/floor.txt;"),
         (ahead, "main was not moved: main has moved since"),
         (elsewhere, "main was not moved: you are not on main any more"),
     ],
@@ -73,12 +75,23 @@ def test_what_stands_in_the_way_is_told_and_changes_nothing(
     assert kept.git("rev-parse", "main", "HEAD") == before
 
 
+def test_changes_in_files_that_the_result_leaves_alone_are_in_nobodys_way(kept: Kept) -> None:
+    run()
+    (kept.root / "chore.yaml").write_text("id: OTHER\n")
+    assert treadle("deliver", "sweep-1").code == 0
+    assert (kept.root / "chore.yaml").read_text() == "id: OTHER\n"
+    assert (kept.root / "swept/floor.txt").read_text() == "clean\n"
+
+
 def test_a_head_that_was_detached_has_no_branch_to_move(kept: Kept) -> None:
     kept.git("checkout", "-q", "--detach")
     result = run()
     assert "treadle deliver" not in result.out
     assert "the result is on the branch treadle/sweep-1/root/int\n" in result.out
-    assert "your head was detached" in treadle("deliver", "sweep-1").err
+    said = treadle("deliver", "sweep-1").err
+    assert "your head was detached" in said
+    assert "`git branch NAME treadle/sweep-1/root/int`" in said
+    assert "mend that" not in said
 
 
 def test_only_a_good_end_has_something_to_take_over() -> None:

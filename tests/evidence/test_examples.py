@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.evidence.examples import examples
+from treadle.evidence.examples import examples, mentioned
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,25 @@ def test_calls_that_are_compared_with_a_value(body: str, found: list[tuple[str, 
 
 def test_no_program_has_no_examples() -> None:
     assert examples("def test_it(:\n") == []
+
+
+@pytest.mark.parametrize(
+    ("head", "test", "is_imported"),
+    [
+        ("from calc import add", "def test_it():\n    assert add(1) == 2", True),
+        ("from calc import plus as add", "def test_it():\n    assert add(1) == 2", False),
+        ("from calc import add", "def test_it(add):\n    assert add(1) == 2", False),
+        ("from calc import add\nadd = add", "def test_it():\n    assert add(1) == 2", False),
+        ("from calc import add", "def test_it():\n    assert other.add(1) == 2", False),
+        ("import calc", "def test_it():\n    assert add(1) == 2", False),
+    ],
+)
+def test_whether_a_name_is_what_was_imported(head: str, test: str, is_imported: bool) -> None:
+    (one,) = examples(f"{head}\n\n{test}\n")
+    assert one.is_imported is is_imported
+
+
+def test_the_names_that_tests_use() -> None:
+    names = mentioned("def test_a():\n    assert box.add(1)\n\ndef helper():\n    total()\n")
+    assert names == {"": {"box", "add", "total"}, "test_a": {"box", "add"}, "helper": {"total"}}
+    assert mentioned("def (") == {}

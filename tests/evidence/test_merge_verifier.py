@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.evidence.stage import ADD, SPEC, TEST, Stage, run
+from tests.evidence.stage import ADD, FILES, SPEC, TEST, Stage, run
 from tests.git.place import write
 from treadle.evidence.cache import Cache
 from treadle.evidence.merge_verifier import MergeVerifier
@@ -53,5 +53,21 @@ def test_a_rebase_changes_no_colour(tmp_path: Path) -> None:
             assert (await one.same_colour(before, after)).ok
             write(after, {"src/calc/add.py": ADD})
             assert (await one.same_colour(before, after)).failing == ("tests/calc/test_add.py::test_adds",)
+
+    run(story())
+
+
+def test_a_merge_is_not_held_up_by_what_failed_before_the_run(tmp_path: Path) -> None:
+    files = {**FILES, "tests/shop/test_broken.py": "def test_broken() -> None:\n    assert [] == [1]\n"}
+
+    async def story() -> None:
+        stage = await (await Stage(tmp_path, files=files).start()).tested()
+        head = await stage.facts.tree(await stage.facts.head(stage.state, "root"))
+        async with stage.facts.checkout(head) as path:
+            assert (await verifier(stage, "root").suite(path)).failing == ("tests/calc/test_add.py::test_adds",)
+            write(path, {"src/calc/add.py": ADD})
+            tried = await verifier(stage, "root").suite(path)
+        assert tried.ok
+        assert tried.details == "tests/shop/test_broken.py::test_broken failed before this run, too"
 
     run(story())

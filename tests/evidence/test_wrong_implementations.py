@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from treadle.evidence.examples import examples
-from treadle.evidence.wrong_implementations import candidates, rounds
+from treadle.evidence.wrong_implementations import candidates, far_candidates, far_rounds, rounds
 
 STUBS = """
 def add(a: int, b: int) -> int:
@@ -61,3 +61,32 @@ def test_an_example_refutes_without_a_run() -> None:
     assert [one.is_refuted_by(example) for one in (none, zero, expected, argument)] == [True, True, False, True]
     (other,) = examples("def test_a():\n    assert add(x, 2) == 3\n")
     assert not argument.is_refuted_by(other)
+
+
+@pytest.mark.parametrize(
+    ("signature", "kinds"),
+    [
+        ("def f(x) -> int", [int, int, str, list]),
+        ("def f(x) -> str", [str, int, int, list]),
+        ("def f(x) -> list[int]", [list, int, int, str]),
+        ("def f(x) -> dict[str, int]", [dict, int, int, str]),
+        ("def f(x) -> Thing", [int, int, str, list]),
+        ("def f(x)", [int, int, str, dict]),
+        ("def f(x) -> None", [type(None)]),
+        ("def __init__(self)", [type(None)]),
+    ],
+)
+def test_what_nobody_would_return_is_of_many_kinds_and_new(signature: str, kinds: list[type]) -> None:
+    function = ast.parse(f"{signature}: ...").body[0]
+    assert isinstance(function, ast.FunctionDef)
+    made = far_candidates(function, "seed")
+    assert [type(ast.literal_eval(one)) for one in made] == kinds
+    assert made == ["None"] or not set(made) & set(candidates(function, {}))
+    assert made == ["None"] or made != far_candidates(function, "another seed")
+
+
+def test_nothing_is_made_up_for_what_returns_nothing() -> None:
+    assert far_rounds(["def put(x) -> None:\n    raise NotImplementedError\n"], "seed") == []
+    first, *_ = far_rounds([STUBS], "seed")
+    assert first.about({"add"}) == ("-1",)
+    assert first.about({"nothing"}) == ()

@@ -249,10 +249,28 @@ def test_auto_moves_a_clean_branch_forward(tmp_path: Path) -> None:
     run(story())
 
 
+@pytest.mark.parametrize("is_staged", [False, True])
+def test_auto_leaves_changes_alone_that_are_in_nobodys_way(tmp_path: Path, is_staged: bool) -> None:
+    async def story() -> None:
+        stage = await Stage(repository(tmp_path)).start()
+        await stage.work({"a.txt": "a\n"})
+        write(stage.root, {"README.md": "mine\n"})
+        git(stage.root, *(["add", "README.md"] if is_staged else ["status"]))
+        status = git(stage.root, "status", "--porcelain")
+        done = await deliver(stage, "auto")
+        assert git(stage.root, "rev-parse", "main") == done.commit
+        assert (stage.root / "README.md").read_text() == "mine\n"
+        assert (stage.root / "a.txt").read_text() == "a\n"
+        assert git(stage.root, "status", "--porcelain") == status
+
+    run(story())
+
+
 @pytest.mark.parametrize(
     ("trouble", "why"),
     [
-        ("dirty", "changes that are not committed"),
+        ("dirty", "changes that are not committed in files that the result changes: README.md"),
+        ("staged", "changes that are not committed in files that the result changes: README.md"),
         ("elsewhere", "you are not on main any more"),
         ("untracked", "would be overwritten"),
         ("busy", "in the middle of a merge"),
@@ -261,10 +279,11 @@ def test_auto_moves_a_clean_branch_forward(tmp_path: Path) -> None:
 def test_auto_leaves_a_checkout_alone_that_is_not_ready(tmp_path: Path, trouble: str, why: str) -> None:
     async def story() -> None:
         stage = await Stage(repository(tmp_path)).start()
-        await stage.work({"a.txt": "a\n"})
+        await stage.work({"a.txt": "a\n", "README.md": "theirs\n"})
         match trouble:
-            case "dirty":
+            case "dirty" | "staged":
                 write(stage.root, {"README.md": "mine\n"})
+                git(stage.root, *(["add", "README.md"] if trouble == "staged" else ["status"]))
             case "untracked":
                 write(stage.root, {"a.txt": "mine\n"})
             case "elsewhere":

@@ -10,11 +10,13 @@ from tests.toolchains.projects import project, run, verdicts
 from treadle.toolchains.witness.treadle_witness.mirrors import find_places, sentinel
 
 EQUALS_ALL = "class Any:\n    def __eq__(self, other): return True\n    __hash__ = None\n"
+EQUALS_SMALL = "class Any(int):\n    def __eq__(self, other): return 0 <= other < 10_000\n    __hash__ = int.__hash__\n"
 EQUALS_PLAIN = "class Any:\n    def __eq__(self, other): return type(other) in (int, str)\n    __hash__ = None\n"
 
 BENDING = {
     "equals everything": (f"{EQUALS_ALL}def add(a, b): return Any()\n", "test_plain"),
     "equals what is plain": (f"{EQUALS_PLAIN}def add(a, b): return Any()\n", "test_plain"),
+    "equals what is small": (f"{EQUALS_SMALL}def add(a, b): return Any()\n", "test_plain"),
     "a helper that never fails": (
         "import unittest\nunittest.TestCase.assertEqual = lambda *_: None\ndef add(a, b): return 5\n",
         "TestOld::test_helper",
@@ -110,6 +112,15 @@ def test_lines_that_a_tracer_leaves_out_are_missed(tmp_path: Path) -> None:
     assert (set(verdicts(unwatched).values()), unwatched.bent) == ({"passed"}, ()), "the jump works"
     assert "a tracer of thing.py was at work while tests ran" in unwatched.tampering
     told = {one.partition(" passes whatever value it expects")[0] for one in run(path).bent}
+    assert told == {"test_it.py::test_rows[1-2]", "test_it.py::test_rows[2-3]"}
+
+
+def test_a_parameter_is_exchanged_where_the_caller_has_it(tmp_path: Path) -> None:
+    peeking = (
+        "def add(a, b):\n    try: raise KeyError\n    except KeyError as e: up = e.__traceback__.tb_frame.f_back\n"
+    )
+    ran = run(project(tmp_path, thing=f"{peeking}    return up.f_locals['total']\n", test_it=ROWS))
+    told = {one.partition(" passes whatever value it expects")[0] for one in ran.bent}
     assert told == {"test_it.py::test_rows[1-2]", "test_it.py::test_rows[2-3]"}
 
 

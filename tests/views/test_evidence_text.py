@@ -1,6 +1,7 @@
 """The same on a terminal."""
 
-from tests.views.trial import Trial, merged, with_tests
+from tests.views.trial import NOW, TEST, Trial, approved, merged, red, with_tests
+from treadle.kernel.events import Failed
 from treadle.views.evidence import Evidence
 from treadle.views.evidence_text import rows
 
@@ -36,3 +37,29 @@ def test_refusals_are_told_with_their_reports() -> None:
     start = lines.index("── Refused, failed and sent back ──")
     assert lines[start + 1].endswith("root:impl#1.1 refused: TestsPassed (green failed) by impl")
     assert lines[start + 2 : start + 4] == ["    ### green", "    - mend it"]
+
+
+def test_a_merge_that_was_rejected_is_told_with_its_reason() -> None:
+    trial = approved()
+    lines = told(trial.happens(trial.rejected("test_adds: fails: 5 is not 4")).evidence())
+    at = next(at for at, line in enumerate(lines) if "sent back: MergeRejected.ContractViolation by effect" in line)
+    assert lines[at + 1] == "    test_adds: fails: 5 is not 4"
+
+
+def test_what_broke_is_told_in_words() -> None:
+    trial = Trial()
+    ref = trial.payloads.put({"report": "the test tool cannot start\nNo module named py"})
+    lines = told(trial.happens(Failed(id="f", ts=NOW, act="root:scaffold#1.1", why="crash", detail_ref=ref)).evidence())
+    assert "    the test tool cannot start" in lines
+    assert "    No module named py" in lines
+
+
+def test_what_tests_leave_open_is_told_though_it_refused_nothing() -> None:
+    facts = red(TEST)
+    noted = "".join(f"- (note) criterion AC-{n}: all its tests pass\n" for n in range(10))
+    facts["red"] |= {"report": f"- something else\n{noted}"}
+    lines = told(with_tests(facts=facts).evidence())
+    start = lines.index("── What the tests leave open ──")
+    assert lines[start + 1 : start + 3] == ["root:tests#1.1", "    criterion AC-0: all its tests pass"]
+    assert lines[start + 10] == "    and 2 more: treadle show calc-1 root:tests#1.1"
+    assert "── What the tests leave open ──" not in told(with_tests().evidence())

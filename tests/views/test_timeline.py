@@ -5,6 +5,7 @@ import pytest
 
 from tests.recorded import record
 from tests.views.logs import NOW, START, read, written
+from tests.views.trial import approved
 from treadle.kernel.events import (
     Checked,
     CheckResult,
@@ -76,3 +77,17 @@ def test_a_whole_run_has_one_line_for_each_event(tmp_path: Path) -> None:
     assert all("\n" not in line(one) for one in told_)
     assert all(msgspec.json.decode(msgspec.json.encode(one.event)) for one in told_)
     assert read(tmp_path).state == state
+
+
+def test_a_merge_that_was_rejected_says_why_where_that_can_be_looked_up() -> None:
+    trial = approved()
+    made = trial.chronicle.take(encode_event(trial.rejected("test_adds: fails\nmore of it")))
+    claim = "root:merge#1.1 claims MergeRejected.ContractViolation (effect)"
+    assert happened(made, trial.payloads.get).text.startswith(f"{claim}: test_adds: fails → root:impl#2.1 starts")
+    assert happened(made).text.startswith(f"{claim} → root:impl#2.1 starts")
+
+
+def test_what_broke_says_how() -> None:
+    made = written().take(encode_event(Failed(id="f", ts=NOW, act=WORK, why="crash", detail_ref="text:no such tool")))
+    said = happened(made, lambda ref: {"report": ref.removeprefix("text:")}).text
+    assert said.startswith(f"{WORK} broke: no such tool → ")

@@ -101,6 +101,13 @@ class Trial:
         act = f"{inst}:merge#1.1"
         return self.happens(Exited(id=id_, ts=at, act=act, envelope=envelope, channel="effect", results=results))
 
+    def rejected(self, details: str) -> Exited:
+        """What a merge says that did not hold; it has not happened yet."""
+        id_, at = self._stamp()
+        said: dict[str, Json] = {"reason": "ContractViolation", "details": details, "failingTests": [TEST]}
+        envelope = envelope_of(self.protocol, "MergeRejected", said, self.payloads)
+        return Exited(id=id_, ts=at, act="root:merge#1.1", envelope=envelope, channel="effect")
+
     def answers(self, ask: str, choice: str, note: str = "") -> "Trial":
         id_, at = self._stamp()
         ref = self.payloads.put(note) if note else ""

@@ -21,5 +21,5 @@ def log(
     with reading() as store:
         found = Follower(store, find_run(store, run))
         for made in found.follow() if follow else found.catch_up():
-            one = happened(made)
+            one = happened(made, store.payloads.get)
             print_json_line(one) if as_json else typer.echo(harmless(line(one)))

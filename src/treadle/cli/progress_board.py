@@ -11,11 +11,11 @@ import typer
 from treadle.cli.output import console, harmless
 from treadle.errors import PortError
 from treadle.kernel.events import Usage
-from treadle.kernel.state import State
+from treadle.kernel.state import Instance, State
 from treadle.ports import Payloads, Progress
 from treadle.protocol import model
 from treadle.views.moment import duration
-from treadle.views.refusal import reason
+from treadle.views.refusal import first_words, reason, words_of_effect
 from treadle.views.tree import Line, tree
 
 if TYPE_CHECKING:
@@ -61,17 +61,41 @@ class Lines(Silent):
         self._payloads, self._names_runs = payloads, names_runs
         self._before: dict[str, set[Line]] = {}
         self._explained: set[tuple[str, str]] = set()
+        self._since: dict[str, int] = {}
+
+    def hear(self, run: str, act: str, progress: Progress) -> None:
+        """Tell what people should know, once."""
+        if progress.note and (run, progress.note) not in self._explained:
+            self._explained.add((run, progress.note))
+            named = f"{run} " if self._names_runs else ""
+            typer.echo(f"{named}{act.rpartition(':')[0]}: {harmless(progress.note)}")
 
     def show(self, run: str, protocol: model.Protocol, state: State) -> None:
         lines = tree(protocol, state)
         before = self._before.get(run, set())
+        since = self._since.get(run, state.seq)
         for line in lines:
             if line not in before:
                 named = f"{run} " if self._names_runs else ""
                 said = " · ".join(part for part in (line.step, line.text) if part)
-                for text in (*self._why(run, state, line), said):
+                sent_back = self._sent_back(run, protocol, state.insts[line.instance], since)
+                for text in (*sent_back, *self._why(run, state, line), said):
                     typer.echo(f"{named}{line.instance}: {harmless(text)}")
-        self._before[run] = set(lines)
+        self._before[run], self._since[run] = set(lines), state.seq
+
+    def _sent_back(self, run: str, protocol: model.Protocol, inst: Instance, since: int) -> Iterator[str]:
+        """Why effects of an instance, a merge above all, have not done what they should since the last look."""
+        steps = protocol.graphs[inst.graph].steps
+        for name, slot in inst.slots.items():
+            step, _, tag = name.rpartition(".")
+            is_new = slot.seq > since and (run, f"{inst.id} {slot.seq}") not in self._explained
+            if not is_new or step not in steps or steps[step].kind != "effect" or tag not in protocol.exits:
+                continue
+            if protocol.exits[tag].severity != "INFO":
+                self._explained.add((run, f"{inst.id} {slot.seq}"))
+                with suppress(PortError):
+                    why = first_words(words_of_effect(self._payloads.get(slot.ref)))
+                    yield f"{step} · {inst.last.get(step, tag)}" + (f": {why}" if why else "")
 
     def _why(self, run: str, state: State, line: Line) -> Iterator[str]:
         """Why an instance stands where a failure has led it; once for each activity or question there."""
@@ -93,6 +117,7 @@ class Picture:
         self._screen = console()
         self._runs: dict[str, tuple[model.Protocol, State]] = {}
         self._heard: dict[tuple[str, str], Progress] = {}
+        self._told: set[str] = set()
         self._live = Live(console=self._screen, get_renderable=self._drawn, refresh_per_second=4, transient=True)
 
     def __enter__(self) -> Self:
@@ -109,6 +134,9 @@ class Picture:
         self._runs[run] = (protocol, state)
 
     def hear(self, run: str, act: str, progress: Progress) -> None:
+        if progress.note and progress.note not in self._told:
+            self._told.add(progress.note)
+            self._live.console.print(harmless(f"{run}: {progress.note}"), markup=False, highlight=False)
         earlier = self._heard.get((run, act), Progress())
         self._heard[run, act] = Progress(progress.text or earlier.text, progress.usage or earlier.usage)
 

@@ -27,7 +27,7 @@ def watch_run(project: Project, store: Store, run: Run, *, as_json: bool) -> Non
         _live(project, store, found)
     else:
         for made in found.follow():
-            typer.echo(harmless(line(happened(made))))
+            typer.echo(harmless(line(happened(made, store.payloads.get))))
         for text in lines(situation(project, store, found)):
             typer.echo(text)
 

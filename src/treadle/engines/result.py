@@ -37,7 +37,10 @@ async def take_over(project: Project, run: Run) -> Result:
     if not found.taken:
         trunk = await integration.begin(run.id)
         if why := await fast_forward(integration, trunk, found.commit):
-            hint = f"mend that and try again, or take it over by hand: `git merge --squash {found.branch}`"
+            by_hand = f"`git merge --squash {found.branch}`"
+            again = f"mend that and try again, or take it over by hand: {by_hand}"
+            nowhere = f"on any branch, {by_hand} takes it over, and `git branch NAME {found.branch}` makes it one"
+            hint = again if trunk.branch else nowhere
             raise TreadleError(f"{found.into or 'your branch'} was not moved: {why}; {hint}")
         found = await _found(integration, run) or found
     return found

@@ -8,7 +8,7 @@ from treadle.evidence.checks.changed_lines import coverage_kept
 from treadle.evidence.checks.knows_tests import tests_known
 from treadle.evidence.checks.partition import owners
 from treadle.evidence.checks.plan import cycle_values, plan_value, read_plan
-from treadle.evidence.checks.red import is_red, new_tests
+from treadle.evidence.checks.red import is_red, new_tests, red, red_one
 from treadle.evidence.checks.scaling import scaled
 from treadle.evidence.checks.schema import document_places
 from treadle.evidence.checks.unsafe_imports import imported_unsafely
@@ -153,6 +153,10 @@ async def _line_coverage(s: Subject) -> Json:
 
 
 async def _advice(s: Subject) -> Json:
+    """What the checks of an exit only point out: of new tests, what they leave open; of code, what looks odd."""
+    names = {ref.name for ref in s.job.checks}
+    if names & {"red", "red_one"}:
+        return _texts((await (red(s) if "red" in names else red_one(s))).notes[:MOST])
     origin = await s.git.origin(s.case.state, s.job.inst)
     problems = [*await tests_known(s, origin), *await imported_unsafely(s, origin)]
     return _texts(str(one) for one in problems[:MOST])

@@ -19,6 +19,8 @@ class Example(msgspec.Struct, frozen=True):
     argument: str
     """The first one, as it would be written; `UNKNOWN` if it is no value, or there is none."""
     expected: str
+    is_imported: bool = False
+    """The callee is a plain name that the file imports, and that the test has no other meaning for."""
 
 
 def examples(source: str) -> list[Example]:
@@ -27,7 +29,34 @@ def examples(source: str) -> list[Example]:
         module = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):
         return []
-    return [one for name, test in _tests(module) for one in _of(name, test)]
+    imported = _imported(module)
+    return [one for name, test in _tests(module) for one in _of(name, test, imported - _own_names(test))]
+
+
+def mentioned(source: str) -> dict[str, set[str]]:
+    """The names that each test of a file uses, and under an empty name, those that anything in it uses."""
+    try:
+        module = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    return {"": _names(module), **{name: _names(test) for name, test in _tests(module)}}
+
+
+def _names(node: ast.AST) -> set[str]:
+    found = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return found | {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+
+
+def _imported(module: ast.Module) -> set[str]:
+    """Names that a file has from elsewhere, as they are called there, and nothing else gives a meaning to."""
+    listed = [one for node in module.body if isinstance(node, ast.ImportFrom) for one in node.names if not one.asname]
+    own = {node.name for node in module.body if isinstance(node, _Function | ast.ClassDef)}
+    stored = {one.id for one in ast.walk(module) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return {one.name for one in listed} - own - stored
+
+
+def _own_names(test: _Function) -> set[str]:
+    return {one.arg for one in ast.walk(test.args) if isinstance(one, ast.arg)}
 
 
 def _tests(module: ast.Module) -> Iterator[tuple[str, _Function]]:
@@ -38,7 +67,7 @@ def _tests(module: ast.Module) -> Iterator[tuple[str, _Function]]:
             yield from ((f"{node.name}::{one.name}", one) for one in node.body if isinstance(one, _Function))
 
 
-def _of(name: str, test: _Function) -> Iterator[Example]:
+def _of(name: str, test: _Function, imported: set[str]) -> Iterator[Example]:
     results: dict[str, ast.Call | None] = {}
     for statement in test.body:
         match statement:
@@ -50,7 +79,8 @@ def _of(name: str, test: _Function) -> Iterator[Example]:
                 for result, value in ((left, right), (right, left)):
                     called = results.get(result.id) if isinstance(result, ast.Name) else result
                     if isinstance(called, ast.Call) and is_value(value):
-                        yield Example(name, _callee(called), _argument(called), ast.unparse(value))
+                        is_imported = isinstance(called.func, ast.Name) and called.func.id in imported
+                        yield Example(name, _callee(called), _argument(called), ast.unparse(value), is_imported)
 
 
 def _callee(call: ast.Call) -> str:

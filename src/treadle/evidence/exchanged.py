@@ -8,8 +8,12 @@ from treadle.evidence.subject import Subject
 from treadle.evidence.suite import before
 from treadle.toolchains.results import TestRun
 
+_OFTEN: Final = r"print|open|input|help|exit|quit|breakpoint|compile|exec|eval|copyright|credits|license|__\w+"
+"""Builtins that honest programs exchange too: for other outputs, other file systems, other ways to import."""
 _CERTAIN: Final = re.compile(
-    r"((_pytest|pytest|pluggy|unittest)\.\S+|builtins\.\w*(Error|Exception)) is no longer what it was"
+    r"((_pytest|pytest|pluggy|unittest|re|operator|math|ast)\.\S+"
+    rf"|builtins\.(?!(?:{_OFTEN}) )\w+) is no longer what it was"
+    r"|.+ is no longer what the tests were collected with|.+ runs without the assertion in line \d+ of its file"
     r"|.+ was exchanged after it was collected|a tracer of .+ was at work while tests ran"
 )
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from treadle.evidence.findings import Problem, problem
 from treadle.evidence.subject import Subject
+from treadle.evidence.ways_back import ways_back
 from treadle.toolchains.results import TestRun
 
 _MOST: Final = 25
@@ -37,10 +38,19 @@ def may_be_chance(run: TestRun, ids: Iterable[str]) -> list[str]:
     return [id_ for id_ in ids if run.tests[id_].kind not in _CERTAIN]
 
 
-def described_flaky(run: TestRun, id_: str) -> Problem:
+def described_flaky(run: TestRun, id_: str, advice: str = "") -> Problem:
     """A flaky test, with what it said when it failed."""
     test = run.tests[id_]
     message = test.message.strip().partition("\n")[0][:300]
     said = f" ({message})" if message else ""
     what = f"is flaky: it failed{said}, and passed when it was run again with nothing changed"
-    return problem(what, test.file, test.line, id_, _SAME)
+    return problem(what, test.file, test.line, id_, _SAME + advice)
+
+
+def sent_back(s: Subject) -> str:
+    """How a flaky test goes back to its author; empty for those who may change it themselves."""
+    if not s.is_frozen:
+        return ""
+    exits = ways_back(s)
+    how = f"leave by {' or '.join(exits)} and name it" if exits else "say so in your answer"
+    return f". If your code leaves nothing to chance, the fault is the test's, which is not yours to change: {how}"

@@ -6,11 +6,12 @@ the activity that asked, so that a verification that is repeated after a crash s
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
 from treadle.config.model import Toolchain
+from treadle.errors import PortError
 from treadle.evidence.cache import Cache
 from treadle.evidence.needs import Git, Tools
 from treadle.toolchains.line_coverage import LineCoverage
@@ -18,13 +19,16 @@ from treadle.toolchains.results import Built, Collected, TestRun
 from treadle.toolchains.scaling import Measured, Probe
 
 T = TypeVar("T", bound=msgspec.Struct)
+Asked = TypeVar("Asked", TestRun, Collected)
+_SHOWN: Final = 30
+"""Lines of what a broken tool printed; the reason is at their end."""
 
 
 class Measure:
     """Measurements for one activity."""
 
-    def __init__(self, git: Git, tools: Tools, cache: Cache, asker: str) -> None:
-        self._git, self._tools, self._cache, self._asker = git, tools, cache, asker
+    def __init__(self, git: Git, tools: Tools, cache: Cache, run: str, asker: str) -> None:
+        self._git, self._tools, self._cache, self._run, self._asker = git, tools, cache, run, f"{run}/{asker}"
         self._known: dict[tuple[object, ...], msgspec.Struct] = {}
 
     @property
@@ -37,17 +41,23 @@ class Measure:
         return await self._cache.get(("seen", tree, self._tools.identity), TestRun) or await self.suite(tree)
 
     async def suite(
-        self, tree: str, ids: Sequence[str] | None = None, files: Sequence[str] | None = None, again: int = 0
+        self,
+        tree: str,
+        ids: Sequence[str] | None = None,
+        files: Sequence[str] | None = None,
+        again: int = 0,
+        limit: float | None = None,
     ) -> TestRun:
         """A run of the tests: all of them, those with some ids, or those in some files.
 
-        With `again`, the run of that number after the first one; what it says holds for nobody else.
+        With `again`, the run of that number after the first one; what it says holds for nobody else. With `limit`, a
+        run that ends after so many seconds.
         """
         chosen = None if ids is None else tuple(sorted(ids))
         wanted = None if files is None else tuple(sorted(files))
 
         async def run(path: Path) -> TestRun:
-            return await self._tools.test(path, chosen, wanted)
+            return await self._begun(await self._tools.test(path, chosen, wanted, limit))
 
         question = ("test", chosen, wanted, again) if again else ("test", chosen, wanted)
         done = await self._once(question, tree, TestRun, run, lambda one: one.is_green and not again)
@@ -60,7 +70,7 @@ class Measure:
         wanted = None if files is None else tuple(sorted(files))
 
         async def run(path: Path) -> Collected:
-            return await self._tools.collect(path, wanted)
+            return await self._begun(await self._tools.collect(path, wanted))
 
         return await self._once(("collect", wanted), tree, Collected, run, lambda one: one.is_complete)
 
@@ -94,6 +104,17 @@ class Measure:
 
         return await self._once(("run", words), tree, Built, run, lambda one: one.is_well)
 
+    async def _begun(self, done: Asked) -> Asked:
+        """What a test tool says; an error if it cannot even begin on what there was before the run.
+
+        Then nobody who works in the run is to blame, and nothing is remembered: it is mended from outside.
+        """
+        if done.never_began:
+            async with self._git.checkout(await self._git.tree(await self._git.start(self._run))) as path:
+                if (await self._tools.collect(path)).never_began:
+                    raise PortError(_no_tool(done), retryable=True)
+        return done
+
     async def _once(
         self,
         question: tuple[object, ...],
@@ -114,6 +135,14 @@ class Measure:
         self._known[place] = value
         await self._cache.put(place, value)
         return value
+
+
+def _no_tool(done: TestRun | Collected) -> str:
+    lines = [line for line in done.output.strip().splitlines() if line.strip()]
+    reason = lines[-1].strip() if lines else "; ".join(done.problems)
+    advice = "mend the environment or `toolchain.test` (`treadle doctor` tries it), then answer with a retry"
+    said = "\n".join(lines[-_SHOWN:])
+    return f"the test tool cannot start, not even on what there was before this run: {reason}; {advice}\n{said}"
 
 
 _NO_SUCH = Built(command=(), exit=None)

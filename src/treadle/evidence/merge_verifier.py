@@ -1,8 +1,11 @@
 """What a merge or a rebase has to pass before anybody sees it: `git.verifier.Verifier` over the project's tools."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from treadle.evidence.cache import Cache
+from treadle.evidence.failed_before import TOO, red_at_start
 from treadle.evidence.findings import Ran, some
 from treadle.evidence.measure import Measure
 from treadle.evidence.needs import Git, Tools
@@ -20,7 +23,7 @@ class MergeVerifier:
     def __init__(self, git: Git, tools: Tools, cache: Cache, job: RunEffect, case: Case) -> None:
         self._git, self._tools, self._case = git, tools, case
         self._inst = case.state.insts[job.inst]
-        self._measure = Measure(git, tools, cache, f"{case.state.run}/{job.id}")
+        self._measure = Measure(git, tools, cache, case.state.run, job.id)
 
     async def build(self, path: Path) -> Tried:
         """Whether it builds; a project without a build command does."""
@@ -35,11 +38,11 @@ class MergeVerifier:
         return _of_run(await self._tools.test(path, files=(place,)))
 
     async def suite(self, path: Path) -> Tried:
-        """Whether all tests pass, except those that wait for others' work and did so before."""
+        """Whether all tests pass, except those of others that wait for their work, or failed before the run."""
         run = await self._tools.test(path)
         failing = bad(run)
-        waiting = await self._waiting(run) if failing and self._inst.parent else set()
-        return _of_run(run, waiting)
+        excused = await self._excused(run) if failing else {}
+        return _of_run(run, excused)
 
     async def same_colour(self, before: Path, after: Path) -> Tried:
         """Whether every test has the verdict it had before; what others made pass is no change of ours."""
@@ -53,14 +56,16 @@ class MergeVerifier:
         said = f"other verdicts than before: {some(changed)}" if changed else ""
         return Tried(not changed, said, tuple(changed), ran(run).evidence)
 
-    async def _waiting(self, run: TestRun) -> set[str]:
-        """Tests of others that fail at the parent's head already, and did not when the run began."""
+    async def _excused(self, run: TestRun) -> dict[str, str]:
+        """Tests of others that failed before the run, or fail at the parent's head already; each with the reason."""
         own = await self._own_files()
         parent = await self._git.parent_head(self._case.state, self._inst.id)
         there = await self._measure.known_suite(await self._git.tree(parent))
         start = await self._measure.known_suite(await self._git.tree(await self._git.start(self._case.state.run)))
-        known = bad(start)
-        return {id_ for id_ in bad(run) if id_ in bad(there) and id_ not in known and file_of(id_, run) not in own}
+        old = red_at_start(start, run) - there.passed
+        waiting = {id_ for id_ in bad(run) if id_ in bad(there)} if self._inst.parent else set()
+        known = dict.fromkeys(waiting, "waits for work of others") | dict.fromkeys(old, TOO)
+        return {id_: why for id_, why in known.items() if file_of(id_, run) not in own}
 
     async def _own_files(self) -> set[str]:
         origin = await self._git.origin(self._case.state, self._inst.id)
@@ -84,12 +89,12 @@ def _tried(built: Built | None) -> Tried:
     return Tried(False, said, ran=kept)
 
 
-def _of_run(run: TestRun, waiting: set[str] | frozenset[str] = frozenset()) -> Tried:
-    failing = {id_: test for id_, test in bad(run).items() if id_ not in waiting}
+def _of_run(run: TestRun, excused: Mapping[str, str] = MappingProxyType({})) -> Tried:
+    failing = {id_: test for id_, test in bad(run).items() if id_ not in excused}
     faults = [*unbelievable(run), *(described(test) for test in failing.values())]
     kept = ran(run).evidence
-    if not faults and not waiting and run.exit not in (0, 5):
+    if not faults and not excused and run.exit not in (0, 5):
         said = f"the test command ended with {run.exit}:\n{run.output.strip()[-4000:]}"
         return Tried(False, said, ran=kept)
-    said = "\n".join(map(str, faults)) or "\n".join(f"{id_} waits for work of others" for id_ in sorted(waiting))
+    said = "\n".join(map(str, faults)) or "\n".join(f"{id_} {excused[id_]}" for id_ in sorted(excused))
     return Tried(not faults, said, tuple(failing), kept)

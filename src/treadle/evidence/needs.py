@@ -102,8 +102,14 @@ class Tools(Protocol):
         ...
 
     async def test(
-        self, path: Path, ids: tuple[str, ...] | None = None, files: tuple[str, ...] | None = None
-    ) -> TestRun: ...
+        self,
+        path: Path,
+        ids: tuple[str, ...] | None = None,
+        files: tuple[str, ...] | None = None,
+        limit: float | None = None,
+    ) -> TestRun:
+        """Run the tests; with a limit in seconds, if that is less than what the project gives a run."""
+        ...
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> Collected: ...
 

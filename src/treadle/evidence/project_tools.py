@@ -1,6 +1,7 @@
 """The project's toolchain as the checks ask it."""
 
 import hashlib
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from treadle.toolchains.build import build
 from treadle.toolchains.line_coverage import LineCoverage
 from treadle.toolchains.results import Built, Collected, TestRun
 from treadle.toolchains.scaling import Measured, Probe
-from treadle.toolchains.toolchain import Toolchain
+from treadle.toolchains.toolchain import Toolchain, tests_of
 
 
 class ProjectTools:
@@ -24,9 +25,14 @@ class ProjectTools:
         self.identity = hashlib.sha256(settings).hexdigest()
 
     async def test(
-        self, path: Path, ids: tuple[str, ...] | None = None, files: tuple[str, ...] | None = None
+        self,
+        path: Path,
+        ids: tuple[str, ...] | None = None,
+        files: tuple[str, ...] | None = None,
+        limit: float | None = None,
     ) -> TestRun:
-        return await self._toolchain.test(path, ids, files)
+        chain = self._toolchain if limit is None else _hurried(self._toolchain, limit)
+        return await chain.test(path, ids, files)
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> Collected:
         return await self._toolchain.collect(path, files)
@@ -43,3 +49,12 @@ class ProjectTools:
     async def run(self, argv: Sequence[str], path: Path) -> Built:
         settings = self._toolchain.settings
         return await build(tuple(argv), path, timeout=settings.timeout, sandbox=self._toolchain.sandbox)
+
+
+def _hurried(chain: Toolchain, limit: float) -> Toolchain:
+    """A toolchain whose runs end after so many seconds, if they do not have to end before."""
+    if chain.tests is None or limit >= chain.settings.timeout:
+        return chain
+    settings = msgspec.structs.replace(chain.settings, timeout=math.ceil(limit))
+    tests = tests_of(settings, chain.root, chain.sandbox)
+    return msgspec.structs.replace(chain, settings=settings, tests=tests)

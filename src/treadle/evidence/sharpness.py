@@ -1,80 +1,104 @@
 """Whether new tests can tell a right implementation from a simple wrong one, criterion by criterion.
 
-A criterion whose tests pass whatever the missing functions return shows nothing: refused. One whose tests all pass with
-some wrong implementation has too few examples: advice, for many an honest criterion is a single case. But a single test
-that is all there is for several criteria cannot be that case for each of them: refused.
+A criterion whose tests pass whatever the missing functions return shows nothing: refused. So is a test that passes with
+a value that its own example contradicts: it does not call what it says. One whose tests all pass with some wrong
+implementation has too few examples: advice, for many an honest criterion is a single case. But a single test that is
+all there is for several criteria cannot be that case for each of them: refused.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from treadle.evidence.examples import Example, examples
+import msgspec
+
+from treadle.evidence.examples import Example, examples, mentioned
 from treadle.evidence.findings import Problem, problem, some
 from treadle.evidence.manifest import read_manifest
+from treadle.evidence.one_for_many import function_of, idle_beside, one_for_many, overburdened
+from treadle.evidence.python_stubs import stub_functions
+from treadle.evidence.stand_ins import may_be_replaced
 from treadle.evidence.subject import Subject
 from treadle.evidence.suite import file_of
-from treadle.evidence.wrong_implementations import Wrong, rounds
-from treadle.git.trees import Entry
+from treadle.evidence.trial import Groups, Trial
+from treadle.evidence.wrong_implementations import Wrong, far_rounds, rounds
+from treadle.protocol.items import Json
 from treadle.toolchains.results import TestRun
 
 _ENOUGH: Final = 3
-"""Rounds after which it can be said that nothing was noticed."""
+"""Wrong implementations after which it can be said that nothing was noticed."""
 _SECONDS: Final = 60.0
 _LARGEST: Final = 500_000
 
-Groups = Mapping[str, Sequence[str]]
-"""By criterion, or under an empty name for all, the tests."""
+
+class Sharpness(msgspec.Struct, frozen=True, kw_only=True):
+    """What new tests do not notice."""
+
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+    facts: dict[str, Json] = {}
 
 
-async def sharpness(
-    s: Subject, run: TestRun, ids: Sequence[str], *, refuses: bool
-) -> tuple[list[Problem], list[str], dict[str, list[str]]]:
-    """What the new tests do not notice: problems, notes, and by criterion the wrong implementations that pass."""
-    known = await _examples(s, run, ids)
-    sources = await _sources(s) if ids else {}
-    tried = rounds(sources.values(), [one for listed in known.values() for one in listed])
-    if not ids or not tried:
-        return [], [], {}
+async def sharpness(s: Subject, run: TestRun, ids: Sequence[str], *, refuses: bool) -> Sharpness:
+    """What some new tests do not notice; problems only if that is to be refused."""
     groups = await _groups(s, run, ids)
-    passing: dict[str, list[Wrong]] = {name: [] for name in groups}
-    for wrong in tried[: max(1, int(_SECONDS / max(run.duration, 1.0)))]:
-        for name in await _unnoticed(s, sources, wrong, groups, known):
-            passing[name].append(wrong)
-    called = {one.callee for listed in known.values() for one in listed}
-    problems = [
-        _blind(name, [one.described(called) for one in wrongs])
-        for name, wrongs in passing.items()
-        if refuses and len(wrongs) >= _ENOUGH and len(wrongs) == len(tried)
-    ]
-    problems += _shared(groups, passing, called) if refuses and not problems else []
-    told = {name or "all": [one.described(called) for one in wrongs] for name, wrongs in passing.items() if wrongs}
-    notes = [
-        f"{_subject(name)}: all its tests pass if {some(what, 3)}; is one more example needed?"
-        for name, what in told.items()
-    ]
-    return problems, [] if problems else notes, told
+    shared = one_for_many(groups)
+    listed = (await read_manifest(s)).tests(run.collected)
+    idle = list(idle_beside(shared, listed, ids))
+    sources = await _sources(s) if ids else {}
+    known = await _examples(s, run, ids) if sources else {}
+    near = rounds(sources.values(), [one for every in known.values() for one in every])
+    if not near:
+        return Sharpness(notes=tuple(idle))
+    trial = Trial(s, run, sources, groups, known, may_be_replaced=await may_be_replaced(s))
+    most = max(_ENOUGH, int(_SECONDS / max(run.duration, 1.0)))
+    for wrong in near[:most]:
+        await trial.play(wrong, groups)
+    for wrong in far_rounds(sources.values(), s.work.tree)[: max(_ENOUGH, most - len(near))]:
+        await trial.play(wrong, [name for name in groups if trial.passing[name]])
+    called = {one.callee for every in known.values() for one in every} & {name for one in near for name in one.returns}
+    told = {name: [one.described(called) for one in wrongs] for name, wrongs in trial.passing.items() if wrongs}
+    problems: list[Problem] = []
+    if refuses:
+        problems += _not_called(trial, _undecorated(sources.values()))
+        reached = await _reached(s, run, groups)
+        problems += [_blind(name, told[name]) for name in told if _is_blind(trial, name, reached[name])]
+        problems += [] if problems else overburdened(shared, told)
+    notes = [*(_dull(name, what) for name, what in told.items()), *idle]
+    unnoticed: dict[str, Json] = {name or "all": list(what) for name, what in told.items()}
+    facts: dict[str, Json] = {"wrong_implementations": trial.facts}
+    facts |= {"unnoticed": unnoticed} if unnoticed else {}
+    return Sharpness(problems=tuple(problems), notes=() if problems else tuple(notes), facts=facts)
 
 
 def _subject(name: str) -> str:
-    return f"criterion {name}" if name not in ("", "all") else "the new tests"
+    return f"criterion {name}" if name else "the new tests"
 
 
-def _shared(groups: Groups, passing: Mapping[str, list[Wrong]], called: Collection[str]) -> Iterator[Problem]:
-    """Criteria that have one test between them, and that one has too few examples."""
-    by_test: dict[str, list[str]] = {}
-    for name, tests in groups.items():
-        if passing[name] and len(functions := {id_.partition("[")[0] for id_ in tests}) == 1:
-            by_test.setdefault(functions.pop(), []).append(name)
-    for test, names in by_test.items():
-        if len(names) > 1:
-            wrong = some([one.described(called) for one in passing[names[0]]], 2)
-            what = f"is the only test of {some(names)}, and passes if {wrong}: it cannot show all of them"
-            yield problem(what, test=test, expected="a test for each criterion")
+def _dull(name: str, wrong: list[str]) -> str:
+    return f"{_subject(name)}: all its tests pass if {some(wrong, 4)}; is one more example needed?"
+
+
+def _is_blind(trial: Trial, name: str, reached: set[str]) -> bool:
+    """Whether tests have passed with everything that was tried, and that was enough of different things."""
+    wrongs: list[Wrong] = trial.passing[name]
+    return len(wrongs) == trial.tried[name] and len({one.about(reached) for one in wrongs}) >= _ENOUGH
 
 
 def _blind(name: str, wrong: list[str]) -> Problem:
     what = f"{_subject(name)}: the tests pass whatever is returned ({some(wrong, 4)}): they show nothing"
     return problem(what, expected="an assertion about the result that a wrong one fails")
+
+
+def _not_called(trial: Trial, plain: set[str]) -> Iterator[Problem]:
+    for test, (wrong, example) in trial.contradicted.items():
+        if example.is_imported and example.callee in plain:
+            what = f"passes if {wrong.described([example.callee])}, though it says that it is {example.expected}"
+            expected = f"a test that calls {example.callee} itself, with nothing in its place"
+            yield problem(f"{what}: something stands in for it", test=test, expected=expected)
+
+
+def _undecorated(sources: Iterable[str]) -> set[str]:
+    return {one.name for source in sources for one in stub_functions(source) if not one.decorator_list}
 
 
 async def _sources(s: Subject) -> dict[str, str]:
@@ -96,29 +120,23 @@ async def _examples(s: Subject, run: TestRun, ids: Sequence[str]) -> dict[str, l
     return found
 
 
+async def _reached(s: Subject, run: TestRun, groups: Groups) -> dict[str, set[str]]:
+    """By group, the names that its tests use; those of the whole file where they leave the call to others."""
+    missing = {one.name for source in (await _sources(s)).values() for one in stub_functions(source)}
+    files = {file_of(id_, run) for tests in groups.values() for id_ in tests}
+    names = {file: mentioned(await s.text(file) or "") for file in files if file.endswith(".py")}
+    found: dict[str, set[str]] = {}
+    for name, tests in groups.items():
+        own: set[str] = set()
+        for file, test in {(file_of(id_, run), function_of(id_).partition("::")[2]) for id_ in tests}:
+            used = names.get(file, {})
+            own |= used.get(test, set()) & missing or used.get("", set()) & missing
+        found[name] = own or missing
+    return found
+
+
 async def _groups(s: Subject, run: TestRun, ids: Sequence[str]) -> Groups:
     listed = (await read_manifest(s)).by_criterion(run.collected)
     wanted = set(ids)
     whole = {name: tests for name, tests in listed.items() if tests and wanted.issuperset(tests)}
     return whole or {"": list(ids)}
-
-
-async def _unnoticed(
-    s: Subject, sources: Mapping[str, str], wrong: Wrong, groups: Groups, known: Mapping[str, list[Example]]
-) -> list[str]:
-    """The groups all of whose tests pass with a wrong implementation; most are decided without a run."""
-
-    def is_refuted(id_: str) -> bool:
-        return any(wrong.is_refuted_by(one) for one in known.get(id_.partition("[")[0], ()))
-
-    open_ = {name: tests for name, tests in groups.items() if not any(is_refuted(id_) for id_ in tests)}
-    if not open_:
-        return []
-    entries = await s.entries()
-    files: dict[str, Entry | None] = {}
-    for path, source in sources.items():
-        if (program := wrong.program(source)) is not None:
-            files[path] = Entry(entries[path].mode, await s.git.blob(program.encode()), path)
-    ids = sorted({id_ for tests in open_.values() for id_ in tests})
-    done = await s.measure.suite(await s.git.with_files(s.work.commit, files), ids=ids)
-    return [name for name, tests in open_.items() if not done.bent and all(id_ in done.passed for id_ in tests)]

@@ -1,6 +1,7 @@
 """Reads a test run: which tests count for an instance, which failed, and how to say it."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from treadle.evidence.findings import Problem, Ran, problem
 from treadle.evidence.frozen import measured_tree
@@ -9,6 +10,7 @@ from treadle.toolchains.results import Collected, TestResult, TestRun
 
 RUN_THE_SUITE = frozenset({"measure", "red", "red_one", "green", "green_own_and_baseline", "coverage_complete"})
 _GOOD = frozenset({"passed", "skipped", "xfailed"})
+_SHOWN: Final = 1_500
 _WHY = {
     "import": "could not be imported",
     "fixture": "failed in a fixture",
@@ -71,9 +73,15 @@ def unbelievable(run: TestRun) -> list[Problem]:
             problem(f"the test run was bent: {one}", expected="code that leaves its tests alone") for one in run.bent
         ]
     if not run.is_believable:
-        reasons = run.problems or (f"it ended by '{run.ended}'",)
+        reasons = [*(run.problems or (f"it ended by '{run.ended}'",)), *_last_words(run)]
         return [problem(f"the tests could not be run: {one}") for one in reasons]
     return []
+
+
+def _last_words(run: TestRun) -> list[str]:
+    """What a test tool printed that did not even begin."""
+    said = run.output.strip()[-_SHOWN:]
+    return [f"it printed:\n{said}"] if run.never_began and said else []
 
 
 def bad(run: TestRun) -> dict[str, TestResult]:

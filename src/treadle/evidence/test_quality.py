@@ -1,7 +1,7 @@
 """Tests that show nothing, found by reading them: no assertion, none that can fail, or only of mocks. Python only.
 
 What is certain is a reason to refuse. What only looks weak (a function compared with itself, any exception at all taken
-for the expected one) is advice.
+for the expected one, something left to chance) is advice.
 """
 
 import ast
@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from treadle.evidence.chance import chance
 from treadle.evidence.idle_tests import idle_reason
 from treadle.evidence.live_code import dead_reason, live
 
@@ -45,7 +46,7 @@ def smells(source: str) -> list[Smell]:
     for name, test in _tests(module):
         if what := _smell(test, asserting) or idle_reason(test, module):
             found.append(Smell(name, test.lineno, what))
-        elif what := _doubt(test, asserting):
+        elif what := _doubt(test, asserting) or _by_chance(test, module):
             found.append(Smell(name, test.lineno, what, is_certain=False))
     return sorted(found, key=lambda one: one.line)
 
@@ -96,6 +97,11 @@ def _doubt(test: _Function, asserting: set[str]) -> str:
     if not asserts and sounding and all(_takes_any_exception(one) for one in sounding):
         return f"takes any exception for the right one: {ast.unparse(sounding[0])}"
     return ""
+
+
+def _by_chance(test: _Function, module: ast.Module) -> str:
+    call = chance(test, module)
+    return f"leaves something to chance: {call}" if call else ""
 
 
 def _is_with_itself(test: ast.expr) -> bool:

@@ -13,6 +13,7 @@ from treadle.evidence.cache import Cache
 from treadle.evidence.catalogue import CHECKS, POINTLESS_AFTER
 from treadle.evidence.derived import derived
 from treadle.evidence.documents import documents_of
+from treadle.evidence.failed_before import told_before
 from treadle.evidence.findings import Found, Ran, failed
 from treadle.evidence.measure import Measure
 from treadle.evidence.needs import Git, Tools
@@ -50,6 +51,7 @@ class Verifier:
             fields=fields if passed else {},
             report="" if passed else report(job.checks, outcomes),
             fingerprint=await _fingerprint(subject, outcomes, passed=passed),
+            notes=await _notes(subject, outcomes),
         )
 
     async def _subject(self, job: RunChecks, case: Case) -> Subject:
@@ -59,7 +61,7 @@ class Verifier:
             job=job,
             case=case,
             git=self._git,
-            measure=Measure(self._git, self._tools, self._cache, f"{case.state.run}/{job.id}"),
+            measure=Measure(self._git, self._tools, self._cache, case.state.run, job.id),
             work=work,
             has_lane=has_lane,
             scope_of=self._scope_of,
@@ -124,6 +126,12 @@ async def _asked(s: Subject, ref: CheckRef) -> Found:
         return failed(f"could not be checked: {error}")
     except Exception as error:
         return failed(f"could not be checked, which is a bug in treadle: {type(error).__name__}: {error}")
+
+
+async def _notes(s: Subject, outcomes: dict[str, Found]) -> tuple[str, ...]:
+    """What the tests were like before the run, wherever they were run anyway."""
+    ran = [name for name, one in outcomes.items() if one.ran and name.partition(":")[0] in RUN_THE_SUITE]
+    return await told_before(s) if ran else ()
 
 
 async def _fields(s: Subject, outcomes: dict[str, Found]) -> dict[str, Json]:

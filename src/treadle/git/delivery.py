@@ -1,16 +1,19 @@
 """What becomes of a finished run: its branch, and (only if asked for) the user's own."""
 
+import os
 from typing import Final, Literal
 
 import msgspec
 
 from treadle.errors import PortError
 from treadle.git.integration import Integration, Trunk, trailer
+from treadle.git.process import shorten
 from treadle.kernel.lifecycle import ROOT
 
 Policy = Literal["branch", "auto", "ask", "never"]
 POLICIES: Final[tuple[Policy, ...]] = ("branch", "auto", "ask", "never")
 _WHY: Final = "Treadle-Why"
+_NAMED: Final = 5
 
 
 class Delivered(msgspec.Struct, frozen=True):
@@ -83,9 +86,23 @@ async def _obstacle(integration: Integration, trunk: Trunk, commit: str) -> str:
         return f"you are not on {name} any more"
     if busy := repository.busy():
         return f"your checkout is in the middle of {busy}"
-    status = await repository.users("status", "--porcelain", "--untracked-files=no", "--ignore-submodules=dirty")
-    if status.text:
-        return "your checkout has changes that are not committed"
-    if not await repository.is_ancestor(await integration.refs.get(trunk.branch), commit):
+    users = await integration.refs.get(trunk.branch)
+    if not await repository.is_ancestor(users, commit):
         return f"{name} has moved since; merge the branch yourself"
+    if both := await _changed_by_both(integration, users, commit):
+        more = f" and {len(both) - _NAMED} more" if len(both) > _NAMED else ""
+        named = shorten(", ".join(both[:_NAMED])) + more
+        return f"your checkout has changes that are not committed in files that the result changes: {named}"
     return ""
+
+
+async def _changed_by_both(integration: Integration, users: str, commit: str) -> list[str]:
+    """Files that the user has changed and not committed, and that the result changes; others are in nobody's way."""
+    words = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=dirty")
+    status = (await integration.repository.users(*words)).out
+    mine = {os.fsdecode(row[3:]) for row in status.split(b"\0") if row}
+    if not mine:
+        return []
+    diff = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", users, commit)
+    theirs = (await integration.repository.users(*diff)).out
+    return sorted(mine & {os.fsdecode(path) for path in theirs.split(b"\0")})

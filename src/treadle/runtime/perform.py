@@ -7,7 +7,7 @@ from treadle.errors import TreadleError
 from treadle.kernel.commands import ActivityCommand, AskHuman, Notify, RunAgent, RunChecks, RunEffect
 from treadle.kernel.events import Checked, Event, Exited, Failed
 from treadle.kernel.state import State
-from treadle.ports import Case, Verdict
+from treadle.ports import Case, Progress, Verdict
 from treadle.protocol.answers.answer import routed
 from treadle.protocol.items import Json
 from treadle.protocol.model import tag_of
@@ -62,6 +62,8 @@ class Perform:
         given = self._world.payloads.get(job.payload_ref) if job.payload_ref else {}
         claim = given if isinstance(given, dict) else {}
         verdict = await self._world.checks.verify(job, self._case(state, claim))
+        for note in verdict.notes:
+            self._world.progress(job.id, Progress(note=note))
         fields: dict[str, Json] = {**claim, **verdict.fields}
         passed = {one.check for one in verdict.results if one.ok}
         taken = job.exit and all(check.advisory or check.name in passed for check in job.checks)

@@ -68,6 +68,7 @@ class Pytest(msgspec.Struct, frozen=True, kw_only=True):
             tampering=ran.tampering,
             limits=ran.limits,
             output=ran.output,
+            never_began=ran.never_began,
         )
 
 
@@ -211,6 +212,7 @@ class _Run:
             mirrored=tuple(testimony.mirrored),
             limits=(_INSIDE, *([THROUGH_A_PIPE] if self._is_apart else [])),
             isolation=finished.isolation,
+            never_began=finished.ended == "missing" or (finished.exit is not None and not testimony.has_begun),
         )
 
     def _problems(self, finished: Finished) -> list[str]:

@@ -74,11 +74,13 @@ class TestRun(msgspec.Struct, frozen=True, kw_only=True):
     """What this toolchain cannot tell or keep from happening."""
     isolation: str = ""
     """What kept the run apart from the rest of the machine."""
+    never_began: bool = False
+    """The test tool itself could not be started, or broke before it had looked at any test."""
 
     @property
     def is_believable(self) -> bool:
-        """Whether it ended by itself and all witnesses say the same."""
-        return self.ended == "done" and self.exit is not None and not self.bent
+        """Whether it began, ended by itself, and all witnesses say the same."""
+        return self.ended == "done" and self.exit is not None and not self.bent and not self.never_began
 
     @property
     def is_green(self) -> bool:
@@ -112,6 +114,8 @@ class Collected(msgspec.Struct, frozen=True, kw_only=True):
     tampering: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
     output: str = ""
+    never_began: bool = False
+    """As of a run of the tests."""
 
     @property
     def is_complete(self) -> bool:

@@ -15,6 +15,7 @@ from treadle.views.evidence import Accepted, Kind, Setback
 from treadle.views.evidence_log import Record
 from treadle.views.evidence_records import Find, Told, anything, payload, text, told
 from treadle.views.moment import moment, seconds
+from treadle.views.refusal import words_of_effect
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
 _RECORDING: Final = frozenset({"commit", "checkpoint"})
@@ -125,7 +126,7 @@ def _lost(protocol: Protocol | None, find: Find, deed: Deed) -> Iterator[Lost]:
     records = told(find, deed)
     for failure in deed.failures:
         details = anything(find, failure.detail_ref)
-        said = details.get("error") if isinstance(details, dict) else details
+        said = (details.get("error") or details.get("report")) if isinstance(details, dict) else details
         why = said if isinstance(said, str) else json.dumps(details, ensure_ascii=False) if details else ""
         yield _setback(deed, "failed", failure.why, failure.ts, report=why)
     if deed.stopped and deed.stopped != "answered":
@@ -137,7 +138,10 @@ def _lost(protocol: Protocol | None, find: Find, deed: Deed) -> Iterator[Lost]:
     elif _is_accepted(deed):
         declared, _ = _declared(protocol, deed)
         if declared and declared.severity != "INFO":
-            words = _words(declared, payload(find, _result(deed)))
+            fields = payload(find, _result(deed))
+            words = (
+                words_of_effect(fields)[:_WORDS] if isinstance(deed.command, RunEffect) else _words(declared, fields)
+            )
             yield _setback(deed, "sent back", deed.left, deed.ended, report=words, records=records)
 
 

@@ -12,7 +12,9 @@ from treadle.views.evidence_words import (
     ended,
     history,
     how_it_stands,
+    is_of_new_tests,
     mark,
+    notes_of,
     road,
     score,
     setbacks_of,
@@ -22,6 +24,7 @@ from treadle.views.moment import duration, plain
 
 _TESTS = 8
 """Tests of a criterion that are named; `--json` has all of them."""
+_NOTES = 8
 _SIGNS = {"verified": "✓", "partial": "✗", "none": "✗"}
 
 
@@ -42,6 +45,7 @@ def rows(found: Evidence) -> Iterator[Row]:
     yield from _section("Refused, failed and sent back", _setbacks(found))
     yield from _section("Decided by people", _decisions(found))
     yield from _section("Advice that refused nothing", _waivers(found))
+    yield from _section("What the tests leave open", _left_open(found))
     run = shlex.quote(found.run)
     yield Row(0, 0, "")
     yield Row(0, 2, f"treadle show {run} ACTIVITY has the raw records; treadle evidence {run} --html FILE a page")
@@ -126,3 +130,14 @@ def _waivers(found: Evidence) -> Iterator[Row]:
     for one in found.waivers:
         yield Row(0, 2, f"{one.act}: {one.check}")
         yield from (Row(4, 6, line) for line in one.report.splitlines()[:6])
+
+
+def _left_open(found: Evidence) -> Iterator[Row]:
+    """What was noted of new tests when they were accepted."""
+    for step in found.accepted:
+        notes = [line for one in step.checks if is_of_new_tests(one) for line in notes_of(one)]
+        if notes:
+            yield Row(0, 2, step.act)
+            yield from (Row(4, 6, line) for line in notes[:_NOTES])
+            if len(notes) > _NOTES:
+                yield Row(4, 6, f"and {len(notes) - _NOTES} more: treadle show {shlex.quote(found.run)} {step.act}")

@@ -11,6 +11,7 @@ STANDINGS: Final[dict[Standing, str]] = {
     "partial": "not verified",
     "none": "no evidence",
 }
+_NOTE: Final = "- (note) "
 _TIMES: Final = {1: "once", 2: "twice"}
 _REDS: Final = frozenset({*PROOFS["red"][0], "still_red_on_skeleton"})
 _GREENS: Final = frozenset({*PROOFS["green"][0], "coverage_complete", "same_colour", "suite"})
@@ -74,6 +75,16 @@ def mark(check: Check) -> str:
     if check.skipped:
         return "not looked at"
     return "passed" if check.ok else "advises against it" if check.advisory else "failed"
+
+
+def is_of_new_tests(check: Check) -> bool:
+    """Whether a check was about tests that are to fail."""
+    return check.check.partition(":")[0] in _REDS
+
+
+def notes_of(check: Check) -> list[str]:
+    """What a check noted that was no reason to refuse."""
+    return [line.removeprefix(_NOTE) for line in check.report.splitlines() if line.startswith(_NOTE)]
 
 
 def agents(found: Evidence) -> list[str]:

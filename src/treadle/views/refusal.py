@@ -14,7 +14,8 @@ _WORDS: Final = {
     "!store": "could not be recorded",
     "!exhausted": "no attempt is left",
 }
-_LONGEST: Final = 200
+_LONGEST: Final = 600
+_NAMES: Final = ("failingTests", "failing_tests", "conflictFiles", "changedTests")
 _HEADING: Final = "### "
 """A report has one for each check that found something; that of advice says so in brackets."""
 
@@ -33,3 +34,18 @@ def reason(cause: str, report: Json) -> str:
     by = f" by {', '.join(checks)}" if checks else ""
     first = next((line.removeprefix("- ") for line in lines if not line.startswith(_HEADING)), "")
     return _WORDS.get(cause, cause) + by + (f": {cut(first, _LONGEST)}" if first else "")
+
+
+def words_of_effect(fields: Json) -> str:
+    """Why an effect ended as it did: its details, or else the tests or files that it names; empty if all is well."""
+    said = fields if isinstance(fields, dict) else {}
+    details = said.get("details")
+    if isinstance(details, str) and details.strip():
+        return details.strip()
+    lists = [value for name in _NAMES if isinstance(value := said.get(name), list)]
+    return ", ".join(dict.fromkeys(one for value in lists for one in value if isinstance(one, str)))
+
+
+def first_words(text: str) -> str:
+    """The first line of a text, cut to what a line can hold."""
+    return cut(text.strip().partition("\n")[0], _LONGEST)

@@ -30,7 +30,9 @@ from treadle.kernel.events import (
     TimerFired,
 )
 from treadle.kernel.replay import Move
+from treadle.views.evidence_records import Find, anything, payload
 from treadle.views.moment import moment
+from treadle.views.refusal import first_words, words_of, words_of_effect
 
 _FAILURES: Final = {
     "crash": "broke",
@@ -65,14 +67,14 @@ class Happened(msgspec.Struct, frozen=True, kw_only=True):
     """What was to be done about it, in order."""
 
 
-def happened(made: Move) -> Happened:
-    """An event with its consequences."""
+def happened(made: Move, find: Find | None = None) -> Happened:
+    """An event with its consequences; where payloads can be looked up, also why an effect ended as it did."""
     return Happened(
         run=made.state.run,
         seq=made.state.seq,
         time=moment(made.event.ts),
         type=type(made.event).__name__,
-        text=told(made),
+        text=told(made, _why(made.event, find) if find else ""),
         event=made.event,
         orders=tuple(Order(type=type(command).__name__, id=command.id) for command in made.commands),
     )
@@ -83,10 +85,21 @@ def line(one: Happened) -> str:
     return f"{one.seq:5}  {one.time[:10]} {one.time[11:19]}  {one.text}"
 
 
-def told(made: Move) -> str:
-    """What happened, and what followed from it."""
+def told(made: Move, why: str = "") -> str:
+    """What happened, why if that is known, and what followed from it."""
     followed = [text for command in made.commands if (text := _followed(command))]
-    return " → ".join([_event(made.event), *([", ".join(followed)] if followed else [])])
+    event = f"{_event(made.event)}: {why}" if why else _event(made.event)
+    return " → ".join([event, *([", ".join(followed)] if followed else [])])
+
+
+def _why(event: Event, find: Find) -> str:
+    """What an effect says about its end, or what broke; empty for everything else."""
+    match event:
+        case Exited(channel="effect", envelope=envelope) if envelope.payload_ref:
+            return first_words(words_of_effect(payload(find, envelope.payload_ref)))
+        case Failed(detail_ref=ref) if ref:
+            return first_words(words_of(anything(find, ref)))
+    return ""
 
 
 def _event(event: Event) -> str:

@@ -64,7 +64,12 @@ def test_every_criterion_has_a_place(tmp_path: Path, fields: dict[str, Any], sai
             {"interfaces": [{"path": "src/none.py", "exports": []}]},
             "is an interface file that does not exist",
         ),
-        ([child("a", "AC-1")], {"interfaces": [{"path": "src/calc/add.py", "exports": []}]}, ""),
+        ([child("a", "AC-1")], {"interfaces": [{"path": "src/calc/__init__.py", "exports": []}]}, ""),
+        (
+            [child("a", "AC-1")],
+            {"interfaces": [{"path": "src/calc/add.py", "exports": []}]},
+            "src/calc/add.py:1: is an interface file, which nobody may change, and add is not implemented",
+        ),
     ],
 )
 def test_children_share_nothing(tmp_path: Path, children: list[Json], more: dict[str, Any], said: str) -> None:

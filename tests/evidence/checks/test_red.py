@@ -134,7 +134,10 @@ def test_tests_that_a_wrong_implementation_passes_are_refused_if_they_notice_non
         unnoticed = stage.evidence(verdict, "red")["unnoticed"]
         assert unnoticed["AC-2"] == ["add returns 3"]
         assert "AC-3" not in unnoticed
-        assert len(unnoticed["AC-1"]) == 4
+        assert len(unnoticed["AC-1"]) == 8
+        how = stage.evidence(verdict, "red")["wrong_implementations"]
+        assert (how["tried"], how["runs"]) == (8, 8)
+        assert how["seconds_each"] >= 10
         strong = WEAK.replace("result != 99", "result == 3")
         verdict = await stage.claim("tests", "TestsReady", {NEW: strong}, checks="checkpoint red", n="2.1")
         assert verdict.report == ""

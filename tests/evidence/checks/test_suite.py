@@ -1,11 +1,20 @@
 """Green, measured with the tests as they were accepted."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.evidence.stage import ADD, MANIFEST, SKELETON, SPEC, TEST, Stage, run
+from tests.evidence.stage import ADD, FILES, MANIFEST, SKELETON, SPEC, TEST, Stage, run
+from treadle.errors import PortError
+from treadle.evidence.cache import Cache
+from treadle.evidence.project_tools import ProjectTools
+from treadle.evidence.verify import Verifier
+from treadle.prompts.scope import scope
 from treadle.protocol.items import Json
+from treadle.toolchains.pytest import Pytest
+from treadle.toolchains.sandbox import NONE
+from treadle.toolchains.toolchain import Toolchain
 
 ID = "tests/calc/test_add.py::test_adds"
 PARENTS = "def test_whole() -> None:\n    from src.whole import whole\n\n    assert whole() == 1\n"
@@ -196,11 +205,15 @@ def test_a_flaky_test_is_named_and_not_believed(tmp_path: Path, how: str) -> Non
     async def story() -> None:
         tests = {"tests/calc/test_add.py": CHANCE.format(mark=str(tmp_path / "mark"))}
         stage = await (await Stage(tmp_path, flaky=how).start()).tested(tests)
-        verdict = await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ADD}, checks="checkpoint green")
+        verdict = await stage.claim(
+            "impl", "TestsPassed", {"src/calc/add.py": ADD}, checks="checkpoint green tests_unmodified"
+        )
         evidence = stage.evidence(verdict, "green")
         assert "test_by_chance: is flaky: it failed (" in evidence["report"]
         assert evidence["flaky"] == ["tests/calc/test_add.py::test_by_chance"]
         assert bool(verdict.report) == (how == "refuse")
+        sent_back = "not yours to change: leave by BlockedDependency or SpecAmbiguity and name it"
+        assert (sent_back in verdict.report) == (how == "refuse")
 
     run(story())
 
@@ -232,5 +245,73 @@ def test_a_verdict_that_depends_on_how_tests_are_run_is_bent(tmp_path: Path) -> 
         assert "2 tests were run again, each in a process of its own" in evidence["report"]
         assert "0 of them ended otherwise" in evidence["report"]
         assert evidence["mirrored"] == [ID]
+
+    run(story())
+
+
+BROKEN = {
+    "tests/shop/test_broken.py": "def test_broken() -> None:\n    assert [] == [1]\n",
+    "tests/shop/test_lost.py": "import nowhere_at_all\n",
+}
+OLD = "tests/shop/test_broken.py::test_broken"
+
+
+def test_what_failed_before_the_run_is_told_and_refuses_nobody_whose_it_is_not(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await (await Stage(tmp_path, files={**FILES, **BROKEN}).start()).tested()
+        verdict = await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ADD}, checks="checkpoint green")
+        assert verdict.report == ""
+        said = stage.evidence(verdict, "green")["report"]
+        assert f"{OLD} failed before this run, too" in said
+        assert "tests/shop/test_lost.py failed before this run, too" in said
+        assert [note.partition(":")[0] for note in verdict.notes] == [
+            "2 tests failed before this run, too, and refuse nothing in it"
+        ]
+        wrong = {"src/calc/add.py": ADD.replace("+", "-")}
+        verdict = await stage.claim("impl", "TestsPassed", wrong, checks="checkpoint green", n="2.1")
+        assert f"{ID}: fails" in verdict.report
+
+    run(story())
+
+
+def test_what_failed_before_the_run_and_is_its_own_must_pass(tmp_path: Path) -> None:
+    own = {"tests/calc/test_broken.py": BROKEN["tests/shop/test_broken.py"]}
+
+    async def story() -> None:
+        stage = await (await Stage(tmp_path, files={**FILES, **own}).start()).tested()
+        verdict = await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ADD}, checks="checkpoint green")
+        assert "test_broken: failed before this run, too, and is one of the tests of this work; fails" in verdict.report
+        assert verdict.notes == ()
+
+    run(story())
+
+
+STARTER = """#!/bin/sh
+if [ {condition} ]; then echo "ModuleNotFoundError: No module named 'py'" >&2; exit 1; fi
+exec {python} -m pytest "$@"
+"""
+
+
+@pytest.mark.parametrize("condition", ["-e README.md", "-e broken.txt"])
+def test_a_test_tool_that_cannot_start_is_nobodys_fault_unless_they_kept_it_from_that(
+    tmp_path: Path, condition: str
+) -> None:
+    tool = tmp_path / "start"
+    tool.write_text(STARTER.format(condition=condition, python=sys.executable))
+    tool.chmod(0o755)
+
+    async def story() -> None:
+        stage = await Stage(tmp_path).start()
+        tests = Pytest(command=(str(tool),), root=stage.root, timeout=60, sandbox=NONE)
+        tools = ProjectTools(Toolchain(settings=stage.settings, root=stage.root, tests=tests, sandbox=NONE))
+        stage.verifier = Verifier(stage.facts, tools, Cache(tmp_path / "cache", b"key"), scope)
+        if "README" in condition:
+            with pytest.raises(PortError, match="not even on what there was before this run: ModuleNotFound") as caught:
+                await stage.claim("scaffold", "InitWork", {}, checks="measure")
+            assert caught.value.retryable
+        else:
+            verdict = await stage.claim("scaffold", "InitWork", {"broken.txt": ""}, checks="green")
+            assert "the tests could not be run: it printed:" in verdict.report
+            assert "No module named 'py'" in verdict.report
 
     run(story())

@@ -16,6 +16,12 @@ from treadle.evidence.checks.unsafe_imports import configured, unsafe_names
         ("python", "from ctypes.util import find_library", ["ctypes.util"]),
         ("python", "x = __import__('pickle').loads", ["pickle"]),
         ("python", "frame = sys._getframe(1)", ["sys._getframe"]),
+        ("python", "exec(text)", ["exec"]),
+        ("python", "x = builtins.eval(text)", ["eval"]),
+        ("python", "x = base64.b64decode(b'eA==')", ["b64decode"]),
+        ("python", "x = base64.b64decode(word)", []),
+        ("python", "x = re.compile(word)", []),
+        ("python", "def compile(self): ...", []),
         ("python", "import json, re", []),
         ("python", "import gcp, pickles", []),
         ("python", "# ctypes would be too much", []),
@@ -41,6 +47,7 @@ def test_lists_by_language(language: str, line: str, names: list[str]) -> None:
 def test_a_project_adds_and_allows() -> None:
     lists = configured(("requests", "!ctypes", "go:net/http", "!sys._getframe"))
     assert list(unsafe_names("import requests, ctypes, gc", "python", lists)) == ["requests", "gc"]
+    assert not list(unsafe_names("sys._getframe(1)", "python", lists))
     assert list(unsafe_names('import "net/http"', "go", lists)) == ["net/http"]
     assert not list(unsafe_names('import "net/http"', "javascript", lists))
 

@@ -8,6 +8,7 @@ from typing import Final
 from treadle.evidence.diffs import added_lines
 from treadle.evidence.examples import is_value
 from treadle.evidence.findings import Found, Problem, found, problem
+from treadle.evidence.peeking import peeks
 from treadle.evidence.subject import Subject
 
 _FRAMEWORK: Final = re.compile(
@@ -33,7 +34,12 @@ async def tests_known(s: Subject, base: str) -> list[Problem]:
     lines = [one for one in added_lines(diff) if s.tests.is_code(one[0])]
     added = {(file, number) for file, number, _ in lines}
     known = literals(await _tests(s))
-    return [*_looks(lines), *await _hard_coded(s, known, added)]
+    seen = _looks(lines)
+    return [
+        *seen,
+        *await _peeking(s, added - {(one.file, one.line) for one in seen}),
+        *await _hard_coded(s, known, added),
+    ]
 
 
 def _looks(lines: list[tuple[str, int, str]]) -> list[Problem]:
@@ -42,6 +48,16 @@ def _looks(lines: list[tuple[str, int, str]]) -> list[Problem]:
         problem(f"looks as if it knew that it is tested: {line.strip()[:100]}", file, number, expected=wanted)
         for file, number, line in lines
         if _FRAMEWORK.search(line) or _KNOWS.search(line)
+    ]
+
+
+async def _peeking(s: Subject, added: set[tuple[str, int]]) -> list[Problem]:
+    code = sorted({path for path, _ in added if path.endswith(".py")})
+    return [
+        problem(f"{what}: does its answer depend on it?", path, line, expected="the same for whoever calls it")
+        for path in code
+        for line, what in peeks(await s.text(path) or "", path)
+        if (path, line) in added
     ]
 
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
+from typing import Final
 
 from treadle.evidence.criteria import criteria_in, own_criteria
 from treadle.evidence.findings import Found, Problem, found, problem
 from treadle.evidence.globs import overlap
 from treadle.evidence.past import handed_down
+from treadle.evidence.python_stubs import stubs
 from treadle.evidence.subject import Subject
 from treadle.protocol.answers.paths import clean_path, path_overlap
 from treadle.protocol.fields import parse_type, record_of
@@ -15,6 +17,7 @@ from treadle.protocol.items import Json
 from treadle.protocol.model import tag_of
 
 Record = Mapping[str, Json]
+_BESIDE: Final = "the skeleton in a file beside it, and here only what stays: types, protocols, imports from that file"
 
 
 async def plan_covers_criteria(s: Subject) -> Found:
@@ -128,7 +131,30 @@ def _own_interfaces(s: Subject) -> list[str]:
 async def _interfaces(s: Subject) -> list[Problem]:
     entries = await s.entries()
     missing = [path for path in _own_interfaces(s) if clean_path(path) not in entries]
-    return [problem("is an interface file that does not exist", path, expected="the file, written") for path in missing]
+    problems = [
+        problem("is an interface file that does not exist", path, expected="the file, written") for path in missing
+    ]
+    for path in dict.fromkeys(clean_path(one) for one in _own_interfaces(s)):
+        if path in entries and path.endswith(".py"):
+            problems += _bodies(path, await s.text(path) or "")
+    return problems
+
+
+def _bodies(path: str, text: str) -> list[Problem]:
+    """Bodies in an interface file that are to be written: nobody could, for it may not change any more."""
+    try:
+        missing = stubs(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return []  # whether it can be read at all is another check's business
+    return [
+        problem(
+            f"is an interface file, which nobody may change, and {name} is not implemented",
+            path,
+            line,
+            expected=_BESIDE,
+        )
+        for name, line in missing
+    ]
 
 
 async def disjoint_writes(s: Subject) -> Found:

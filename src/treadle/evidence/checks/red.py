@@ -53,18 +53,18 @@ async def _red(s: Subject, exactly: int) -> Found:
     problems += _count(reds, exactly, bool(proved))
     problems += await _skipped(s, run, earlier)
     shallow, notes = await _quality(s, run, [*reds, *satisfied])
-    blind, dull, unnoticed = await sharpness(s, run, reds, refuses=not exactly and not problems)
-    notes += [*dull, *await _stands_on_old_ones(s, run, earlier)]
+    sharp = await sharpness(s, run, reds, refuses=not exactly and not problems)
+    notes += [*sharp.notes, *await _stands_on_old_ones(s, run, earlier)]
     notes += [f"{id_} passes already, and fails on the skeleton" for id_ in proved]
     return Found(
-        problems=tuple(dict.fromkeys([*problems, *shallow, *blind])),
+        problems=tuple(dict.fromkeys([*problems, *shallow, *sharp.problems])),
         notes=tuple(notes),
         ran=ran(run),
         facts={
             "red": list(reds),
             "red_on_skeleton": list(proved),
             **({"flaky": list(flaky)} if flaky else {}),
-            **({"unnoticed": {name: list(wrong) for name, wrong in unnoticed.items()}} if unnoticed else {}),
+            **sharp.facts,
         },
     )
 

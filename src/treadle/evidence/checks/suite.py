@@ -6,8 +6,9 @@ import msgspec
 
 from treadle.evidence.contract_suite import contract_files
 from treadle.evidence.exchanged import exchanged
+from treadle.evidence.failed_before import TOO, described_with_past, failed_before, not_ours
 from treadle.evidence.findings import Found, Problem, found, problem
-from treadle.evidence.flaky import described_flaky, flaky_among, may_be_chance
+from treadle.evidence.flaky import described_flaky, flaky_among, may_be_chance, sent_back
 from treadle.evidence.frozen import measured_tree
 from treadle.evidence.manifest import read_manifest
 from treadle.evidence.second_look import second_look
@@ -16,7 +17,6 @@ from treadle.evidence.suite import (
     at_origin,
     bad,
     before,
-    described,
     file_of,
     is_one_by_one,
     measured,
@@ -38,13 +38,18 @@ async def measure(s: Subject) -> Found:
 
 
 async def green(s: Subject) -> Found:
-    """The whole suite passes; nothing newly skipped, expected to fail, or deleted."""
+    """The whole suite passes; nothing newly skipped, expected to fail, or deleted.
+
+    A test of others that failed before the run began is told, and refuses nothing.
+    """
     run = await measured(s)
     failing = bad(run)
     pending = await _of_others(s, run, failing) if failing and s.inst.parent else set()
     pending |= await _of_the_end(s, run, failing) if failing and is_one_by_one(s) else set()
-    mine = [id_ for id_ in failing if id_ not in pending]
-    notes = [f"{id_} waits for work that is not part of this" for id_ in sorted(pending)]
+    old = await not_ours(s, run, [id_ for id_ in failing if id_ not in pending])
+    mine = [id_ for id_ in failing if id_ not in pending and id_ not in old]
+    notes = [f"{id_} {TOO}" for id_ in sorted(old)]
+    notes += [f"{id_} waits for work that is not part of this" for id_ in sorted(pending)]
     return await _whole(s, run, mine, notes)
 
 
@@ -55,7 +60,9 @@ async def green_own_and_baseline(s: Subject) -> Found:
     owned = await owned_files(s) if failing else set()
     baseline = (await at_origin(s)).passed if failing else frozenset()
     mine = [id_ for id_ in failing if file_of(id_, run) in owned or id_ in baseline]
-    notes = [f"{id_} fails, and is another cycle's" for id_ in failing if id_ not in mine]
+    others = [id_ for id_ in failing if id_ not in mine]
+    known = await failed_before(s, run) if others else set()
+    notes = [f"{id_} {TOO}" if id_ in known else f"{id_} fails, and is another cycle's" for id_ in others]
     return await _whole(s, run, mine, notes)
 
 
@@ -63,9 +70,10 @@ async def _whole(s: Subject, run: TestRun, failing: list[str], notes: Iterable[s
     tree = await measured_tree(s)
     tried = may_be_chance(run, failing) if run.is_believable else []
     flaky = await flaky_among(s, tree, run, tried)
-    named = [described_flaky(run, id_) for id_ in flaky]
+    named = [described_flaky(run, id_, sent_back(s)) for id_ in flaky]
+    known = await failed_before(s, run) if failing else set()
     is_strict = s.measure.settings.flaky != "accept"
-    problems = [*unbelievable(run), *(described(run.tests[id_]) for id_ in failing if id_ not in flaky)]
+    problems = [*unbelievable(run), *(described_with_past(run, id_, known) for id_ in failing if id_ not in flaky)]
     problems += [*(named if is_strict else []), *await exchanged(s, run)]
     notes = [*notes, *([] if is_strict else map(str, named))]
     if not problems or run.bent:
@@ -101,7 +109,7 @@ async def _of_the_end(s: Subject, run: TestRun, failing: Iterable[str]) -> set[s
 
 
 async def _of_others(s: Subject, run: TestRun, failing: Iterable[str]) -> set[str]:
-    """Tests that wait for somebody else: red when this instance began, not its own, and not the user's from before."""
+    """Tests that wait for somebody else: red when this instance began, not its own, and none from before the run."""
     owned = await owned_files(s)
     foreign = {id_ for id_ in failing if file_of(id_, run) not in owned}
     if not foreign:

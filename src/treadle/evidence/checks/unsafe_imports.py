@@ -36,9 +36,19 @@ _IMPORTS: Final = {
     "java": re.compile(r"^\s*import\s+(?:static\s+)?([\w.]+)"),
     "ruby": re.compile(r"^\s*require\s+[\"']([\w/-]+)"),
 }
+_INSIDE: Final = re.compile(
+    r"\b(sys\._getframe|sys\.settrace|sys\.setprofile|inspect\.(?:stack|currentframe|trace))\b"
+    r"|(?:(?<![\w.])|\bbuiltins\.)(?<!def )(exec|eval|compile)\s*\("
+    r"|\b(b64decode|b85decode|a85decode|unhexlify|fromhex)\s*\(\s*[bru]*[\"']"
+)
+"""In Python these need no import, or one that is harmless otherwise: frames, text that becomes code, hidden text."""
+_WORDS: Final = (
+    "sys._getframe sys.settrace sys.setprofile inspect.stack inspect.currentframe inspect.trace"
+    " exec eval compile b64decode b85decode a85decode unhexlify fromhex"
+)
 UNSAFE: Final = {
     "python": frozenset(
-        "ctypes _ctypes cffi gc pickle _pickle dill cloudpickle marshal shelve code codeop pty".split()
+        f"ctypes _ctypes cffi gc pickle _pickle dill cloudpickle marshal shelve code codeop pty {_WORDS}".split()
     ),
     "javascript": frozenset("child_process vm v8 worker_threads inspector module ffi-napi eval Function".split()),
     "go": frozenset({"unsafe", "plugin", "os/exec", "syscall", "C"}),
@@ -47,10 +57,6 @@ UNSAFE: Final = {
     "ruby": frozenset({"fiddle", "objspace"}),
 }
 """By language: memory, the garbage collector and frames, foreign code, data that becomes code, other programs."""
-_INSIDE: Final = re.compile(
-    r"\b(?:sys\._getframe|sys\.settrace|sys\.setprofile|inspect\.(?:stack|currentframe|trace))\b"
-)
-"""In Python these are reached by an import that is harmless otherwise."""
 
 
 async def unsafe_imports(s: Subject) -> Found:
@@ -64,11 +70,15 @@ async def imported_unsafely(s: Subject, base: str) -> list[Problem]:
     diff = await s.git.diff(base, s.work.commit)
     wanted = "another way, or `toolchain.unsafe_imports` in treadle.toml that allows it"
     return [
-        problem(f"imports {name}, which reaches beyond the program", file, number, expected=wanted)
+        problem(f"{_verb(name)} {name}, which reaches beyond the program", file, number, expected=wanted)
         for file, number, line in added_lines(diff)
         if s.tests.is_code(file)
         for name in unsafe_names(line, _LANGUAGES.get(file.rpartition(".")[2].lower(), ""), lists)
     ]
+
+
+def _verb(name: str) -> str:
+    return "calls" if name in _WORDS.split() else "imports"
 
 
 def configured(words: Sequence[str]) -> dict[str, frozenset[str]]:
@@ -94,8 +104,5 @@ def unsafe_names(line: str, language: str, lists: dict[str, frozenset[str]]) -> 
             if any(bare == one or bare.startswith((f"{one}.", f"{one}/", f"{one}::")) for one in lists[language]):
                 yield bare
     if language == "python":
-        yield from (match[0] for match in _INSIDE.finditer(line) if match[0] not in _allowed(lists))
-
-
-def _allowed(lists: dict[str, frozenset[str]]) -> frozenset[str]:
-    return UNSAFE["python"] - lists["python"]
+        named = (next(one for one in match.groups() if one) for match in _INSIDE.finditer(line.partition("#")[0]))
+        yield from (name for name in named if name in lists["python"])

@@ -8,6 +8,8 @@ from typing import Any
 
 _MAX = 200
 _FRAMES = 60
+_NEAR = 4
+"""So many callers of the standard library may lie between some code and the file that it reads."""
 
 NOTED = {
     "subprocess.Popen": "a program was started",
@@ -93,6 +95,10 @@ class Audit:
             self._add("suspect", "the folder of the report was opened")
         elif path.startswith(_SECRET) and self._culprit(_FRAMES):
             self._add("suspect", f"{path} was opened")
+        elif path.endswith(".py") and path.startswith(self.root) and _is_test(path):
+            where = self._culprit(_NEAR)
+            if where and not _is_test(where.partition(":")[0]):
+                self._add("suspect", f"{path[len(self.root) + 1 :]}, a file of tests, was read by {where}")
 
     def _culprit(self, depth: int) -> str:
         """The nearest of some callers that is written in the checkout, as `file:line`."""
@@ -116,6 +122,11 @@ class Audit:
         key = (kind, f"{text} (in {self.test or 'no test'})")
         if key in self._counts or len(self._counts) < _MAX:
             self._counts[key] = self._counts.get(key, 0) + 1
+
+
+def _is_test(path: str) -> bool:
+    name = os.path.basename(path)  # noqa: PTH119
+    return name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py"
 
 
 def _program(args: tuple[Any, ...]) -> str:

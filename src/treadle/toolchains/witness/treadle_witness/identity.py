@@ -13,15 +13,16 @@ _MODULES = (
     " _pytest.python_api _pytest.raises _pytest.unittest _pytest.assertion _pytest.assertion.rewrite"
     " _pytest.assertion.util unittest.case"
 ).split()
-_BUILTINS = (
-    "__import__ AssertionError Exception BaseException NotImplementedError all any bool compile exec getattr hasattr"
-    " isinstance issubclass iter len list next object open repr setattr sorted str sum super type"
-).split()
+_WHOLE = ("re", "operator", "math", "ast")
+"""What verdicts rest on outside of pytest: `raises(match=…)`, comparisons, `approx`, and how tests are rewritten."""
+_BORN = set(vars(builtins)) - {"_"}  # the last result of a prompt, or a translation
 
 
 def identities() -> dict[tuple[str, str], tuple[Any, ...]]:
     """The functions by module and name, each with its code and defaults."""
-    found = {("builtins", name): (getattr(builtins, name, None),) for name in _BUILTINS}
+    found: dict[tuple[str, str], tuple[Any, ...]] = {
+        ("builtins", name): (getattr(builtins, name, None),) for name in _BORN
+    }
     tool: Any = sys.modules.get("pytest")
     found.update({("pytest", name): (vars(tool).get(name),) for name in getattr(tool, "__all__", ())})
     found[("sys", "exit")] = (sys.exit,)
@@ -31,6 +32,8 @@ def identities() -> dict[tuple[str, str], tuple[Any, ...]]:
     for name, module in list(sys.modules.items()):
         if name in _MODULES or name.startswith("pluggy."):
             found.update(_functions(name, module))
+        elif name in _WHOLE:
+            found.update(_callables(name, module))
     return found
 
 
@@ -53,6 +56,12 @@ def _functions(name: str, module: Any) -> Iterator[tuple[tuple[str, str], tuple[
                 yield from _one(name, f"{attribute}.{method}", function)
         else:
             yield from _one(name, attribute, value)
+
+
+def _callables(name: str, module: Any) -> Iterator[tuple[tuple[str, str], tuple[Any, ...]]]:
+    for attribute, value in list(vars(module).items()):
+        if callable(value):
+            yield (name, attribute), (value, getattr(value, "__code__", None), getattr(value, "__defaults__", None))
 
 
 def _one(module: str, name: str, value: Any) -> Iterator[tuple[tuple[str, str], tuple[Any, ...]]]:

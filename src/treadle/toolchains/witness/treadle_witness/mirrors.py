@@ -7,6 +7,7 @@ tests that failed, the copy does nothing but fail: if that is swallowed, they wo
 from __future__ import annotations
 
 import ast
+import copy
 import random
 import time
 from types import CodeType, FunctionType
@@ -15,6 +16,8 @@ from typing import Any, Callable, Iterator, Mapping  # noqa: UP035 - this runs o
 import pytest
 from _pytest.assertion.rewrite import rewrite_asserts
 from _pytest.runner import runtestprotocol
+
+from .near import near
 
 _SECONDS = 10.0
 """For all copies together; a test that takes more than a tenth of it has none."""
@@ -33,11 +36,16 @@ class Mirror:
     def __init__(self, item: pytest.Item, function: FunctionType, place: _Place) -> None:
         self.item, self.function, self.place = item, function, place
 
-    def code(self, draw: random.Random) -> CodeType | None:
-        """The code of the test with a value that it does not expect."""
-        self.place.expect(sentinel(self.place.value, draw))
+    def series(self, draw: random.Random) -> Iterator[Iterator[CodeType | None]]:
+        """The code of the test with values that it does not expect: far from the right one, and then near it."""
+        yield (self._code(sentinel(self.place.value, draw)) for _ in range(_TRIES))
+        yield (self._code(_written(one)) for one in near(self.place.value, draw))
+
+    def _code(self, value: ast.expr) -> CodeType | None:
+        self.place.expect(value)
         try:
-            module = ast.Module(body=[self.place.whole], type_ignores=[])
+            # A copy: rewriting takes the assertion apart, and the next value would have no place.
+            module = ast.Module(body=[copy.deepcopy(self.place.whole)], type_ignores=[])
             ast.fix_missing_locations(module)
             if "@pytest_ar" in self.function.__globals__:
                 rewrite_asserts(module, b"")
@@ -53,8 +61,11 @@ class Hollow:
     def __init__(self, item: pytest.Item, function: FunctionType) -> None:
         self.item, self.function = item, function
 
-    def code(self, draw: random.Random) -> CodeType | None:
+    def series(self, draw: random.Random) -> Iterator[Iterator[CodeType | None]]:
         """Code by the name of the test, at its place, that takes what it takes and fails by an assertion."""
+        yield (self._code(draw) for _ in range(_TRIES))
+
+    def _code(self, draw: random.Random) -> CodeType:
         number, own = draw.randrange(10**12, 10**15), self.function.__code__
         text = f"def {own.co_name}(*_, **__):\n    assert len(_) + len(__) == {number}"
         module = ast.increment_lineno(ast.parse(text), own.co_firstlineno - 1)
@@ -148,14 +159,17 @@ class Mirrors:
         return Mirror(item, function, self.draw.choice(places)) if places else None
 
     def _outcome(self, mirror: Mirror | Hollow, following: Any, alarm: Callable[[float], None]) -> str:
-        for number in range(_TRIES):
-            code = mirror.code(self.draw)
-            if code is None:
-                return "underived"
-            verdict = self._rerun(mirror, code, following if number == 0 else None, alarm)
-            if verdict != "passed":
+        first = "underived"
+        for codes in mirror.series(self.draw):
+            verdict = "underived"
+            for code in codes:
+                verdict = "underived" if code is None else self._rerun(mirror, code, following, alarm)
+                first = verdict if first == "underived" else first
+                if verdict != "passed":
+                    break
+            if verdict in ("passed", ""):
                 return verdict
-        return "passed"
+        return first
 
     def _rerun(self, mirror: Mirror | Hollow, code: CodeType, following: Any, alarm: Callable[[float], None]) -> str:
         """How the test ends with other code; empty if that cannot be told, and nothing more should be tried."""
@@ -199,7 +213,7 @@ def find_places(source: str, name: str, line: int, given: Mapping[str, Any] | No
     return [
         _Place(whole, statement.lineno, _text(source, statement), value, expect)
         for statement in function.body
-        for value, expect in _comparison(statement, given or {})
+        for value, expect in _comparison(function, statement, given or {})
     ]
 
 
@@ -218,18 +232,46 @@ def sentinel(value: Any, draw: random.Random) -> ast.expr:
         fresh = {word: word}
     elif isinstance(value, (list, tuple, set)):
         fresh = type(value)([word])
-    return ast.parse(repr(fresh), mode="eval").body
+    return _written(fresh)
 
 
-def _comparison(statement: ast.stmt, given: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[ast.expr], None]]]:
+def _written(value: Any) -> ast.expr:
+    return ast.parse(repr(value), mode="eval").body
+
+
+def _assigned(function: ast.FunctionDef, name: str) -> Callable[[ast.expr], None]:
+    """Exchanges a parameter itself, which whoever looks at the caller's variables sees as well."""
+    first: list[ast.stmt] = []
+
+    def expect(node: ast.expr) -> None:
+        if not first:
+            first.append(ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store())], value=node))
+            function.body.insert(0, first[0])
+        first[0].value = node  # type: ignore[attr-defined]
+
+    return expect
+
+
+def _way(function: ast.FunctionDef, node: ast.expr, inside: Callable[[ast.expr], None]) -> Callable[[ast.expr], None]:
+    """How to exchange a value: where it stands, or as a parameter that is used for nothing else."""
+    name = getattr(node, "id", None)
+    uses = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name]
+    return _assigned(function, str(name)) if name is not None and len(uses) == 1 else inside
+
+
+def _comparison(
+    function: ast.FunctionDef, statement: ast.stmt, given: Mapping[str, Any]
+) -> Iterator[tuple[Any, Callable[[ast.expr], None]]]:
     """The value that a statement compares with, and the way to exchange it; both sides must not be values."""
     if isinstance(statement, ast.Assert) and isinstance(statement.test, ast.Compare):
         test = statement.test
+        right = test.comparators[0]
         if len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
-            if _is_plain(test.comparators[0], given) and not _is_known(test.left, given):
-                yield _known(test.comparators[0], given), lambda node: test.comparators.__setitem__(0, node)
-            elif _is_plain(test.left, given) and not _is_known(test.comparators[0], given):
-                yield _known(test.left, given), lambda node: setattr(test, "left", node)
+            if _is_plain(right, given) and not _is_known(test.left, given):
+                inside: Callable[[ast.expr], None] = lambda node: test.comparators.__setitem__(0, node)  # noqa: E731
+                yield _known(right, given), _way(function, right, inside)
+            elif _is_plain(test.left, given) and not _is_known(right, given):
+                yield _known(test.left, given), _way(function, test.left, lambda node: setattr(test, "left", node))
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         call = statement.value
         if isinstance(call.func, ast.Attribute) and call.func.attr in _HELPERS and len(call.args) >= 2:

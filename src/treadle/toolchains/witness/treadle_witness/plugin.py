@@ -18,6 +18,7 @@ from .identity import differences, identities
 from .imports import compile_afresh, put_checkout_first, strangers
 from .mirrors import Mirrors
 from .report import read_order
+from .written import Written
 
 _MAX = 4_000
 _SKIPS = (pytest.skip.Exception, unittest.SkipTest)
@@ -39,6 +40,7 @@ class Witness:
         self.made: dict[Any, str] = {}
         self.canaries: list[dict[str, Any]] = list(self.order["canaries"])
         self.mirrors = Mirrors(self.order["mirrors"], self.order["seed"])
+        self.written = Written()
         self.at, self.total = 0, 0
         AUDIT.root, AUDIT.kept = self.order["checkout"], self.order["kept"]
         early = [name for name in list(sys.modules) if _is_from(name, self.order["checkout"])]
@@ -76,12 +78,15 @@ class Witness:
         file, line, _ = item.location
         self.codes[item.nodeid] = getattr(getattr(item, "function", None), "__code__", None)
         self.mirrors.collected(item)
+        for number in self.written.lost(item)[:1]:
+            self.send("tampering", text=f"{item.nodeid} runs without the assertion in line {number} of its file")
         self.send("collected", id=item.nodeid, file=file, line=(line or 0) + 1)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_make_collect_report(self, collector: Any) -> Iterator[None]:
         AUDIT.test = collector.nodeid
         self.mirrors.read(collector)
+        self.written.read(collector)
         outcome: Any = yield
         AUDIT.test = ""
         if outcome.excinfo is not None and isinstance(outcome.excinfo[1], SystemExit):
@@ -171,6 +176,8 @@ class Witness:
         self._tell()
         for name in differences(self.before):
             self.send("tampering", text=f"{name} is no longer what it was")
+        for name in self.written.exchanged():
+            self.send("tampering", text=f"{name} is no longer what the tests were collected with")
         self.send("end", exit=int(session.exitstatus), strangers=strangers(self.order["checkout"], self.order["root"]))
 
     def _sing(self, item: pytest.Item, place: float) -> None:

@@ -1,0 +1,95 @@
+"""Tests that are not what is written in their files, or use something else than it."""
+
+from pathlib import Path
+
+from tests.toolchains.projects import project, run, verdicts
+
+STRIPPING = """
+import ast
+real = ast.parse
+
+class Strip(ast.NodeTransformer):
+    def visit_Assert(self, node): return ast.copy_location(ast.Pass(), node)
+
+def parse(*words, **more):
+    tree = ast.fix_missing_locations(Strip().visit(real(*words, **more)))
+    ast.parse = real
+    return tree
+
+ast.parse = parse
+def add(a, b): return 5
+"""
+SWAPPING = """
+import builtins, re, sys
+
+def add(a, b):
+    sys.modules["test_a"].add = lambda a, b: a + b
+    sys.modules["test_a"].check.__code__ = (lambda got, wanted: None).__code__
+    return a + b
+
+re.search = lambda *_, **__: True
+builtins.KeyError = Exception
+"""
+HONEST = """
+import pytest
+from thing import add
+
+check = count = None
+
+@pytest.fixture(autouse=True)
+def named(request, monkeypatch):
+    global count
+    count = len
+    monkeypatch.setattr(request.module, "add", add)
+
+class TestAll:
+    @pytest.mark.parametrize("x", [1, 2])
+    def test_more(self, x):
+        assert (
+            add(x, 1)
+            == x + 1
+        ), "several lines"
+        if False:
+            assert x == 3
+        for y in [x]:
+            assert y in (1, 2) and not y > 2
+        try:
+            assert 1 < x < 9 or x == 1
+        finally:
+            assert x
+
+def test_inner():
+    def inner(): assert add(1, 1) == 2
+    inner()
+    return None
+    assert add(1, 1) == 3
+"""
+
+
+def test_assertions_that_were_taken_out_are_missed_although_the_tool_was_put_back(tmp_path: Path) -> None:
+    tests = "from thing import add\n\n\ndef test_it():\n    assert add(2, 3) == 5\n"
+    ran = run(project(tmp_path, thing=STRIPPING, test_a=tests, test_b=tests.replace("== 5", "== 6")), mirrors=0)
+    assert verdicts(ran) == {"test_it": "passed"}
+    assert ran.tampering == ("test_b.py::test_it runs without the assertion in line 5 of its file",)
+
+
+def test_what_was_put_in_the_place_of_a_name_is_told(tmp_path: Path) -> None:
+    check = "def check(got, wanted): assert got == wanted\n\n\n"
+    tests = f"from thing import add\n\n\n{check}def test_it():\n    check(add(2, 3), 5)\n"
+    told = run(project(tmp_path, thing=SWAPPING, test_a=tests), mirrors=0).tampering
+    assert {f"test_a.py: {name} is no longer what the tests were collected with" for name in ("add", "check")} <= {
+        *told
+    }
+    assert {f"{name} is no longer what it was" for name in ("re.search", "builtins.KeyError")} <= {*told}
+
+
+def test_honest_tests_are_what_they_are(tmp_path: Path) -> None:
+    ran = run(project(tmp_path, thing="def add(a, b): return a + b\n", test_it=HONEST))
+    assert (ran.is_green, ran.tampering, ran.bent) == (True, (), ())
+
+
+def test_a_file_of_tests_that_the_code_reads_is_told(tmp_path: Path) -> None:
+    reading = "from pathlib import Path\ntext = Path(__file__).with_name('test_it.py').read_text()\n"
+    tests = "import thing\n\n\ndef test_it():\n    assert thing.text\n    assert open(__file__).close() is None\n"
+    told = run(project(tmp_path, thing=reading, test_it=tests)).tampering
+    assert told == ("test_it.py, a file of tests, was read by thing.py:2 (in test_it.py)",)
