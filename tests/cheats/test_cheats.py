@@ -45,14 +45,9 @@ def test_each_honest_agent_is_not_disturbed(theatre: Theatre, case: Case) -> Non
     must_go_through(theatre, case)
 
 
-@pytest.mark.parametrize("case", firsts(HARMLESS), ids=lambda case: case.name)
-def test_what_is_without_effect_has_none(theatre: Theatre, case: Case) -> None:
-    must_have_no_effect(theatre, case)
-
-
 @pytest.mark.soak
-@pytest.mark.parametrize("case", rest(HARMLESS), ids=lambda case: case.name)
-def test_each_that_is_without_effect_has_none(theatre: Theatre, case: Case) -> None:
+@pytest.mark.parametrize("case", HARMLESS, ids=lambda case: case.name)
+def test_what_is_without_effect_has_none(theatre: Theatre, case: Case) -> None:
     must_have_no_effect(theatre, case)
 
 
