@@ -59,6 +59,10 @@ class Git(Protocol):
         """Many files at once."""
         ...
 
+    async def holding(self, commit: str, word: str, ending: str) -> list[str]:
+        """The files whose names end so and which hold a word."""
+        ...
+
     async def api(self, commit: str, paths: Iterable[str]) -> TreeApi:
         """What some files of a commit export."""
         ...

@@ -3,18 +3,14 @@
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
 
 from treadle.git.api.reader import ApiReader, TreeApi
 from treadle.git.checkout import Checkouts
 from treadle.git.lanes import Lanes
 from treadle.git.record import Recorded
-from treadle.git.trees import SUBMODULE, Change, Entry, Trees
+from treadle.git.trees import Change, Entry, Trees
 from treadle.kernel.commands import RunChecks
 from treadle.kernel.state import State
-
-_AT_ONCE: Final = 500
-"""Files that are read together."""
 
 
 class RepositoryFacts:
@@ -26,7 +22,6 @@ class RepositoryFacts:
         self._repository = lanes.integration.repository
         self._trees = Trees(self._repository)
         self._reader = ApiReader(self._repository)
-        self._entries: dict[str, dict[str, Entry]] = {}
 
     async def record(self, state: State, act: str) -> Recorded:
         return await self._lanes.record(state.run, act, state.started)
@@ -50,11 +45,7 @@ class RepositoryFacts:
         return await self._repository.tree(commit)
 
     async def entries(self, commit: str) -> dict[str, Entry]:
-        if commit not in self._entries:
-            if len(self._entries) >= 32:
-                self._entries.clear()
-            self._entries[commit] = {entry.path: entry for entry in await self._trees.entries(commit)}
-        return self._entries[commit]
+        return (await self._trees.listing(commit)).by_path
 
     async def changes(self, base: str, commit: str) -> list[Change]:
         return await self._trees.changes(base, commit)
@@ -66,14 +57,10 @@ class RepositoryFacts:
         return await self._repository.show(commit, path)
 
     async def shows(self, commit: str, paths: Sequence[str]) -> dict[str, bytes | None]:
-        """By their ids, for to find a file in a commit by its path git reads all the folders above it, each time."""
-        entries = await self.entries(commit)
-        known = [path for path in paths if path in entries and entries[path].mode != SUBMODULE]
-        found: dict[str, bytes] = {}
-        for start in range(0, len(known), _AT_ONCE):
-            some = known[start : start + _AT_ONCE]
-            found |= zip(some, await self._repository.blobs([entries[path].id for path in some]), strict=True)
-        return {path: found.get(path) for path in paths}
+        return await self._trees.shows(commit, paths)
+
+    async def holding(self, commit: str, word: str, ending: str) -> list[str]:
+        return await self._trees.holding(commit, word, ending)
 
     async def api(self, commit: str, paths: Iterable[str]) -> TreeApi:
         return await self._reader.api(commit, paths)

@@ -60,7 +60,7 @@ async def sharpness(s: Subject, run: TestRun, ids: Sequence[str], *, refuses: bo
     problems: list[Problem] = []
     if refuses:
         problems += _not_called(trial, _undecorated(sources.values()))
-        reached = await _reached(s, run, groups)
+        reached = await _reached(s, run, groups, sources.values())
         problems += [_blind(name, told[name]) for name in told if _is_blind(trial, name, reached[name])]
         problems += [] if problems else overburdened(shared, told)
     notes = [*(_dull(name, what) for name, what in told.items()), *idle]
@@ -102,13 +102,10 @@ def _undecorated(sources: Iterable[str]) -> set[str]:
 
 
 async def _sources(s: Subject) -> dict[str, str]:
-    code = [
-        path
-        for path, entry in (await s.entries()).items()
-        if path.endswith(".py") and entry.mode.startswith("100") and s.tests.is_code(path)
-    ]
-    texts = await s.texts(code)
-    return {path: text for path, text in texts.items() if "NotImplemented" in text and len(text) <= _LARGEST}
+    entries = await s.entries()
+    unfinished = await s.git.holding(s.work.commit, "NotImplemented", ".py")
+    code = [path for path in unfinished if entries[path].mode.startswith("100") and s.tests.is_code(path)]
+    return {path: text for path, text in (await s.texts(code)).items() if len(text) <= _LARGEST}
 
 
 async def _examples(s: Subject, run: TestRun, ids: Sequence[str]) -> dict[str, list[Example]]:
@@ -120,9 +117,9 @@ async def _examples(s: Subject, run: TestRun, ids: Sequence[str]) -> dict[str, l
     return found
 
 
-async def _reached(s: Subject, run: TestRun, groups: Groups) -> dict[str, set[str]]:
+async def _reached(s: Subject, run: TestRun, groups: Groups, sources: Iterable[str]) -> dict[str, set[str]]:
     """By group, the names that its tests use; those of the whole file where they leave the call to others."""
-    missing = {one.name for source in (await _sources(s)).values() for one in stub_functions(source)}
+    missing = {one.name for source in sources for one in stub_functions(source)}
     files = {file_of(id_, run) for tests in groups.values() for id_ in tests}
     names = {file: mentioned(await s.text(file) or "") for file in files if file.endswith(".py")}
     found: dict[str, set[str]] = {}

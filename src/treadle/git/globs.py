@@ -1,7 +1,7 @@
 """Which paths a list of globs names: `*` and `?` stay inside a folder, `**` does not, `!` excludes."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -11,10 +11,19 @@ _MEANING: Final = {"**/": "(?:[^/]+/)*", "/**": "/.+", "**": ".*", "*": "[^/]*",
 
 def matches(path: str, globs: Iterable[str]) -> bool:
     """Whether a path is named by one of the globs and excluded by none."""
+    return naming(globs)(path)
+
+
+def naming(globs: Iterable[str]) -> Callable[[str], bool]:
+    """The same question for many paths: what the globs mean is worked out once."""
     all_ = tuple(globs)
-    if any(_pattern(glob[1:]).match(path) for glob in all_ if glob.startswith("!")):
-        return False
-    return any(_pattern(glob).match(path) for glob in all_ if not glob.startswith("!"))
+    wanted = [_pattern(glob).match for glob in all_ if not glob.startswith("!")]
+    excluded = [_pattern(glob[1:]).match for glob in all_ if glob.startswith("!")]
+
+    def is_named(path: str) -> bool:
+        return any(match(path) for match in wanted) and not any(match(path) for match in excluded)
+
+    return is_named
 
 
 @lru_cache(maxsize=1024)

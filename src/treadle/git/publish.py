@@ -40,7 +40,7 @@ class Publishing:
         trunk = (await self._integration.begin(state.run)).commit
         known = [one for one in (await self._integration.refs.get(ref), trunk) if one]
         wanted = await self._existing(commit, paths)
-        earlier = [await self._repository.shows(one, list(wanted)) for one in known]
+        earlier = [await self._trees.shows(one, list(wanted)) for one in known]
         files: list[str] = []
         for path, data in wanted.items():
             if await asyncio.to_thread(_put, root, path, data, [one[path] for one in earlier]):
@@ -56,7 +56,7 @@ class Publishing:
     async def _existing(self, commit: str, paths: list[str]) -> dict[str, bytes]:
         plain = {one.path for one in await self._trees.entries(commit) if one.mode not in (LINK, SUBMODULE)}
         wanted = [path for path in dict.fromkeys(paths) if path in plain]
-        found = await self._repository.shows(commit, wanted)
+        found = await self._trees.shows(commit, wanted)
         return {path: data for path, data in found.items() if data is not None}
 
 

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from treadle.errors import PortError, writing
-from treadle.git.globs import matches
+from treadle.git.globs import naming
 from treadle.git.own_folder import NOT_RECORDED
 from treadle.git.refs import Moved
 from treadle.git.repository import Repository
@@ -65,7 +65,7 @@ class Recorder:
         found = await asyncio.to_thread(scan, slot.path)
         findings = [*found.odd, *self._large_ones(found, listing), *_inside_submodules(found, listing)]
         left_out = [*NOT_RECORDED, *_left_out(findings, listing)]
-        absent = [one for one in listing.entries if matches(one.path, hidden) and one.path not in found.files]
+        absent = [one for one in _named(listing, hidden) if one.path not in found.files]
         async with self._index(slot) as index:
             await self._add(index, slot.path, left_out)
             await self._put_back(index, [*absent, *listing.submodules])
@@ -81,14 +81,14 @@ class Recorder:
 
     async def without(self, commit: str, globs: Iterable[str]) -> str:
         """The tree of a commit without the files that globs name."""
-        wanted = tuple(globs)
-        return await self._tree_of([one for one in await self.trees.entries(commit) if not matches(one.path, wanted)])
+        is_left_out = naming(globs)
+        return await self._tree_of([one for one in await self.trees.entries(commit) if not is_left_out(one.path)])
 
     async def overlaid(self, commit: str, other: str, globs: Iterable[str]) -> str:
         """The tree of a commit, in which what globs name is as another commit has it."""
-        wanted = tuple(globs)
-        below = [entry for entry in await self.trees.entries(commit) if not matches(entry.path, wanted)]
-        above = [entry for entry in await self.trees.entries(other) if matches(entry.path, wanted)]
+        is_wanted = naming(globs)
+        below = [entry for entry in await self.trees.entries(commit) if not is_wanted(entry.path)]
+        above = [entry for entry in await self.trees.entries(other) if is_wanted(entry.path)]
         return await self._tree_of([*below, *above])
 
     async def _tree_of(self, entries: list[Entry]) -> str:
@@ -123,6 +123,11 @@ class Recorder:
     def _large_ones(self, found: Found, listing: Listing) -> list[Finding]:
         sizes = {path: size for path, size in found.files.items() if size > self._large and path not in listing.files}
         return [Finding("large", path, f"{size} bytes; the limit is {self._large}") for path, size in sizes.items()]
+
+
+def _named(listing: Listing, globs: Iterable[str]) -> list[Entry]:
+    is_named = naming(globs)
+    return [entry for entry in listing.entries if is_named(entry.path)]
 
 
 def _inside_submodules(found: Found, listing: Listing) -> list[Finding]:

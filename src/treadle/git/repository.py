@@ -10,7 +10,6 @@ import asyncio
 import os
 import re
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -24,8 +23,6 @@ from treadle.git.process import OUTPUT, PATIENCE, Said, run_git, shorten
 
 OLDEST: Final = (2, 38)
 _REMEMBERED: Final = 1000
-_AT_ONCE: Final = 500
-"""Files that are read together."""
 _BUSY: Final = {
     "MERGE_HEAD": "a merge",
     "rebase-merge": "a rebase",
@@ -177,17 +174,6 @@ class Repository:
                 raise PortError(f"git has no file {shorten(id_)}")
             found.append(one.data)
         return found
-
-    async def shows(self, commit: str, paths: Sequence[str]) -> dict[str, bytes | None]:
-        """Many files as a commit has them, read together."""
-        plain = [path for path in paths if "\n" not in path and not path.startswith(("./", "../"))]
-        found: dict[str, bytes | None] = {}
-        for start in range(0, len(plain), _AT_ONCE):
-            some = plain[start : start + _AT_ONCE]
-            read = await self._objects.read([f"{commit}:{path}" for path in some])
-            for path, one in zip(some, read, strict=True):
-                found[path] = one.data if one is not None and one.kind == "blob" else None
-        return {path: found[path] if path in found else await self.show(commit, path) for path in paths}
 
     async def show(self, commit: str, path: str) -> bytes | None:
         """A file as a commit has it; None if there is none."""

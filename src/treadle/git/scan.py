@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Final, Literal
 
@@ -13,6 +14,8 @@ FindingKind = Literal["link", "repository", "submodule", "large", "special", "na
 LARGE: Final = 50 * 1024 * 1024
 """Bytes; a new file beyond this is not recorded."""
 _OURS: Final = frozenset({".git", "git~1"})
+_SHORTEST: Final = 4
+_NAME: Final = attrgetter("name")
 _STEPS: Final = 1000
 """Parts of names that a link may lead over."""
 
@@ -68,7 +71,7 @@ def has_files(root: Path) -> bool:
 
 def is_reserved(name: str) -> bool:
     """Whether git, somewhere, takes a name for its own folder."""
-    return name.lower().rstrip(". ") in _OURS
+    return len(name) >= _SHORTEST and name[0] in ".gG" and name.lower().rstrip(". ") in _OURS
 
 
 def _walk(root: str, below: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
@@ -76,7 +79,7 @@ def _walk(root: str, below: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
     while waiting:
         folder, prefix = waiting.pop()
         try:
-            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+            entries = sorted(os.scandir(folder), key=_NAME)
         except OSError:  # a folder that may not be read has nothing to say
             continue
         for entry in entries:
@@ -89,6 +92,8 @@ def _walk(root: str, below: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
 
 
 def _is_readable(path: str) -> bool:
+    if path.isascii():
+        return True
     try:
         path.encode()
     except UnicodeEncodeError:

@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from treadle.git.globs import matches
+from treadle.git.globs import naming
 from treadle.git.repository import Repository
 
 DIFF: Final = 2_000_000
@@ -37,6 +37,10 @@ class Listing(msgspec.Struct, frozen=True, dict=True):
     entries: tuple[Entry, ...]
 
     @cached_property
+    def by_path(self) -> dict[str, Entry]:
+        return {entry.path: entry for entry in self.entries}
+
+    @cached_property
     def files(self) -> frozenset[str]:
         return frozenset(entry.path for entry in self.entries if entry.mode != SUBMODULE)
 
@@ -58,6 +62,8 @@ class Listing(msgspec.Struct, frozen=True, dict=True):
 
 _REMEMBERED: Final = 6
 """Trees whose listing is kept; a large one takes megabytes."""
+_AT_ONCE: Final = 500
+"""Files that are read together."""
 _listings: WeakKeyDictionary[Repository, dict[str, Listing]] = WeakKeyDictionary()
 
 
@@ -106,6 +112,26 @@ class Trees:
                 found.append(Entry(mode, id_, path))
         return tuple(found)
 
+    async def shows(self, commit: str, paths: Sequence[str]) -> dict[str, bytes | None]:
+        """Many files' contents; None for what is no file there.
+
+        By their ids, for to find a file in a commit by its path git reads all the folders above it, each time.
+        """
+        entries = (await self.listing(commit)).by_path
+        known = [path for path in paths if path in entries and entries[path].mode != SUBMODULE]
+        found: dict[str, bytes] = {}
+        for start in range(0, len(known), _AT_ONCE):
+            some = known[start : start + _AT_ONCE]
+            found |= zip(some, await self._repository.blobs([entries[path].id for path in some]), strict=True)
+        return {path: found.get(path) for path in paths}
+
+    async def holding(self, commit: str, word: str, ending: str) -> list[str]:
+        """The files of a commit whose names end so and which hold a word; git looks, and none of them is read here."""
+        words = ("grep", "-l", "-z", "-a", "-F", "--no-textconv", "--full-name", "-e", word)
+        tree = await self._repository.tree(commit)
+        said = await self._repository.git(*words, tree, "--", f":(top,glob)**/*{ending}", ok=(0, 1))
+        return [one.removeprefix(f"{tree}:") for one in os.fsdecode(said.out).split("\0") if one]
+
     async def changed(self, commit: str, files: Mapping[str, Entry | None]) -> str:
         """The tree of a commit with some files replaced or (None) removed."""
         tree = await self._repository.tree(commit)
@@ -144,7 +170,7 @@ class Trees:
 
     async def digest(self, commit: str, globs: Iterable[str]) -> str:
         """A hash of the files that globs name: equal if and only if paths, modes and contents are."""
-        wanted = tuple(globs)
-        chosen = [entry for entry in await self.entries(commit) if matches(entry.path, wanted)]
+        is_named = naming(globs)
+        chosen = [entry for entry in await self.entries(commit) if is_named(entry.path)]
         lines = [f"{entry.mode} {entry.id} {entry.path}\0" for entry in sorted(chosen, key=lambda one: one.path)]
         return sha256(os.fsencode("".join(lines))).hexdigest()

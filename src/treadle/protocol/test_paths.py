@@ -69,7 +69,10 @@ class TestPaths(msgspec.Struct, frozen=True):
         return not self.is_test(path)
 
     def _is_named(self, path: str) -> bool:
-        return any(path == folder or path.startswith(f"{folder}/") for folder in (*self.folders, *self.configured))
+        for folder in (*self.folders, *self.configured):  # a plain loop: this is asked about every file of a tree
+            if path.startswith(folder) and path[len(folder) : len(folder) + 1] in ("", "/"):
+                return True
+        return False
 
 
 @lru_cache(maxsize=_REMEMBERED)

@@ -1,11 +1,12 @@
 """Test files that somebody rewrites while tests run: what is collected then is not what was handed over."""
 
 import os
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from treadle.protocol.test_paths import TestPaths
+from treadle.protocol.test_paths import is_test
 
 Stamps = dict[str, tuple[int, int, int]]
 _DECIDING: Final = (".py", ".ini", ".toml", ".cfg")
@@ -15,20 +16,28 @@ _PASSED_OVER: Final = frozenset({".git", ".treadle", "node_modules", ".venv", "_
 
 def stamps(checkout: Path) -> Stamps:
     """The test files of a checkout, each with what changes whenever it is written; nobody can set the last of it."""
-    paths, found = TestPaths(), Stamps()
-    for folder, folders, files in os.walk(checkout):
-        folders[:] = [name for name in folders if name not in _PASSED_OVER]
-        for file in files:
-            place = Path(folder, file)
-            name = place.relative_to(checkout).as_posix() if file.endswith(_DECIDING) else ""
-            if name and paths.is_test(name):
-                with suppress(FileNotFoundError):
-                    stat = place.lstat()
-                    found[name] = (stat.st_ino, stat.st_size, stat.st_ctime_ns)
-    return found
+    return _stamped(str(checkout), _test_files(str(checkout)))
 
 
 def rewritten(checkout: Path, before: Stamps) -> list[str]:
     """Test files that were there before and are not as they were."""
-    after = stamps(checkout)
+    after = _stamped(str(checkout), before)
     return [f"{name} was rewritten while the tests ran" for name in sorted(before) if after.get(name) != before[name]]
+
+
+def _test_files(root: str) -> Iterator[str]:
+    """Strings all the way: this looks at every name of a large tree, before each run of its tests."""
+    start = len(root) + 1
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if name not in _PASSED_OVER]
+        prefix = f"{folder}/"[start:]
+        yield from (path for name in files if name.endswith(_DECIDING) and is_test(path := f"{prefix}{name}"))
+
+
+def _stamped(root: str, names: Iterable[str]) -> Stamps:
+    found = Stamps()
+    for name in names:
+        with suppress(OSError):  # it is gone, or what was a folder is none now
+            stat = os.lstat(f"{root}/{name}")
+            found[name] = (stat.st_ino, stat.st_size, stat.st_ctime_ns)
+    return found
