@@ -21,6 +21,7 @@ from treadle.evidence.checks.scaling import scaling
 from treadle.evidence.checks.schema import schema
 from treadle.evidence.checks.scope import owned_files, protection, scope, scope_src, scope_tests
 from treadle.evidence.checks.secrets import no_secrets
+from treadle.evidence.checks.sharp import sharp
 from treadle.evidence.checks.suite import green, green_own_and_baseline, measure, same_colour
 from treadle.evidence.checks.unfinished import no_todo, no_undefined
 from treadle.evidence.checks.unsafe_imports import unsafe_imports
@@ -51,6 +52,7 @@ CHECKS: Final[dict[str, Check]] = {
     "contract_children": contract_children,
     "manifest": manifest,
     "manifest_complete": manifest_complete,
+    "sharp": sharp,
     "coverage_complete": coverage_complete,
     "plan_covers_criteria": plan_covers_criteria,
     "children_partition": children_partition,
@@ -96,6 +98,7 @@ POINTLESS_AFTER: Final[dict[str, frozenset[str]]] = {
             "contract_exists",
             "manifest",
             "manifest_complete",
+            "sharp",
         }
     ),
     "rebased": frozenset({"canon", "mechanical_only", "build", "same_colour"}),

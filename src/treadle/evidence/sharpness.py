@@ -38,29 +38,36 @@ class Sharpness(msgspec.Struct, frozen=True, kw_only=True):
     facts: dict[str, Json] = {}
 
 
-async def sharpness(s: Subject, run: TestRun, ids: Sequence[str], *, refuses: bool) -> Sharpness:
-    """What some new tests do not notice; problems only if that is to be refused."""
+async def sharpness(s: Subject, run: TestRun, ids: Sequence[str], *, refuses: bool, on: str = "") -> Sharpness:
+    """What some tests do not notice; problems only if that is to be refused.
+
+    The wrong implementations are put into what is missing in the recorded work, or in another tree with these tests.
+    """
+    on = on or s.work.commit
     groups = await _groups(s, run, ids)
     shared = one_for_many(groups)
     listed = (await read_manifest(s)).tests(run.collected)
     idle = list(idle_beside(shared, listed, ids))
-    sources = await _sources(s) if ids else {}
+    sources = await _sources(s, on) if ids else {}
     known = await _examples(s, run, ids) if sources else {}
     near = rounds(sources.values(), [one for every in known.values() for one in every])
     if not near:
         return Sharpness(notes=tuple(idle))
-    trial = Trial(s, run, sources, groups, known, may_be_replaced=await may_be_replaced(s))
+    trial = Trial(s, run, on, sources, groups, known, may_be_replaced=await may_be_replaced(s))
     most = max(_ENOUGH, int(_SECONDS / max(run.duration, 1.0)))
     for wrong in near[:most]:
         await trial.play(wrong, groups)
     for wrong in far_rounds(sources.values(), s.work.tree)[: max(_ENOUGH, most - len(near))]:
         await trial.play(wrong, [name for name in groups if trial.passing[name]])
-    called = {one.callee for every in known.values() for one in every} & {name for one in near for name in one.returns}
-    told = {name: [one.described(called) for one in wrongs] for name, wrongs in trial.passing.items() if wrongs}
+    reached = await _reached(s, run, groups, sources.values())
+    told = {
+        name: list(dict.fromkeys(one.described(reached[name]) for one in wrongs))
+        for name, wrongs in trial.passing.items()
+        if wrongs
+    }
     problems: list[Problem] = []
     if refuses:
         problems += _not_called(trial, _undecorated(sources.values()))
-        reached = await _reached(s, run, groups, sources.values())
         problems += [_blind(name, told[name]) for name in told if _is_blind(trial, name, reached[name])]
         problems += [] if problems else overburdened(shared, told)
     notes = [*(_dull(name, what) for name, what in told.items()), *idle]
@@ -101,11 +108,11 @@ def _undecorated(sources: Iterable[str]) -> set[str]:
     return {one.name for source in sources for one in stub_functions(source) if not one.decorator_list}
 
 
-async def _sources(s: Subject) -> dict[str, str]:
-    entries = await s.entries()
-    unfinished = await s.git.holding(s.work.commit, "NotImplemented", ".py")
+async def _sources(s: Subject, on: str) -> dict[str, str]:
+    entries = await s.entries(on)
+    unfinished = await s.git.holding(on, "NotImplemented", ".py")
     code = [path for path in unfinished if entries[path].mode.startswith("100") and s.tests.is_code(path)]
-    return {path: text for path, text in (await s.texts(code)).items() if len(text) <= _LARGEST}
+    return {path: text for path, text in (await s.texts(code, on)).items() if len(text) <= _LARGEST}
 
 
 async def _examples(s: Subject, run: TestRun, ids: Sequence[str]) -> dict[str, list[Example]]:

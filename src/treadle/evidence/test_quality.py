@@ -10,8 +10,9 @@ from typing import Final
 
 import msgspec
 
+from treadle.evidence.beside_the_point import beside_the_point, looks_at_files
 from treadle.evidence.chance import chance
-from treadle.evidence.idle_tests import idle_reason
+from treadle.evidence.idle_tests import doomed_reason, idle_reason
 from treadle.evidence.live_code import dead_reason, live
 
 _ASSERTING: Final = ("assert", "raises", "warns", "check", "expect", "verify", "fail", "should", "must", "approx")
@@ -44,7 +45,7 @@ def smells(source: str) -> list[Smell]:
     asserting = {one.name for one in ast.walk(module) if isinstance(one, _Function) and _asserts_directly(one)}
     found: list[Smell] = []
     for name, test in _tests(module):
-        if what := _smell(test, asserting) or idle_reason(test, module):
+        if what := doomed_reason(test) or _smell(test, asserting) or idle_reason(test, module):
             found.append(Smell(name, test.lineno, what))
         elif what := _doubt(test, asserting) or _by_chance(test, module):
             found.append(Smell(name, test.lineno, what, is_certain=False))
@@ -63,8 +64,11 @@ def _tests(module: ast.Module) -> Iterator[tuple[str, _Function]]:
 def _smell(test: _Function, asserting: set[str]) -> str:
     nodes = list(live(test.body))
     asserts = [one for one in nodes if isinstance(one, ast.Assert)]
-    if any(not _always_holds(one.test) for one in asserts) or _calls_an_assertion(test, nodes, asserting):
-        return _of_mocks(test, asserts)
+    can_fail = [one for one in asserts if not _always_holds(one.test)]
+    if can_fail or _calls_an_assertion(test, nodes, asserting):
+        within = {id(node) for one in asserts for node in ast.walk(one)}
+        others = _calls_an_assertion(test, [node for node in nodes if id(node) not in within], asserting)
+        return _of_mocks(test, asserts) or ("" if others else beside_the_point(test, can_fail))
     if asserts:
         return f"asserts only what always holds: {ast.unparse(asserts[0].test)}"
     return dead_reason(test.body) or "asserts nothing"
@@ -96,7 +100,7 @@ def _doubt(test: _Function, asserting: set[str]) -> str:
         return f"compares a call with itself: {ast.unparse(asserts[0].test)}"
     if not asserts and sounding and all(_takes_any_exception(one) for one in sounding):
         return f"takes any exception for the right one: {ast.unparse(sounding[0])}"
-    return ""
+    return looks_at_files(asserts)
 
 
 def _by_chance(test: _Function, module: ast.Module) -> str:

@@ -31,13 +31,14 @@ class Trial:
         self,
         s: Subject,
         run: TestRun,
+        on: str,
         sources: Mapping[str, str],
         groups: Groups,
         known: Known,
         *,
         may_be_replaced: bool,
     ) -> None:
-        self._s, self._sources, self._groups, self._known = s, sources, groups, known
+        self._s, self._on, self._sources, self._groups, self._known = s, on, sources, groups, known
         self._believes, self._probed = not may_be_replaced, False
         self._runs = 0
         self.limit = min(max(_LEAST, _FACTOR * run.duration), float(s.measure.settings.timeout))
@@ -70,12 +71,12 @@ class Trial:
             self._probed = True
 
     async def _run(self, wrong: Wrong, groups: Groups) -> TestRun:
-        entries = await self._s.entries()
+        entries = await self._s.entries(self._on)
         files: dict[str, Entry | None] = {}
         for path, source in self._sources.items():
             if (program := wrong.program(source)) is not None:
                 files[path] = Entry(entries[path].mode, await self._s.git.blob(program.encode()), path)
-        tree = await self._s.git.with_files(self._s.work.commit, files)
+        tree = await self._s.git.with_files(self._on, files)
         ids = sorted({id_ for tests in groups.values() for id_ in tests})
         self._runs += 1
         return await self._s.measure.suite(tree, ids=ids, limit=self.limit)

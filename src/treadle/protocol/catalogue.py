@@ -4,21 +4,32 @@ A protocol refers to checks and effects by name only. This is the vocabulary; th
 evidence, and a test there keeps the two lists equal. `derives` says which computed fields a passed check can fill in.
 """
 
-from typing import Final
+from typing import Final, Literal
 
 from treadle.protocol.model import Authority, Model, Proof
 
+Need = Literal["test", "names", "list", "lines"]
+"""Run the tests; tell how each of them ended; list them; tell which lines they execute."""
+
 
 class CheckSpec(Model, frozen=True, kw_only=True):
-    """A mechanical check: what it establishes, what it can compute, whether it takes an argument."""
+    """A mechanical check: what it establishes and can compute, its argument, and what it asks of the toolchain."""
 
     help: str
     derives: tuple[Authority, ...] = ()
     arg: str = ""
+    needs: tuple[Need, ...] = ()
+    """What the project's toolchain must be able to do, or nothing ever passes."""
+    runs: str = ""
+    """The command of the toolchain that it stands and falls with, where the project has one."""
 
 
-def _check(help_: str, *derives: Authority, arg: str = "") -> CheckSpec:
-    return CheckSpec(help=help_, derives=derives, arg=arg)
+def _check(help_: str, *derives: Authority, arg: str = "", needs: tuple[Need, ...] = (), runs: str = "") -> CheckSpec:
+    return CheckSpec(help=help_, derives=derives, arg=arg, needs=needs, runs=runs)
+
+
+_TEST: Final[tuple[Need, ...]] = ("test",)
+_LIST: Final[tuple[Need, ...]] = ("test", "list")
 
 
 CHECKS: Final[dict[str, CheckSpec]] = {
@@ -28,22 +39,35 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "scope_tests": _check("only test files changed"),
     "scope_src": _check("only implementation files changed"),
     "readonly": _check("the lane's tree is unchanged"),
-    "build": _check("the build command succeeds"),
-    "measure": _check("runs the tests and records what passed and failed; refuses nothing", "tests", "git"),
-    "red": _check("the new tests are collected, run, and fail for the right reason; what was green still is", "tests"),
-    "red_one": _check("as red, with exactly one new test", "tests"),
-    "green": _check("the whole suite passes; nothing newly skipped, expected to fail, or deleted", "tests"),
-    "green_own_and_baseline": _check("this cycle's tests and everything green before it pass", "tests"),
+    "build": _check("the build command succeeds", runs="build"),
+    "measure": _check(
+        "runs the tests and records what passed and failed; refuses nothing", "tests", "git", needs=_TEST
+    ),
+    "red": _check(
+        "the new tests are collected, run, and fail for the right reason; what was green still is", "tests", needs=_TEST
+    ),
+    "red_one": _check("as red, with exactly one new test", "tests", needs=_TEST),
+    "green": _check(
+        "the whole suite passes; nothing newly skipped, expected to fail, or deleted", "tests", needs=_TEST
+    ),
+    "green_own_and_baseline": _check("this cycle's tests and everything green before it pass", "tests", needs=_TEST),
     "tests_unmodified": _check("test files are those of the last accepted test-writing exit"),
     "interface_unmodified": _check("interface files are those of the scaffold"),
     "interface_exact": _check("the skeleton has exactly the planned signatures"),
-    "still_red_on_skeleton": _check("changed tests fail on the red checkpoint and pass on head"),
-    "contract_exists": _check("the contract suite is there, is collected, and can fail"),
-    "contract": _check("the contract suite passes", "tests"),
-    "contract_children": _check("the contract tests of all merged children's criteria pass", "tests"),
-    "manifest": _check("every listed test is collected and maps to a known criterion", "manifest"),
-    "manifest_complete": _check("every criterion has a listed test", "manifest"),
-    "coverage_complete": _check("every criterion that was not given to a child has a passing test", "manifest"),
+    "still_red_on_skeleton": _check("changed tests fail on the red checkpoint and pass on head", needs=_TEST),
+    "contract_exists": _check("the contract suite is there, is collected, and can fail", needs=_LIST),
+    "contract": _check("the contract suite passes", "tests", needs=("test", "names"), runs="contract"),
+    "contract_children": _check(
+        "the contract tests of all merged children's criteria pass", "tests", needs=_TEST, runs="contract"
+    ),
+    "manifest": _check("every listed test is collected and maps to a known criterion", "manifest", needs=_LIST),
+    "manifest_complete": _check("every criterion has a listed test", "manifest", needs=_LIST),
+    "sharp": _check(
+        "the tests of each criterion fail with simple wrong implementations in the skeleton's place", needs=_TEST
+    ),
+    "coverage_complete": _check(
+        "every criterion that was not given to a child has a passing test", "manifest", needs=("test", "names")
+    ),
     "plan_covers_criteria": _check("the plan and the children together cover every criterion", "manifest"),
     "children_partition": _check(
         "children have disjoint criteria and paths inside of their parent's, and the interfaces exist", "manifest"
@@ -52,15 +76,19 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "plan_sound": _check("no dependency or shared file inside a batch, none forward, parallelism 1 to 3"),
     "no_undefined": _check("no unimplemented bodies are left"),
     "no_todo": _check("no TODO without an owner"),
-    "format": _check("the formatter finds nothing"),
-    "lint": _check("the linter finds nothing"),
+    "format": _check("the formatter finds nothing", runs="format"),
+    "lint": _check("the linter finds nothing", runs="lint"),
     "post_check": _check("the project's own command succeeds", arg="command"),
     "minimal": _check("size of the diff, public symbols that no test reaches"),
     "knows_tests": _check("no code that looks at whether it is tested, or repeats the tests' answers"),
     "unsafe_imports": _check("no import that reaches beyond the program; the list per language can be set"),
-    "coverage_kept": _check("the lines of this work that the tests ran before the step are run by them after it"),
+    "coverage_kept": _check(
+        "the lines of this work that the tests ran before the step are run by them after it", needs=("test", "lines")
+    ),
     "scaling": _check("the limits on time and space that the spec names, measured on inputs of growing size"),
-    "same_colour": _check("every test has the verdict it had before: red ones are red, green ones green", "tests"),
+    "same_colour": _check(
+        "every test has the verdict it had before: red ones are red, green ones green", "tests", needs=_TEST
+    ),
     "rebased": _check("the lane stands on the new head, without conflict markers", "git"),
     "canon": _check("every symbol a sibling merged has the sibling's signature and body"),
     "mechanical_only": _check("only imports, names, arguments and parameter lists changed"),
@@ -72,9 +100,6 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "no_secrets": _check("no credential in the diff"),
     "documents": _check("the documents that the exit returns are well formed and were written", "git", "manifest"),
 }
-
-RUN_TESTS: Final = frozenset(name for name, spec in CHECKS.items() if "tests" in spec.derives) - {"measure"}
-"""Checks that nothing passes where the tests cannot be run."""
 
 FIELDS: Final = frozenset(
     """

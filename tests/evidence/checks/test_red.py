@@ -93,13 +93,17 @@ def test_what_was_green_stays_green_and_something_fails(
 @pytest.mark.soak
 def test_exactly_one_new_test_for_ping_pong(tmp_path: Path) -> None:
     two = f"{TEST}\n\ndef test_more() -> None:\n    assert add(0, 0) == 0\n"
+    varied = TEST.replace(
+        "def test_adds() -> None", '@pytest.mark.parametrize("a", [1, 2])\ndef test_adds(a: int) -> None'
+    )
+    varied = f"import pytest\n{varied}".replace("add(2, 3) == 5", "add(a, 3) == a + 3")
 
     async def story() -> None:
         stage, verdict = await claimed(tmp_path, {NEW: two}, "red_one")
         assert "2 new tests fail" in verdict.report
-        assert (
-            await stage.claim("tests", "TestsReady", {NEW: TEST}, checks="checkpoint red_one", n="2.1")
-        ).report == ""
+        for n, one in enumerate((TEST, varied), start=2):
+            verdict = await stage.claim("tests", "TestsReady", {NEW: one}, checks="checkpoint red_one", n=f"{n}.1")
+            assert verdict.report == ""
 
     run(story())
 

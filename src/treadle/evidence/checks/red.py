@@ -9,6 +9,7 @@ from treadle.evidence.findings import Found, Problem, found, problem, some
 from treadle.evidence.flaky import described_flaky, flaky_among
 from treadle.evidence.frozen import measured_tree
 from treadle.evidence.manifest import read_manifest
+from treadle.evidence.one_for_many import function_of
 from treadle.evidence.past import commits, is_gated_by
 from treadle.evidence.red_reasons import RIGHT, advice
 from treadle.evidence.sharpness import sharpness
@@ -25,7 +26,7 @@ async def red(s: Subject) -> Found:
 
 
 async def red_one(s: Subject) -> Found:
-    """As red, with exactly one new test."""
+    """As red, with exactly one new test; its parameters may be many."""
     return await _red(s, exactly=1)
 
 
@@ -124,9 +125,10 @@ def _is_new_and_passes(id_: str, run: TestRun, earlier: TestRun) -> bool:
 
 
 def _count(reds: list[str], exactly: int, has_proved: bool) -> list[Problem]:
-    if exactly and len(reds) != exactly:
-        named = f": {some(reds)}" if reds else ""
-        return [problem(f"{len(reds)} new tests fail{named}", expected=f"exactly {exactly} new failing test")]
+    written = list(dict.fromkeys(function_of(id_) for id_ in reds))  # with whatever parameters, it is one test
+    if exactly and len(written) != exactly:
+        named = f": {some(written)}" if written else ""
+        return [problem(f"{len(written)} new tests fail{named}", expected=f"exactly {exactly} new failing test")]
     if not reds and not has_proved:
         return [problem("no new test fails", expected="a test that fails because the behaviour is missing")]
     return []
@@ -157,7 +159,7 @@ async def red_on_skeleton(s: Subject, ids: Iterable[str]) -> list[str]:
     wanted, past = list(ids), commits(s.case, s.inst)
     if not wanted or not past:
         return []
-    run = await s.measure.suite(await _tests_on(s, past[0][1]), ids=wanted)
+    run = await s.measure.suite(await tests_on(s, past[0][1]), ids=wanted)
     return [id_ for id_ in wanted if id_ in run.tests and is_red(run.tests[id_])] if not run.bent else []
 
 
@@ -167,7 +169,7 @@ def red_checkpoint(s: Subject) -> str:
     return reds[0] if reds else ""
 
 
-async def _tests_on(s: Subject, base: str) -> str:
+async def tests_on(s: Subject, base: str) -> str:
     """A commit's code with the tests under examination."""
     now, then = await s.entries(), await s.entries(base)
     files: dict[str, Entry | None] = {path: None for path in then if s.tests.is_test(path)}
@@ -202,7 +204,7 @@ async def still_red_on_skeleton(s: Subject) -> Found:
     if not base:
         return found([problem("there is no red checkpoint to compare with")])
     head = [described(test) for id_, test in bad(run).items() if id_ in changed]
-    tree = await _tests_on(s, base)
+    tree = await tests_on(s, base)
     then = await s.measure.suite(tree)
     green = {id_.partition("::")[2] for id_ in (await s.measure.known_suite(await s.git.tree(base))).passed}
     owed = [id_ for id_ in changed if id_ in run.passed and id_.partition("::")[2] not in green]

@@ -1,0 +1,39 @@
+"""A finished suite, put before simple wrong implementations in the skeleton's place."""
+
+from pathlib import Path
+
+from tests.evidence.stage import ADD, Stage, run
+
+NEW, PLACE = "tests/calc/test_add.py", "tests/calc/test_manifest.json"
+MAP = '{"spec_id": "calc", "acceptance_criteria_map": {"test_adds": "AC-1: adds"}}\n'
+BLIND = "from src.calc.add import add\n\n\ndef test_adds() -> None:\n    result = add(2, 3)\n    assert result != 99\n"
+SHARP = BLIND.replace("result != 99", "result == 5")
+
+
+async def finished(tmp_path: Path) -> Stage:
+    """A node in which all is green by now, with a test that any result passes."""
+    stage = await (await Stage(tmp_path).start()).tested({NEW: BLIND, PLACE: MAP})
+    await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ADD}, checks="checkpoint")
+    return stage
+
+
+def test_a_criterion_whose_tests_pass_whatever_is_returned_is_refused(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await finished(tmp_path)
+        verdict = await stage.claim("tests", "TestsReady", {}, checks="checkpoint sharp", n="2.1")
+        assert "criterion AC-1: the tests pass whatever is returned (add returns None, add returns 0" in verdict.report
+        verdict = await stage.claim("tests", "TestsReady", {NEW: SHARP}, checks="checkpoint sharp", n="3.1")
+        assert verdict.report == ""
+        assert "AC-1" in stage.evidence(verdict, "sharp")["unnoticed"], "one example leaves the constant"
+
+    run(story())
+
+
+def test_without_a_skeleton_there_is_nothing_to_try(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path).start()
+        verdict = await stage.claim("tests", "TestsReady", {NEW: SHARP, PLACE: MAP}, checks="checkpoint sharp")
+        assert verdict.report == ""
+        assert "there is no skeleton" in stage.evidence(verdict, "sharp")["report"]
+
+    run(story())
