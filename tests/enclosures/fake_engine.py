@@ -125,7 +125,7 @@ class Daemon:
         spec = self.folder / f"{told['name']}.json"
         spec.write_text(json.dumps(told))
         reading, writing = os.pipe()
-        minder = [sys.executable, "-IS", (self.folder / "minder").read_text(), str(writing), "0", "0"]
+        minder = [sys.executable, "-IS", (self.folder / "minder").read_text(), str(writing), "0", "0", "0"]
         process = subprocess.Popen(
             [*minder, sys.executable, "-IS", __file__, "inside", str(spec)],
             stdin=subprocess.PIPE,

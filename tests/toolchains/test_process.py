@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from treadle.enclosures.enclosure import Job
 from treadle.errors import PortError
 from treadle.toolchains.environment import environment
 from treadle.toolchains.process import Finished, Kept, run, scratch_folder
-from treadle.toolchains.sandbox import NONE, Sandbox, candidates, find_sandbox
+from treadle.toolchains.sandbox import NONE, Sandbox, candidates, find_sandbox, places, works
 
-SANDBOXES = [NONE, *candidates()]
+SANDBOXES = [NONE, *(one for one in candidates() if asyncio.run(works(one)))]
+KEEPING = [one for one in SANDBOXES if one.narrows or one.keeps_files]
 
 
 def python(text: str, cwd: Path, *, timeout: float = 30.0, sandbox: Sandbox = NONE) -> Finished:
@@ -67,11 +69,42 @@ def test_the_best_sandbox_is_one_that_works(tmp_path: Path) -> None:
 
 def test_bubblewrap_binds_only_what_may_be_written(tmp_path: Path) -> None:
     sandbox = Sandbox("bubblewrap", ("bwrap", "--ro-bind", "/", "/"), keeps_files=True)
-    words = sandbox.around(["true"], cwd=tmp_path, writable=[tmp_path / "scratch"])
+    words = sandbox.launch(Job(argv=("true",), cwd=tmp_path, env={})).argv
     at = words.index(str(tmp_path))
-    assert words[at - 1 : at + 2] == ["--bind-try", str(tmp_path), str(tmp_path)]
-    assert str(tmp_path / "scratch") in words
-    assert words[-4:] == ["--chdir", str(tmp_path), "--", "true"]
+    assert words[at - 1 : at + 2] == ("--bind", str(tmp_path), str(tmp_path))
+    assert words[-4:] == ("--chdir", str(tmp_path), "--", "true")
+
+
+def test_a_checkout_may_be_written_to_and_the_project_around_it_may_not(tmp_path: Path) -> None:
+    checkout, scratch = tmp_path / "project/.treadle/local/check-1", tmp_path / "scratch"
+    checkout.mkdir(parents=True)
+    scratch.mkdir()
+    found = places(Job(argv=("true",), cwd=checkout, env={}, writable=(scratch, tmp_path / "gone")))
+    own = [one for one in found if str(tmp_path) in one]
+    assert sorted(own) == [f"+{checkout}", f"+{scratch}", f"-{tmp_path / 'project'}"]
+    assert own[-1] == f"+{checkout}", "what lies deeper comes later"
+
+
+@pytest.mark.skipif(not KEEPING, reason="neither bubblewrap nor namespaces can make files read-only here")
+@pytest.mark.parametrize("sandbox", KEEPING, ids=lambda sandbox: sandbox.name)
+def test_nothing_in_a_checkout_changes_the_users_files(tmp_path: Path, sandbox: Sandbox) -> None:
+    checkout, users = tmp_path / "project/.treadle/local/check-1", tmp_path / "project/own.txt"
+    checkout.mkdir(parents=True)
+    users.write_text("mine")
+    text = (
+        "import subprocess as s\n"
+        f"root, users = {str(users.parent)!r}, {str(users)!r}\n"
+        "for words in (['umount', '-l', root], ['mount', '-o', 'remount,rw,bind', root],\n"
+        "              ['unshare', '-Urm', 'mount', '-o', 'remount,rw,bind', root], ['rm', '-f', users]):\n"
+        "    s.run(words, capture_output=True)\n"
+        "for path in (users, root + '/new'):\n"
+        "    try: open(path, 'w')\n"
+        "    except OSError as error: print(error.errno)\n"
+        "open('made', 'w').close(); print(open(users).read())\n"
+    )
+    finished = python(text, checkout, sandbox=sandbox)
+    assert finished.output == "30\n30\nmine\n"
+    assert (users.read_text(), (checkout / "made").exists()) == ("mine", True)
 
 
 def test_time_is_up(tmp_path: Path) -> None:
@@ -128,7 +161,8 @@ def test_a_killed_treadle_leaves_nothing_behind(tmp_path: Path, sandbox: Sandbox
     text = (
         "import asyncio, pathlib\n"
         "from treadle.toolchains.process import run\nfrom treadle.toolchains.sandbox import Sandbox\n"
-        f"sandbox = Sandbox({sandbox.name!r}, {sandbox.prefix!r}, {sandbox.loopback!r}, {sandbox.keeps_files!r})\n"
+        f"sandbox = Sandbox({sandbox.name!r}, {sandbox.prefix!r}, {sandbox.loopback!r}, {sandbox.narrows!r},"
+        f" {sandbox.keeps_files!r})\n"
         f"here = pathlib.Path({str(tmp_path)!r})\n"
         f"asyncio.run(run({command!r}, cwd=here, env={{'PATH': '/usr/bin:/bin'}}, timeout=60, sandbox=sandbox,"
         " scratch=here))\n"

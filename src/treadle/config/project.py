@@ -9,7 +9,8 @@ import msgspec
 from treadle.errors import TreadleError
 
 FILE: Final = "treadle.toml"
-MARKS: Final = (".treadle", FILE, ".git")
+FOLDER: Final = ".treadle"
+MARKS: Final = (FOLDER, FILE, ".git")
 """Any of these makes a folder the root of a project."""
 
 
@@ -24,7 +25,7 @@ class Project(msgspec.Struct, frozen=True):
 
     @property
     def own(self) -> Path:
-        return self.root / ".treadle"
+        return self.root / FOLDER
 
     @property
     def protocols(self) -> Path:

@@ -57,6 +57,7 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
     labels: dict[str, str] = {}
     is_apart: bool = True
     loopback: bool = False
+    narrows: bool = False
 
     @property
     def name(self) -> str:

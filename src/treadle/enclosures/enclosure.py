@@ -48,6 +48,11 @@ class Enclosure(Protocol):
         """Whether its network has to be given a loopback by hand."""
         ...
 
+    @property
+    def narrows(self) -> bool:
+        """Whether files have to be made read-only by hand."""
+        ...
+
     def launch(self, job: Job) -> Launch:
         """How the command is started in here."""
         ...
@@ -59,6 +64,7 @@ class Open(msgspec.Struct, frozen=True):
     name: str = "nothing: network and files are within reach"
     is_apart: bool = False
     loopback: bool = False
+    narrows: bool = False
 
     def launch(self, job: Job) -> Launch:
         return Launch(argv=job.argv, env=job.env)

@@ -18,24 +18,32 @@ from contextlib import suppress
 _ADOPT = 36  # PR_SET_CHILD_SUBREAPER
 _AMBIENT, _CLEAR = 47, 4  # PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
+_DROP, _MOUNTING = 24, 21  # PR_CAPBSET_DROP, CAP_SYS_ADMIN
+_RIGHTS = 0x20080522  # _LINUX_CAPABILITY_VERSION_3
+_BIND = 0x1000 | 0x4000  # MS_BIND, MS_REC
+_MOUNT_SETATTR, _HERE, _RECURSIVE = 442, -100, 0x8000
 _PATIENCE = 10.0
 _ROUND = 0.01
 _IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
 
 
 def main(argv: list[str]) -> None:
-    """`STATUS LOOPBACK COUNT FAREWELL… PROGRAM ARGUMENTS…`
+    """`STATUS LOOPBACK COUNT PLACE… COUNT FAREWELL… PROGRAM ARGUMENTS…`
 
-    The file to write to how it ended, whether to make a loopback, and (COUNT words) a command that ends what is not
-    below this process.
+    The file to write to how it ended, whether to make a loopback, the places that stay writable (`+/tmp`) or not
+    (`-/home`), parents first, if files are to be read-only, and a command that ends what is not below this process.
     """
-    status, loopback, count, *words = argv
-    farewell, command = words[: int(count)], words[int(count) :]
+    status, loopback, *words = argv
+    places, words = _counted(words)
+    farewell, command = _counted(words)
     file = int(status)
     os.set_inheritable(file, False)
     _prctl(_ADOPT, 1)
     if loopback == "1":
         _raise_loopback()
+    if places:
+        _narrow(places)
+    if loopback == "1" or places:
         _prctl(_AMBIENT, _CLEAR)
     try:
         how = _run(command)
@@ -45,6 +53,11 @@ def main(argv: list[str]) -> None:
             _bid(farewell)
     with suppress(OSError):  # nobody may be left to hear it
         os.write(file, how.encode(errors="replace"))
+
+
+def _counted(words: list[str]) -> "tuple[list[str], list[str]]":
+    end = 1 + int(words[0])
+    return words[1:end], words[end:]
 
 
 def _run(command: list[str]) -> str:
@@ -139,6 +152,40 @@ def _raise_loopback() -> None:
         name = struct.pack("16sH14x", b"lo", 0)
         flags = struct.unpack("16sH14x", fcntl.ioctl(any_socket, _GET_FLAGS, name))[1]
         fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sH14x", b"lo", flags | _UP))
+
+
+def _narrow(places: list[str]) -> None:
+    """Make all files read-only, except where they are not; for good, as the right to mount is given up."""
+    libc, here = ctypes.CDLL(None, use_errno=True), os.getcwd()  # noqa: PTH109
+    for place in places:
+        path = os.fsencode(place[1:])
+        _must(libc.mount(path, path, None, _BIND, None))
+    for place in ("-/", *places):
+        read_only = place.startswith("-")
+        _must(_set_read_only(libc, os.fsencode(place[1:]), read_only))
+        if bool(os.statvfs(place[1:]).f_flag & os.ST_RDONLY) is not read_only:
+            raise PermissionError(f"{place[1:]} could not be made {'read-only' if read_only else 'writable'}")
+    os.chdir(here)  # into what has been mounted there
+    _give_up_mounting(libc)
+
+
+def _give_up_mounting(libc: ctypes.CDLL) -> None:
+    """Whoever is root in here must not have it back from its bounds, nor from what it inherits."""
+    _must(libc.prctl(_DROP, _MOUNTING, 0, 0, 0))
+    header, rights = struct.pack("Ii", _RIGHTS, 0), ctypes.create_string_buffer(24)
+    _must(libc.capget(header, rights))
+    effective, permitted, _, *more = struct.unpack("6I", rights.raw)
+    _must(libc.capset(header, struct.pack("6I", effective, permitted, 0, *more[:2], 0)))
+
+
+def _set_read_only(libc: ctypes.CDLL, path: bytes, read_only: bool) -> int:
+    attributes = struct.pack("4Q", read_only, not read_only, 0, 0)
+    return int(libc.syscall(_MOUNT_SETATTR, _HERE, path, _RECURSIVE, attributes, len(attributes)))
+
+
+def _must(result: int) -> None:
+    if result:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def _prctl(what: int, value: int) -> None:

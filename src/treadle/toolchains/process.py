@@ -4,7 +4,6 @@ import asyncio
 import os
 import shutil
 import signal
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,8 +17,8 @@ from treadle.enclosures.container import NOT_STARTED, signal_in
 from treadle.enclosures.enclosure import Enclosure, Job, Launch
 from treadle.errors import PortError
 from treadle.toolchains.results import MAX_OUTPUT, Ended
+from treadle.toolchains.sandbox import minding, places
 
-_MINDER: Final = str(Path(__file__).with_name("minder.py"))
 _CHUNK: Final = 1 << 16
 _LAST_WORDS: Final = 15.0
 """How long the minder may take to end everything before it is ended itself."""
@@ -127,7 +126,7 @@ async def run(
 
 def _minded(job: Job, sandbox: Enclosure, status: int) -> Launch:
     """The command with a minder above it: inside of the sandbox, or before the container, which it then ends."""
-    minder = (sys.executable, "-I", "-S", _MINDER, str(status), "1" if sandbox.loopback else "0")
+    minder = minding(status, loopback=sandbox.loopback, places=places(job) if sandbox.narrows else ())
     if not sandbox.is_apart:
         return sandbox.launch(msgspec.structs.replace(job, argv=(*minder, "0", *job.argv)))
     inner = sandbox.launch(job)

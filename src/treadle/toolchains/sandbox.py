@@ -7,17 +7,21 @@ which isolation was in force.
 import asyncio
 import os
 import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from treadle.config.project import FOLDER
 from treadle.enclosures.enclosure import Job, Launch
 
 _TRIAL_SECONDS: Final = 10.0
 _CACHES: Final = (".cache", ".cargo", ".rustup", ".npm", ".m2", ".gradle", "go", ".local/share/uv")
 """What tools must be able to write to below the home folder."""
+_SHARED: Final = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"), Path("/proc"))
+_MINDER: Final = str(Path(__file__).with_name("minder.py"))
 _NAMESPACES: Final = ("--map-current-user", "--keep-caps", "--net", "--kill-child")
 
 
@@ -29,22 +33,34 @@ class Sandbox(msgspec.Struct, frozen=True):
     """What stands before the command."""
     loopback: bool = False
     """Whether the network has to be given a loopback by hand."""
+    narrows: bool = False
+    """Whether files have to be made read-only by hand."""
     keeps_files: bool = False
-    """Whether only named folders can be written to."""
+    """Whether it takes options that say which folders can be written to."""
     is_apart: bool = False
 
     def launch(self, job: Job) -> Launch:
         """How a command is started in here: it never has a network, and may read what it likes."""
-        return Launch(argv=tuple(self.around(job.argv, cwd=job.cwd, writable=job.writable)), env=job.env)
-
-    def around(self, command: Sequence[str], *, cwd: Path, writable: Sequence[Path] = ()) -> list[str]:
-        """The command inside of the sandbox."""
         if not self.keeps_files:
-            return [*self.prefix, *command]
-        home = Path(os.environ.get("HOME") or "/nonexistent")
-        folders = [cwd, *writable, Path("/tmp"), *(home / name for name in _CACHES)]
-        binds = [word for folder in folders for word in ("--bind-try", str(folder), str(folder))]
-        return [*self.prefix, *binds, "--chdir", str(cwd), "--", *command]
+            return Launch(argv=(*self.prefix, *job.argv), env=job.env)
+        options = {"+": "--bind", "-": "--ro-bind"}
+        binds = [word for one in places(job) for word in (options[one[0]], one[1:], one[1:])]
+        return Launch(argv=(*self.prefix, *binds, "--chdir", str(job.cwd), "--", *job.argv), env=job.env)
+
+
+def places(job: Job) -> tuple[str, ...]:
+    """What a command may write to (`+`), and what inside of that it may not (`-`): the user's project around it."""
+    home = Path(os.environ.get("HOME") or "/nonexistent")
+    writable = [job.cwd, *job.writable, *_SHARED, *(home / name for name in _CACHES)]
+    kept = [one.parent for one in job.cwd.parents if one.name == FOLDER]
+    marks = {one.resolve(): "-" for one in kept} | {one.resolve(): "+" for one in writable if one.is_dir()}
+    return tuple(f"{marks[one]}{one}" for one in sorted(marks, key=lambda one: len(one.parts)) if one != Path("/"))
+
+
+def minding(status: int, *, loopback: bool, places: Sequence[str]) -> tuple[str, ...]:
+    """The command of the minder, before the number of words of its farewell."""
+    made = "1" if loopback else "0"
+    return (sys.executable, "-I", "-S", _MINDER, str(status), made, str(len(places)), *places)
 
 
 NONE: Final = Sandbox("no sandbox: network and files are within reach")
@@ -59,6 +75,8 @@ def candidates() -> list[Sandbox]:
         name = "bubblewrap: no network, own processes, writes only to the checkout, caches and /tmp"
         found.append(Sandbox(name, (bwrap, *options), keeps_files=True))
     if unshare := shutil.which("unshare"):
+        name = "namespaces: no network, own processes, writes only to the checkout, caches and /tmp"
+        found.append(Sandbox(name, (unshare, *_NAMESPACES, "--pid", "--mount-proc"), loopback=True, narrows=True))
         name = "namespaces: no network, own processes; files are within reach"
         found.append(Sandbox(name, (unshare, *_NAMESPACES, "--pid", "--mount-proc"), loopback=True))
         name = "namespaces: no network; processes and files are within reach"
@@ -77,13 +95,18 @@ async def find_sandbox() -> Sandbox:
 
 async def _first_working(options: list[Sandbox]) -> Sandbox:
     for sandbox in options:
-        if await _works(sandbox):
+        if await works(sandbox):
             return sandbox
     return NONE
 
 
-async def _works(sandbox: Sandbox) -> bool:
-    command = sandbox.around([shutil.which("true") or "/bin/true"], cwd=Path("/"))
+async def works(sandbox: Sandbox) -> bool:
+    """Whether a command can be started in a sandbox here, with all that it promises."""
+    job = Job(argv=(shutil.which("true") or "/bin/true",), cwd=Path("/"), env=dict(os.environ))
+    if sandbox.narrows:  # a minder that cannot do it ends with an error
+        minder = minding(1, loopback=False, places=places(job))
+        job = msgspec.structs.replace(job, argv=(*minder, "0", *job.argv))
+    command = sandbox.launch(job).argv
     nowhere = asyncio.subprocess.DEVNULL
     try:
         process = await asyncio.create_subprocess_exec(*command, stdin=nowhere, stdout=nowhere, stderr=nowhere)
