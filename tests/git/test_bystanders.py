@@ -14,8 +14,8 @@ def test_branches_settings_hooks_and_the_projects_setup_are_watched(tmp_path: Pa
         watch = Bystanders(stage.repository, stage.refs, "treadle")
         before = await watch.look()
         await stage.work({"a.txt": "b\n"})
-        write(root, {"a.txt": "the user works, too\n", ".treadle/local/note": "ours\n"})
-        assert changed(before, await watch.look()) == (), "what runs do, and the user's files, are no news"
+        write(root, {".treadle/local/note": "ours\n"})
+        assert changed(before, await watch.look()) == (), "what runs do is no news"
 
         git(root, "tag", "-d", "old")
         git(root, "branch", "other")
@@ -29,6 +29,22 @@ def test_branches_settings_hooks_and_the_projects_setup_are_watched(tmp_path: Pa
             "refs/tags/old was removed",
             "treadle.toml was added",
         )
+
+    run(story())
+
+
+def test_the_users_own_files_are_told_in_one_line(tmp_path: Path) -> None:
+    async def story() -> None:
+        root = repository(tmp_path, {"a.txt": "a\n", "gone.txt": "g\n", "odd name.txt": "o\n", ".gitignore": "build\n"})
+        write(root, {"a.txt": "the user works, too\n"})
+        stage = await Stage(root).start()
+        watch = Bystanders(stage.repository, stage.refs, "treadle")
+        before = await watch.look()
+        assert changed(before, await watch.look()) == ()
+        (root / "gone.txt").unlink()
+        write(root, {"a.txt": "and works on\n", "odd name.txt": "x\n", "new/ü.txt": "n\n", "build/x": "ignored\n"})
+        told = ("the files a.txt, gone.txt, new/ü.txt and 1 more were changed",)
+        assert changed(before, await watch.look()) == told
 
     run(story())
 

@@ -1,4 +1,4 @@
-"""What of the user's repository nobody has a reason to change while an agent works: branches, settings, hooks.
+"""What of the user's repository an agent has no reason to change while it works: branches, settings, hooks, files.
 
 An agent without a container has the user's rights, and the user may be at work beside it. So a change proves nothing
 against anybody; but whoever reads the evidence is told of it.
@@ -6,7 +6,9 @@ against anybody; but whoever reads the evidence is told of it.
 
 import asyncio
 import hashlib
+import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +25,10 @@ _SETTINGS: Final = (
     "info/grafts",
     "objects/info/alternates",
 )
+_OWN: Final = "own "
+"""Before the names of the user's files."""
+_LISTED: Final = (("diff-files", "--name-only"), ("ls-files", "--others", "--exclude-standard"))
+_DIRTY, _NAMED = 5000, 3
 _MOST: Final = 1_000_000
 _FILES: Final = 500
 
@@ -40,7 +46,19 @@ class Bystanders:
         """Refs of the user's, how git works there, and how the project is set up: name → what it is at."""
         found = await self._refs.below(*_REFS)
         refs = {ref: value for ref, value in found.items() if not ref.startswith(self._ours)}
-        return refs | await asyncio.to_thread(self._files)
+        return refs | await asyncio.to_thread(self._files) | await self._work()
+
+    async def _work(self) -> dict[str, str]:
+        """The user's own files that are not as committed, each with what changes whenever it is written.
+
+        By our own git folder: with the user's settings, git would start the user's filters.
+        """
+        index, root = self._repository.work_folder / "index", self._repository.root
+        names: set[str] = set()
+        for words in _LISTED:
+            said = await self._repository.git(*words, "-z", index=index, files=root, ok=(0, 128))
+            names.update(os.fsdecode(said.out).split("\0") if said.code == 0 else ())
+        return await asyncio.to_thread(_stamped, root, sorted(names - {""})[:_DIRTY])
 
     def _files(self) -> dict[str, str]:
         root = self._repository.root
@@ -59,7 +77,24 @@ class Bystanders:
 def changed(before: Seen, after: Seen) -> tuple[str, ...]:
     """What is not as it was, a sentence each."""
     names = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
-    return tuple(f"{name} {_how(before, after, name)}" for name in names)
+    own = [bare for name in names if name != (bare := name.removeprefix(_OWN)) and bare not in names]
+    told = [f"{name} {_how(before, after, name)}" for name in names if not name.startswith(_OWN)]
+    return (*told, *([f"the files {_some(own)} were changed"] if own else ()))
+
+
+def _some(names: list[str]) -> str:
+    rest = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _stamped(root: Path, names: list[str]) -> dict[str, str]:
+    found = {}
+    for name in names:
+        found[f"{_OWN}{name}"] = "gone"
+        with suppress(OSError):
+            state = os.lstat(root / name)
+            found[f"{_OWN}{name}"] = f"{state.st_ino} {state.st_size} {state.st_ctime_ns}"
+    return found
 
 
 def _how(before: Seen, after: Seen, name: str) -> str:
