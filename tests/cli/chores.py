@@ -142,14 +142,14 @@ class Chores:
                 if process.poll() is None:
                     process.kill()
 
-    def on_terminal(self, *arguments: str, typed: bytes = b"", release_at: str = "") -> str:
+    def on_terminal(self, *arguments: str, typed: bytes = b"", release_at: str = "", columns: int = 100) -> str:
         """Everything that a command prints on a terminal; `agent.py` may finish once that text was shown."""
         ours, theirs = pty.openpty()
         os.write(ours, typed)
         shown = b""
         with subprocess.Popen(
             [sys.executable, "-m", "treadle", *arguments],
-            cwd=self.root, stdout=theirs, stderr=theirs, stdin=theirs, env={**os.environ, "COLUMNS": "100"},
+            cwd=self.root, stdout=theirs, stderr=theirs, stdin=theirs, env={**os.environ, "COLUMNS": str(columns)},
         ) as process:  # fmt: skip
             os.close(theirs)
             for piece in iter(lambda: _read(ours), b""):

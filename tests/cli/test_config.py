@@ -55,6 +55,7 @@ def test_one_key(project: Path) -> None:
         "source": "project",
         "file": "treadle.toml",
         "line": 2,
+        "schema": 1,
     }
 
 
@@ -73,7 +74,7 @@ def test_mistakes_in_the_file(project: Path) -> None:
 
 def test_json_is_everything(project: Path) -> None:
     (project / "treadle.toml").write_text(TEXT)
-    told = {it["key"]: it for it in treadle("config", "--json").json()}
+    told = {it["key"]: it for it in treadle("config", "--json").json()["settings"]}
     assert told["limits.agents"]["value"] == 3
     assert told["toolchain.test"]["value"] == ["make", "a b"]
     assert told["limits.depth"] == {
@@ -91,4 +92,7 @@ def test_every_key_is_explained() -> None:
         "| limits.agents | whole number from 1 on | – | How many agents may work at once. |"
         in treadle("config", "--keys").out
     )
-    assert {it["key"] for it in treadle("config", "--keys", "--json").json()} >= {"agents.ROLE", "environment.pass"}
+    assert {it["key"] for it in treadle("config", "--keys", "--json").json()["keys"]} >= {
+        "agents.ROLE",
+        "environment.pass",
+    }

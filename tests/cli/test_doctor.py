@@ -2,12 +2,14 @@
 
 import sqlite3
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.treadle import treadle
+from treadle.cli.health.tools import is_treadles
 from treadle.store.migrations import migrate
 
 
@@ -37,11 +39,11 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def told() -> dict[str, Any]:
-    return {it["what"]: it for it in treadle("doctor", "--json").json()}
+    return {it["what"]: it for it in treadle("doctor", "--json").json()["lines"]}
 
 
 def test_a_healthy_project(root: Path) -> None:
-    (root / "treadle.toml").write_text('[toolchain]\ntest = "make test"\n')
+    (root / "treadle.toml").write_text('[toolchain]\nkind = "junit"\ntest = "make test"\n')
     program(root, "make", "echo GNU Make 9")
     before = sorted(root.rglob("*"))
     found = treadle("doctor")
@@ -82,7 +84,8 @@ def test_an_old_git_is_not_enough(root: Path) -> None:
 
 
 def test_a_test_tool_that_is_missing_is_fatal(root: Path) -> None:
-    (root / "treadle.toml").write_text('[toolchain]\ntest = "no-such-tool test"\nlint = "no-such-linter"\n')
+    commands = 'kind = "junit"\ntest = "no-such-tool test"\nlint = "no-such-linter"\n'
+    (root / "treadle.toml").write_text(f"[toolchain]\n{commands}")
     found = treadle("doctor")
     assert found.code == 1
     assert "needed and missing: toolchain test\n" in found.out
@@ -94,6 +97,83 @@ def test_a_module_that_is_missing_is_told_with_its_cure(root: Path) -> None:
     (root / "treadle.toml").write_text('[toolchain]\ntest = "python3 -m pytest"\n')
     line = told()["toolchain test"]
     assert (line["state"], line["fix"]) == ("missing", "python3 -m pip install pytest")
+
+
+def test_modules_are_looked_for_where_checks_would_find_them(root: Path) -> None:
+    program(root, "python3", 'test -n "$PYTHONNOUSERSITE" || { echo pytest 9; exit 0; }; echo "No module"; exit 1')
+    (root / "treadle.toml").write_text('[toolchain]\ntest = "python3 -m pytest"\n')
+    assert told()["toolchain test"]["state"] == "missing", "what is installed for one user is not seen by checks"
+
+
+def test_what_the_checks_of_the_default_protocol_lack_is_missing(root: Path) -> None:
+    program(root, "python3", "echo pytest 9")
+    (root / "treadle.toml").write_text('[toolchain]\ntest = "python3 -m pytest"\n')
+    found = treadle("doctor")
+    assert (found.code, "needed and missing: checks of v3\n" in found.out) == (1, True)
+    line = told()["checks of v3"]
+    assert "node.scaffold (contract_exists) asks which tests there are" in line["detail"]
+    assert line["fix"].startswith('set `toolchain.kind` to "pytest"')
+    (root / "treadle.toml").write_text('[protocol]\ndefault = "dptr"\n[toolchain]\ntest = "python3 -m pytest"\n')
+    assert treadle("doctor").code == 0
+
+
+def test_a_default_protocol_that_is_not_there_is_told_with_the_rest(root: Path) -> None:
+    (root / "treadle.toml").write_text('[protocol]\ndefault = "mine"\n[toolchain]\ntest = "true"\n')
+    line = told()["protocol mine"]
+    assert (line["state"], line["required"]) == ("missing", True)
+    assert told()["toolchain test"]["state"] == "ok"
+
+
+def test_a_default_protocol_with_a_mistake_stops_nothing(root: Path) -> None:
+    assert treadle("protocol", "new", "mine").code == 0
+    path = root / ".treadle" / "protocols" / "mine" / "protocol.yaml"
+    path.write_text(path.read_text().replace(" red", " no_such_check"))
+    (root / "treadle.toml").write_text('[protocol]\ndefault = "mine"\n[toolchain]\ntest = "true"\n')
+    assert "no_such_check" in path.read_text()
+    assert told()["toolchain test"]["state"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("file", "advice"), [("", "in treadle.toml (`treadle init` writes one"), ("#", "in treadle.toml")]
+)
+def test_init_is_recommended_only_where_it_has_not_been(root: Path, file: str, advice: str) -> None:
+    if file:
+        (root / "treadle.toml").write_text(file)
+    fix = told()["checks of v3"]["fix"]
+    assert fix.startswith(f"set `toolchain.test` {advice}")
+    assert ("init" in fix) == (not file)
+
+
+def test_what_the_projects_files_tell_is_tried_too(root: Path) -> None:
+    program(root, "go", "echo go version go9")
+    (root / "go.mod").write_text("module example.com/x\n")
+    assert told()["toolchain test"]["detail"].startswith("go version go9")
+
+
+@pytest.mark.skipif(sys.prefix == sys.base_prefix, reason="this Python is everybody's")
+def test_treadles_own_python_is_not_the_projects(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "treadle.toml").write_text('[toolchain]\nkind = "pytest"\ntest = "python -m pytest"\n')
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
+    line = told()["toolchain test"]
+    assert (line["state"], "which is Treadle's own environment" in line["detail"]) == ("warn", True)
+    assert "`{root}/.venv/bin/python -m pytest`" in line["fix"]
+    assert not is_treadles(sys.executable, Path(sys.prefix).parent), "the environment of the project is the project's"
+    assert not is_treadles("/usr/bin/python3", root)
+
+
+def test_without_git_nothing_is_said_that_only_git_knows(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(root.parent / "bin"))
+    found = told()
+    assert (found["git"]["detail"], "repository" in found, "store" in found) == ("not found", False, True)
+
+
+def test_no_sandbox_is_said_to_hold_agents(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(root.parent / "bin"))
+    line = told()["sandbox of checks"]
+    assert line["detail"] == (
+        "no sandbox: network and files are within reach (of agents anyway, unless they run in containers)"
+    )
+    assert line["fix"].startswith("apt install bubblewrap")
 
 
 def test_a_script_of_the_project_is_found_and_not_started(root: Path) -> None:
@@ -117,7 +197,8 @@ def test_agents_tell_their_version_without_the_users_keys(root: Path) -> None:
 
 def test_an_agent_that_the_settings_name_is_required(root: Path) -> None:
     assert told()["agent codex"]["required"] is False
-    (root / "treadle.toml").write_text('[agents]\ntdd = "codex"\nimpl = "command:no-such-agent -x"\n')
+    agents = '[agents]\ntdd = "codex"\nimpl = "command:no-such-agent -x"\n'
+    (root / "treadle.toml").write_text(f'{agents}[toolchain]\nkind = "junit"\ntest = "true"\n')
     found = treadle("doctor")
     assert found.code == 1
     assert "needed and missing: agent codex, agent command:no-such-agent -x\n" in found.out
@@ -125,13 +206,18 @@ def test_an_agent_that_the_settings_name_is_required(root: Path) -> None:
     assert told()["agent codex"]["state"] == "warn"
 
 
-def test_a_bubblewrap_that_may_not_work(root: Path) -> None:
-    program(root, "bwrap", "echo No permissions to create a new namespace; exit 1")
-    line = told()["bubblewrap"]
+def test_a_bubblewrap_that_may_not_work(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(root.parent / "bin"))
+    program(root, "bwrap", "exit 1")
+    line = told()["sandbox of checks"]
     assert (line["state"], line["required"]) == ("warn", False)
-    assert "No permissions" in line["detail"]
+
+
+def test_a_sandbox_that_works(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(root.parent / "bin"))
     program(root, "bwrap", "exit 0")
-    assert told()["bubblewrap"]["state"] == "ok"
+    line = told()["sandbox of checks"]
+    assert (line["state"], line["detail"].partition(":")[0]) == ("ok", "bubblewrap")
 
 
 def test_mistakes_in_the_settings_are_fatal_and_hide_nothing_else(root: Path) -> None:

@@ -183,3 +183,16 @@ def _driver(chores: Chores) -> int:
 def _outcome(chores: Chores) -> str:
     with opened_store(Project(chores.root)) as store:
         return store.run("sweep-1").outcome
+
+
+def test_a_reader_that_goes_away_learns_how_the_run_goes_on(chores: Chores) -> None:
+    with chores.background("run", "chore.yaml", "-p", "ask", *AGENT) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline()
+        process.stdout.close()
+        chores.release()
+        said = process.stderr.read()
+        assert process.wait(30) == 1
+    assert "`treadle resume sweep-1` goes on where sweep-1 was" in said
+    assert treadle("resume", "sweep-1").code == 3

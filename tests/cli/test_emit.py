@@ -102,3 +102,4 @@ def test_outside_of_a_step() -> None:
     done = treadle("emit", "--type", "RC")
     assert (done.code, done.out) == (2, "")
     assert "this works only inside of a step" in done.err
+    assert "`treadle done` hands your work in" in done.err

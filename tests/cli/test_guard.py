@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -97,3 +98,16 @@ def test_an_output_that_takes_nothing_is_no_bug(arguments: list[str]) -> None:
     closed = ["sh", "-c", 'exec "$@" >&-', "sh", *command]
     done = subprocess.run(closed, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (74, "treadle: cannot write to standard output: it is closed\n")
+
+
+@pytest.mark.parametrize("others", [{}, {"PYTHONUTF8": "1"}, {"PYTHONUTF8": "0", "LC_ALL": "C"}])
+def test_an_output_that_cannot_say_it_gets_advice_that_helps(others: dict[str, str]) -> None:
+    def said(encoding: str) -> "subprocess.CompletedProcess[bytes]":
+        env = {**os.environ, **others, "PYTHONIOENCODING": encoding}
+        code = "import sys; from treadle.cli.guard import guard; sys.exit(guard(lambda: print(chr(0x2500))))"
+        return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=False)
+
+    failed = said("ascii")
+    advice = failed.stderr.decode().strip().rpartition("; set PYTHONIOENCODING=")[2]
+    assert (failed.returncode, advice) == (74, "utf-8")
+    assert said(advice).returncode == 0

@@ -70,8 +70,37 @@ def test_it_never_writes_over_a_file(root: Path) -> None:
     found = treadle("init", "--yes", "--protocol", "v3")
     assert found.code == 0
     assert "treadle.toml is already there: left as it is" in found.out
-    assert "set `toolchain.build`, `toolchain.test`, `toolchain.contract` in treadle.toml" in found.out
+    assert "set `toolchain.contract` in treadle.toml, if there are such\n" in found.out
+    assert "where" not in found.out, "what the file does not say is as it was found"
     assert (root / "treadle.toml").read_text() == "# mine\n"
+
+
+def test_what_is_in_force_is_told_where_the_file_says_otherwise(root: Path) -> None:
+    (root / "treadle.toml").write_text('[toolchain]\ntest = "make check"\n')
+    found = treadle("init").out
+    assert "  results could be read as pytest\n" in found
+    assert '  it has `kind = "command"`, where `kind = "pytest"` was found\n' in found
+    assert '  it has `test = "make check"`, where `test = "python3 -m pytest"` was found\n' in found
+    assert "  it has no `build`, where `build = " in found
+    (root / "treadle.toml").unlink()
+    treadle("init")
+    again = treadle("init").out
+    assert "  results are read as pytest\n" in again
+    assert "it has" not in again
+
+
+@pytest.mark.parametrize(("protocol", "kind"), [((), True), (("-p", "v3"), True), (("-p", "dptr"), False)])
+def test_what_runs_cannot_do_without_is_told(root: Path, protocol: tuple[str, ...], kind: bool) -> None:
+    (root / "tests" / "test_a.py").unlink()
+    found = treadle("init", "--dry-run", *protocol)
+    assert found.code == 0
+    assert "set `toolchain.test` in treadle.toml" in found.out
+    assert ("set `toolchain.kind` to `pytest`, `gotest` or `junit`" in found.out) == kind
+
+
+def test_a_default_protocol_that_is_not_there_stops_nothing(root: Path) -> None:
+    (root / "treadle.toml").write_text('[protocol]\ndefault = "mine"\n')
+    assert treadle("init").code == 0
 
 
 def test_a_link_to_nowhere_is_a_file_that_is_there(root: Path) -> None:

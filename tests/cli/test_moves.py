@@ -31,6 +31,10 @@ def test_of_several_questions_the_one_that_is_meant_is_answered(chores: Chores) 
 
 
 WRONG = [
+    (
+        ["answer", "all"],
+        "say which answer: `treadle answer all root/dishes:confirm accept|retry|abort`; `treadle answer",
+    ),
     (["answer", "al", "accept"], "there is no run 'al'; did you mean 'all'?"),
     (["answer", "all", "root/flor:confirm", "accept"], "all has no open question 'root/flor:confirm'"),
     (["answer", "all", "root/floor:confirm", "acept"], "did you mean 'accept'? there are accept, retry, abort"),
@@ -40,6 +44,8 @@ WRONG = [
     (["go", "all", "/again"], "several steps of all could go: /again at root/floor, /again at root/dishes"),
     (["go", "all", "/again", "--at", "root/flor"], "did you mean 'root/floor'?"),
     (["pause", "all", "--at", "rot"], "all has no instance 'rot' at work; did you mean 'root'?"),
+    (["send", "all", "Critique"], "root of all takes no signal 'Critique' from outside; there are StatusQuery"),
+    (["send", "all", "StatusQuery", "--at", "root/flor"], "did you mean 'root/floor'?"),
     (["done", "all", "--exit", "Did"], "nothing of all is in a person's hands"),
 ]
 
@@ -54,7 +60,18 @@ def test_what_cannot_be_is_told_and_changes_nothing(chores: Chores) -> None:
 
 
 def test_without_any_run_each_command_says_how_to_start_one(chores: Chores) -> None:
-    for command in ("answer x y", "go x", "retry x", "skip x", "pause x", "abort x", "done x", "resume", "resume x"):
+    for command in (
+        "answer x y",
+        "go x",
+        "retry x",
+        "skip x",
+        "send x y",
+        "pause x",
+        "abort x",
+        "done x",
+        "resume",
+        "resume x",
+    ):
         result = treadle(*command.split())
         assert (result.code, f"{chores.root} has no runs yet; `treadle run SPEC` starts one" in result.err) == (2, True)
 
@@ -90,10 +107,26 @@ def test_all_runs_that_nobody_drives_are_resumed_together(chores: Chores) -> Non
     ]
 
 
+def test_what_stops_every_run_is_said_once(chores: Chores) -> None:
+    start(chores, "--level", "1")
+    start(chores, "--level", "1")
+    (chores.root / ".git").rename(chores.root / "gone")
+    result = treadle("resume")
+    assert (result.code, result.err.count("is not a git repository")) == (2, 1)
+
+
 def test_a_run_that_has_ended_stays_as_it_is(chores: Chores) -> None:
     start(chores)
     assert "all has ended with Aborted" in treadle("abort", "all").out
-    for command in ("answer all accept", "go all", "pause all", "abort all", "done all --exit Did", "resume all"):
+    for command in (
+        "answer all accept",
+        "go all",
+        "send all StatusQuery",
+        "pause all",
+        "abort all",
+        "done all --exit Did",
+        "resume all",
+    ):
         result = treadle(*command.split())
         assert (result.code, "all has ended with Aborted" in result.err) == (2, True), command
 
@@ -105,7 +138,7 @@ def test_a_choice_whose_note_is_the_answer_is_refused_without_one(chores: Chores
     )
     begun = treadle("run", "chore.yaml", "-p", "ask", "--agent", "scripted:did.yaml")
     assert "  treadle answer sweep-1 retry --note …  once more\n" in begun.out
-    assert "treadle answer sweep-1 'root:confirm#1.1' retry --note …  once more\n" in treadle("status").out
+    assert "  treadle answer sweep-1 retry --note …  once more\n" in treadle("status").out
     for note in ([], ["--note", "  "]):
         refused = treadle("retry", "sweep-1", *note)
         assert (refused.code, refused.out) == (2, "")
@@ -113,3 +146,13 @@ def test_a_choice_whose_note_is_the_answer_is_refused_without_one(chores: Chores
     choices = treadle("status", "--json").json()["questions"][0]["choices"]
     assert [one["needs_note"] for one in choices] == [False, True, False]
     assert treadle("answer", "sweep-1", "retry", "--note", "the corners, too").code == 0
+
+
+def test_whoever_asks_how_an_instance_stands_is_told_at_once(chores: Chores) -> None:
+    start(chores)
+    result = treadle("send", "all", "StatusQuery", "--at", "root/floor")
+    assert result.code == 0
+    assert result.out.splitlines()[:2] == [
+        "StatusQuery is sent to root/floor",
+        "root/floor: confirm · asks a person: accept, retry, abort",
+    ]

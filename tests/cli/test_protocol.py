@@ -47,7 +47,7 @@ def write_overlay(text: str, name: str = "mine") -> None:
 
 def test_list_names_the_built_in_protocols_and_the_projects_own() -> None:
     write_own()
-    found = {it["name"]: it for it in treadle("protocol", "list", "--json").json()}
+    found = {it["name"]: it for it in treadle("protocol", "list", "--json").json()["protocols"]}
     assert [name for name in BUILT_IN if name not in found] == []
     assert found["own"]["source"] == ".treadle/protocols/own"
     assert found["v3"]["source"] == "built in"
@@ -90,7 +90,7 @@ def test_check_of_a_sound_protocol_says_so() -> None:
     found = treadle("protocol", "check", "own")
     assert (found.code, found.err) == (0, "")
     assert found.out == "own: 1 graph, 2 steps, nothing is wrong\n"
-    assert treadle("protocol", "check", "own", "--json").json() == []
+    assert treadle("protocol", "check", "own", "--json").json()["findings"] == []
 
 
 def test_findings_have_place_and_hint_and_exit_code_2() -> None:
@@ -101,7 +101,9 @@ def test_findings_have_place_and_hint_and_exit_code_2() -> None:
         ".treadle/protocols/own/protocol.yaml:13: main.work: Done leads to unknown step 'hepl' (did you mean"
         in found.out
     )
-    lines = [it["line"] for it in treadle("protocol", "check", "own", "--json").json() if "hepl" in it["message"]]
+    lines = [
+        it["line"] for it in treadle("protocol", "check", "own", "--json").json()["findings"] if "hepl" in it["message"]
+    ]
     assert lines == [13]
 
 
@@ -111,7 +113,7 @@ def test_a_file_that_does_not_load_is_a_finding_too() -> None:
     assert found.code == 2
     assert "own/protocol.yaml:2:" in found.out
     assert "'rot'" in found.out
-    assert "own" in {it["protocol"] for it in treadle("protocol", "check", "own", "--json").json()}
+    assert "own" in {it["protocol"] for it in treadle("protocol", "check", "own", "--json").json()["findings"]}
 
 
 @pytest.mark.parametrize("text", ["", "just words", "a: [", "- 1\n- 2\n", "protocol: &x\nroot: *x\n", "\x00"])
@@ -172,7 +174,7 @@ def test_an_overlay_that_cannot_be_in_force_is_an_error_wherever_a_protocol_is_o
     for command in (
         ["protocol", "sim", "v3"],
         ["protocol", "show", "v3"],
-        ["demo", "-p", "v3"],
+        ["demo", "--simulated", "-p", "v3"],
         ["spec", "new", "-p", "v3"],
     ):
         found = treadle(*command)
@@ -192,9 +194,9 @@ def test_the_projects_folder_is_found_from_below_up_to_the_repository(monkeypatc
     write_own()
     Path("a/b").mkdir(parents=True)
     monkeypatch.chdir("a/b")
-    assert "own" not in {it["name"] for it in treadle("protocol", "list", "--json").json()}
+    assert "own" not in {it["name"] for it in treadle("protocol", "list", "--json").json()["protocols"]}
     Path("../../.git").mkdir()
-    found = {it["name"]: it["source"] for it in treadle("protocol", "list", "--json").json()}
+    found = {it["name"]: it["source"] for it in treadle("protocol", "list", "--json").json()["protocols"]}
     assert found["own"] == "../../.treadle/protocols/own"
     assert "the protocol own" in treadle().out
 
@@ -210,16 +212,16 @@ def test_table_as_text_and_as_json() -> None:
     write_own()
     found = treadle("protocol", "table", "own")
     assert "| work | worker | Done | @end:Finished | readonly |" in found.out
-    rows = treadle("protocol", "table", "own", "--json").json()
+    rows = treadle("protocol", "table", "own", "--json").json()["rows"]
     assert ("work", "Done", "@end:Finished") in {(row["step"], row["exit"], row["to"]) for row in rows}
-    full = treadle("protocol", "table", "own", "--full", "--json").json()
+    full = treadle("protocol", "table", "own", "--full", "--json").json()["rows"]
     assert "help@work" in {row["step"] for row in full}
 
 
 def test_table_of_one_graph() -> None:
-    assert {row["graph"] for row in treadle("protocol", "table", "dptr", "--graph", "cycle", "--json").json()} == {
-        "cycle"
-    }
+    assert {
+        row["graph"] for row in treadle("protocol", "table", "dptr", "--graph", "cycle", "--json").json()["rows"]
+    } == {"cycle"}
     found = treadle("protocol", "table", "dptr", "--graph", "cicle")
     assert found.code == 2
     assert "dptr has no graph 'cicle' (did you mean 'cycle'?); there are " in found.err
@@ -288,7 +290,9 @@ def test_sim_tells_what_came_of_it() -> None:
 UNSOUND = OWN.replace("start: work", "start: wrok")
 
 
-@pytest.mark.parametrize("command", [["protocol", "sim"], ["protocol", "explore"], ["demo", "--protocol"]])
+@pytest.mark.parametrize(
+    "command", [["protocol", "sim"], ["protocol", "explore"], ["demo", "--simulated", "--protocol"]]
+)
 def test_nothing_is_run_by_a_protocol_that_does_not_pass_its_checks(command: list[str]) -> None:
     write_own(text=UNSOUND)
     found = treadle(*command, "own")
@@ -315,12 +319,12 @@ def test_an_unknown_name_is_a_finding_of_check_and_stops_no_other() -> None:
     assert "wn: there is no protocol 'wn' (did you mean 'own'?)" in found.out
     assert "own: 1 graph, 2 steps, nothing is wrong" in found.out
     listed = treadle("protocol", "check", "wn", "own", "--json")
-    assert (listed.code, [it["protocol"] for it in listed.json()]) == (2, ["wn"])
+    assert (listed.code, [it["protocol"] for it in listed.json()["findings"]]) == (2, ["wn"])
 
 
 def test_list_has_the_problem_of_a_protocol_that_does_not_load() -> None:
     write_own(text="protocol: own\nrot: x\n")
-    problems = {it["name"]: it["problem"] for it in treadle("protocol", "list", "--json").json()}
+    problems = {it["name"]: it["problem"] for it in treadle("protocol", "list", "--json").json()["protocols"]}
     assert ".treadle/protocols/own/protocol.yaml:" in problems["own"]
     assert problems["v3"] == ""
 
@@ -372,7 +376,7 @@ def test_every_protocol_has_a_small_scope_that_explore_takes_by_itself_and_exhau
 
 
 def test_explore_lists_its_scopes() -> None:
-    names = [it["name"] for it in treadle("protocol", "explore", "v3", "--scopes", "--json").json()]
+    names = [it["name"] for it in treadle("protocol", "explore", "v3", "--scopes", "--json").json()["scopes"]]
     assert names[0] == "small"
     assert "leaf" in names
     assert "| leaf |" in treadle("protocol", "explore", "v3", "--scopes").out

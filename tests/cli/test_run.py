@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,7 @@ def test_the_exit_code_tells_a_good_end_from_another(agent: str, code: int, outc
         (["chore.yaml", "-p", "ask", "--agent", "wroker=manual"], "there is no role 'wroker'; did you mean 'worker'?"),
         (["chore.yaml", "-p", "ask", "--agent", "scripted:no.yaml"], "no.yaml cannot be read"),
         (["chore.yaml", "-p", "ask", "--agent", "comand:x"], "did you mean 'command'?"),
-        (["chore.yaml", "-p", "ask", "--agent", "manual", "--name", "../up"], "a run's name has letters"),
+        (["chore.yaml", "-p", "ask", "--agent", "manual", "--name", "../up"], "use ASCII letters"),
         (["chore.yaml", "-p", "ask", "--agent", "manual", "--set", "limits.agent=3"], "did you mean 'agents'?"),
     ],
 )
@@ -70,6 +71,14 @@ def test_runs_are_named_after_their_input_and_counted() -> None:
     assert "mine has ended" in run("--name", "mine", protocol="decide").out
     again = run("--name", "mine", protocol="decide")
     assert (again.code, "there is a run mine already" in again.err) == (2, True)
+
+
+def test_people_are_told_of_an_agent_that_said_nothing_in_words_for_people() -> None:
+    silent = treadle("run", "chore.yaml", "-p", "ask", "--agent", "command:true")
+    assert silent.code == 3
+    for out in (silent.out, treadle("status").out, treadle("log", "sweep-1").out):
+        assert "the agent has not said how the step ended: with Did or Stuck" in out
+        assert not [word for word in ("emit", "````", "you have") if word in out]
 
 
 def test_programs_read_json_and_nothing_else() -> None:
@@ -173,9 +182,16 @@ def test_a_protocol_that_runs_tests_needs_to_know_how(chores: Chores) -> None:
     assert treadle("spec", "new", "--protocol", "v3", "spec.yaml").code == 0
     result = treadle("run", "spec.yaml", "--level", "0")
     assert result.code == 2
-    assert "v3 runs the project's tests, first at node.tests (red), and nothing here says how" in result.err
+    assert "v3 cannot pass its checks here: node.scaffold (contract_exists) runs the tests, and nothing" in result.err
+    by_code = treadle("run", "spec.yaml", "--level", "0", "--set", "toolchain.test=pytest")
+    assert (by_code.code, 'set `toolchain.kind` to "pytest"' in by_code.err) == (2, True)
+    gone = ("--set", "toolchain.kind=pytest", "--set", "toolchain.test=no-such-tool", "--set", "toolchain.lint=none")
+    missing = treadle("run", "spec.yaml", "--level", "0", *gone)
+    assert (missing.code, missing.err.count("there is no program")) == (2, 1)
+    assert "toolchain test: there is no program 'no-such-tool'" in missing.err
     assert not (chores.root / ".treadle/local/store.db").exists()
-    assert treadle("run", "spec.yaml", "--level", "0", "--set", "toolchain.test=pytest").code == 3
+    there = ("--set", "toolchain.kind=pytest", "--set", f"toolchain.test={sys.executable} -m pytest")
+    assert treadle("run", "spec.yaml", "--level", "0", *there, "--set", "toolchain.lint=none").code == 3
 
 
 def test_a_spec_for_another_protocol_is_told_from_a_bad_one(chores: Chores) -> None:

@@ -40,3 +40,20 @@ def test_the_tree_is_drawn_as_soon_as_a_run_is_resumed(kept: Kept) -> None:
     run("--level", "0")
     assert "sweep-1 · kept" in kept.on_terminal("resume", "sweep-1")
     assert "root: work · worker\n" in treadle("resume", "sweep-1").out
+
+
+def test_a_person_who_is_the_agent_reads_how_people_hand_in() -> None:
+    run("--level", "0")
+    prompt = Path(treadle("status", "--json").json()["yours"][0]["prompt"]).read_text()
+    assert "Command: `treadle done sweep-1 --exit Did --field summary=… [--field details=…]`" in prompt
+    assert "emit" not in prompt
+
+
+@pytest.mark.parametrize("more", [[], ["--watch"]])
+def test_what_is_to_be_copied_is_on_one_line_on_a_narrow_terminal(kept: Kept, more: list[str]) -> None:
+    run("--level", "0")
+    shown = kept.on_terminal("status", *more, columns=40)
+    mine = treadle("status", "--json").json()["yours"][0]
+    assert mine["prompt"] in shown
+    assert mine["lane"] in shown
+    assert "treadle done sweep-1 --exit Did --field summary=… [--field details=…]" in shown

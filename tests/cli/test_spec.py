@@ -90,6 +90,16 @@ def test_without_a_protocol_the_file_is_checked_as_the_one_that_knows_its_fields
     assert "has no field that any protocol asks for" in treadle("spec", "check", "want.yaml").err
 
 
+def test_of_several_that_know_its_fields_the_protocol_of_the_settings_is_meant() -> None:
+    treadle("spec", "new", "--protocol", "v3", "want.yaml")
+    Path("want.yaml").write_text(Path("want.yaml").read_text().replace("id: slug", "id: [slug]"))
+    assert "nearest to what v3 asks for" in treadle("spec", "check", "want.yaml").err
+    Path("treadle.toml").write_text('[protocol]\ndefault = "fractal"\n')
+    assert "nearest to what fractal asks for" in treadle("spec", "check", "want.yaml").err
+    Path("treadle.toml").write_text("not = [toml")
+    assert "nearest to what " in treadle("spec", "check", "want.yaml").err
+
+
 def test_the_judgement_as_json() -> None:
     treadle("spec", "new", "--protocol", "waterfall")
     assert treadle("spec", "check", "spec.yaml", "--json").json()["protocols"] == ["waterfall"]

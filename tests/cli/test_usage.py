@@ -14,7 +14,7 @@ from tests.cli.treadle import treadle
         ("run --nam x", "there is no option '--nam' (did you mean '--name'?); see `treadle run --help`"),
         ("--frob", "there is no option '--frob'; see `treadle --help`"),
         ("answer", "RUN is missing: the run; see `treadle answer --help`"),
-        ("answer x", "ASK is missing: the question, if several are open, else the answer; see `treadle answer --help`"),
+        ("go", "RUN is missing: the run; see `treadle go --help`"),
     ],
 )
 def test_a_mistake_is_told_in_one_line(arguments: str, said: str) -> None:
@@ -41,5 +41,5 @@ def test_words_of_the_library_are_framed_as_ours(arguments: str, begins: str, en
 
 def test_a_group_alone_shows_what_it_has() -> None:
     result = treadle("spec")
-    assert result.code == 2
-    assert "check" in result.out + result.err
+    assert (result.code, result.err) == (0, "")
+    assert "check" in result.out

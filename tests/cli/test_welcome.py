@@ -4,6 +4,8 @@ import pytest
 
 from tests.cli.kept import Kept, run
 from tests.cli.treadle import treadle
+from treadle.cli.welcome import DRIVEN
+from treadle.config.agents import BARE, NOT_YET, WITH_ARGUMENT
 
 pytestmark = pytest.mark.usefixtures("kept")
 
@@ -18,8 +20,39 @@ def test_what_is_offered_follows_from_what_is_here(kept: Kept) -> None:
     assert {"spec new", "demo", "protocol sim v3"} <= set(offered())
     (kept.root / "treadle.toml").touch()
     (kept.root / "spec.yaml").touch()
-    assert offered()[:3] == ["doctor", "spec check spec.yaml", "run spec.yaml"]
+    assert offered()[:3] == ["doctor", "spec check spec.yaml", "run spec.yaml --level 0"]
     assert not {"init", "spec new", "demo", "protocol sim v3"} & set(offered())
+
+
+@pytest.mark.parametrize(
+    ("settings", "command"),
+    [
+        ('[agents]\ndefault = "command:./mine"\n', "run spec.yaml"),
+        ("[agents]\ntdd = 'manual'  # myself\n", "run spec.yaml"),
+        ('[agents]\ndefault = "claude"\n', "run spec.yaml --level 0"),
+        ('[agents]\n#default = "command:./mine"\n', "run spec.yaml --level 0"),
+        ('[agents]\n[toolchain]\ntest = "command"\n', "run spec.yaml --level 0"),
+    ],
+)
+def test_a_run_is_offered_as_it_would_start(kept: Kept, settings: str, command: str) -> None:
+    (kept.root / "treadle.toml").write_text(settings)
+    (kept.root / "spec.yaml").touch()
+    assert command in offered()
+
+
+def test_the_agents_that_are_driven_are_those_that_settings_know() -> None:
+    assert {*DRIVEN} == {*BARE, *WITH_ARGUMENT} - {*NOT_YET}
+
+
+def test_without_a_commit_no_run_is_offered(kept: Kept) -> None:
+    (kept.root / "treadle.toml").touch()
+    (kept.root / "spec.yaml").touch()
+    assert "no commit yet" not in treadle().out
+    kept.git("pack-refs", "--all")
+    assert "run spec.yaml --level 0" in offered()
+    kept.git("checkout", "-q", "--orphan", "empty")
+    assert "There is no commit yet, and agents start from one" in treadle().out
+    assert not [command for command in offered() if command.startswith("run ")]
 
 
 def test_a_folder_without_anything_of_its_own_is_not_spoken_of(kept: Kept) -> None:
@@ -37,3 +70,10 @@ def test_alone_it_mentions_runs_that_have_not_ended(kept: Kept) -> None:
     assert "Unfinished" not in treadle().out
     (kept.root / ".treadle/local/store.db").write_bytes(b"no store")
     assert (treadle().code, "Unfinished" in treadle().out) == (0, False)
+
+
+def test_no_unfinished_run_is_hidden() -> None:
+    for _ in range(4):
+        run("--level", "1")
+    assert treadle().out.count("Unfinished: the run ") == 3
+    assert "Unfinished too: 1 more run; `treadle runs` lists all of them." in treadle().out

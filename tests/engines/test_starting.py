@@ -1,13 +1,17 @@
 """What a run is pinned to when it starts."""
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from tests.kernel.protocols import WORK_AND_REVIEW
+from treadle.config.project import Project
 from treadle.config.settings import Setting, Settings
 from treadle.engines.pinned import Pinned, pinned
-from treadle.engines.starting import Wanted, adapt, agents_of
+from treadle.engines.starting import Wanted, adapt, agents_of, inspect
 from treadle.errors import PortError, TreadleError
+from treadle.protocol.load import load
 from treadle.protocol.model import Role
 from treadle.store.records import Run
 
@@ -59,6 +63,15 @@ def test_no_deadline_is_meant_for_people_and_limits_are_those_of_the_settings() 
     }
     assert changed == by_people
     assert any(by_people.values())
+
+
+def test_what_is_detected_is_pinned_too(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\ntestpaths = ["tests"]\n')
+    (tmp_path / "tests").mkdir()
+    spec = "id: a\ndescription: d\nacceptanceCriteria: [{id: AC-1, text: t}]\ntargetPath: src\ntestPath: tests\n"
+    wanted = Wanted(config=Settings({}).config(), spec=spec, file="spec.yaml", agents=("manual",))
+    toolchain = inspect(Project(tmp_path), load("v3"), wanted).config.toolchain
+    assert (toolchain.kind, toolchain.test[-2:]) == ("pytest", ("-m", "pytest"))
 
 
 def test_settings_of_another_program_are_refused() -> None:

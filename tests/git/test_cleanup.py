@@ -16,10 +16,10 @@ def test_a_forgotten_run_leaves_its_result_and_nothing_else(tmp_path: Path) -> N
         other = stage.integration.names("r2").integration("root")
         await stage.refs.put(other, commit)
         assert await remove_spare(stage.project.worktrees) == []
-        assert await forget(stage.lanes, RUN)
-        assert await forget(stage.lanes, RUN) == []
+        assert await forget(stage.lanes, RUN, keep=result)
+        assert await forget(stage.lanes, RUN, keep=result) == []
         assert git(stage.root, "for-each-ref", "--format=%(refname)").splitlines() == ["refs/heads/main", result, other]
-        assert await forget(stage.lanes, RUN, keep_result=False) == [result]
+        assert await forget(stage.lanes, RUN) == [result]
         checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
         async with checkouts.clean(commit) as held:
             removed = await remove_spare(stage.project.worktrees)

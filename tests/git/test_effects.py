@@ -107,6 +107,39 @@ def test_what_a_merge_changed_is_told_in_the_protocols_words(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
+    ("printed", "expected"),
+    [
+        ('{"lib::f": "fn f(%s)"}', ("lib::f", "SignatureChange", "feat(k0): implement")),
+        ("%s no JSON", ("src/lib.rs", "BehaviorChange", "`toolchain.api_dump` has not helped: it prints no JSON")),
+    ],
+)
+def test_a_command_of_the_project_says_what_cannot_be_read(
+    tmp_path: Path, printed: str, expected: tuple[str, str, str]
+) -> None:
+    async def dump(path: Path) -> str:
+        return printed % (path / "src/lib.rs").read_text().strip()
+
+    async def story() -> None:
+        stage = await Stage(repository(tmp_path, {"src/lib.rs": "a\n"})).start()
+        stage.add(CHILD)
+        await stage.work({"src/lib.rs": "b\n"}, inst=CHILD)
+        checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
+        job = RunEffect(
+            id=f"{CHILD}:merge#1.1", inst=CHILD, graph="node", step="merge", visit=1, attempt=1, effect="merge"
+        )
+        case = Case(protocol=V3, state=stage.state, payloads=Memory())
+        done = await GitEffects(stage.lanes, checkouts, lambda *_: Checks(""), dump=dump).perform(job, case)
+        changes = done.fields["changes"]
+        assert isinstance(changes, list)
+        [change] = changes
+        assert isinstance(change, dict)
+        assert (change["symbol"], change["changeType"]) == expected[:2]
+        assert expected[2] in str(change["reason"])
+
+    run(story())
+
+
+@pytest.mark.parametrize(
     ("protocol", "unclean"), [(V3, "RebaseDrift"), (WATERFALL, "RebaseConflict"), (DPTR, "RebaseDrift")]
 )
 def test_a_rebase_is_clean_or_not(tmp_path: Path, protocol: Protocol, unclean: str) -> None:

@@ -269,3 +269,24 @@ def test_an_activity_without_a_lane_is_a_clear_error(tmp_path: Path) -> None:
             await stage.lanes.record(RUN, "root:impl#1.1", at=0)
 
     run(story())
+
+
+def test_lanes_that_an_instance_leaves_are_free_for_others_and_its_leftovers_are_saved(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(repository(tmp_path)).start()
+        stage.add("root/k0")
+        job = stage.job()
+        lane = await stage.lanes.open(stage.state, job)
+        write(lane.path, {"src/open.py": "unfinished\n"})
+        await stage.lanes.leave(RUN, "root", lane.base)
+        wip = await stage.refs.get(stage.integration.names(RUN).of_activity(job.id, "wip"))
+        assert stage.cat(wip, "src/open.py") == "unfinished"
+        with pytest.raises(PortError, match="has no lane"):
+            await stage.lanes.record(RUN, job.id, at=0)
+        other = await stage.lanes.open(stage.state, stage.job("root/k0"))
+        assert other.path == lane.path
+        again = await stage.lanes.open(stage.state, stage.job(n="2.1"))
+        assert (again.base, again.path == lane.path) == (lane.base, False)
+        assert not (again.path / "src/open.py").exists()
+
+    run(story())

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.git.place import RUN, Stage, git, repository, run, write
 from tests.git.test_merge import Checks
 from treadle.git.checkout import Checkouts
@@ -10,6 +12,7 @@ from treadle.git.merge import Merging, Refused
 from treadle.git.rebase import Rebasing
 
 CHILD = "root/k0"
+GRANDCHILD = "root/k0/g"
 
 
 async def fine(_: Path) -> Refused | None:
@@ -90,6 +93,38 @@ def test_a_conflict_is_prepared_for_an_agent_and_resolved_by_its_work(tmp_path: 
         head = await stage.integration.head(stage.state, CHILD)
         assert (head.commit, head.base, head.drift) == (recorded.commit, parent, "")
         assert (await rebasing.rebase(stage.state, CHILD)).is_clean
+
+    run(story())
+
+
+@pytest.mark.parametrize(("merged", "files"), [({"src/g.py": "g"}, ()), ({"README.md": "grandchild"}, ("README.md",))])
+def test_what_a_child_merges_while_its_parent_is_adapted_is_kept(
+    tmp_path: Path, merged: dict[str, str], files: tuple[str, ...]
+) -> None:
+    async def story() -> None:
+        stage, rebasing = await scene(tmp_path, {"README.md": "child\n"}, {"README.md": "sibling\n"})
+        parent = await stage.head()
+        await rebasing.rebase(stage.state, CHILD)
+        job = stage.job(CHILD, "adapt")
+        lane = await stage.lanes.open(stage.state, job)
+        stage.add(GRANDCHILD)
+        await stage.work({path: f"{text}\n" for path, text in merged.items()}, inst=GRANDCHILD)
+        checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
+        await Merging(stage.lanes, checkouts).merge(
+            stage.state, GRANDCHILD, f"{GRANDCHILD}:merge#1.1", "feat(g)\n", fine
+        )
+        write(lane.path, {"README.md": "sibling and child\n"})
+        recorded = await stage.lanes.record(RUN, job.id, at=0)
+        await stage.passed(job, recorded.commit, "RebaseAdapted")
+        stage.ended(job, "RebaseAdapted")
+        head = await stage.integration.head(stage.state, CHILD)
+        assert head.base == parent
+        assert await stage.integration.head(stage.state, CHILD) == head
+        assert ((await stage.integration.drift(head)).files if head.drift else ()) == files
+        for path, text in merged.items():
+            assert text in stage.cat(head.start, path)
+        assert "sibling and child" in stage.cat(head.start, "README.md")
+        assert stage.cat(head.commit, "README.md") == "sibling and child"
 
     run(story())
 

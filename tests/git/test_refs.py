@@ -8,7 +8,7 @@ import pytest
 
 from tests.git.place import RUN, Stage, git, repository, run
 from treadle.errors import PortError
-from treadle.git.refs import Moved
+from treadle.git.refs import LOOSE, Moved
 
 REF = "refs/treadle/r1/x"
 
@@ -114,5 +114,21 @@ def test_what_another_process_wrote_is_watched_from_the_first_look_on(tmp_path: 
         found = await later.refs.moved(*stage.integration.names(RUN).spaces)
         assert [(one.ref, one.ours) for one in found] == [(ref, commit)]
         assert await later.refs.get(ref) == commit
+
+    run(story())
+
+
+def test_many_refs_are_packed_and_stay_what_they_are(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, one, two = await stage_with(tmp_path)
+        refs = {f"refs/treadle/r1/act/{n}/base": one for n in range(LOOSE)}
+        await stage.refs.put_all(refs)
+        assert not [path for path in (stage.root / ".git" / "refs" / "treadle").rglob("*") if path.is_file()]
+        assert await stage.refs.below("refs/treadle/r1/") == refs
+        changed = next(iter(refs))
+        git(stage.root, "update-ref", changed, two)
+        assert await stage.refs.moved("refs/treadle/r1/") == [Moved(changed, one, two)]
+        assert await stage.refs.below("refs/treadle/r1/") == refs
+        assert git(stage.root, "rev-parse", "main") == two, "the user's own are where they were"
 
     run(story())

@@ -93,3 +93,28 @@ def test_errors_have_the_command_and_gits_words(tmp_path: Path) -> None:
         assert caught.value.retryable
 
     run(story())
+
+
+@pytest.mark.parametrize("contents", [[], [b"one\n"], [b"one\r\n", b"", b"\xff\0", b"one\r\n"]])
+def test_contents_are_kept_byte_for_byte(tmp_path: Path, contents: list[bytes]) -> None:
+    async def story() -> None:
+        root = repository(tmp_path, {".gitattributes": "* text=auto eol=lf\n"})
+        found = (await Stage(root).start()).repository
+        ids = await found.keep(contents)
+        assert await found.blobs(ids) == contents
+
+    run(story())
+
+
+def test_equal_commits_are_made_once_and_others_are_others(tmp_path: Path) -> None:
+    async def story() -> None:
+        found = (await Stage(repository(tmp_path)).start()).repository
+        tree = await found.tree(git(tmp_path / "repo", "rev-parse", "HEAD"))
+        one = await found.commit(tree, (), "a\n", 1000)
+        assert await found.commit(tree, (), "a\n", 1000) == one
+        others = [
+            await found.commit(tree, *rest) for rest in (((), "b\n", 1000), ((), "a\n", 2000), ((one,), "a\n", 1000))
+        ]
+        assert len({one, *others}) == 4
+
+    run(story())

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.git.place import Stage, git, repository, run
 from treadle.git.trees import Trees
 
@@ -37,5 +39,23 @@ def test_many_files_are_read_at_once_and_what_is_none_has_nothing(tmp_path: Path
         trees, commit = await made(tmp_path)
         found = await trees.shows(commit, ["top.py", "link.py", "src", "gone.py"])
         assert found == {"top.py": FILES["top.py"].encode(), "link.py": b"top.py", "src": None, "gone.py": None}
+
+    run(story())
+
+
+def test_listings_are_kept_up_to_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        trees, commit = await made(tmp_path)
+        tree = git(tmp_path / "repo", "rev-parse", f"{commit}^{{tree}}")
+        first = await trees.listing(commit)
+        assert await trees.listing(tree) is first
+        inner = [git(tmp_path / "repo", "rev-parse", f"{commit}:{path}") for path in ("src", "src/späße")]
+        monkeypatch.setattr("treadle.git.trees._AT_LEAST", 1)
+        for one in inner:
+            await trees.listing(one)
+        assert await trees.listing(tree) is first, "small ones are all kept"
+        monkeypatch.setattr("treadle.git.trees._REMEMBERED", len(first.entries))
+        await trees.listing(inner[0])
+        assert await trees.listing(tree) is not first
 
     run(story())

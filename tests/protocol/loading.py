@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from treadle.errors import ProtocolError
+from treadle.protocol.findings import LOAD, Finding
 from treadle.protocol.model import Protocol, Step
 from treadle.protocol.reading.assemble import Files, Loaded, assemble
 
@@ -41,7 +42,12 @@ def graph(body: str) -> Any:
 
 
 def problems(text: str) -> list[str]:
-    """What is wrong with a protocol, line by line."""
+    """What the reader finds wrong with a protocol, line by line; names that do not exist are told beside it."""
+    return [str(finding) for finding in findings(text) if finding.check == LOAD]
+
+
+def findings(text: str) -> list[Finding]:
+    """Everything that is told about a protocol that cannot be loaded."""
     with pytest.raises(ProtocolError) as caught:
         loaded(text)
-    return [str(finding) for finding in caught.value.findings]
+    return [finding for finding in caught.value.findings if isinstance(finding, Finding)]

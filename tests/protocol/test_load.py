@@ -114,7 +114,7 @@ def test_a_link_to_itself_and_an_odd_name_are_refused(folder: Path) -> None:
     loop.unlink()
     (folder / "templates/a\nb").mkdir()
     (folder / "templates/a\nb/x.jinja").write_text("x")
-    assert "a file name with unusual characters (use letters, digits, . _ and -)" in problem(folder)
+    assert "a file name with unusual characters (use ASCII letters, digits, . _ and -)" in problem(folder)
 
 
 def test_limits_and_encodings(folder: Path) -> None:
@@ -283,5 +283,5 @@ def test_the_starting_folder_passes_every_check() -> None:
 
 
 def test_the_starting_folder_has_a_name() -> None:
-    with pytest.raises(ProtocolError, match=r"'../x' is not a name \(use letters, digits, _ and -\)"):
+    with pytest.raises(ProtocolError, match=r"'../x' is not a name \(use ASCII letters, digits, _ and -\)"):
         starting_folder("../x")

@@ -70,7 +70,9 @@ def test_silence_and_conversations_are_noted() -> None:
 def test_questions_and_instances_have_their_times() -> None:
     stuck = Exited(id="stuck", ts=NOW + 2000, act=WORK, envelope=Envelope("Stuck"))
     chronicle = written(stuck, Replied(id="reply", ts=NOW + 3000, ask="root:human#1.1", choice="abort"))
-    assert chronicle.asked == {"root:human#1.1": NOW + 2000}
+    (question,) = chronicle.asked.values()
+    assert (question.command.id, question.began, question.by) == ("root:human#1.1", NOW + 2000, WORK)
+    assert (question.ended, getattr(question.settled, "choice", "")) == (NOW + 3000, "abort")
     assert (chronicle.born, chronicle.gone) == ({"root": NOW}, {"root": NOW + 3000})
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from treadle.prompts.report import report
 from treadle.protocol.items import Json
 from treadle.views.refusal import reason
 
@@ -14,9 +15,10 @@ GATE = "### scope\n- a.txt: not yours to write\n- b.txt: nor that\n\n### build\n
         ("!gate", {"report": GATE, "checks": []}, "refused by scope, build: a.txt: not yours to write"),
         (
             "!invalid",
-            {"report": "you have not said how this step ended"},
-            "no valid answer: you have not said how this",
+            report("you have not said how this step ended", "the agent has not said how"),
+            "no valid answer: the agent has not said how",
         ),
+        ("!invalid", report("for both", "for both"), "no valid answer: for both"),
         ("!crash", "it ended with code 3", "broke: it ended with code 3"),
         ("!timeout", "", "its time was up"),
         ("!news", {"other": 1}, "!news"),

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 import msgspec
 
 from treadle.cli.output import harmless
-from treadle.cli.picking import pick
 from treadle.cli.reading import Follower
 from treadle.config.project import Project
-from treadle.engines.driving import is_good
 from treadle.prompts.foreign import cut, visible
+from treadle.prompts.report import KEYS
 from treadle.protocol.items import Json
 from treadle.results.files import look
 from treadle.runtime.dispatch import folder_name
@@ -21,7 +20,7 @@ from treadle.views.activity import Story, story
 from treadle.views.counting import counted
 from treadle.views.moment import duration
 from treadle.views.refusal import words_of
-from treadle.views.result import Result
+from treadle.views.result import Result, is_good
 from treadle.views.result import told as result_told
 
 LONGEST = 20_000
@@ -29,9 +28,8 @@ LONGEST = 20_000
 _SIGNS = {True: "passed", False: "FAILED", None: "did not run"}
 
 
-def read_story(project: Project, store: Store, found: Follower, word: str) -> Story:
-    """The story of the activity that is meant, with its prompt and its payloads."""
-    act = pick(word, found.chronicle.deeds, "activity")
+def read_story(project: Project, store: Store, found: Follower, act: str) -> Story:
+    """The story of an activity, with its prompt and its payloads."""
     told = story(found.chronicle, act, store.strays(found.record.id), time.time_ns() // 1_000_000)
     payloads = {ref: store.payloads.get(ref) for ref in told.refs}
     return msgspec.structs.replace(told, prompt=_prompt(project, told), payloads=payloads)
@@ -49,10 +47,10 @@ def page(told: Story) -> Iterator[str]:
     yield harmless(f"{told.id} · {told.who} · {told.verdict}")
     yield from _facts(told)
     if told.kind == "agent":
-        yield from _section("Prompt", told.prompt or "(its folder is gone, or it has not started)")
-    yield from _section("Claim", _claim(told))
-    yield from _section("Evidence", _evidence(told))
-    yield from _section("Payloads", _payloads(told))
+        yield from section("Prompt", told.prompt or "(its folder is gone, or it has not started)")
+    yield from section("Claim", _claim(told))
+    yield from section("Evidence", _evidence(told))
+    yield from section("Payloads", _payloads(told))
 
 
 def _facts(told: Story) -> Iterator[str]:
@@ -65,7 +63,8 @@ def _facts(told: Story) -> Iterator[str]:
         yield f"used {used.tokens_in:,} tokens in, {used.tokens_out:,} out, cost {used.cost:.2f}"
 
 
-def _section(title: str, text: str) -> Iterator[str]:
+def section(title: str, text: str) -> Iterator[str]:
+    """A part of a page, under its title."""
     yield f"\n── {title} ──"
     yield visible(cut(text.rstrip("\n"), LONGEST)) or "(nothing)"
 
@@ -91,7 +90,7 @@ def _evidence(told: Story) -> str:
 
 def result_page(found: Result, run: Run) -> Iterator[str]:
     """Where the result of the whole run is."""
-    yield from _section("Result of the run", "\n".join(result_told(run.id, found, good=is_good(run.outcome))))
+    yield from section("Result of the run", "\n".join(result_told(run.id, found, good=is_good(run.outcome))))
 
 
 def refusal(told: Story) -> Iterator[str]:
@@ -119,7 +118,7 @@ def _payloads(told: Story) -> str:
 def _text(value: Json) -> str:
     """A value as people read it, a report by its words first; each is cut by itself, so that none hides another."""
     if isinstance(value, dict) and (words := words_of(value)):
-        facts = {key: fact for key, fact in value.items() if key != "report"}
+        facts = {key: fact for key, fact in value.items() if key not in KEYS}
         return cut(words, LONGEST // 4) + (f"\n{_text(facts)}" if facts else "")
     text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
     return cut(text, LONGEST // 4)

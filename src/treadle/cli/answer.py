@@ -11,8 +11,8 @@ app = typer.Typer(pretty_exceptions_enable=False)
 def answer(
     run: Annotated[str, typer.Argument(help="The run.")],
     ask_or_choice: Annotated[
-        str, typer.Argument(metavar="[ASK]", help="The question, if several are open, else the answer.")
-    ],
+        str | None, typer.Argument(metavar="ASK", help="The question, if several are open, else the answer.")
+    ] = None,
     choice: Annotated[str | None, typer.Argument(metavar="CHOICE", help="The answer.")] = None,
     note: Annotated[
         str, typer.Option(help="A word for the next agent of that instance; with some answers, the answer itself.")
@@ -23,8 +23,7 @@ def answer(
     from treadle.cli.moves import move
     from treadle.engines.client import Client
 
-    ask = ask_or_choice if choice is not None else ""
-    said = choice if choice is not None else ask_or_choice
+    ask, said = (ask_or_choice or "", choice) if choice is not None else ("", ask_or_choice or "")
 
     def act(client: Client) -> str:
         question = client.answer(run, said, ask=ask, note=note)

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from treadle import __version__
-from treadle.cli.guard import FAILED, guard
+from treadle.cli.guard import guard
 from treadle.errors import TreadleError
 
 COMMANDS = (
@@ -27,6 +27,7 @@ COMMANDS = (
     "go",
     "retry",
     "skip",
+    "send",
     "pause",
     "abort",
     "done",
@@ -63,8 +64,8 @@ def _run() -> None:
         told = of_usage(error, " ".join(["treadle", *(it for it in sys.argv[1:2] if it in COMMANDS + GROUPS)]))
         if isinstance(told, TreadleError):
             raise told from None
-        typer.echo(told, err=True, nl=bool(told))
-        code = FAILED
+        typer.echo(told, nl=bool(told))
+        code = 0
     if isinstance(code, int) and code:
         raise SystemExit(code)
 

@@ -4,33 +4,36 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from treadle.cli import settings
+from treadle.cli import library, settings
+from treadle.cli.advice import word
 from treadle.cli.health.agents import agent_lines
 from treadle.cli.health.line import Line, missing
 from treadle.cli.health.machine import disk_line, git_line, python_line, sqlite_line
 from treadle.cli.health.project import project_lines
-from treadle.cli.health.sandbox import bubblewrap_line, container_line, namespaces_line
+from treadle.cli.health.sandbox import checks_line, container_line
 from treadle.cli.health.tools import toolchain_lines
-from treadle.config.project import find_project
+from treadle.config.model import Config
+from treadle.config.project import Project, current_folder, find_project
 from treadle.config.settings import Settings
 from treadle.errors import TreadleError
+from treadle.protocol.model import Protocol
 
 
 async def checkup() -> list[Line]:
     """Looks at everything, at the same time where that takes long."""
     project = find_project()
     in_force, mistakes = _settings()
-    workspace = in_force.config().workspace
+    config, protocol, unsound = _default(in_force)
     machine, tools, agents, held, folder = await asyncio.gather(
         git_line(),
-        toolchain_lines(in_force, project),
+        toolchain_lines(config, project or Project(current_folder()), protocol if project else None),
         agent_lines(in_force, project),
-        asyncio.gather(bubblewrap_line(), namespaces_line(), container_line(workspace, project)),
+        asyncio.gather(checks_line(), container_line(config.workspace, project)),
         project_lines(project),
     )
     about = [machine, python_line(), sqlite_line(project), disk_line(project)]
     project_part = [line for line in folder if not (mistakes and line.what == "treadle.toml")]
-    return [*about, *project_part, *mistakes, *tools, *agents, *held]
+    return [*about, *project_part, *mistakes, *unsound, *tools, *agents, *held]
 
 
 def _settings() -> tuple[Settings, list[Line]]:
@@ -39,6 +42,17 @@ def _settings() -> tuple[Settings, list[Line]]:
         return settings.here(), []
     except TreadleError as error:
         return Settings({}), [missing("treadle.toml", str(error), "mend the settings", required=True)]
+
+
+def _default(in_force: Settings) -> tuple[Config, Protocol | None, list[Line]]:
+    """The protocol of a run that names none, and the settings as they hold for it; or what is wrong with it."""
+    name = in_force.config().protocol
+    try:
+        protocol = library.opened(name).protocol
+    except TreadleError as error:
+        fix = f"`treadle protocol check {word(name)}`, or set `protocol.default`"
+        return in_force.config(), None, [missing(f"protocol {name}", str(error).splitlines()[0], fix, required=True)]
+    return in_force.config(protocol.name), protocol, []
 
 
 def report(lines: Sequence[Line]) -> Iterator[str]:

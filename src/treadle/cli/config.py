@@ -21,6 +21,7 @@ def config(
 ) -> None:
     """Shows the settings that are in force, and where each of them came from."""
     from treadle.cli import settings
+    from treadle.cli.documents import Setting, Settings, document
 
     if keys:
         settings.print_keys(as_json=as_json)
@@ -28,8 +29,9 @@ def config(
     loaded = settings.here(changes or ())
     if key is not None:
         setting = settings.one(loaded, key, protocol)
-        print_json(settings.told(setting)) if as_json else typer.echo(settings.shown(setting.value))
+        print_json(document(Setting, settings.told(setting))) if as_json else typer.echo(settings.shown(setting.value))
     elif as_json:
-        print_json([settings.told(setting) for setting in settings.everything(loaded, protocol)])
+        told = tuple(settings.told(setting) for setting in settings.everything(loaded, protocol))
+        print_json(Settings(settings=told))
     else:
         settings.print_settings(loaded, protocol)

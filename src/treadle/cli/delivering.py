@@ -8,10 +8,10 @@ import typer
 from treadle.cli.guard import complain
 from treadle.cli.standing import Standing
 from treadle.config.project import Project
-from treadle.engines.driving import is_good
 from treadle.engines.result import take_over
 from treadle.errors import TreadleError
 from treadle.store.sqlite import Store
+from treadle.views.result import is_good
 
 
 def deliver(project: Project, store: Store, run: str) -> str:

@@ -1,40 +1,34 @@
-"""`treadle demo`: watch a protocol run. Agents, git and tests are played; every decision is the kernel's own."""
+"""`treadle demo`: watch a protocol at real work, or in a simulated world."""
 
-from typing import Annotated, Final
+from pathlib import Path
+from typing import Annotated
 
 import typer
-
-TOLD: Final = "v3"
-"""The protocol of the told run."""
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
 
 @app.command()
 def demo(
-    protocol: Annotated[
-        str | None,
-        typer.Option("--protocol", "-p", help="Watch a random run of this one; of v3 with --seed or --faults."),
+    folder: Annotated[
+        Path | None, typer.Argument(help="Where to put the repository; by default a temporary folder, which is kept.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Which random run; 1 if it is not said.")] = None,
+    protocol: Annotated[str, typer.Option("--protocol", "-p", help="Which protocol to watch.")] = "v3",
+    simulated: Annotated[
+        bool, typer.Option("--simulated", help="A random run: agents, git and tests are played.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option(help="Which simulated run; 1 if it is not said.")] = None,
     faults: Annotated[
         float | None, typer.Option(min=0, max=1, help="How often something goes wrong in it; 0.1 if it is not said.")
     ] = None,
-    speed: Annotated[float, typer.Option(min=0, help="How fast to show it; 0: at once.")] = 1.0,
+    speed: Annotated[float, typer.Option(min=0, help="How fast to show a simulated run; 0: at once.")] = 1.0,
 ) -> None:
-    """Shows a run from start to end: the told one of v3, or a random one of any protocol."""
-    from treadle.cli.examine import sound
-    from treadle.cli.output import is_terminal
-    from treadle.cli.stage import play, recite
-    from treadle.cli.story import simulated, told
-    from treadle.protocol.load import load
+    """Builds a small library in a real repository: scripted agents, real code, tests, git, checks and a kill -9."""
+    from treadle.cli.performing import perform, simulate
+    from treadle.errors import TreadleError
 
-    is_told = protocol is None and seed is None and faults is None
-    model = load(TOLD) if is_told else sound(protocol or TOLD)
-    scenes = (
-        told(model) if is_told else simulated(model, 1 if seed is None else seed, 0.1 if faults is None else faults)
-    )
-    if is_terminal():
-        play(model, scenes, speed, protocol or TOLD)
-    else:
-        recite(model, scenes)
+    if not simulated and seed is None and faults is None:
+        raise typer.Exit(perform(protocol, folder))
+    if folder is not None:
+        raise TreadleError(f"a simulated run has no repository; leave {folder} out")
+    simulate(protocol, 1 if seed is None else seed, 0.1 if faults is None else faults, speed)

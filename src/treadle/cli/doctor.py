@@ -16,10 +16,11 @@ def doctor(
 ) -> None:
     """Looks at git, SQLite, test tools, agents, sandboxes and the project. Exit code 1: something needed is missing."""
     from treadle.cli.checkup import checkup, report
+    from treadle.cli.documents import Health
 
     lines = asyncio.run(checkup())
     if as_json:
-        print_json(lines)
+        print_json(Health(lines=tuple(lines)))
     else:
         typer.echo("\n".join(report(lines)))
     if any(line.is_fatal for line in lines):

@@ -27,12 +27,26 @@ _ADVICE: Final = "ending the agents and keeping their work; once more ends at on
 
 def drive(project: Project, store: Store, runs: Sequence[str], *, as_json: bool = False, follow: bool = False) -> int:
     """Drive runs until only people could move them, say how they stand, and return the exit code."""
+    try:
+        return _drive(project, store, runs, as_json=as_json, follow=follow)
+    except BrokenPipeError:
+        for run in runs:
+            if not store.run(run).outcome:
+                complain(f"nobody reads what is said here any more; {_goes_on(run)}")
+        raise
+
+
+def _goes_on(run: str) -> str:
+    return f"`treadle resume {run}` goes on where {run} was"
+
+
+def _drive(project: Project, store: Store, runs: Sequence[str], *, as_json: bool, follow: bool) -> int:
     board = _board(store, runs, as_json=as_json)
     with board:
         several = run_interruptibly(_all(project, store, runs, board, follow), _ADVICE)
     if several is None:
         for run in runs:
-            complain(f"interrupted; `treadle resume {run}` goes on where {run} was")
+            complain(f"interrupted; {_goes_on(run)}")
         return INTERRUPTED
     stands = [standing(project, store, run) for run in runs]
     if as_json:
@@ -55,15 +69,18 @@ async def _all(project: Project, store: Store, runs: Sequence[str], board: Board
     if len(runs) == 1:
         await _one(project, store, driver, runs[0], board, follow)
         return [True]
-    return await asyncio.gather(*(_of_several(project, store, driver, run, board) for run in runs))
+    said: set[str] = set()
+    return await asyncio.gather(*(_of_several(project, store, driver, run, board, said) for run in runs))
 
 
-async def _of_several(project: Project, store: Store, driver: Driver, run: str, board: Board) -> bool:
-    """Whether one of several runs could be driven; the others go on if it could not."""
+async def _of_several(project: Project, store: Store, driver: Driver, run: str, board: Board, said: set[str]) -> bool:
+    """Whether one of several runs could be driven; the others go on if it could not. What stops all is said once."""
     try:
         await _one(project, store, driver, run, board, follow=False)
     except TreadleError as error:
-        complain(str(error))
+        if str(error) not in said:
+            said.add(str(error))
+            complain(str(error))
         return False
     return True
 

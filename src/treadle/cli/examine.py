@@ -8,11 +8,12 @@ import msgspec
 
 from treadle.cli.advice import word
 from treadle.cli.changes import misplaced
+from treadle.cli.documents import ProtocolFault, faults
 from treadle.cli.guard import complain
 from treadle.cli.library import folder, loaded, names, opened, scopes
 from treadle.errors import ProtocolError, TreadleError
 from treadle.protocol.check import check
-from treadle.protocol.findings import Finding, Place, to_json
+from treadle.protocol.findings import Finding, Place
 from treadle.protocol.load import Loaded
 from treadle.protocol.model import Protocol, base_of
 from treadle.simulate.bounds import misfits
@@ -45,9 +46,9 @@ class Examined(msgspec.Struct, frozen=True):
         )
         yield f"{self.name}: {found}"
 
-    def as_json(self) -> Iterator[dict[str, str | int]]:
-        for finding in to_json(self.findings):
-            yield {"protocol": self.name, **finding}
+    def as_json(self) -> Iterator[ProtocolFault]:
+        for fault in faults(self.findings):
+            yield ProtocolFault(protocol=self.name, **msgspec.structs.asdict(fault))
 
 
 def examine(wanted: Iterable[str]) -> list[Examined]:

@@ -6,8 +6,11 @@ from treadle.cli.founding import Plan
 from treadle.cli.health.agents import INSTEAD
 from treadle.config.agents import NOT_YET
 from treadle.config.detect.found import Found
-from treadle.config.project import Project
+from treadle.config.keys import find_key
+from treadle.config.kinds import Value
+from treadle.config.project import FILE, Project
 from treadle.config.starter import toml_value
+from treadle.toolchains.fitness import cures
 
 
 def found(project: Project, plan: Plan) -> Iterator[str]:
@@ -17,7 +20,7 @@ def found(project: Project, plan: Plan) -> Iterator[str]:
         yield "Language  none that is known; set the commands under [toolchain] yourself"
     for place, one in enumerate(plan.found):
         yield f"{'Language' if one.language != 'make' else 'Also':<9} {one.language} ({one.why})"
-        yield from _commands(one) if place == 0 else _others(one)
+        yield from _commands(one, plan) if place == 0 else _others(one)
     yield f"Agents    {', '.join(plan.agents) if plan.agents else 'none of those that are known by name'}"
     if plan.protocol:
         yield f"Protocol  {plan.protocol.name}: {plan.protocol.title}"
@@ -26,8 +29,8 @@ def found(project: Project, plan: Plan) -> Iterator[str]:
             yield f"  keeps   {', '.join(paths[:4])}{f' and {len(paths) - 4} more' if len(paths) > 4 else ''}"
 
 
-def _commands(one: Found) -> Iterator[str]:
-    yield f"  results are read as {one.kind}"
+def _commands(one: Found, plan: Plan) -> Iterator[str]:
+    yield f"  results {'could be' if 'kind' in plan.differing else 'are'} read as {one.kind}"
     for name, guess in one.commands.items():
         yield f"  {name:<7} {_shown(guess.words)}  ({guess.why})"
 
@@ -47,10 +50,19 @@ def written(plan: Plan, *, dry_run: bool) -> Iterator[str]:
     yield ""
     for name in plan.kept:
         yield f"{name} is already there: left as it is"
+        if name == FILE:
+            yield from (
+                f"  it has {_setting(key, said)}, where {_setting(key, value)} was found"
+                for key, (said, value) in plan.differing.items()
+            )
     for name, text in plan.files.items():
         yield f"{name} would be written:" if dry_run else f"{name} is written"
         if dry_run:
             yield from (f"    {line}".rstrip() for line in text.splitlines())
+
+
+def _setting(name: str, value: Value) -> str:
+    return f"`{name} = {toml_value(value, find_key(('toolchain', name)))}`" if value else f"no `{name}`"
 
 
 def next_steps(plan: Plan, git_steps: list[str]) -> Iterator[str]:
@@ -61,8 +73,10 @@ def next_steps(plan: Plan, git_steps: list[str]) -> Iterator[str]:
     elif plan.agents[0] in NOT_YET:
         yield f"Treadle does not drive {plan.agents[0]} yet: {INSTEAD}"
     yield from plan.main.advice if plan.main else ()
-    if plan.unanswered:
-        yield f"set {', '.join(f'`toolchain.{name}`' for name in plan.unanswered)} in treadle.toml"
+    for cure in cures(plan.lacks):
+        yield f"{cure}: {'; '.join(lack.what for lack in plan.lacks if lack.fix == cure)}"
+    if plan.optional:
+        yield f"set {', '.join(f'`toolchain.{name}`' for name in plan.optional)} in treadle.toml, if there are such"
     protocol = plan.protocol.name if plan.protocol else "v3"
     yield "`treadle doctor`: whether everything is in place"
     yield f"`treadle spec new --protocol {protocol}`: write down what you want built"

@@ -11,13 +11,16 @@ from treadle.cli.programs import find_program
 from treadle.config.agents import PROGRAMS
 from treadle.config.detect.found import Found
 from treadle.config.detect.project import detect
+from treadle.config.kinds import Value
 from treadle.config.load import load_settings
+from treadle.config.model import Toolchain
 from treadle.config.own_files import own_files
 from treadle.config.project import Project, make_local
 from treadle.config.starter import Chosen, chosen_for, starter
 from treadle.errors import TreadleError
-from treadle.protocol.checks.declarations import TOOLCHAIN
 from treadle.protocol.model import Protocol
+from treadle.toolchains.fitness import Lack, lacks
+from treadle.toolchains.toolchain import completed
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,8 +30,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     agents: list[str]
     files: dict[str, str]
     kept: list[str]
-    answered: list[str] = []
-    """The commands that the settings have."""
+    toolchain: Toolchain
+    """What holds once everything is written: of a file that is there, what it says."""
+    lacks: list[Lack] = []
+    """What runs cannot do without; of the given protocol, or of the one that runs have by default."""
     protocol: Protocol | None = None
 
     @property
@@ -36,11 +41,18 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return self.found[0] if self.found else None
 
     @property
-    def unanswered(self) -> list[str]:
-        """The commands that the protocol asks for and that nobody has an answer to yet."""
-        derived = {"collect", "api_dump"}  # known for the kinds and languages that Treadle reads itself
-        wanted = self.protocol.toolchain if self.protocol else ("test",)
-        return [name for name in wanted if name not in self.answered and name not in derived]
+    def optional(self) -> list[str]:
+        """The commands that the protocol uses where there are any, and that nobody has an answer to yet."""
+        derived = {"test", "collect", "api_dump"}  # needed, or known for the languages that Treadle reads itself
+        wanted = self.protocol.toolchain if self.protocol else ()
+        return [name for name in wanted if name not in derived and not self.toolchain.command(name)]
+
+    @property
+    def differing(self) -> dict[str, tuple[Value, Value]]:
+        """What a file that is there says otherwise than the project's files do: both, by the name of the setting."""
+        found = {name.partition(".")[2]: chosen.value for name, chosen in chosen_for(self.main).items()}
+        said = {name: getattr(self.toolchain, name) for name in found}
+        return {name: (said[name], value) for name, value in found.items() if said[name] != value}
 
 
 def plan(project: Project, protocol: str | None) -> Plan:
@@ -52,12 +64,16 @@ def plan(project: Project, protocol: str | None) -> Plan:
     if protocol:
         wanted |= own_files(library.folder(protocol))
     there = [name for name in wanted if _is_there(project.root / name)]
+    config = load_settings(project, os.environ).config(loaded.name if loaded else "")
+    is_kept = project.file.name in there
+    toolchain = completed(config.toolchain, project.root) if is_kept else _with_found(config.toolchain, found)
     return Plan(
         found=found,
         agents=agents,
         files={name: text for name, text in wanted.items() if name not in there},
         kept=there,
-        answered=_answered(project, found[0] if found else None),
+        toolchain=toolchain,
+        lacks=_lacks(loaded, config.protocol, toolchain),
         protocol=loaded,
     )
 
@@ -97,12 +113,18 @@ def _settings(found: list[Found], agents: list[str], loaded: Protocol | None, pr
     return starter(chosen, loaded)
 
 
-def _answered(project: Project, main: Found | None) -> list[str]:
-    """The commands that are known once everything is written: the settings that are there count, not the guesses."""
-    if not _is_there(project.file):
-        return list(main.commands) if main else []
-    toolchain = load_settings(project, os.environ).config().toolchain
-    return [name for name in TOOLCHAIN if toolchain.command(name)]
+def _lacks(loaded: Protocol | None, default: str, toolchain: Toolchain) -> list[Lack]:
+    """What checks lack; nothing of a default protocol that does not load, which is for others to say."""
+    try:
+        return lacks(loaded or library.opened(default).protocol, toolchain, has_file=True)
+    except TreadleError:
+        return []
+
+
+def _with_found(toolchain: Toolchain, found: list[Found]) -> Toolchain:
+    """Settings as they are once what was found is written down."""
+    chosen = {name.partition(".")[2]: it.value for name, it in chosen_for(found[0] if found else None).items()}
+    return msgspec.structs.replace(toolchain, **chosen)
 
 
 def _is_there(path: Path) -> bool:

@@ -87,7 +87,8 @@ def _guarded(run: Callable[[], object], watched: _Watched, heard: _Watched) -> i
         complain(str(error))
         return FAILED
     except UnicodeEncodeError as error:
-        return unwritable(f"{error.encoding} cannot say {error.object[error.start : error.end]!a}; set PYTHONUTF8=1")
+        said = f"{error.encoding} cannot say {error.object[error.start : error.end]!a}"
+        return unwritable(f"{said}; set PYTHONIOENCODING=utf-8")  # it counts for more than PYTHONUTF8 and the locale
     except Exception as error:
         if error is heard.failure:
             return UNWRITABLE

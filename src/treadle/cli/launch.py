@@ -9,6 +9,7 @@ import msgspec
 from treadle.cli import settings
 from treadle.cli.advice import word
 from treadle.cli.examine import sound
+from treadle.cli.health.tools import toolchain_lines
 from treadle.cli.specs import takers, text_of_spec
 from treadle.config.model import Config
 from treadle.config.project import Project
@@ -70,9 +71,18 @@ def prepare(project: Project, order: Order) -> Launch:
         inspect(project, protocol, wanted)
     except ProtocolError as error:
         raise ProtocolError(error.message + _others(order, wanted.spec), error.findings) from None
+    _refuse_broken_tools(project, protocol, wanted.config)
     wanted = msgspec.structs.replace(wanted, used=asyncio.run(_used(project, wanted.config.git.branch_prefix)))
     inspect(project, protocol, wanted)
     return Launch(project, protocol, wanted)
+
+
+def _refuse_broken_tools(project: Project, protocol: Protocol, config: Config) -> None:
+    """What `treadle doctor` would call missing, of the commands that this protocol's checks run."""
+    broken = [line for line in asyncio.run(toolchain_lines(config, project, protocol)) if line.is_fatal]
+    if broken:
+        told = "; ".join(f"{line.what}: {line.detail} ({line.fix})" for line in broken)
+        raise TreadleError(f"what the checks of {protocol.name} run cannot start here: {told}")
 
 
 def _others(order: Order, spec: str) -> str:

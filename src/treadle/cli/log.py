@@ -11,15 +11,19 @@ app = typer.Typer(pretty_exceptions_enable=False)
 def log(
     run: Annotated[str, typer.Argument(help="Which run.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print an event as JSON on each line, for programs.")] = False,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the run ends.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on while somebody drives the run.")] = False,
 ) -> None:
-    """Prints everything that happened in a run, one event on each line, with what followed from it."""
-    from treadle.cli.output import harmless, print_json_line
-    from treadle.cli.reading import Follower, find_run, reading
-    from treadle.views.timeline import happened, line
+    """Prints everything that happened in a run, one event on each line, with what followed from it.
 
-    with reading() as store:
-        found = Follower(store, find_run(store, run))
-        for made in found.follow() if follow else found.catch_up():
-            one = happened(made, store.payloads.get)
-            print_json_line(one) if as_json else typer.echo(harmless(line(one)))
+    Exit code 3: it was followed, and nobody drives the run any more before its end.
+    """
+    from treadle.cli.reading import find_run, reading
+    from treadle.cli.watching import follow_log, print_log
+    from treadle.config.project import open_project
+
+    project = open_project()
+    with reading(project) as store:
+        found = find_run(store, run)
+        if follow:
+            raise typer.Exit(follow_log(project, store, found, as_json=as_json))
+        print_log(store, found, as_json=as_json)

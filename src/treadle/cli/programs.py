@@ -21,6 +21,8 @@ class Said(msgspec.Struct, frozen=True):
 
     code: int | None
     text: str
+    is_late: bool = False
+    """Nobody knows how it would have answered."""
 
     @property
     def is_well(self) -> bool:
@@ -65,7 +67,7 @@ async def ask(
         output = await asyncio.wait_for(_output(process), patience)
         return Said(await process.wait(), output.decode(errors="replace"))
     except TimeoutError:
-        return Said(None, f"no answer within {patience:g} s")
+        return Said(None, f"no answer within {patience:g} s", is_late=True)
     finally:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -136,7 +136,7 @@ class Picture:
     def hear(self, run: str, act: str, progress: Progress) -> None:
         if progress.note and progress.note not in self._told:
             self._told.add(progress.note)
-            self._live.console.print(harmless(f"{run}: {progress.note}"), markup=False, highlight=False)
+            self._live.console.print(harmless(f"{run}: {progress.note}"), markup=False, highlight=False, soft_wrap=True)
         earlier = self._heard.get((run, act), Progress())
         self._heard[run, act] = Progress(progress.text or earlier.text, progress.usage or earlier.usage)
 

@@ -24,11 +24,12 @@ def protocol() -> None:
 @app.command("list")
 def list_(json: Json = False) -> None:
     """Lists the protocols that can be named here."""
+    from treadle.cli.documents import Protocols
     from treadle.cli.survey import survey
 
     found = survey()
     if json:
-        print_json(found)
+        print_json(Protocols(protocols=tuple(found)))
     else:
         columns = ("Name", "Title", "Graphs", "Steps", "From")
         print_table(columns, [(it.name, it.title, str(it.graphs), str(it.steps), it.source) for it in found])
@@ -37,12 +38,13 @@ def list_(json: Json = False) -> None:
 @app.command()
 def show(name: Name, json: Json = False) -> None:
     """Describes a protocol: its graphs, roles, exits and input."""
+    from treadle.cli.documents import Shown, document
     from treadle.cli.examine import looked_at
     from treadle.protocol.drawing.page import page
 
     model = looked_at(name)
     if json:
-        print_json(model)
+        print_json(document(Shown, model))
     else:
         print_markdown(page(model))
 
@@ -55,11 +57,12 @@ def check(
     json: Json = False,
 ) -> None:
     """Proves protocols before they run. Exit code 0: nothing is wrong; 2: there are findings."""
+    from treadle.cli.documents import Examination
     from treadle.cli.examine import examine
 
     results = examine(protocols or [])
     if json:
-        print_json([finding for result in results for finding in result.as_json()])
+        print_json(Examination(findings=tuple(fault for result in results for fault in result.as_json())))
     else:
         say("\n".join(line for result in results for line in result.lines()))
     if any(result.failed for result in results):
@@ -74,13 +77,14 @@ def table(
     json: Json = False,
 ) -> None:
     """Prints the edge table: who leaves by which exit, where that leads, what is checked on the way."""
+    from treadle.cli.documents import Table
     from treadle.cli.survey import protocol_with
     from treadle.protocol.drawing.markdown import COLUMNS, without_repeats
     from treadle.protocol.drawing.table import table as rows_of
 
     model = protocol_with(name, graph)
     if json:
-        print_json(rows_of(model, graph, full=full))
+        print_json(Table(rows=tuple(rows_of(model, graph, full=full))))
         return
     for each in [graph] if graph else model.graphs:
         print_table(COLUMNS, without_repeats(rows_of(model, each, full=full)), title=each)
@@ -136,13 +140,15 @@ def sim(
     json: Json = False,
 ) -> None:
     """Runs a protocol against a random world, with every invariant held after every event. Exit code 2: findings."""
+    from treadle.cli.documents import document
     from treadle.cli.examine import sound
     from treadle.cli.guard import INTERRUPTED
     from treadle.cli.trial import simulate, simulated
+    from treadle.cli.trial_documents import Simulation
 
     found = simulate(sound(name), runs, faults, seed)
     if json:
-        print_json(found)
+        print_json(document(Simulation, found))
     else:
         say("\n".join(simulated(found, name, faults)))
     if found.runs < runs:
@@ -174,16 +180,18 @@ def explore(
     if scopes:
         _list_scopes(scopes_of(name), json)
         return
+    from treadle.cli.documents import document
     from treadle.cli.examine import sound
     from treadle.cli.guard import UNWELL
     from treadle.cli.scope import scope_of
     from treadle.cli.trial import explored
+    from treadle.cli.trial_documents import Search
     from treadle.simulate.explore import explore as search
 
     model, named = sound(name), scopes_of(name)
     found = search(model, scope_of(model, named, scope or []), limit_states=limit)
     if json:
-        print_json(found)
+        print_json(document(Search, found))
     else:
         say("\n".join(explored(found, named)))
     if found.findings:
@@ -194,7 +202,9 @@ def explore(
 
 def _list_scopes(named: "dict[str, Scope]", json: bool) -> None:
     if json:
-        print_json(list(named.values()))
+        from treadle.cli.trial_documents import Scopes
+
+        print_json(Scopes(scopes=tuple(named.values())))
     else:
         print_table(("Scope", "What it looks at"), [(it.name, it.help) for it in named.values()])
 

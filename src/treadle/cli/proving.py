@@ -60,7 +60,14 @@ def wrapped(row: Row, width: int) -> Iterator[str]:
     room = max(width, _LEAST)
     hang = row.hang if room - row.hang >= _LEAST // 2 else 0
     indent = row.indent if room - row.indent >= _LEAST // 2 else 0
-    yield from textwrap.wrap(text, room, initial_indent=" " * indent, subsequent_indent=" " * hang)
+    yield from textwrap.wrap(
+        text,
+        room,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * hang,
+        break_long_words=False,  # a path that is to be copied stays one word
+        break_on_hyphens=False,
+    )
 
 
 def write_page(found: Evidence, file: Path, *, force: bool) -> None:

@@ -17,8 +17,10 @@ from treadle.views.chronicle import Chronicle
 
 NO_RUNS: Final = "no runs yet; `treadle run SPEC` starts one"
 _MEND: Final = "restore a backup of .treadle/local; the other runs are not touched by it"
-GLANCE: Final = 0.2
+_GLANCE: Final = 0.2
 """Seconds between two looks at a run that is followed."""
+_PATIENCE: Final = 1.0
+"""Seconds for which nobody has to have driven a run: between two processes that do, there is nobody for a moment."""
 
 
 @contextmanager
@@ -75,13 +77,19 @@ class Follower:
                 f"{_MEND}"
             )
 
-    def follow(self) -> Iterator[Move]:
-        """Everything that happens until the run ends."""
+    def follow(self) -> Iterator[Move | None]:
+        """Everything that happens until the run ends, or nobody drives it; None whenever all of it was told."""
+        seen = time.monotonic()
         while True:
             yield from self.catch_up()
+            yield None
             if self.record.outcome:
                 return
-            time.sleep(GLANCE)
+            if driver(self.record):
+                seen = time.monotonic()
+            elif time.monotonic() - seen > _PATIENCE:
+                return
+            time.sleep(_GLANCE)
 
 
 def read_run(store: Store, word: str | None) -> Follower:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import typer
 
+from treadle.cli.documents import SettingKey, SettingKeys, SettingValue
 from treadle.cli.output import print_json, print_table
 from treadle.config.keys import KEYS, OF_PROTOCOL, find_key, general
 from treadle.config.kinds import Value
@@ -56,20 +57,21 @@ def print_settings(settings: Settings, protocol: str) -> None:
 def print_keys(*, as_json: bool) -> None:
     """Every key with what it takes and means."""
     if as_json:
-        print_json([{"key": it.name, "kind": it.kind.name, "default": it.default, "help": it.help} for it in KEYS])
+        told = (SettingKey(key=it.name, kind=it.kind.name, default=it.default, help=it.help) for it in KEYS)
+        print_json(SettingKeys(keys=tuple(told)))
         return
     lines = [(it.name, it.kind.name.replace("`", ""), shown(it.default) or "–", it.help) for it in KEYS]
     print_table(("Key", "Takes", "Default", "Meaning"), lines)
     typer.echo(f"\n{OF_PROTOCOL}")
 
 
-def told(setting: Setting) -> dict[str, object]:
+def told(setting: Setting) -> SettingValue:
     """A setting for programs."""
     place = setting.place
     line = place.line if place and place.line else None
     source = setting.source.name.lower().replace("_", " ")
     file = place.file if place and setting.source in (Source.USER, Source.PROJECT) else None
-    return {"key": setting.key, "value": setting.value, "source": source, "file": file, "line": line}
+    return SettingValue(key=setting.key, value=setting.value, source=source, file=file, line=line)
 
 
 def shown(value: Value) -> str:

@@ -1,4 +1,4 @@
-"""`treadle show`: one activity of a run, with its evidence."""
+"""`treadle show`: one activity of a run with its evidence, or one question with its answer."""
 
 from typing import Annotated
 
@@ -10,27 +10,24 @@ app = typer.Typer(pretty_exceptions_enable=False)
 @app.command("show")
 def show(
     run: Annotated[str, typer.Argument(help="Which run.")],
-    act: Annotated[str, typer.Argument(help="Which activity: its id, or as much of it as only one has.")],
+    act: Annotated[str, typer.Argument(help="Which activity or question: its id, or as much of it as only one has.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
-    """Shows an activity: what it was given, what it claimed, what the checks found, and what came of it."""
-    import asyncio
+    """Shows an activity: what it was given, what it claimed, what the checks found, and what came of it.
 
-    from treadle.cli.activity_page import page, read_story, result_page
+    Or a question: all that it says, who led to it, and how it was answered.
+    """
     from treadle.cli.output import print_ascii_json
     from treadle.cli.reading import read_run, reading
+    from treadle.cli.showing import meant, shown
     from treadle.config.project import open_project
-    from treadle.engines.result import result_of
 
     project = open_project()
     with reading(project) as store:
-        follower = read_run(store, run)
-        record, story = follower.record, read_story(project, store, follower, act)
+        found = read_run(store, run)
+        document, lines = shown(project, store, found, meant(found, act))
     if as_json:
-        print_ascii_json(story)
+        print_ascii_json(document)
     else:
-        for line in page(story):
+        for line in lines:
             typer.echo(line)
-        if story.kind == "effect" and (found := asyncio.run(result_of(project, record))):
-            for line in result_page(found, record):
-                typer.echo(line)

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING
 import typer
 
 from treadle.cli.output import console, harmless, is_terminal
+from treadle.cli.question_page import wording
 from treadle.cli.reading import Follower, driver
 from treadle.cli.standing import in_hand
 from treadle.config.project import Project
-from treadle.engines.driving import is_good
 from treadle.engines.pinned import pinned
 from treadle.engines.result import result_of
 from treadle.store.sqlite import Store
+from treadle.views.asking import told as told_question
 from treadle.views.branches import Branch
 from treadle.views.counting import counted
 from treadle.views.moment import duration
+from treadle.views.result import is_good
 from treadle.views.result import told as told_result
 from treadle.views.status import Known, Status, status
 from treadle.views.tree import tree
@@ -38,6 +40,9 @@ def situation(project: Project, store: Store, found: Follower) -> Status:
         driver=driver(record),
         strays=len(store.strays(record.id)),
         yours=in_hand(project, record, found.chronicle.state),
+        questions={
+            ask: wording(store, found, ask) for ask in found.chronicle.state.asks if ask in found.chronicle.asked
+        },
         result=asyncio.run(result_of(project, record)),
     )
     return status(found.chronicle, known, time.time_ns() // 1_000_000)
@@ -45,17 +50,22 @@ def situation(project: Project, store: Store, found: Follower) -> Status:
 
 def print_status(project: Project, store: Store, found: Follower) -> None:
     """As a drawn tree on a terminal, as lines elsewhere."""
-    now = situation(project, store, found)
+    show(found, situation(project, store, found))
+
+
+def show(found: Follower, now: Status) -> None:
+    """How a run stands; what is to be copied is on one line, however long that is."""
     if is_terminal():
         console().print(picture(found, now))
+        for line in below(now):
+            typer.echo(line)
     else:
         for line in lines(now):
             typer.echo(line)
 
 
 def picture(found: Follower, now: Status, room: int = 10_000) -> "RenderableType":
-    """The tree in a frame, and what people can do below it."""
-    from rich.console import Group
+    """The tree in a frame."""
     from rich.panel import Panel
     from rich.text import Text
 
@@ -65,8 +75,7 @@ def picture(found: Follower, now: Status, room: int = 10_000) -> "RenderableType
     yours = [work.id for work in now.yours]
     shown = tree(chronicle.protocol, chronicle.state, yours) if chronicle.protocol else []
     details = {busy.instance: duration(busy.elapsed) for busy in now.activities}
-    panel = Panel(drawn(shown, max(room, 3), details), title=Text(harmless(heading(now))), title_align="left")
-    return Group(panel, *(Text(line) for line in _below(now)))
+    return Panel(drawn(shown, max(room, 3), details), title=Text(harmless(heading(now))), title_align="left")
 
 
 def lines(now: Status) -> Iterator[str]:
@@ -74,7 +83,7 @@ def lines(now: Status) -> Iterator[str]:
     yield harmless(heading(now))
     for branch in now.instances:
         yield from _branch(branch, 1)
-    yield from _below(now)
+    yield from below(now)
 
 
 def heading(now: Status) -> str:
@@ -82,6 +91,12 @@ def heading(now: Status) -> str:
     condition = f"ended: {now.outcome}" if now.outcome else now.status
     protocol = now.protocol.name if now.protocol else "no protocol yet"
     return f"{now.run} · {protocol} · {condition} · {counted(now.events, 'event')} · {duration(now.elapsed)}"
+
+
+def brief(now: Status) -> str:
+    """How a run that goes on stands, and where to read what moves it."""
+    asks = f"; `treadle status {shlex.quote(now.run)}` shows what it asks of you" if now.status == "asks" else ""
+    return f"{heading(now)}{asks}; {_driven(now)}"
 
 
 def _branch(branch: Branch, depth: int) -> Iterator[str]:
@@ -97,13 +112,11 @@ def _branch(branch: Branch, depth: int) -> Iterator[str]:
         yield from _branch(child, depth + 1)
 
 
-def _below(now: Status) -> Iterator[str]:
+def below(now: Status) -> Iterator[str]:
+    """What people can do, and who drives the run."""
     run = shlex.quote(now.run)
     for asked in now.questions:
-        yield harmless(f"{asked.id} asks: {asked.title} ({duration(asked.elapsed)} ago)")
-        for choice in asked.choices:
-            command = f"treadle answer {run} {shlex.quote(asked.id)} {choice.said}"
-            yield harmless(f"  {command}" + (f"  {choice.help}" if choice.help else ""))
+        yield from map(harmless, told_question(now.run, asked, alone=len(now.questions) == 1))
     for start in now.starts:
         yield harmless(
             f"{start.step} of {start.instance} waits for your go: treadle go {run} {shlex.quote(start.step)}"
@@ -113,12 +126,20 @@ def _below(now: Status) -> Iterator[str]:
     if now.result:
         yield from map(harmless, told_result(now.run, now.result, good=is_good(now.outcome)))
     yield from _used(now)
+    if not now.outcome:
+        yield _driven(now)
+
+
+def _driven(now: Status) -> str:
+    """Who drives a run; if nobody does, how it goes on."""
+    resume = f"`treadle resume {shlex.quote(now.run)}`"
     if now.driver:
-        yield f"driven by {now.driver}"
-    elif now.status == "paused":
-        yield f"paused; `treadle resume {run}` takes that back, and goes on"
-    elif now.status not in ("ended", "asks"):
-        yield f"nobody drives it; `treadle resume {run}` goes on"
+        return f"driven by {now.driver}"
+    if now.status == "paused":
+        return f"paused; {resume} takes that back, and goes on"
+    if now.status == "asks":
+        return f"nobody drives it; once that is done, {resume} goes on if an agent is next"
+    return f"nobody drives it; {resume} goes on"
 
 
 def _used(now: Status) -> Iterator[str]:

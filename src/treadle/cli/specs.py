@@ -2,12 +2,15 @@
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from treadle.cli import settings
 from treadle.cli.advice import word
+from treadle.cli.documents import Judgement, faults
 from treadle.cli.examine import findings_of, looked_at
 from treadle.cli.library import loaded, names
 from treadle.config.links import links_of
@@ -16,7 +19,7 @@ from treadle.errors import ProtocolError, TreadleError
 from treadle.protocol.answers.inputs import MAX_TEXT, load_input
 from treadle.protocol.answers.paths import path_fault
 from treadle.protocol.fields import RecordType, bare, parse_type
-from treadle.protocol.findings import Finding, to_json
+from treadle.protocol.findings import Finding
 from treadle.protocol.load import read_stream, read_text
 from treadle.protocol.model import Protocol
 from treadle.protocol.reading.source import read
@@ -38,10 +41,10 @@ class Judged(msgspec.Struct, frozen=True):
             return f"{self.file} is good for {', '.join(self.protocols)}"
         return "\n".join([self.message, *(f"  {finding}" for finding in self.findings)])
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self) -> Judgement:
         """The judgement for programs."""
-        findings = to_json(self.findings)
-        return {"file": self.file, "protocols": self.protocols, "message": self.message, "findings": findings}
+        found = faults(self.findings)
+        return Judgement(file=self.file, protocols=self.protocols, message=self.message, findings=found)
 
 
 def judged(file: Path, protocol: str | None) -> Judged:
@@ -75,12 +78,19 @@ def _guessed(file: Path, text: str) -> Judged:
     message, findings = next(iter(faults.values()))
     if all(others == findings for _, others in faults.values()):
         return Judged(str(file), (), message, findings)
-    keys = _keys(file, text)
-    near = max(models, key=lambda name: (len(keys & _fields(models[name])), -len(faults[name][1])))
+    keys, usual = _keys(file, text), _usual()
+    near = max(models, key=lambda name: (len(keys & _fields(models[name])), name == usual, -len(faults[name][1])))
     if not keys & _fields(models[near]):
         raise TreadleError(f"{file} has no field that any protocol asks for; name the one you mean: --protocol NAME")
     message = f"{file} is good for no protocol; {_GUESS.format(near)} (--protocol names another of {', '.join(models)})"
     return Judged(str(file), (), message, faults[near][1])
+
+
+def _usual() -> str:
+    """The protocol of the settings: of several that know the file's fields, it is the one that is meant."""
+    with suppress(TreadleError):  # settings that cannot be read are told by those who need them
+        return settings.here().config().protocol
+    return ""
 
 
 def takers(file: Path, text: str) -> tuple[str, ...]:

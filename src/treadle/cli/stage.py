@@ -1,5 +1,6 @@
 """Shows the scenes of a run: as a tree that moves on a terminal, as lines elsewhere."""
 
+import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,7 +50,18 @@ def play(protocol: Protocol, scenes: Iterable[Scene], speed: float, name: str) -
             said.append(visible(scene.caption))
             live.update(picture(protocol, scene, tuple(said), screen), refresh=True)
             time.sleep(PAUSE / speed if speed else 0)
-    screen.print(Text(NEXT.format(protocol=word(name))))
+    screen.print(Text(NEXT.format(protocol=word(name))), soft_wrap=True)
+
+
+def watch(protocol: Protocol, scenes: Iterable[Scene]) -> None:
+    """Shows scenes as they happen: the tree below, and above it, for good, what is told."""
+    screen = console()
+    with Live(console=screen, auto_refresh=False) as live:
+        for scene in scenes:
+            if scene.caption:
+                live.console.print(Text(visible(scene.caption)))
+            room = max(screen.height - BORDER, 1)
+            live.update(_framed(protocol, scene, room), refresh=True)
 
 
 def picture(protocol: Protocol, scene: Scene, said: Sequence[str], screen: Console) -> RenderableType:
@@ -59,9 +71,12 @@ def picture(protocol: Protocol, scene: Scene, said: Sequence[str], screen: Conso
     older = said[max(len(said) - max(height // 2 - told, 0) - 1, 0) : -1]
     room = max(height - told - len(older), 1)
     captions = [Text(caption, "bright_black", no_wrap=True, overflow="ellipsis") for caption in older]
+    return Group(_framed(protocol, scene, room), *captions, newest)
+
+
+def _framed(protocol: Protocol, scene: Scene, room: int) -> Panel:
     title = Text(f"{protocol.name} · event {scene.state.seq}")
-    shown = drawn(tree(protocol, scene.state), room, wraps=False)
-    return Group(Panel(shown, title=title, title_align="left"), *captions, newest)
+    return Panel(drawn(tree(protocol, scene.state), room, wraps=False), title=title, title_align="left")
 
 
 def drawn(lines: list[Line], room: int, details: Mapping[str, str] | None = None, *, wraps: bool = True) -> Table:
@@ -95,3 +110,12 @@ def recite(protocol: Protocol, scenes: Iterable[Scene]) -> None:
             if line not in before:
                 say(f"      {line.instance}: {' · '.join(part for part in (line.step, line.text) if part)}")
         before = set(lines)
+
+
+def report(scenes: Iterable[Scene]) -> None:
+    """Tells scenes as they happen: a line of the log for each, and under it what is to be said about it."""
+    for scene in scenes:
+        for line in (scene.log, f"        {scene.caption}" if scene.caption else ""):
+            if line:
+                say(line)
+        sys.stdout.flush()

@@ -10,8 +10,6 @@ from treadle.agents.manual import instructions
 from treadle.cli.guard import UNWELL, WAITS
 from treadle.cli.output import is_terminal
 from treadle.config.project import Project
-from treadle.engines.client import place_of
-from treadle.engines.driving import is_good
 from treadle.engines.pinned import pinned
 from treadle.engines.waiting import Waiting, works_in_hand
 from treadle.errors import TreadleError
@@ -20,10 +18,11 @@ from treadle.ports import Work
 from treadle.prompts.question import Question
 from treadle.results.exits import read_exits
 from treadle.store.records import Run
+from treadle.views.asking import Choice, commands
 from treadle.views.moment import moment
 from treadle.views.rest import Posed, Rest
-from treadle.views.result import Result, told
-from treadle.views.status import Choice, Startable
+from treadle.views.result import Result, is_good, told
+from treadle.views.status import Startable
 from treadle.views.yours import Way, Yours, ways_out
 
 
@@ -78,16 +77,12 @@ class Standing(msgspec.Struct, frozen=True):
             yield self._others()
 
     def _question(self, question: Question) -> Iterator[str]:
-        ask = f" {shlex.quote(place_of(question.id))}" if len(self.waiting.questions) > 1 else ""
         yield f"{self.run} asks: {question.title}"
         yield ""
         yield from (f"  {line}".rstrip() for line in question.text.strip().splitlines())
         yield ""
-        commands = [f"  treadle answer {self.run}{ask} {choice.said}" for choice in _posed(question).choices]
-        width = max(map(len, commands), default=0)
-        for command, choice in zip(commands, question.choices, strict=True):
-            yield f"{command:<{width}}  {choice.help}".rstrip()
-        yield "  (--note TEXT goes to the next agent)"
+        alone = len(self.waiting.questions) == 1
+        yield from commands(self.run, question.id, _posed(question).choices, alone=alone)
         if question.default:
             yield f"  Without an answer, {question.default} is taken after {question.default_after} s."
 

@@ -11,9 +11,12 @@ app = typer.Typer(pretty_exceptions_enable=False)
 def status(
     run: Annotated[str | None, typer.Argument(help="Which run; the latest if none is named.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Go on until the run ends.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on while somebody drives it.")] = False,
 ) -> None:
-    """Shows how a run stands: where each instance is, what it waits for, what it asks, what it has used."""
+    """Shows how a run stands: where each instance is, what it waits for, what it asks, what it has used.
+
+    Exit code 3: it was watched, and nobody drives it any more before its end.
+    """
     from treadle.cli.output import print_json
     from treadle.cli.reading import find_run, read_run, reading
     from treadle.cli.situation import print_status, situation
@@ -23,8 +26,7 @@ def status(
     project = open_project()
     with reading(project) as store:
         if watch:
-            watch_run(project, store, find_run(store, run), as_json=as_json)
-            return
+            raise typer.Exit(watch_run(project, store, find_run(store, run), as_json=as_json))
         found = read_run(store, run)
         if as_json:
             print_json(situation(project, store, found))

@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-import msgspec
-
 from treadle.cli.advice import word
 from treadle.cli.changes import misplaced
+from treadle.cli.documents import Offered
 from treadle.cli.examine import findings_of, looked_at
 from treadle.cli.guard import complain
 from treadle.cli.library import loaded, names, source_of
@@ -15,18 +14,7 @@ from treadle.protocol.findings import suggest
 from treadle.protocol.model import Protocol, Step, base_of
 
 
-class Listed(msgspec.Struct, frozen=True):
-    """A protocol in a list; one that does not load has no steps, and its problem."""
-
-    name: str
-    title: str
-    graphs: int
-    steps: int
-    source: str
-    problem: str = ""
-
-
-def survey() -> list[Listed]:
+def survey() -> list[Offered]:
     """Every protocol that can be named here."""
     known = names()
     for finding in misplaced(known):
@@ -34,15 +22,15 @@ def survey() -> list[Listed]:
     return [_listed(name, folder) for name, folder in known.items()]
 
 
-def _listed(name: str, folder: Path) -> Listed:
+def _listed(name: str, folder: Path) -> Offered:
     source = source_of(folder)
     try:
         protocol = loaded(name).protocol
     except TreadleError as error:
         problem = str(findings_of(error, name)[0])
-        return Listed(name, f"does not load: see `treadle protocol check {word(name)}`", 0, 0, source, problem)
+        return Offered(name, f"does not load: see `treadle protocol check {word(name)}`", 0, 0, source, problem)
     steps = sum(len({base_of(step) for step in graph.steps}) for graph in protocol.graphs.values())
-    return Listed(name, protocol.title, len(protocol.graphs), steps, source)
+    return Offered(name, protocol.title, len(protocol.graphs), steps, source)
 
 
 def protocol_with(name: str, graph: str | None) -> Protocol:

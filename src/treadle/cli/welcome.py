@@ -1,7 +1,7 @@
 """What `treadle` alone says: what it sees here, and what to do next. Looks at names and first lines only."""
 
 # pathlib takes longer to import than everything that is done here
-# ruff: noqa: PTH113, PTH118, PTH123, PTH208
+# ruff: noqa: PTH112, PTH113, PTH118, PTH123, PTH208
 
 import os
 
@@ -9,11 +9,14 @@ from treadle.cli.project import OWN_FOLDER, repository, root
 
 ABOUT = " drives coding agents through test-first protocols and believes nothing it has not checked itself.\n"
 TOUR = (
-    ("demo", "watch a protocol run from start to end"),
+    ("demo", "watch a protocol build something, from start to end"),
     ("protocol list", "the protocols that can be named here"),
     ("protocol sim v3", "run one against a random world"),
 )
 SETTINGS = "treadle.toml"
+DRIVEN = ("command", "manual", "scripted", "replay")
+SHOWN = 3
+"""How many unfinished runs are told one by one."""
 SPECS = ("spec.yaml", "spec.yml", "spec.md", "spec.json")
 
 
@@ -34,9 +37,13 @@ def _seen(unfinished: list[tuple[str, str]]) -> list[str]:
         )
     elif not _is_set_up():
         lines.append("This repository is not set up for runs yet.")
+    elif not _has_commits():
+        lines.append("There is no commit yet, and agents start from one: `git add` and `git commit` come first.")
     if found := _inventory():
         lines.append(f"This project has in {_own('')}: {found}.")
-    lines += [f"Unfinished: the run {run}, which {does}." for run, does in unfinished]
+    lines += [f"Unfinished: the run {run}, which {does}." for run, does in unfinished[:SHOWN]]
+    if (more := len(unfinished) - SHOWN) > 0:
+        lines.append(f"Unfinished too: {more} more {'run' if more == 1 else 'runs'}; `treadle runs` lists all of them.")
     lines += [f"Problem: {problem}." for problem in _problems()]
     return [line if line.isprintable() else ascii(line)[1:-1] for line in lines]  # a folder's name may hold anything
 
@@ -59,7 +66,7 @@ def _next(unfinished: list[tuple[str, str]]) -> list[tuple[str, str]]:
     spec = next((name for name in SPECS if os.path.isfile(name)), "")
     if spec:
         found.append((f"spec check {spec}", "whether a protocol takes what you wrote down"))
-        found.append((f"run {spec}", "have it built"))
+        found += [_run(spec)] if _has_commits() else []
     own = [name for name in _names("protocols") if os.path.isfile(_own("protocols", name, "protocol.yaml"))]
     if own:
         found.append((f"protocol show {_word(own[0])}", "your own protocol, readable"))
@@ -69,6 +76,41 @@ def _next(unfinished: list[tuple[str, str]]) -> list[tuple[str, str]]:
     if not own:
         found.append(("protocol new NAME", "begin a protocol of your own"))
     return [*found, ("--help", "everything else")]
+
+
+def _run(spec: str) -> tuple[str, str]:
+    """What would start, as far as can be seen: without an agent that Treadle drives, a person is the agents."""
+    return (f"run {spec}", "have it built") if _has_agent() else (f"run {spec} --level 0", "build it, as the agents")
+
+
+def _has_agent() -> bool:
+    """Whether the settings name an agent by what it is; those by name alone are not built in yet."""
+    section = ""
+    for line in _lines(os.path.join(root(), SETTINGS)):
+        section = line.strip() if line.startswith("[") else section
+        value = line.partition("=")[2].strip().lstrip("\"'")
+        if section == "[agents]" and not line.startswith("#") and value.startswith(DRIVEN):
+            return True
+    return False
+
+
+def _has_commits() -> bool:
+    """Whether the current branch has a commit; yes where only git itself can tell."""
+    git = os.path.join(repository(), ".git")
+    head = next(iter(_lines(os.path.join(git, "HEAD"))), "").strip()
+    if not head.startswith("ref: refs/heads/") or os.path.isdir(os.path.join(git, "reftable")):
+        return True
+    ref = head.removeprefix("ref: ")
+    packed = (line.rstrip().endswith(f" {ref}") for line in _lines(os.path.join(git, "packed-refs")))
+    return os.path.isfile(os.path.join(git, ref)) or any(packed)
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.readlines()
+    except OSError:
+        return []
 
 
 def _is_set_up() -> bool:
@@ -82,7 +124,7 @@ def _inventory() -> str:
 
 
 def _unfinished() -> list[tuple[str, str]]:
-    """The latest runs that have not ended, and what each does; nothing if the store cannot be read at a glance."""
+    """The runs that have not ended, the latest first, with what each does; none if that cannot be seen at a glance."""
     path = _own("local", "store.db")
     if not os.path.isfile(path):
         return []
@@ -92,7 +134,7 @@ def _unfinished() -> list[tuple[str, str]]:
     try:
         db = sqlite3.connect(f"file:{quoted}?mode=ro", uri=True, timeout=0.2)
         try:
-            rows = db.execute("SELECT run, acts, asks FROM runs WHERE outcome = '' ORDER BY created DESC LIMIT 3")
+            rows = db.execute("SELECT run, acts, asks FROM runs WHERE outcome = '' ORDER BY created DESC")
             return [(str(run), _does(acts, asks)) for run, acts, asks in rows]
         finally:
             db.close()

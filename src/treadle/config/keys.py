@@ -54,8 +54,9 @@ _COMMANDS: Final = {
     "contract": "Runs the contract suite.",
     "lint": "The linter; it must fail if it finds something.",
     "format": "The formatter in its checking mode; it must fail if it finds something.",
-    "api_dump": "Prints the exported symbols as JSON, for languages that Treadle cannot read itself.",
-    "collect": "Lists the tests without running them, one a line.",
+    "api_dump": "Prints what is exported as JSON (`{NAME: SIGNATURE}`), for languages that Treadle cannot read itself.",
+    "collect": "Lists the tests without running them, one a line. `pytest` and `gotest` need none, and without one "
+    "`junit` runs the tests to list them.",
     "interface": "Prints the interface files' signatures.",
 }
 

@@ -14,13 +14,15 @@ from treadle.engines.waiting import Waiting, waiting_for
 from treadle.errors import TreadleError
 from treadle.kernel.events import Replied, Signalled
 from treadle.kernel.lifecycle import ROOT
+from treadle.kernel.people import STATUS_QUERY
 from treadle.ports import Work
 from treadle.prompts.question import Question
 from treadle.protocol.findings import suggest
-from treadle.protocol.items import Json
+from treadle.protocol.signals import from_outside
 from treadle.runtime.clock import SystemClock
 from treadle.store.history import History
 from treadle.store.sqlite import Store
+from treadle.views.asking import place_of
 
 
 class Client:
@@ -39,9 +41,12 @@ class Client:
         return waiting_for(history.protocol, history.state, settings, folder, self._store.payloads, texts)
 
     def answer(self, run: str, choice: str, *, ask: str = "", note: str = "") -> Question:
-        """Answer a question that is open; which one, if there are several, `ask` says."""
+        """Answer a question that is open; `ask` says which. Without a choice, an error lists those there are."""
         self._unended(run)
-        question = _meant(run, self.waiting(run).questions, ask, choice)
+        questions = self.waiting(run).questions
+        if questions and not choice:
+            raise TreadleError(f"say which answer: {_open(run, questions)}")
+        question = _meant(run, questions, ask, choice)
         chosen = _chosen(run, question, choice)
         _noted(run, question, chosen, note)
         note_ref = self._store.payloads.put(note) if note else ""
@@ -83,14 +88,18 @@ class Client:
         """End a run, or a part of it."""
         self._signal(run, self._instance(run, at), "abort")
 
-    def signal(self, run: str, name: str, *, at: str = ROOT, data: Json = None) -> None:
-        """Send an instance one of the signals that its graph handles."""
+    def send(self, run: str, signal: str, text: str = "", *, at: str = ROOT) -> None:
+        """Send an instance one of the signals that somebody outside may send it, with a text where it takes one."""
+        history = self._unended(run)
         inst = self._instance(run, at)
-        history = self._store.load(run)
-        handled = history.protocol.graphs[history.state.insts[inst].graph].handlers
-        if name not in handled:
-            raise TreadleError(f"{at} takes no signal '{name}'; {_near(name, handled)}")
-        self._signal(run, inst, name, data_ref=self._store.payloads.put(data) if data is not None else "")
+        known = {STATUS_QUERY: "may"} | from_outside(history.protocol, history.state.insts[inst].graph)
+        if signal not in known:
+            raise TreadleError(f"{at} of {run} takes no signal '{signal}' from outside; {_near(signal, known)}")
+        if text.strip() and known[signal] == "none":
+            raise TreadleError(f"{signal} comes without a text: the protocol itself says what is told with it")
+        if not text.strip() and known[signal] == "must":
+            raise TreadleError(f"{signal} says nothing without a text: `treadle send {run} {signal} TEXT`")
+        self._signal(run, inst, signal, data_ref=self._store.payloads.put(text) if text.strip() else "")
 
     def work(self, run: str = "", act: str = "") -> Work:
         """What a person has in hand as an agent: the one there is, or the one that is meant."""
@@ -139,11 +148,6 @@ def _ways_to_say(ask: str) -> tuple[str, ...]:
     """`root:confirm#2.1` is also `root:confirm` and `confirm`, as long as no other is."""
     place = place_of(ask)
     return ask, place, place.rpartition(":")[2]
-
-
-def place_of(ask: str) -> str:
-    """A question by instance and step alone: no instance asks twice at once at the same step."""
-    return ask.partition("#")[0]
 
 
 def _chosen(run: str, question: Question, choice: str) -> str:

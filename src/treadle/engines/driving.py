@@ -1,7 +1,6 @@
 """Driving a run of a project in this process, up to its end or its next rest."""
 
 from contextlib import suppress
-from typing import Final
 
 from treadle.config.project import Project
 from treadle.engines.local import Changed, Host
@@ -11,20 +10,11 @@ from treadle.engines.surroundings import Hear, ProjectSurroundings, hear_nothing
 from treadle.engines.waiting import rests
 from treadle.errors import PortError
 from treadle.kernel.state import State
-from treadle.protocol.model import ABORTED
 from treadle.runtime.loop import Rests, ended
 from treadle.store.owner import is_alive, me, parse
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
-from treadle.views.result import told
-
-BAD: Final = (ABORTED, "Failed", "Halted", "Partial")
-"""Ends of a run that are not what it was started for, whatever protocol calls one of its ends so."""
-
-
-def is_good(outcome: str) -> bool:
-    """Whether a run has come to a good end."""
-    return bool(outcome) and outcome not in BAD
+from treadle.views.result import is_good, told
 
 
 class Driver:

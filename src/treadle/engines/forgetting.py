@@ -1,6 +1,7 @@
 """What runs that have ended have left in the repository: branches, refs, spare worktrees."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from typing import Final
 
 import msgspec
 
@@ -15,13 +16,15 @@ from treadle.kernel.commands import RunAgent
 from treadle.kernel.state import State
 from treadle.store.records import Run
 
+_HEADS: Final = "refs/heads/"
+
 
 class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
     """What was, or would be, removed from the repository."""
 
     refs: int = 0
     kept: tuple[str, ...] = ()
-    """Branches with results, which were not to be removed."""
+    """Branches with results, or with what was accepted, which were not to be removed."""
     worktrees: int = 0
     problem: str = ""
     """Why nothing was removed."""
@@ -39,19 +42,23 @@ async def forget_runs(project: Project, runs: Sequence[Run], *, branches: bool, 
 
 
 async def _forget(project: Project, run: Run, *, branches: bool, dry: bool) -> tuple[int, str]:
-    """How many refs go, and the branch that stays."""
+    """How many refs go, and the branch that stays: under its name, for people may have been told to merge it."""
     opened = await open_git(project, _no_rules, pinned(run).config.git.branch_prefix)
-    result = opened.integration.names(run.id).result
     there = await opened.refs.below(*opened.integration.names(run.id).spaces)
-    keeps = not branches or await _is_checked_out(opened, result)
-    if keeps and result not in there and (found := await result_of(project, run)) and not found.taken:
-        there[result] = found.commit
-        if not dry:
-            await opened.refs.put(result, found.commit)
-    kept = result if keeps and result in there else ""
+    held = await _held(opened, project, run, there)
+    kept = held if held and (not branches or await _is_checked_out(opened, held)) else ""
     if not dry:
-        await forget(opened.lanes, run.id, keep_result=keeps)
-    return len(there) - bool(kept), kept.removeprefix("refs/heads/")
+        await forget(opened.lanes, run.id, keep=kept)
+    return len(there) - bool(kept), kept.removeprefix(_HEADS)
+
+
+async def _held(opened: Opened, project: Project, run: Run, there: Container[str]) -> str:
+    """The branch with the result, or with what was accepted, unless the user's own has it; empty: there is none."""
+    result = opened.integration.names(run.id).result
+    if result in there:
+        return result
+    found = await result_of(project, run)
+    return f"{_HEADS}{found.branch}" if found and not found.taken else ""
 
 
 async def _is_checked_out(opened: Opened, branch: str) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Final, Protocol
 
 import msgspec
@@ -56,7 +57,8 @@ class Host:
         record = self._store.run(run)
         world = self._surroundings.world(record)
         async with self._leased(run, world) as lease, self._inbox(run) as inbox:
-            desk = Desk(self._store, lease, world.clock, changed)
+            desk = Desk(self._store, lease, world.clock, partial(_moved, world, changed))
+            world.show(desk.protocol, desk.state)
             agents = AgentJobs(desk, inbox, self._surroundings.dispatch(record, desk, world), world)
             timers = Timers(world.clock, inbox)
             if changed and desk.state.seq and not inbox:
@@ -122,3 +124,9 @@ class Host:
         """What was to be told or stopped, and may not have been; jobs, questions and timers follow from the state."""
         commands = [_DECODER.decode(body) for body in self._store.unfinished(run).values()]
         return [command for command in commands if isinstance(command, Notify | Cancel)]
+
+
+def _moved(world: World, changed: Changed | None, desk: Desk) -> None:
+    world.show(desk.protocol, desk.state)
+    if changed:
+        changed(desk)

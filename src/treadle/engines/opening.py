@@ -13,7 +13,7 @@ def opened_store(project: Project, *, create: bool = False) -> Iterator[Store]:
     """The project's store; one that is not there yet is made only for a first run."""
     if create:
         make_local(project)
-    elif not project.store.is_file():
+    elif not project.store.exists():
         raise TreadleError(f"{project.root} has no runs yet; `treadle run SPEC` starts one")
     store = Store(project.store, create=create)
     try:

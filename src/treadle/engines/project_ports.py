@@ -1,5 +1,6 @@
 """What a run does to its repository, and what holds its claims against facts."""
 
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -60,9 +61,14 @@ class ProjectPorts:
         def verifier_of(job: RunEffect, case: Case) -> MergeVerifier:
             return MergeVerifier(facts, tools, cache, job, case)
 
+        async def dump(path: Path) -> str:
+            built = await tools.command("api_dump", path)
+            return built.output if built and built.is_well else ""
+
         policy = msgspec.convert(settings.config.git.merge, Policy)
         notifier = SettingsNotifier(settings.config.notifications)
-        effects = GitEffects(opened.lanes, opened.checkouts, verifier_of, policy, notifier)
+        own_dump = dump if settings.config.toolchain.api_dump else None
+        effects = GitEffects(opened.lanes, opened.checkouts, verifier_of, policy, notifier, own_dump)
         checks = Verifier(facts, tools, cache, scope)
         return Ports(opened.lanes, checks, effects, opened.integration, container)
 

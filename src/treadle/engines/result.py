@@ -1,5 +1,6 @@
 """The result of a run in the repository: looked up, and taken over into the user's branch."""
 
+import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
@@ -7,7 +8,7 @@ from typing import Final
 from treadle.config.project import Project
 from treadle.engines.pinned import pinned
 from treadle.errors import PortError, TreadleError
-from treadle.git.delivery import fast_forward, undelivered
+from treadle.git.delivery import Obstacle, fast_forward, undelivered
 from treadle.git.integration import Integration, Trunk
 from treadle.git.names import Names
 from treadle.git.refs import Refs
@@ -36,14 +37,21 @@ async def take_over(project: Project, run: Run) -> Result:
         raise TreadleError(f"{run.id} has changed nothing; there is nothing to take over")
     if not found.taken:
         trunk = await integration.begin(run.id)
-        if why := await fast_forward(integration, trunk, found.commit):
-            by_hand = f"`git merge --squash {found.branch}`"
-            again = f"mend that and try again, or take it over by hand: {by_hand}"
-            nowhere = f"on any branch, {by_hand} takes it over, and `git branch NAME {found.branch}` makes it one"
-            hint = again if trunk.branch else nowhere
-            raise TreadleError(f"{found.into or 'your branch'} was not moved: {why}; {hint}")
+        if obstacle := await fast_forward(integration, trunk, found.commit):
+            hint = _way(run.id, found, obstacle, trunk)
+            raise TreadleError(f"{found.into or 'your branch'} was not moved: {obstacle.why}; {hint}")
         found = await _found(integration, run) or found
     return found
+
+
+def _way(run: str, found: Result, obstacle: Obstacle, trunk: Trunk) -> str:
+    """What gets the user the result in spite of an obstacle."""
+    by_hand = f"`git merge --squash {shlex.quote(found.branch)}`"
+    if not trunk.branch:
+        return f"on any branch, {by_hand} takes it over, and `git branch NAME {shlex.quote(found.branch)}` makes it one"
+    if obstacle.lasts:
+        return f"{by_hand} takes it over by hand"
+    return f"mend that, then `treadle deliver {shlex.quote(run)}`"
 
 
 async def _integration(project: Project, run: Run) -> Integration:

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from typing import Final
 
 from treadle.config.project import Project, make_local
-from treadle.engines.driving import Driver, driver_of, is_good
+from treadle.engines.driving import Driver, driver_of
 from treadle.engines.result import result_of
 from treadle.errors import PortError, TreadleError, writing
 from treadle.runtime.desk import Desk
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
-from treadle.views.result import told
+from treadle.views.result import is_good, told
 
 _GLANCE: Final = 0.5
 """Seconds between two looks for runs that nobody drives."""

@@ -21,7 +21,6 @@ from treadle.errors import TreadleError
 from treadle.git.names import slug
 from treadle.kernel.events import RunStarted
 from treadle.protocol.answers.inputs import load_input
-from treadle.protocol.catalogue import RUN_TESTS
 from treadle.protocol.digest import digest
 from treadle.protocol.findings import suggest
 from treadle.protocol.items import Item
@@ -29,7 +28,8 @@ from treadle.protocol.model import Graph, Protocol, Step
 from treadle.runtime.clock import SystemClock
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
-from treadle.toolchains.toolchain import toolchain_of
+from treadle.toolchains.fitness import lacks, told
+from treadle.toolchains.toolchain import completed
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 _ROLE: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*)=(.+)", re.DOTALL)
@@ -58,42 +58,32 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 def inspect(project: Project, protocol: Protocol, wanted: Wanted) -> Pinned:
     """The settings of a run that could be started; a `TreadleError` says what is wrong, before anything is written."""
     load_input(protocol, wanted.spec, wanted.file, places=links_of(project))
+    # What is detected is pinned as well: files that change later do not change how a run is tested.
+    toolchain = completed(wanted.config.toolchain, project.root)
     settings = Pinned(
         protocol=protocol.name,
-        config=wanted.config,
+        config=msgspec.structs.replace(wanted.config, toolchain=toolchain),
         agents=agents_of(protocol, wanted),
         spec=wanted.file,
         level=wanted.level,
     )
     container = asyncio.run(open_container(wanted.config.workspace, project)) if is_enclosed(wanted.config) else None
-    _can_be_tested(project, protocol, wanted.config)
+    _can_be_checked(project, protocol, settings.config)
     for agent in sorted(set(settings.agents.values())):
         runner = make_runner(project, settings, agent, container or OPEN)
         if isinstance(runner, Command):
             runner.ready()
     if wanted.name and not NAME.fullmatch(wanted.name):
-        raise TreadleError(f"--name {wanted.name[:80]!r}: a run's name has letters, digits, - and _ only, 60 at most")
+        raise TreadleError(f"--name {wanted.name[:80]!r}: use ASCII letters, digits, - and _ only, 60 at most")
     if slug(wanted.name) in wanted.used:
         raise TreadleError(f"there is a run {wanted.name} already, or its branches and refs are; give another --name")
     return settings
 
 
-def _can_be_tested(project: Project, protocol: Protocol, config: Config) -> None:
-    """Refuse a protocol whose checks run the project's tests where nobody can tell how to run them."""
-    gates = (
-        f"{graph}.{name} ({check.name})"
-        for graph, found in protocol.graphs.items()
-        for name, step in found.steps.items()
-        for checks in step.gates.values()
-        for check in checks
-        if not check.advisory and check.name in RUN_TESTS
-    )
-    where = next(gates, "")
-    if where and toolchain_of(config, project).tests is None:
-        raise TreadleError(
-            f"{protocol.name} runs the project's tests, first at {where}, and nothing here says how: "
-            f"set `toolchain.test` in treadle.toml (`treadle init` writes one, and finds the command where it can)"
-        )
+def _can_be_checked(project: Project, protocol: Protocol, config: Config) -> None:
+    """Refuse a protocol whose checks ask more of the project's toolchain than it can do."""
+    if found := lacks(protocol, config.toolchain, has_file=project.file.exists()):
+        raise TreadleError(f"{protocol.name} cannot pass its checks here: {told(found)}")
 
 
 def start(project: Project, store: Store, protocol: Protocol, wanted: Wanted) -> str:

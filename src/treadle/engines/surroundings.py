@@ -24,6 +24,7 @@ from treadle.results.mcp_tool import HERE, INSIDE
 from treadle.runtime.clock import SystemClock
 from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import Dispatch
+from treadle.runtime.view_files import ViewFiles
 from treadle.runtime.world import World
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
@@ -75,6 +76,7 @@ class ProjectSurroundings:
             effects=ports.effects,
             notifier=SettingsNotifier(settings.config.notifications),
             progress=partial(self._hear, run.id),
+            show=ViewFiles(self._project.runs / run.id, self._store.payloads).show,
         )
 
     def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:

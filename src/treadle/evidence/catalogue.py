@@ -23,6 +23,7 @@ from treadle.evidence.checks.scope import owned_files, protection, scope, scope_
 from treadle.evidence.checks.secrets import no_secrets
 from treadle.evidence.checks.sharp import sharp
 from treadle.evidence.checks.suite import green, green_own_and_baseline, measure, same_colour
+from treadle.evidence.checks.traceable import traceable
 from treadle.evidence.checks.unfinished import no_todo, no_undefined
 from treadle.evidence.checks.unsafe_imports import unsafe_imports
 from treadle.evidence.findings import Found
@@ -52,6 +53,7 @@ CHECKS: Final[dict[str, Check]] = {
     "contract_children": contract_children,
     "manifest": manifest,
     "manifest_complete": manifest_complete,
+    "traceable": traceable,
     "sharp": sharp,
     "coverage_complete": coverage_complete,
     "plan_covers_criteria": plan_covers_criteria,
@@ -98,6 +100,7 @@ POINTLESS_AFTER: Final[dict[str, frozenset[str]]] = {
             "contract_exists",
             "manifest",
             "manifest_complete",
+            "traceable",
             "sharp",
         }
     ),

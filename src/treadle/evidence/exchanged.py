@@ -14,18 +14,26 @@ _CERTAIN: Final = re.compile(
     r"((_pytest|pytest|pluggy|unittest|re|operator|math|ast)\.\S+"
     rf"|builtins\.(?!(?:{_OFTEN}) )\w+) is no longer what it was"
     r"|.+ is no longer what the tests were collected with|.+ runs without the assertion in line \d+ of its file"
+    r"|\S+ was exchanged|.+ takes a wrong value for the right one: .+"
     r"|.+ was exchanged after it was collected|a tracer of .+ was at work while tests ran"
 )
+
+_PLACE: Final = re.compile(r" \(in [^()]*\)$")
 
 
 def is_certain(finding: str) -> bool:
     """Whether something that was seen during a run can only have been done to change its verdicts."""
-    return _CERTAIN.fullmatch(finding) is not None
+    return _CERTAIN.fullmatch(_without_place(finding)) is not None
+
+
+def _without_place(finding: str) -> str:
+    """What was found, whichever test it was found in."""
+    return _PLACE.sub("", finding)
 
 
 async def exchanged(s: Subject, run: TestRun) -> list[Problem]:
     """What is not what it was before any code of the project ran, and still was in the run before this work."""
     certain = [one for one in run.tampering if is_certain(one)]
-    known = (await before(s)).tampering if certain else ()
+    known = {_without_place(one) for one in (await before(s)).tampering} if certain else set()
     wanted = "code that leaves its tests and their runner alone"
-    return [problem(f"the test run was bent: {one}", expected=wanted) for one in certain if one not in known]
+    return [problem(f"the test run was bent: {one}", expected=wanted) for one in certain if _without_place(one) not in known]

@@ -52,5 +52,5 @@ def sent_back(s: Subject) -> str:
     if not s.is_frozen:
         return ""
     exits = ways_back(s)
-    how = f"leave by {' or '.join(exits)} and name it" if exits else "say so in your answer"
-    return f". If your code leaves nothing to chance, the fault is the test's, which is not yours to change: {how}"
+    how = f"leave by {' or '.join(exits)} and name it" if exits else "say so in the answer"
+    return f". If the code leaves nothing to chance, the fault is the test's, which is frozen at this step: {how}"

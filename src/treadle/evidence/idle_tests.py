@@ -17,11 +17,14 @@ _INWARD: Final = frozenset(
 
 def idle_reason(test: _Function, module: ast.Module) -> str:
     """Why a test fails by itself; empty if the code under test has a say in it."""
+    return doomed_reason(test) or ("meets no code of the project" if _is_alone(test, module) else "")
+
+
+def doomed_reason(test: _Function) -> str:
+    """Why a test can never pass, whatever is implemented; empty if it may."""
     may_leave = any(isinstance(one, ast.Return | ast.Yield) for one in ast.walk(test))
     doomed = next((one for one in test.body if _is_doomed(one)), None)
-    if doomed is not None and not may_leave:
-        return f"can never pass: {ast.unparse(doomed)[:120]}"
-    return "meets no code of the project" if _is_alone(test, module) else ""
+    return f"can never pass: {ast.unparse(doomed)[:120]}" if doomed is not None and not may_leave else ""
 
 
 def _is_doomed(statement: ast.stmt) -> bool:

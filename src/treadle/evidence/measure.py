@@ -4,6 +4,7 @@ What came out well holds for its tree for ever. What did not may have had other 
 the activity that asked, so that a verification that is repeated after a crash says the same, and nobody else.
 """
 
+import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
@@ -112,7 +113,7 @@ class Measure:
         if done.never_began:
             async with self._git.checkout(await self._git.tree(await self._git.start(self._run))) as path:
                 if (await self._tools.collect(path)).never_began:
-                    raise PortError(_no_tool(done), retryable=True)
+                    raise PortError(_no_tool(done, self._run), retryable=True)
         return done
 
     async def _once(
@@ -137,10 +138,13 @@ class Measure:
         return value
 
 
-def _no_tool(done: TestRun | Collected) -> str:
+def _no_tool(done: TestRun | Collected, run: str) -> str:
     lines = [line for line in done.output.strip().splitlines() if line.strip()]
     reason = lines[-1].strip() if lines else "; ".join(done.problems)
-    advice = "mend the environment or `toolchain.test` (`treadle doctor` tries it), then answer with a retry"
+    advice = (
+        "mend what it needs on this machine, then answer with a retry; this run keeps the settings it began with, so "
+        f"for another `toolchain.test`, `treadle abort {shlex.quote(run)}` and start another run"
+    )
     said = "\n".join(lines[-_SHOWN:])
     return f"the test tool cannot start, not even on what there was before this run: {reason}; {advice}\n{said}"
 

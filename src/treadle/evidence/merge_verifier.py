@@ -14,6 +14,7 @@ from treadle.evidence.suite import bad, described, file_of, ran, unbelievable
 from treadle.git.verifier import Tried
 from treadle.kernel.commands import RunEffect
 from treadle.ports import Case
+from treadle.toolchains.command import NOT_CHOSEN
 from treadle.toolchains.results import Built, TestRun
 
 
@@ -93,8 +94,13 @@ def _of_run(run: TestRun, excused: Mapping[str, str] = MappingProxyType({})) -> 
     failing = {id_: test for id_, test in bad(run).items() if id_ not in excused}
     faults = [*unbelievable(run), *(described(test) for test in failing.values())]
     kept = ran(run).evidence
-    if not faults and not excused and run.exit not in (0, 5):
+    if not faults and not excused and run.exit not in (0, 5) and not _is_of_others(run):
         said = f"the test command ended with {run.exit}:\n{run.output.strip()[-4000:]}"
         return Tried(False, said, ran=kept)
     said = "\n".join(map(str, faults)) or "\n".join(f"{id_} {excused[id_]}" for id_ in sorted(excused))
     return Tried(not faults, said, tuple(failing), kept)
+
+
+def _is_of_others(run: TestRun) -> bool:
+    """Whether a bad exit code says nothing about the tests that were asked for: the whole suite ran with them."""
+    return NOT_CHOSEN in run.limits and bool(run.chosen) and not run.problems

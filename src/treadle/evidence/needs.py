@@ -19,7 +19,7 @@ from treadle.toolchains.scaling import Measured, Probe
 class Git(Protocol):
     """Facts about commits. A commit may be given wherever a tree would do."""
 
-    async def record(self, state: State, act: str) -> Recorded:
+    async def record(self, state: State, act: str, subject: str) -> Recorded:
         """What an activity has left in its lane, as one commit."""
         ...
 
@@ -79,8 +79,8 @@ class Git(Protocol):
         """The tree of a commit with some files replaced or (None) removed."""
         ...
 
-    async def blob(self, data: bytes) -> str:
-        """The id of a file's contents, which are kept."""
+    async def blobs(self, contents: Sequence[bytes]) -> list[str]:
+        """The ids of files' contents, which are kept."""
         ...
 
     async def amended(self, work: Recorded, files: dict[str, bytes]) -> Recorded:

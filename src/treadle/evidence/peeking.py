@@ -5,6 +5,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from treadle.evidence.aliases import aliases, full_name
+from treadle.evidence.hashed_answers import hashed_answers
+
 _MAINS: Final = re.compile(r"_?(?:main|cli|run|parse_args?|parse_argv)$")
 _FRAMES: Final = frozenset(
     "tb_frame f_back f_locals f_globals f_code gi_frame cr_frame ag_frame co_consts co_filename".split()
@@ -12,6 +15,7 @@ _FRAMES: Final = frozenset(
 _PLACES: Final = frozenset({"os.getcwd", "getcwd", "Path.cwd", "pathlib.Path.cwd", "__file__"})
 _TESTS: Final = re.compile(r"(?:^|/)tests?(?:/|$)|(?:^|/)test_[\w*]*\.py$|_test\.py$|conftest|\*\.py$")
 _READS: Final = frozenset({"open", "read_text", "read_bytes", "glob", "rglob", "iglob", "walk", "listdir", "Path"})
+_RUNNING: Final = frozenset({"sys.modules", "sys._getframe", "inspect.stack", "inspect.currentframe"})
 _SOURCES: Final = frozenset({"inspect.getsource", "inspect.getsourcelines", "linecache.getline", "linecache.getlines"})
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -23,7 +27,8 @@ def peeks(source: str, path: str = "") -> Iterator[tuple[int, str]]:
     except (SyntaxError, ValueError, RecursionError):
         return
     is_program = path.rpartition("/")[2] in ("__main__.py", "cli.py", "main.py")
-    found = {*_everywhere(module), *(() if is_program else _command_line(module))}
+    found = {*_everywhere(module), *_by_other_names(module), *hashed_answers(module)}
+    found |= set() if is_program else set(_command_line(module))
     yield from sorted(found)
 
 
@@ -41,6 +46,19 @@ def _everywhere(module: ast.Module) -> Iterator[tuple[int, str]]:
                 yield from _equalities(node)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 yield from _counters(node)
+
+
+def _by_other_names(module: ast.Module) -> Iterator[tuple[int, str]]:
+    """Looks at what is running, whatever the modules are called by that it takes."""
+    known = aliases(module)
+    for node in ast.walk(module):
+        name = full_name(node, known)
+        if name in _RUNNING:
+            yield getattr(node, "lineno", 0), f"looks at what is running (`{name}`)"
+        elif isinstance(node, ast.Call) and full_name(node.func, known) in ("importlib.import_module", "__import__"):
+            match node.args:
+                case [ast.Constant(value=str(wanted)), *_] if wanted.partition(".")[0] in ("pytest", "_pytest", "pluggy"):
+                    yield node.lineno, f"imports the runner of its tests (`{wanted}`)"
 
 
 def _conditions(test: ast.expr) -> Iterator[tuple[int, str]]:

@@ -23,8 +23,8 @@ class RepositoryFacts:
         self._trees = Trees(self._repository)
         self._reader = ApiReader(self._repository)
 
-    async def record(self, state: State, act: str) -> Recorded:
-        return await self._lanes.record(state.run, act, state.started)
+    async def record(self, state: State, act: str, subject: str) -> Recorded:
+        return await self._lanes.record(state.run, act, state.started, subject)
 
     async def accept(self, state: State, job: RunChecks, commit: str) -> None:
         await self._integration.accept(state, job, commit)
@@ -74,12 +74,13 @@ class RepositoryFacts:
     async def with_files(self, commit: str, files: dict[str, Entry | None]) -> str:
         return await self._trees.changed(commit, files)
 
-    async def blob(self, data: bytes) -> str:
-        return (await self._repository.git("hash-object", "-w", "--stdin", stdin=data)).text
+    async def blobs(self, contents: Sequence[bytes]) -> list[str]:
+        return await self._repository.keep(contents)
 
     async def amended(self, work: Recorded, files: dict[str, bytes]) -> Recorded:
+        ids = await self.blobs(list(files.values()))
         entries: dict[str, Entry | None] = {
-            path: Entry("100644", await self.blob(data), path) for path, data in files.items()
+            path: Entry("100644", id_, path) for path, id_ in zip(files, ids, strict=True)
         }
         tree = await self.with_files(work.commit, entries)
         if tree == work.tree:

@@ -72,14 +72,16 @@ class Trial:
 
     async def _run(self, wrong: Wrong, groups: Groups) -> TestRun:
         entries = await self._s.entries(self._on)
-        files: dict[str, Entry | None] = {}
-        for path, source in self._sources.items():
-            if (program := wrong.program(source)) is not None:
-                files[path] = Entry(entries[path].mode, await self._s.git.blob(program.encode()), path)
+        made = {path: wrong.program(source) for path, source in self._sources.items()}
+        programs = {path: program.encode() for path, program in made.items() if program is not None}
+        ids = await self._s.git.blobs(list(programs.values()))
+        files: dict[str, Entry | None] = {
+            path: Entry(entries[path].mode, id_, path) for path, id_ in zip(programs, ids, strict=True)
+        }
         tree = await self._s.git.with_files(self._on, files)
-        ids = sorted({id_ for tests in groups.values() for id_ in tests})
+        tests = sorted({id_ for listed in groups.values() for id_ in listed})
         self._runs += 1
-        return await self._s.measure.suite(tree, ids=ids, limit=self.limit)
+        return await self._s.measure.suite(tree, ids=tests, limit=self.limit)
 
     def _count(self, wrong: Wrong, groups: Groups, done: TestRun) -> None:
         for name, tests in groups.items():

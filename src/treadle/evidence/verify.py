@@ -19,6 +19,7 @@ from treadle.evidence.measure import Measure
 from treadle.evidence.needs import Git, Tools
 from treadle.evidence.subject import ScopeOf, Subject
 from treadle.evidence.suite import RUN_THE_SUITE, bad, measured
+from treadle.git.commit_message import work_subject
 from treadle.git.record import Recorded
 from treadle.kernel.commands import RunChecks
 from treadle.kernel.events import CheckResult
@@ -26,7 +27,7 @@ from treadle.ports import Case, Verdict
 from treadle.protocol import catalogue
 from treadle.protocol.artifact_place import place_of
 from treadle.protocol.items import Json, canonical
-from treadle.protocol.model import CheckRef, tag_of
+from treadle.protocol.model import CheckRef
 
 _KEEPING: Final = frozenset({"commit", "checkpoint"})
 """An exit that passed one of these is part of the instance's work."""
@@ -56,7 +57,7 @@ class Verifier:
 
     async def _subject(self, job: RunChecks, case: Case) -> Subject:
         has_lane = case.protocol.graphs[job.graph].steps[job.step].kind == "agent"
-        work = await (self._git.record(case.state, job.id) if has_lane else self._head(job, case))
+        work = await (self._record(job, case) if has_lane else self._head(job, case))
         return Subject(
             job=job,
             case=case,
@@ -66,6 +67,9 @@ class Verifier:
             has_lane=has_lane,
             scope_of=self._scope_of,
         )
+
+    async def _record(self, job: RunChecks, case: Case) -> Recorded:
+        return await self._git.record(case.state, job.id, work_subject(job, case))
 
     async def _head(self, job: RunChecks, case: Case) -> Recorded:
         """The accepted work of an instance, seen from where the instance started."""
@@ -190,11 +194,13 @@ def report(refs: tuple[CheckRef, ...], outcomes: dict[str, Found]) -> str:
 
 
 async def _fingerprint(s: Subject, outcomes: dict[str, Found], *, passed: bool) -> str:
-    """What failed, and with which change; equal ones in a row are the same failure again."""
-    named: list[Json] = [[name, one.file, one.test] for name, found in outcomes.items() for one in found.problems]
+    """What fails, and with which change, whatever was claimed about it: equal ones are the same failure again."""
+    problems = [(name, one) for name, found in outcomes.items() for one in found.problems]
+    tests = {one.test for _, one in problems if one.test}
     if passed:
-        if not any(ref.name == "measure" for ref in s.job.checks) or not (failing := sorted(bad(await measured(s)))):
-            return ""
-        named = list(failing)
-    value: Json = {"exit": tag_of(s.job.exit) if passed else "", "failed": named, "tree": s.work.tree}
+        tests = set(bad(await measured(s))) if any(ref.name == "measure" for ref in s.job.checks) else set()
+    named: list[Json] = [*sorted(tests)] or [[name, one.file] for name, one in problems]
+    if passed and not tests:
+        return ""
+    value: Json = {"failed": named, "tree": s.work.tree}
     return hashlib.sha256(canonical(value)).hexdigest()

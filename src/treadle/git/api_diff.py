@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from treadle.git.api.dumped import completed
 from treadle.git.api.reader import ApiReader
 from treadle.git.api.symbol import Api
 from treadle.git.repository import Repository
@@ -44,7 +45,14 @@ def impact(found: list[ApiChange]) -> Impact:
     return "Additive" if all(one.type == "NewExport" for one in found) else "Breaking"
 
 
-async def api_changes(repository: Repository, before: str, after: str) -> list[ApiChange]:
-    """How what two commits export differs; only files that differ are read, and what they are linked with."""
+async def api_changes(
+    repository: Repository, before: str, after: str, printed: tuple[Api, Api] | None = None
+) -> list[ApiChange]:
+    """How what two commits export differs; only files that differ are read, and what they are linked with.
+
+    `printed` is what a command of the project says of both, for what cannot be read here.
+    """
     old, new = await ApiReader(repository).both(before, after)
-    return changes(old.symbols, new.symbols)
+    if printed is None:
+        return changes(old.symbols, new.symbols)
+    return changes(completed(old.symbols, printed[0]), completed(new.symbols, printed[1]))

@@ -9,11 +9,11 @@ from treadle.git.lanes import Lanes
 from treadle.git.slots import Slot, remove
 
 
-async def forget(lanes: Lanes, run: str, *, keep_result: bool = True) -> list[str]:
-    """Give the lanes of a run back and delete its refs; the result's branch stays unless told otherwise."""
+async def forget(lanes: Lanes, run: str, *, keep: str = "") -> list[str]:
+    """Give the lanes of a run back and delete its refs, except for one that is kept."""
     await lanes.close(run)
     names, refs = lanes.integration.names(run), lanes.integration.refs
-    found = [ref for ref in await refs.below(*names.spaces) if not (keep_result and ref == names.result)]
+    found = [ref for ref in await refs.below(*names.spaces) if ref != keep]
     await refs.delete(*found)
     return found
 

@@ -16,6 +16,14 @@ _WHY: Final = "Treadle-Why"
 _NAMED: Final = 5
 
 
+class Obstacle(msgspec.Struct, frozen=True):
+    """Why the user's branch is not moved."""
+
+    why: str
+    lasts: bool = False
+    """Nothing that the user may do takes it away."""
+
+
 class Delivered(msgspec.Struct, frozen=True):
     """Where a result is; `why` says why the user's branch was not moved, if that was wanted."""
 
@@ -40,7 +48,8 @@ async def deliver(integration: Integration, run: str, commit: str, policy: Polic
     if policy != "auto":
         return Delivered(commit, branch)
     trunk = await integration.begin(run)
-    why = await fast_forward(integration, trunk, commit)
+    obstacle = await fast_forward(integration, trunk, commit)
+    why = obstacle.why if obstacle else ""
     await _note(integration, run, commit, why)
     return Delivered(commit, branch, "" if why else trunk.branch, why)
 
@@ -62,38 +71,37 @@ async def _note(integration: Integration, run: str, commit: str, why: str) -> No
     await integration.refs.put(ref, note)
 
 
-async def fast_forward(integration: Integration, trunk: Trunk, commit: str) -> str:
+async def fast_forward(integration: Integration, trunk: Trunk, commit: str) -> Obstacle | None:
     """Move the user's branch and files forward, as their own `git merge --ff-only` would; else why it was not done."""
-    why = await _obstacle(integration, trunk, commit)
-    if why:
-        return why
+    if obstacle := await _obstacle(integration, trunk, commit):
+        return obstacle
     words = ("merge", "--ff-only", "--no-autostash", "--no-stat", "--quiet", commit)
     try:
         await integration.repository.users(*words)
     except PortError as error:
-        return str(error)
-    return ""
+        return Obstacle(str(error))
+    return None
 
 
-async def _obstacle(integration: Integration, trunk: Trunk, commit: str) -> str:
+async def _obstacle(integration: Integration, trunk: Trunk, commit: str) -> Obstacle | None:
     repository = integration.repository
     if not trunk.branch:
-        return "your head was detached when the run started, so there is no branch to move"
+        return Obstacle("your head was detached when the run started, so there is no branch to move", lasts=True)
     name = trunk.branch.removeprefix("refs/heads/")
     if (await repository.users("rev-parse", "--is-bare-repository")).text == "true":
-        return "the repository is bare; merge the branch where you have your files"
+        return Obstacle("the repository is bare, and your files are elsewhere", lasts=True)
     if (await repository.users("symbolic-ref", "--quiet", "HEAD", ok=(0, 1))).text != trunk.branch:
-        return f"you are not on {name} any more"
+        return Obstacle(f"you are not on {name} any more")
     if busy := repository.busy():
-        return f"your checkout is in the middle of {busy}"
+        return Obstacle(f"your checkout is in the middle of {busy}")
     users = await integration.refs.get(trunk.branch)
     if not await repository.is_ancestor(users, commit):
-        return f"{name} has moved since; merge the branch yourself"
+        return Obstacle(f"{name} has moved since", lasts=True)
     if both := await _changed_by_both(integration, users, commit):
         more = f" and {len(both) - _NAMED} more" if len(both) > _NAMED else ""
         named = shorten(", ".join(both[:_NAMED])) + more
-        return f"your checkout has changes that are not committed in files that the result changes: {named}"
-    return ""
+        return Obstacle(f"your checkout has changes that are not committed in files that the result changes: {named}")
+    return None
 
 
 async def _changed_by_both(integration: Integration, users: str, commit: str) -> list[str]:

@@ -8,12 +8,14 @@ from typing import Final
 import msgspec
 
 from treadle.errors import PortError
+from treadle.git.api.dumped import Dump, dumped
+from treadle.git.api.symbol import Api
 from treadle.git.api_diff import ApiChange, api_changes, impact
 from treadle.git.archive import DATE, Archiving
 from treadle.git.checkout import Checkouts
+from treadle.git.commit_message import given_to, merge_subject, name_of
 from treadle.git.delivery import Policy
 from treadle.git.fold import Folding
-from treadle.git.integration import instance
 from treadle.git.lanes import Lanes
 from treadle.git.merge import Completed, Merging, Refused, verify_by
 from treadle.git.outcome import Values, outcome
@@ -46,8 +48,10 @@ class GitEffects:
         verifier_of: VerifierOf,
         policy: Policy = "branch",
         notifier: Notifier | None = None,
+        dump: Dump | None = None,
     ) -> None:
         self._lanes, self._checkouts, self._verifier_of, self._notifier = lanes, checkouts, verifier_of, notifier
+        self._dump = dump
         self._merging = Merging(lanes, checkouts, policy)
         self._rebasing = Rebasing(lanes.integration, checkouts)
         self._folding = Folding(lanes)
@@ -73,8 +77,7 @@ class GitEffects:
         return await known(job, case)
 
     async def _merge(self, job: RunEffect, case: Case) -> Outcome:
-        inst = instance(case.state, job.inst)
-        subject = f"feat({inst.key or case.state.run}): implement"
+        subject = merge_subject(job.inst, case)
         witness = Witness(self._verifier_of(job, case))
         done = await self._merging.merge(case.state, job.inst, job.id, f"{subject}\n", verify_by(witness))
         if isinstance(done, Refused):
@@ -96,8 +99,10 @@ class GitEffects:
 
     async def _merged(self, done: Completed, subject: str) -> Values:
         repository = self._lanes.integration.repository
-        found = await api_changes(repository, done.before, done.commit)
-        entries: list[Json] = [_entry(one, subject) for one in found]
+        printed, problem = await self._printed(done.before, done.commit)
+        found = await api_changes(repository, done.before, done.commit, printed)
+        reason = f"{subject} (`toolchain.api_dump` has not helped: {problem})" if problem else subject
+        entries: list[Json] = [_entry(one, reason) for one in found]
         return {
             "mergeCommit": done.commit,
             "newParentHead": done.commit,
@@ -107,6 +112,19 @@ class GitEffects:
             "impactLevel": impact(found),
             "changes": entries,
         }
+
+    async def _printed(self, before: str, after: str) -> tuple[tuple[Api, Api] | None, str]:
+        """What the project's own command says that two commits export, or why it says nothing that can be used."""
+        if self._dump is None:
+            return None, ""
+        try:
+            return (await self._api(self._dump, before), await self._api(self._dump, after)), ""
+        except ValueError as error:
+            return None, str(error)[:200]
+
+    async def _api(self, dump: Dump, commit: str) -> Api:
+        async with self._checkouts.clean(commit) as path:
+            return dumped(await dump(path))
 
     def _refused(self, job: RunEffect, case: Case, done: Refused) -> Outcome:
         values: Values = {
@@ -146,7 +164,7 @@ class GitEffects:
 
     async def _archive(self, job: RunEffect, case: Case) -> Outcome:
         """The artifact `delta` becomes one of the artifact `deltas`."""
-        artifacts, values = case.protocol.artifacts, _input(job, case)
+        artifacts, values = case.protocol.artifacts, given_to(job.inst, case)
         if "delta" not in artifacts or "deltas" not in artifacts:
             raise PortError("the effect 'archive' needs the artifacts 'delta' (what is archived) and 'deltas' (where)")
         source = place_of(artifacts["delta"], values)
@@ -154,14 +172,14 @@ class GitEffects:
         if not source or not target:
             raise PortError(f"nobody knows where {artifacts['delta'].path} or {artifacts['deltas'].path} lies here")
         date = datetime.fromtimestamp((case.state.now or case.state.started) / 1000, UTC).date().isoformat()
-        key = instance(case.state, job.inst).key or case.state.run
-        done = await self._archiving.archive(case.state, job.inst, source, target, date, f"{key}: archive the delta\n")
+        message = f"{name_of(job.inst, case)}: archive the delta\n"
+        done = await self._archiving.archive(case.state, job.inst, source, target, date, message)
         values = {"archive": done.path, "commit": done.commit}
         return outcome(case.protocol, self._step(job, case), "Archived", values)
 
     async def _publish(self, job: RunEffect, case: Case) -> Outcome:
         """The artifacts that are files of the run; those that are views of its log are written by their views."""
-        values = _input(job, case)
+        values = given_to(job.inst, case)
         places = [place_of(one, values) for one in case.protocol.artifacts.values() if not one.view]
         done = await self._publishing.publish(case.state, job.inst, [place for place in places if place])
         files: list[Json] = list(done.files)
@@ -180,12 +198,6 @@ class GitEffects:
     @staticmethod
     def _step(job: RunEffect, case: Case) -> Step:
         return case.protocol.graphs[job.graph].steps[job.step]
-
-
-def _input(job: RunEffect, case: Case) -> Values:
-    """What the instance was given."""
-    value = case.payloads.get(ref) if (ref := instance(case.state, job.inst).input.ref) else {}
-    return value if isinstance(value, dict) else {}
 
 
 def _entry(change: ApiChange, reason: str) -> Json:

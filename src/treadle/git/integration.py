@@ -27,6 +27,8 @@ _STEP: Final = "Treadle-Step"
 _EXIT: Final = "Treadle-Exit"
 _SEQ: Final = "Treadle-Seq"
 _DRIFT: Final = "Treadle-Drift"
+_SINCE: Final = "Treadle-Since"
+"""The head that a drift was made from: children may be merged into the branch before it is resolved."""
 
 
 class Head(msgspec.Struct, frozen=True):
@@ -104,8 +106,8 @@ class Integration:
         `current` is the activity that asks: its own work is not folded in, even if it was recorded before a crash.
         """
         async with self._locks[state.run, inst]:
-            found = await self._read(state, inst)
-            return await self._settled(state, inst, current, found)
+            found, pending = await self._read(state, inst)
+            return await self._settled(state, inst, current, found, pending) if pending else found
 
     async def accept(self, state: State, job: RunChecks, commit: str) -> None:
         """All checks of a claim have passed on its recorded commit; the kernel has the last word."""
@@ -129,13 +131,16 @@ class Integration:
         async with self._locks[run, inst]:
             return await self.refs.swap(self.names(run).integration(inst), new, old)
 
-    async def set_drift(self, run: str, inst: str, tree: str, onto: str, drift: Drift) -> str:
-        """An agent has to adapt this tree before the instance can go on, on top of another commit."""
-        noted = msgspec.json.encode(drift).decode()
-        text = f"{inst} on top of another head\n\n{_DRIFT}: {noted}\n"
-        commit = await self.repository.commit(tree, (onto,), text, await self.repository.time(onto))
+    async def set_drift(self, run: str, inst: str, tree: str, onto: str, drift: Drift, since: str) -> str:
+        """An agent has to adapt this tree, made from the head `since`, before the instance can go on, on `onto`."""
+        commit = await self._drift(inst, tree, onto, drift, since)
         await self.refs.put(self.names(run).of_instance(inst, "drift"), commit)
         return commit
+
+    async def _drift(self, inst: str, tree: str, onto: str, drift: Drift, since: str) -> str:
+        noted = msgspec.json.encode(drift).decode()
+        text = f"{inst} on top of another head\n\n{_DRIFT}: {noted}\n{_SINCE}: {since}\n"
+        return await self.repository.commit(tree, (onto,), text, await self.repository.time(onto))
 
     async def drift(self, head: Head) -> Drift:
         """What has to be adapted."""
@@ -150,15 +155,16 @@ class Integration:
         trunk = await self.begin(state.run)
         return (await self.refs.get(trunk.branch) if trunk.branch else "") or trunk.commit
 
-    async def _read(self, state: State, inst: str) -> Head:
+    async def _read(self, state: State, inst: str) -> tuple[Head, str]:
+        """Where an instance stands, and what is recorded and not folded in yet."""
         names = self.names(state.run)
-        wanted = (names.integration(inst), names.of_instance(inst, "base"), names.of_instance(inst, "drift"))
+        wanted = (names.integration(inst), *(names.of_instance(inst, what) for what in ("base", "drift", "pending")))
         found = await self.refs.below(*wanted)
-        commit, base, drift = (found.get(ref, "") for ref in wanted)
+        commit, base, drift, pending = (found.get(ref, "") for ref in wanted)
         if not commit:
-            return await self._found(state, inst)
+            return await self._found(state, inst), pending
         onto = (await self.repository.parents(drift))[0] if drift else ""
-        return Head(commit, base or commit, drift, onto)
+        return Head(commit, base or commit, drift, onto), pending
 
     async def _found(self, state: State, inst: str) -> Head:
         """The first time that an instance needs a place: its parent's head, or where the run started."""
@@ -169,11 +175,8 @@ class Integration:
             start = (await self.begin(state.run, state.started)).commit
         return await self.move(state.run, inst, start, start, "")
 
-    async def _settled(self, state: State, inst: str, current: str, head: Head) -> Head:
+    async def _settled(self, state: State, inst: str, current: str, head: Head, pending: str) -> Head:
         names = self.names(state.run)
-        pending = await self.refs.get(names.of_instance(inst, "pending"))
-        if not pending:
-            return head
         note = await self.repository.message(pending)
         work = (await self.repository.parents(pending))[0]
         act, seq = trailer(note, ACTIVITY), int(trailer(note, _SEQ))
@@ -191,19 +194,37 @@ class Integration:
         """Take recorded work in; children may have been merged since it was begun."""
         below = (await self.repository.parents(work))[0]
         if head.drift and below == head.onto:
-            base = head.base if head.onto == head.commit else head.onto
-            return await self.move(run, inst, work, base, head.commit)
+            return await self._resolved(run, inst, head, work)
         if head.commit in (below, work):
             return await self.move(run, inst, work, head.base, head.commit)
         if await self.repository.is_ancestor(work, head.commit):
             return head
         merged = await three_way(self.repository, below, head.commit, work)
         if not merged.is_clean:
-            drift = await self.set_drift(run, inst, merged.tree, head.commit, Drift(merged.files))
+            drift = await self.set_drift(run, inst, merged.tree, head.commit, Drift(merged.files), head.commit)
             return Head(head.commit, head.base, drift, head.commit)
         message, at = await self.repository.message(work), await self.repository.time(work)
         commit = await self.repository.commit(merged.tree, (head.commit,), message, at)
         return await self.move(run, inst, commit, head.base, head.commit)
+
+    async def _resolved(self, run: str, inst: str, head: Head, work: str) -> Head:
+        """Put an instance on its adapted work, with what children have merged since that was begun."""
+        since = trailer(await self.repository.message(head.drift), _SINCE) or head.commit
+        base = head.base if head.onto == since else head.onto
+        if since == head.commit:
+            return await self.move(run, inst, work, base, head.commit)
+        merged = await three_way(self.repository, since, work, head.commit)
+        if merged.is_clean:
+            message, at = await self.repository.message(head.commit), await self.repository.time(head.commit)
+            commit = await self.repository.commit(merged.tree, (work,), message, at)
+            return await self.move(run, inst, commit, base, head.commit)
+        drift = await self._drift(inst, merged.tree, work, Drift(merged.files), work)
+        names = self.names(run)
+        values = {names.integration(inst): work, names.of_instance(inst, "base"): base}
+        await self.refs.put_all(
+            values | {names.of_instance(inst, "drift"): drift}, {names.integration(inst): head.commit}
+        )
+        return Head(work, base, drift, work)
 
 
 def instance(state: State, inst: str) -> Instance:

@@ -88,10 +88,14 @@ class Lanes:
         """The run has ended: save what is in its lanes, and give them back."""
         for slot, lease in await asyncio.to_thread(self._leases.all):
             if lease.run == run:
-                async with self._locks[" ".join(lease.key)]:
-                    await self._save(slot, lease)
-                    await asyncio.to_thread(self._leases.give_back, slot)
-        self._handed = {key: handed for key, handed in self._handed.items() if key[0] != run}
+                await self._give_back(slot, lease)
+
+    async def leave(self, run: str, inst: str, commit: str) -> None:
+        """An instance may be done: its lanes go to whoever needs some. Should it go on, it does so from a commit."""
+        for slot, lease in await asyncio.to_thread(self._leases.all):
+            if (lease.run, lease.inst) == (run, inst):
+                await self._give_back(slot, lease)
+                await self.integration.refs.put(self.integration.names(run).lane(inst, lease.lane), commit)
 
     async def record(self, run: str, act: str, at: int, message: str = "") -> Recorded:
         """What an activity has left in its lane as one commit; the same however often it is asked."""
@@ -124,6 +128,16 @@ class Lanes:
                     await asyncio.to_thread(self._leases.write, slot, empty)
                 ref = self.integration.names(run).lane(inst, lease.lane)
                 await self.integration.refs.put(ref, commit)
+
+    async def _give_back(self, slot: Slot, lease: Lease) -> None:
+        async with self._locks[" ".join(lease.key)]:
+            await self._save(slot, lease)
+            await asyncio.to_thread(self._leases.give_back, slot)
+            self._forget(lease)
+
+    def _forget(self, lease: Lease) -> None:
+        """What was handed out in a lane before is no more."""
+        self._handed = {key: handed for key, handed in self._handed.items() if handed[0].key != lease.key}
 
     async def _of(self, run: str, act: str) -> tuple[Slot, Lease]:
         found = await asyncio.to_thread(self._leases.find, run, act)
@@ -181,4 +195,5 @@ class Lanes:
         refs = {names.of_activity(lease.act, "base"): lease.base, names.lane(lease.inst, lease.lane): lease.base}
         await self.integration.refs.put_all(refs)
         await asyncio.to_thread(self._leases.write, slot, lease)
+        self._forget(lease)
         self._handed[lease.run, lease.act] = lease, await self._bystanders.look()

@@ -45,7 +45,7 @@ class Rebasing:
         changed = await self._changed_tests(head.commit, replayed, verifier)
         if changed:
             tree = await self._repository.tree(replayed)
-            await self._integration.set_drift(state.run, inst, tree, onto, Drift(tests=changed))
+            await self._integration.set_drift(state.run, inst, tree, onto, Drift(tests=changed), head.commit)
             return Rebased(onto, changed_tests=changed)
         await self._integration.move(state.run, inst, replayed, onto, head.commit)
         return Rebased(onto)
@@ -72,7 +72,7 @@ class Rebasing:
             await self._integration.move(run, inst, commit, onto, head.commit)
             return Rebased(onto)
         files = merged.files or await self._touched(head)
-        await self._integration.set_drift(run, inst, merged.tree, onto, Drift(files))
+        await self._integration.set_drift(run, inst, merged.tree, onto, Drift(files), head.commit)
         return Rebased(onto, files, merged.conflicts)
 
     async def _touched(self, head: Head) -> tuple[str, ...]:

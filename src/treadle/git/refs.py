@@ -18,6 +18,8 @@ _TRIES: Final = 40
 _PAUSE: Final = 0.05
 _OLD: Final = 60.0
 """Seconds after which a lock on one of our refs is nobody's."""
+LOOSE: Final = 400
+"""New refs after which git packs them: a file for each makes looking through all of them slow."""
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -35,6 +37,7 @@ class Refs:
         self._repository = repository
         self._lock = asyncio.Lock()
         self._written: dict[str, str] = {}
+        self._packed = 0
 
     async def get(self, ref: str) -> str:
         """The commit of a ref; empty if there is none."""
@@ -68,6 +71,7 @@ class Refs:
         async with self._lock:
             await self._patiently("".join(lines))
             self._written |= values
+            await self._pack()
 
     async def delete(self, *refs: str) -> None:
         """Refs that are no longer needed; harmless if they are gone."""
@@ -89,6 +93,13 @@ class Refs:
             if strays:
                 await self._patiently("".join(_line(one.ref, one.ours) for one in strays))
             return strays
+
+    async def _pack(self) -> None:
+        """Let git pack what has come together; whoever else uses the repository is not in the way, or it waits."""
+        if len(self._written) - self._packed >= LOOSE:
+            self._packed = len(self._written)
+            with suppress(PortError):
+                await self._repository.refs("pack-refs", "--all")
 
     async def _swap(self, ref: str, new: str, old: str) -> bool:
         found = await self.get(ref)

@@ -10,6 +10,8 @@ import asyncio
 import os
 import re
 import shlex
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -63,6 +65,7 @@ class Repository:
         """How objects are named: sha1 or sha256."""
         self._person = person
         self._infos: dict[str, CommitInfo] = {}
+        self._made: dict[tuple[str, tuple[str, ...], str, int], str] = {}
         self._objects = Objects(own, self.objects)
 
     @property
@@ -145,10 +148,15 @@ class Repository:
         return (await self._info(commit)).tree
 
     async def commit(self, tree: str, parents: tuple[str, ...], message: str, at: int) -> str:
-        """A commit of the orchestrator's own; equal for equal arguments."""
-        words = [word for parent in parents for word in ("-p", parent)]
-        said = await self.git("commit-tree", *words, tree, stdin=message.encode(errors="replace") or b"\n", at=at)
-        return said.text
+        """A commit of the orchestrator's own; equal for equal arguments, and then made only once."""
+        key = (tree, parents, message, at)
+        if key not in self._made:
+            words = [word for parent in parents for word in ("-p", parent)]
+            said = await self.git("commit-tree", *words, tree, stdin=message.encode(errors="replace") or b"\n", at=at)
+            self._made[key] = said.text
+            if len(self._made) > _REMEMBERED:
+                del self._made[next(iter(self._made))]
+        return self._made[key]
 
     async def parents(self, commit: str) -> list[str]:
         """The parents of a commit."""
@@ -165,6 +173,20 @@ class Repository:
     async def is_ancestor(self, old: str, new: str) -> bool:
         """Whether `new` holds `old`."""
         return (await self.git("merge-base", "--is-ancestor", old, new, ok=(0, 1))).code == 0
+
+    async def keep(self, contents: Sequence[bytes]) -> list[str]:
+        """Files' contents among the objects, all at once; their ids."""
+        if not contents:
+            return []
+        if len(contents) == 1:
+            return [(await self.git("hash-object", "-w", "--stdin", stdin=contents[0])).text]
+        with tempfile.TemporaryDirectory(prefix="treadle-files-") as folder:
+            paths = [Path(folder, str(number)) for number in range(len(contents))]
+            for path, data in zip(paths, contents, strict=True):
+                await asyncio.to_thread(path.write_bytes, data)
+            stdin = "".join(f"{path}\n" for path in paths).encode()
+            said = await self.git("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=stdin)
+        return said.text.split()
 
     async def blobs(self, ids: list[str]) -> list[bytes]:
         """The contents of files by their ids, all at once."""

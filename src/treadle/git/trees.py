@@ -60,8 +60,10 @@ class Listing(msgspec.Struct, frozen=True, dict=True):
         return frozenset(found)
 
 
-_REMEMBERED: Final = 6
-"""Trees whose listing is kept; a large one takes megabytes."""
+_REMEMBERED: Final = 60_000
+"""Entries of trees whose listings are kept, which take tens of megabytes."""
+_AT_LEAST: Final = 6
+"""Listings that are kept in any case."""
 _AT_ONCE: Final = 500
 """Files that are read together."""
 _listings: WeakKeyDictionary[Repository, dict[str, Listing]] = WeakKeyDictionary()
@@ -98,8 +100,11 @@ class Trees:
         tree = await self._repository.tree(commit)
         found = self._known.pop(tree, None) or Listing(await self._listed(tree))
         self._known[tree] = found
-        while len(self._known) > _REMEMBERED:
-            del self._known[next(iter(self._known))]
+        kept = sum(len(one.entries) for one in self._known.values())
+        for old in [*self._known][:-_AT_LEAST]:
+            if kept <= _REMEMBERED:
+                break
+            kept -= len(self._known.pop(old).entries)
         return found
 
     async def _listed(self, tree: str) -> tuple[Entry, ...]:

@@ -62,6 +62,7 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     ),
     "manifest": _check("every listed test is collected and maps to a known criterion", "manifest", needs=_LIST),
     "manifest_complete": _check("every criterion has a listed test", "manifest", needs=_LIST),
+    "traceable": _check("every new test is listed in the manifest", needs=_LIST),
     "sharp": _check(
         "the tests of each criterion fail with simple wrong implementations in the skeleton's place", needs=_TEST
     ),

@@ -171,7 +171,7 @@ def _enum_value(word: str) -> str | int | float:
         return int(number) if number.is_integer() else number
     if not _NAME.fullmatch(word):
         raise TypeNotationError(
-            f"'{_short(word)}' cannot stand in an enum", "use words of letters, digits, _ and -, or numbers"
+            f"'{_short(word)}' cannot stand in an enum", "use words of ASCII letters, digits, _ and -, or numbers"
         )
     return word
 

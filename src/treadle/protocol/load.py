@@ -145,7 +145,7 @@ def read_stream(stream: BinaryIO, shown: str, limit: int = MAX_TEXT) -> str:
 def starting_folder(name: str) -> dict[str, str]:
     """The files of a small, complete, commented protocol, for `treadle protocol new NAME`."""
     if not NAME.fullmatch(name):
-        raise ProtocolError(f"{quoted(name)} is not a name (use letters, digits, _ and -)")
+        raise ProtocolError(f"{quoted(name)} is not a name (use ASCII letters, digits, _ and -)")
     texts = _folder_files(BUILT_IN / START).texts
     return {**texts, MAIN: texts[MAIN].replace(f"protocol: {START}\n", f"protocol: {name}\n", 1)}
 
@@ -191,7 +191,7 @@ def _inside(path: Path, folder: Path) -> bool:
     """Whether a file belongs to the folder; a link that leads out of it is an error, not a way in."""
     name = path.relative_to(folder).as_posix()
     if not _FILE.fullmatch(name):
-        fail(Place(ascii(str(path))), "a file name with unusual characters", "use letters, digits, . _ and -")
+        fail(Place(ascii(str(path))), "a file name with unusual characters", "use ASCII letters, digits, . _ and -")
     try:
         inside = path.resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError):  # links in a circle

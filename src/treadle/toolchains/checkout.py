@@ -43,7 +43,5 @@ def problems_of(command: tuple[str, ...], finished: Finished) -> list[str]:
     if finished.ended == "timeout":
         return [f"{command[0]} did not end within {finished.duration:.0f} s"]
     if finished.ended == "missing":
-        return [
-            f"{command[0]} could not be started: {finished.detail}; install it, or mend `toolchain` in treadle.toml"
-        ]
+        return [f"{command[0]} could not be started: {finished.detail}; install it (a run keeps its settings)"]
     return [f"{command[0]}: {finished.detail}"] if finished.ended == "killed" else []

@@ -53,7 +53,7 @@ async def listed(
 ) -> Collected:
     """What a command lists, one test a line."""
     if not listing:
-        why = "this toolchain cannot list tests without running them: set `toolchain.collect`"
+        why = "nothing lists the tests of this project (`toolchain.collect`)"
         return Collected(ids=(), problems=(why,))
     with scratch_folder() as scratch:
         finished = await run_in(path, listing, scratch=scratch, timeout=timeout, sandbox=sandbox)

@@ -86,8 +86,22 @@ class Junit(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(run, limits=(*run.limits, *([IN_REACH] if pattern else [])))
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> Collected:
-        """The tests that the listing command names."""
+        """The tests that the listing command names; without one, those that a run of them shows."""
+        if not self.listing:
+            return _shown(await self.test(path, files=files))
         return await listed(self.listing, path, files, timeout=self.timeout, sandbox=self.sandbox)
+
+
+def _shown(run: TestRun) -> Collected:
+    """The tests that a run has found; how they ended says nothing about that."""
+    return Collected(
+        ids=run.chosen,
+        errors={id: test for id, test in run.tests.items() if test.phase == "collect" and test.verdict == "error"},
+        problems=() if run.tests else run.problems,
+        bent=run.bent,
+        limits=(*run.limits, "the tests were run to list them"),
+        output=run.output,
+    )
 
 
 def _stamps(path: Path, pattern: str) -> dict[Path, tuple[int, ...]]:

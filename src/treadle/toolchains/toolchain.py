@@ -95,17 +95,17 @@ class Toolchain(msgspec.Struct, frozen=True, kw_only=True):
         return await self.run("contract", path)
 
 
-_UNKNOWN = "there is no command to run the tests with: `treadle init`, or set `toolchain.test`"
+_UNKNOWN = "there is no command to run the tests with (`toolchain.test`)"
 
 
 def toolchain_of(config: model.Config, project: Project, sandbox: Enclosure | None = None) -> Toolchain:
     """The toolchain of a project; `sandbox`: None for the best that works here."""
-    settings = _completed(config.toolchain, project.root)
+    settings = completed(config.toolchain, project.root)
     tests = tests_of(settings, project.root, sandbox) if settings.test else None
     return Toolchain(settings=settings, root=project.root, tests=tests, sandbox=sandbox)
 
 
-def _completed(settings: model.Toolchain, root: Path) -> model.Toolchain:
+def completed(settings: model.Toolchain, root: Path) -> model.Toolchain:
     """Settings without a test command, with what the project's files suggest; nothing that was said is undone."""
     if settings.test or not (found := detect(root)) or "test" not in found[0].commands:
         return settings

@@ -82,7 +82,8 @@ def _branch(
 def _position(chronicle: Chronicle, protocol: Protocol, inst: Instance, frame: Frame, one: Line, now: int) -> Position:
     step = protocol.graphs[inst.graph].steps.get(frame.step)
     deed = chronicle.deeds.get(frame.id)
-    began = deed.began if deed else chronicle.asked.get(frame.id, 0)
+    asked = chronicle.asked.get(frame.id)
+    began = deed.began if deed else asked.began if asked else 0
     return Position(
         step=base_of(frame.step),
         status=one.mood,

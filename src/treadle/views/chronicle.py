@@ -31,6 +31,20 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
     session: str = ""
 
 
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """A question to a person, from when it was put to when it was settled."""
+
+    command: AskHuman
+    began: int
+    state: State
+    """The run as it was then: from that the question is worded."""
+    by: str = ""
+    """The activity whose end led to it; empty if none did."""
+    ended: int = 0
+    settled: Event | None = None
+    """What settled it: an answer, a time that was up, or an end of something around it."""
+
+
 class Chronicle:
     """Takes the events of a run one by one; at any time it says how things stand."""
 
@@ -40,7 +54,8 @@ class Chronicle:
         """None until the run has started."""
         self.state = State()
         self.deeds: dict[str, Deed] = {}
-        self.asked: dict[str, int] = {}
+        self.asked: dict[str, Question] = {}
+        self._open: set[str] = set()
         self.born: dict[str, int] = {}
         self.gone: dict[str, int] = {}
 
@@ -48,15 +63,17 @@ class Chronicle:
         """Apply the next event of the log."""
         made = move(self._find, self.protocol, self.state, body)
         self.protocol, self.state = made.protocol, made.state
-        for command in made.commands:
-            self._commanded(command)
         act = getattr(made.event, "act", "")
+        cause = act or getattr(made.event, "timer", "")
+        for command in made.commands:
+            self._commanded(command, cause if cause in self.deeds else "")
+        self._settle(made.event)
         if act in self.deeds:
             self.deeds[act] = self._told(self.deeds[act], made.event)
         self._census(made)
         return made
 
-    def _commanded(self, command: Command) -> None:
+    def _commanded(self, command: Command, by: str) -> None:
         now = self.state.now
         match command:
             case RunChecks(id=id_, checks=checks) if command.exit and id_ in self.deeds:
@@ -67,12 +84,18 @@ class Chronicle:
                 deed = Deed(command=command, began=now, checks=checks)
                 self.deeds[id_] = msgspec.structs.replace(before, command=command) if before else deed
             case AskHuman(id=id_):
-                self.asked[id_] = now
+                self.asked[id_] = Question(command=command, began=now, state=self.state, by=by)
+                self._open.add(id_)
             case Cancel(id=id_, why=why) if id_ in self.deeds:
                 left = self._left(self.deeds[id_]) if why == "timeout" else ""
                 self._change(id_, ended=now, stopped=why, left=left)
             case _:
                 pass
+
+    def _settle(self, event: Event) -> None:
+        for id_ in [id_ for id_ in self._open if id_ not in self.state.asks]:
+            self._open.remove(id_)
+            self.asked[id_] = msgspec.structs.replace(self.asked[id_], ended=self.state.now, settled=event)
 
     def _told(self, deed: Deed, event: Event) -> Deed:
         change = msgspec.structs.replace

@@ -112,6 +112,8 @@ class Proved(msgspec.Struct, frozen=True, kw_only=True):
     """The activities that merged it, from its own instance up to the result."""
     setbacks: tuple[str, ...]
     """Activities that concern it and that came to nothing."""
+    unnoticed: tuple[str, ...] = ()
+    """What its tests leave open: wrong implementations that all of them pass with."""
 
 
 class Setback(msgspec.Struct, frozen=True, kw_only=True):

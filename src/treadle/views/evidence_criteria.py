@@ -15,6 +15,7 @@ from treadle.views.evidence_records import Told
 from treadle.views.evidence_sightings import Sightings, last
 from treadle.views.evidence_steps import Lost, Taken
 from treadle.views.evidence_tree import Tree
+from treadle.views.evidence_unnoticed import unnoticed
 from treadle.views.moment import moment
 
 _JOINS: Final = frozenset({"merge", "fold"})
@@ -51,22 +52,23 @@ class Prover:
             verdicts=tuple(verdicts),
             merges=tuple(merges),
             setbacks=tuple(dict.fromkeys(self._setbacks(inst, criterion))),
+            unnoticed=unnoticed(self._records(inst, criterion), criterion, [one.id for one in tests]),
         )
 
     def _tests(self, inst: Instance, criterion: str) -> list[str]:
         """The tests that stand for it, as the last run says that knows: its own, one of its parts', one above."""
+        known = [record.criteria[criterion] for record in self._records(inst, criterion)]
+        return list(known[-1]) if known else []
+
+    def _records(self, inst: Instance, criterion: str) -> list[Told]:
+        """What accepted work has left about the tests of a criterion, in order, from the nearest that knows any."""
         circles = ([inst], list(self._tree.below(inst)), self._tree.chain(inst)[1:])
         for circle in circles:
             names = {one.id for one in circle}
-            known = [
-                record.criteria[criterion]
-                for step, records, _ in self._steps
-                if step.instance in names
-                for record in records
-                if record.criteria.get(criterion)
-            ]
+            steps = [records for step, records, _ in self._steps if step.instance in names]
+            known = [record for records in steps for record in records if record.criteria.get(criterion)]
             if known:
-                return list(known[-1])
+                return known
         return []
 
     def _verdicts(self, inst: Instance, after: int) -> Iterator[Verdict]:

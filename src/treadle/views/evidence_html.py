@@ -16,8 +16,10 @@ from treadle.views.evidence_words import (
     agents,
     consumed,
     ended,
+    held,
     history,
     how_it_stands,
+    left_open,
     mark,
     road,
     score,
@@ -61,6 +63,7 @@ class _Words:
         self._found = found
         self.score, self.stands = score(found), how_it_stands(found)
         self.agents, self.used, self.where = agents(found), consumed(found), where(found)
+        self.held, self.left_open = held(found), left_open(found)
         self.steps = {one.act: one for one in found.accepted}
         self.number = {one.act: number for number, one in enumerate(found.accepted, 1)}
         self.commits = list(dict.fromkeys(one.commit for one in found.accepted if one.commit))

@@ -25,6 +25,8 @@ class Told(NamedTuple):
     on_skeleton: frozenset[str]
     criteria: dict[str, dict[str, str]]
     """Criterion → test → how it ended."""
+    unnoticed: dict[str, tuple[str, ...]] | None
+    """Criterion → wrong implementations that all its tests pass with; None: none was tried."""
 
 
 def told(find: Find, deed: Deed) -> tuple[Told, ...]:
@@ -64,7 +66,7 @@ def _told(find: Find, result: CheckResult, ref: CheckRef) -> Told:
         gone=not value,
     )
     red, skeleton = (frozenset(texts(value.get(key))) for key in ("red", "red_on_skeleton"))
-    return Told(check, red, skeleton, _criteria(value.get("criteria")))
+    return Told(check, red, skeleton, _criteria(value.get("criteria")), _unnoticed(value))
 
 
 def payload(find: Find, ref: str) -> dict[str, Json]:
@@ -102,3 +104,10 @@ def _criteria(value: Json) -> dict[str, dict[str, str]]:
         for name, tests in listed.items()
         if isinstance(tests, dict)
     }
+
+
+def _unnoticed(value: dict[str, Json]) -> dict[str, tuple[str, ...]] | None:
+    if "wrong_implementations" not in value:
+        return None
+    listed = value.get("unnoticed")
+    return {name: texts(wrong) for name, wrong in listed.items()} if isinstance(listed, dict) else {}

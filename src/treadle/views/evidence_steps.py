@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from treadle.kernel.commands import RunEffect
+from treadle.prompts.report import for_person
 from treadle.protocol.items import Json
 from treadle.protocol.model import Exit, Protocol, Step, tag_of
 from treadle.store.records import Stray
@@ -126,7 +127,7 @@ def _lost(protocol: Protocol | None, find: Find, deed: Deed) -> Iterator[Lost]:
     records = told(find, deed)
     for failure in deed.failures:
         details = anything(find, failure.detail_ref)
-        said = (details.get("error") or details.get("report")) if isinstance(details, dict) else details
+        said = (details.get("error") or for_person(details)) if isinstance(details, dict) else details
         why = said if isinstance(said, str) else json.dumps(details, ensure_ascii=False) if details else ""
         yield _setback(deed, "failed", failure.why, failure.ts, report=why)
     if deed.stopped and deed.stopped != "answered":

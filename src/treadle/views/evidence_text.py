@@ -10,11 +10,11 @@ from treadle.views.evidence_words import (
     agents,
     consumed,
     ended,
+    held,
     history,
     how_it_stands,
-    is_of_new_tests,
+    left_open,
     mark,
-    notes_of,
     road,
     score,
     setbacks_of,
@@ -25,6 +25,7 @@ from treadle.views.moment import duration, plain
 _TESTS = 8
 """Tests of a criterion that are named; `--json` has all of them."""
 _NOTES = 8
+_WRONG = 4
 _SIGNS = {"verified": "✓", "partial": "✗", "none": "✗"}
 
 
@@ -65,7 +66,7 @@ def _head(found: Evidence) -> Iterator[Row]:
     yield Row(2, 2, f"began {plain(found.began)}, {duration(found.elapsed)}, {found.events} events")
     if found.protocol:
         yield Row(2, 2, f"protocol {found.protocol.digest}")
-    facts = (("result", where(found)), ("agents", "; ".join(agents(found))), ("used", consumed(found)))
+    facts = ((held(found), where(found)), ("agents", "; ".join(agents(found))), ("used", consumed(found)))
     yield from (Row(2, 4, f"{name} {said}") for name, said in facts if said)
 
 
@@ -77,6 +78,9 @@ def _criterion(found: Evidence, steps: dict[str, Accepted], one: Proved) -> Iter
     yield from (Row(4, 11, f"test   {test.id}") for test in one.tests[:_TESTS])
     if len(one.tests) > _TESTS:
         yield Row(11, 11, f"and {len(one.tests) - _TESTS} more")
+    if one.unnoticed:
+        more = f"; and {len(one.unnoticed) - _WRONG} more" if len(one.unnoticed) > _WRONG else ""
+        yield Row(4, 11, f"open   all of these pass if {'; '.join(one.unnoticed[:_WRONG])}{more}")
     for colour, act in (("red", one.red), ("green", one.green)):
         if act in steps:
             yield Row(4, 11, f"{colour:6} {_run(steps[act], colour)}")
@@ -134,10 +138,8 @@ def _waivers(found: Evidence) -> Iterator[Row]:
 
 def _left_open(found: Evidence) -> Iterator[Row]:
     """What was noted of new tests when they were accepted."""
-    for step in found.accepted:
-        notes = [line for one in step.checks if is_of_new_tests(one) for line in notes_of(one)]
-        if notes:
-            yield Row(0, 2, step.act)
-            yield from (Row(4, 6, line) for line in notes[:_NOTES])
-            if len(notes) > _NOTES:
-                yield Row(4, 6, f"and {len(notes) - _NOTES} more: treadle show {shlex.quote(found.run)} {step.act}")
+    for act, notes in left_open(found).items():
+        yield Row(0, 2, act)
+        yield from (Row(4, 6, line) for line in notes[:_NOTES])
+        if len(notes) > _NOTES:
+            yield Row(4, 6, f"and {len(notes) - _NOTES} more: treadle show {shlex.quote(found.run)} {act}")

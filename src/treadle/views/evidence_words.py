@@ -5,6 +5,7 @@ from typing import Final
 
 from treadle.protocol.catalogue import PROOFS
 from treadle.views.evidence import Accepted, Check, Evidence, Proved, Setback, Standing, Verdict
+from treadle.views.result import is_good
 
 STANDINGS: Final[dict[Standing, str]] = {
     "verified": "verified",
@@ -87,6 +88,15 @@ def notes_of(check: Check) -> list[str]:
     return [line.removeprefix(_NOTE) for line in check.report.splitlines() if line.startswith(_NOTE)]
 
 
+def left_open(found: Evidence) -> dict[str, list[str]]:
+    """What was noted of new tests when they were accepted, by activity."""
+    noted = {
+        step.act: [line for one in step.checks if is_of_new_tests(one) for line in notes_of(one)]
+        for step in found.accepted
+    }
+    return {act: notes for act, notes in noted.items() if notes}
+
+
 def agents(found: Evidence) -> list[str]:
     """Who drove: each agent with its roles."""
     roles: dict[str, list[str]] = {}
@@ -103,13 +113,18 @@ def consumed(found: Evidence) -> str:
     return f"{used.tokens_in:,} tokens in, {used.tokens_out:,} out, cost {used.cost:.2f}"
 
 
+def held(found: Evidence) -> str:
+    """What the branch of a run holds: its result, or what was accepted before it came to another end."""
+    return "result" if is_good(found.outcome) else "accepted"
+
+
 def where(found: Evidence) -> str:
-    """Where the result of the run is."""
+    """Where the result of the run is, or what was accepted of it."""
     result = found.result
     if result is None:
         return ""
-    held = f"on {result.into}" if result.taken else f"on the branch {result.branch}"
-    return f"{result.commit[:12]} {held}"
+    place = f"on {result.into}" if result.taken else f"on the branch {result.branch}"
+    return f"{result.commit[:12]} {place}"
 
 
 def setbacks_of(found: Evidence, one: Proved) -> Sequence[Setback]:

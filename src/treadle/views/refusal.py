@@ -3,6 +3,7 @@
 from typing import Final
 
 from treadle.prompts.foreign import cut
+from treadle.prompts.report import for_person
 from treadle.protocol.items import Json
 
 _WORDS: Final = {
@@ -21,8 +22,8 @@ _HEADING: Final = "### "
 
 
 def words_of(report: Json) -> str:
-    """What a report says, of one that has more to it only its words."""
-    found = report.get("report", "") if isinstance(report, dict) else report
+    """What a report says to people, of one that has more to it only its words."""
+    found = for_person(report)
     return found.strip() if isinstance(found, str) else ""
 
 

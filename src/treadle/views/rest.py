@@ -4,8 +4,9 @@ from typing import Literal
 
 import msgspec
 
+from treadle.views.asking import Choice
 from treadle.views.result import Result
-from treadle.views.status import Choice, Startable
+from treadle.views.status import Startable
 from treadle.views.yours import Yours
 
 

@@ -2,8 +2,19 @@
 
 import shlex
 from collections.abc import Iterator
+from typing import Final
 
 import msgspec
+
+from treadle.protocol.model import ABORTED
+
+BAD: Final = (ABORTED, "Failed", "Halted", "Partial")
+"""Ends of a run that are not what it was started for, whatever protocol calls one of its ends so."""
+
+
+def is_good(outcome: str) -> bool:
+    """Whether a run has come to a good end."""
+    return bool(outcome) and outcome not in BAD
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):

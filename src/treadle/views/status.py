@@ -1,7 +1,6 @@
 """How a run stands: its instances as a tree, what is being done, what it asks people, what it has used."""
 
-import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 import msgspec
@@ -12,6 +11,7 @@ from treadle.kernel.state import State
 from treadle.protocol.drawing.table import who
 from treadle.protocol.model import Protocol
 from treadle.simulate.waits import awaits_go
+from treadle.views.asking import Asked, asked
 from treadle.views.branches import Branch, forest
 from treadle.views.chronicle import Chronicle, Deed
 from treadle.views.moment import moment, seconds
@@ -54,35 +54,6 @@ class Busy(msgspec.Struct, frozen=True, kw_only=True):
     """When its time is up; empty if it is in a person's hands, for nothing hurries people."""
 
 
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """One way to answer."""
-
-    name: str
-    help: str
-    needs_note: bool
-    """The note is the answer: there is none without."""
-
-    @property
-    def said(self) -> str:
-        """The words of `treadle answer` that say it."""
-        return shlex.quote(self.name) + (" --note …" if self.needs_note else "")
-
-
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """A question that waits for a person."""
-
-    id: str
-    instance: str
-    step: str
-    title: str
-    choices: tuple[Choice, ...]
-    asked: str
-    elapsed: float
-    default: str
-    """What is decided if nobody answers; empty: nothing is."""
-    default_at: str
-
-
 class Startable(msgspec.Struct, frozen=True, kw_only=True):
     """A step that waits for a person's `go`."""
 
@@ -90,7 +61,7 @@ class Startable(msgspec.Struct, frozen=True, kw_only=True):
     step: str
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class Ceilings(msgspec.Struct, frozen=True, kw_only=True):
     """What the run may use before a person is asked; 0: without limit."""
 
     cost: float
@@ -139,7 +110,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """Activities whose agent is a person."""
     timers: tuple[Timer, ...]
     usage: Used
-    limits: Limits | None
+    limits: Ceilings | None
     strays: int
     """Answers and messages that were not obeyed."""
     result: Result | None
@@ -156,6 +127,8 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     driver: str = ""
     strays: int = 0
     yours: tuple[Yours, ...] = ()
+    questions: Mapping[str, str] = {}
+    """How each question is worded."""
     result: Result | None = None
 
 
@@ -163,7 +136,7 @@ def status(chronicle: Chronicle, known: Known, now: int) -> Status:
     """How a run stands at a moment."""
     state, protocol = chronicle.state, chronicle.protocol
     end = state.now if state.outcome else max(now, state.now)
-    questions = tuple(_asked(chronicle, command, end) for command in _open(state))
+    questions = tuple(asked(chronicle, it.id, known.questions.get(it.id, ""), end) for it in _open(state))
     starts = _starts(protocol, state) if protocol else ()
     yours = {work.id for work in known.yours}
     return Status(
@@ -212,9 +185,9 @@ def _starts(protocol: Protocol, state: State) -> tuple[Startable, ...]:
     return tuple(Startable(instance=it.id, step=step) for it in live if (step := awaits_go(protocol, state, it)))
 
 
-def _limits(protocol: Protocol, state: State) -> Limits:
+def _limits(protocol: Protocol, state: State) -> Ceilings:
     limits = protocol.limits
-    return Limits(
+    return Ceilings(
         cost=limits.cost * state.allowances,
         wall=limits.wall,
         granted=state.allowances,
@@ -240,22 +213,4 @@ def _busy(deed: Deed, state: State, protocol: Protocol | None, now: int, yours: 
         began=moment(deed.began),
         elapsed=seconds(deed.began, now),
         due="" if job.id in yours else moment(state.timers.get(job.id, 0)),
-    )
-
-
-def _asked(chronicle: Chronicle, command: AskHuman, now: int) -> Asked:
-    graph = chronicle.protocol.graphs.get(command.graph) if chronicle.protocol else None
-    step = graph.steps.get(command.step) if graph else None
-    asked = chronicle.asked.get(command.id, 0)
-    helps, notes = (step.choices, step.notes) if step else ({}, ())
-    return Asked(
-        id=command.id,
-        instance=command.inst,
-        step=command.step,
-        title=(step.title if step else "") or f"{command.step} at {command.inst}",
-        choices=tuple(Choice(name=it, help=helps.get(it, ""), needs_note=it in notes) for it in command.choices),
-        asked=moment(asked),
-        elapsed=seconds(asked, now),
-        default=step.default if step and step.default_after else "",
-        default_at=moment(chronicle.state.timers.get(f"{command.id}!default", 0)),
     )

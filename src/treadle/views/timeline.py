@@ -30,6 +30,7 @@ from treadle.kernel.events import (
     TimerFired,
 )
 from treadle.kernel.replay import Move
+from treadle.protocol.model import Protocol
 from treadle.views.evidence_records import Find, anything, payload
 from treadle.views.moment import moment
 from treadle.views.refusal import first_words, words_of, words_of_effect
@@ -87,7 +88,7 @@ def line(one: Happened) -> str:
 
 def told(made: Move, why: str = "") -> str:
     """What happened, why if that is known, and what followed from it."""
-    followed = [text for command in made.commands if (text := _followed(command))]
+    followed = [text for command in made.commands if (text := _followed(command, made.protocol))]
     event = f"{_event(made.event)}: {why}" if why else _event(made.event)
     return " → ".join([event, *([", ".join(followed)] if followed else [])])
 
@@ -128,7 +129,7 @@ def _event(event: Event) -> str:
     return f"the run moves to protocol {event.protocol[:19]}"
 
 
-def _followed(command: Command) -> str:
+def _followed(command: Command, protocol: Protocol) -> str:
     match command:
         case RunAgent():
             again = f" again ({command.retry})" if command.retry else ""
@@ -140,7 +141,7 @@ def _followed(command: Command) -> str:
         case RunChecks():
             return f"checking {' '.join(check.name for check in command.checks) or 'what can be computed'}"
         case AskHuman():
-            return f"{command.id} asks: {', '.join(command.choices)}"
+            return f"{command.id} asks{_title(command, protocol)}: {', '.join(command.choices)}"
         case Nudge():
             return f"{command.id} is reminded"
         case Cancel(why="answered"):
@@ -153,3 +154,9 @@ def _followed(command: Command) -> str:
             return f"the run ends: {command.outcome}"
         case SetTimer() | CancelTimer():
             return ""
+
+
+def _title(command: AskHuman, protocol: Protocol) -> str:
+    graph = protocol.graphs.get(command.graph)
+    step = graph.steps.get(command.step) if graph else None
+    return f" “{step.title}”" if step and step.title else ""

@@ -1,9 +1,10 @@
 """Work that lies in a person's hands: somebody is the agent, and nothing hurries them."""
 
-import shlex
 from collections.abc import Iterator
 
 import msgspec
+
+from treadle.prompts.done import done_command
 
 
 class Way(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,8 +39,5 @@ def told(run: str, work: Yours, *, alone: bool = True) -> Iterator[str]:
 
 def ways_out(run: str, work: Yours, *, alone: bool) -> Iterator[str]:
     """The exact commands that hand it in; what stands in brackets may be left out."""
-    step = "" if alone else f" --step {shlex.quote(work.step)}"
     for way in work.exits:
-        fields = "".join(f" --field {name}=…" for name in way.fields)
-        more = "".join(f" [--field {name}=…]" for name in way.optional)
-        yield f"  treadle done {shlex.quote(run)}{step} --exit {way.exit}{fields}{more}"
+        yield f"  {done_command(run, way.exit, way.fields, way.optional, '' if alone else work.id)}"

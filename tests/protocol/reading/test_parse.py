@@ -334,10 +334,10 @@ def at_top(body: str) -> str:
         (at_top("graphes: {}"), "11: unknown key 'graphes' (did you mean 'graphs'?)"),
         (at_top("version: 1.2"), "11: version: 'version' must be text, not a number (write it in quotes)"),
         (at_top("roles_of: 1"), "11: unknown key 'roles_of' (did you mean 'roles'?)"),
-        (at_top("pools: {a b: 1}"), "11: pools.a b: 'a b' is not a name (use letters, digits, _ and -)"),
+        (at_top("pools: {a b: 1}"), "11: pools.a b: 'a b' is not a name (use ASCII letters, digits, _ and -)"),
         (at_top("pools: {a: 0}"), "11: pools.a: 'a' is 0 (it must be 1 or more)"),
         (at_top("pools: []"), "11: pools: 'pools' must be a mapping, not a list (write `key: value`)"),
-        (at_top("exits: {1x: {}}"), "11: exits.1x: '1x' is not a name (use letters, digits, _ and -, a letter first)"),
+        (at_top("exits: {1x: {}}"), "11: exits.1x: '1x' is not a name (use ASCII letters, digits, _ and -, a letter first)"),
         (
             at_top("exits: {Ok: {severity: BLOCK}}"),
             "11: exits.Ok: 'severity' cannot be 'BLOCK' (did you mean 'BLOCKER'?)",
@@ -364,7 +364,7 @@ def at_top(body: str) -> str:
         (at_top("exits: {Ok: {a: 'text[]'}}"), "11: exits.Ok: 'text[]' is not a type (did you mean '[text]'?)"),
         (
             at_top("exits: {Ok: {a-b: text}}"),
-            "11: exits.Ok: 'a-b' is not the name of a field (use letters, digits and _, no digit first)",
+            "11: exits.Ok: 'a-b' is not the name of a field (use ASCII letters, digits and _, no digit first)",
         ),
         (
             at_top("types: {T: {key: text}}"),

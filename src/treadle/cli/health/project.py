@@ -5,6 +5,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from treadle.cli.health.line import Line, missing, ok, warn
+from treadle.cli.programs import find_program
 from treadle.cli.repository import git, has_commits, is_repository
 from treadle.config.detect.folder import Folder
 from treadle.config.detect.worktrees import strays
@@ -16,8 +17,10 @@ async def project_lines(project: Project | None) -> list[Line]:
     """How the project is; only that there is none, outside of one."""
     if project is None:
         return [warn("project", "this folder is in none", "`git init`, then `treadle init`")]
-    lines = [await _repository(project), _settings(project), store_line(project)]
-    return [*lines, *_strays(project), *await _left_behind(project)]
+    lines = [_settings(project), store_line(project), *_strays(project)]
+    if find_program("git") is None:  # which another line says, and nobody else can tell more
+        return lines
+    return [await _repository(project), *lines, *await _left_behind(project)]
 
 
 def _strays(project: Project) -> list[Line]:

@@ -1,37 +1,24 @@
-"""What can hold an agent in: bubblewrap, user namespaces, containers. None of it is required."""
+"""What can hold checks in (bubblewrap, user namespaces), and agents too (containers). None of it is required."""
 
 from typing import Final
 
 from treadle.cli.health.line import Line, missing, ok, warn
-from treadle.cli.programs import ask, find_program
 from treadle.config.model import Workspace
 from treadle.config.project import Project
 from treadle.enclosures.engine import find_engine
 from treadle.enclosures.opening import CONTAINER, open_container
 from treadle.errors import PortError, TreadleError
+from treadle.toolchains.sandbox import find_sandbox
 
-_TRIAL: Final = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-user", "--unshare-pid", "true")
-_NAMESPACES: Final = "`sysctl kernel.unprivileged_userns_clone=1`, or ask whoever runs this machine"
-
-
-async def bubblewrap_line() -> Line:
-    """Whether bubblewrap is there and may do its work."""
-    path = find_program("bwrap")
-    if path is None:
-        return missing("bubblewrap", "not found: agents run without a sandbox", "apt install bubblewrap")
-    said = await ask([path, *_TRIAL])
-    if not said.is_well:
-        return warn("bubblewrap", f"{path} cannot make a sandbox: {said.first_line}", _NAMESPACES)
-    return ok("bubblewrap", f"{path} makes a sandbox")
+_FIX: Final = "apt install bubblewrap, and `sysctl kernel.unprivileged_userns_clone=1` where that is 0"
 
 
-async def namespaces_line() -> Line:
-    """Whether an ordinary user may have namespaces of their own."""
-    path = find_program("unshare")
-    if path is None:
-        return warn("user namespaces", "cannot be tried: there is no `unshare`", "apt install util-linux")
-    said = await ask([path, "--user", "--map-root-user", "true"])
-    return ok("user namespaces", "usable") if said.is_well else warn("user namespaces", said.first_line, _NAMESPACES)
+async def checks_line() -> Line:
+    """What keeps checks from the network and from files; agents are held by containers alone."""
+    found = await find_sandbox()
+    if found.keeps_files or found.narrows:
+        return ok("sandbox of checks", found.name)
+    return warn("sandbox of checks", f"{found.name} (of agents anyway, unless they run in containers)", _FIX)
 
 
 async def container_line(settings: Workspace, project: Project | None) -> Line:

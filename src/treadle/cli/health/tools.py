@@ -4,53 +4,84 @@ Only programs that are known to answer `--version` are asked; a script of the pr
 """
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Final
 
 from treadle.cli.health.line import Line, missing, ok, warn
 from treadle.cli.programs import ask, find_program
+from treadle.config.model import Config, Toolchain
 from treadle.config.project import Project
-from treadle.config.settings import Settings
 from treadle.enclosures.opening import CONTAINER
 from treadle.protocol.checks.declarations import TOOLCHAIN
+from treadle.protocol.model import Protocol
+from treadle.toolchains.environment import environment
+from treadle.toolchains.fitness import commands_of, cures, lacks, where_to_set
+from treadle.toolchains.process import scratch_folder
+from treadle.toolchains.toolchain import completed
 
 _VERSION: Final = {"go": "version", "java": "-version"} | dict.fromkeys(
     "pytest ruff black flake8 mypy node npm pnpm yarn bun cargo make mvn gradle uv poetry pdm"
     " golangci-lint vitest jest mocha eslint prettier biome tsc".split(),
     "--version",
 )
+_OWN: Final = (
+    "give the project an environment of its own (`python3 -m venv .venv`, with its test tools in it), and set "
+    "`toolchain.test` to `{root}/.venv/bin/python -m pytest`"
+)
 _MODULES: Final = ("pytest", "ruff", "black", "flake8", "mypy")
 
 
-async def toolchain_lines(settings: Settings, project: Project | None) -> list[Line]:
-    """A line for each command that the settings have; one that says so if there is none to test with."""
-    config = settings.config()
-    root = project.root if project else Path.cwd()
-    named = [(name, config.toolchain.command(name, root=str(root))) for name in TOOLCHAIN]
+async def toolchain_lines(config: Config, project: Project, protocol: Protocol | None) -> list[Line]:
+    """A line for each command there is, and what is lacking for the checks of a protocol; it makes them required."""
+    settings = completed(config.toolchain, project.root)
+    required = commands_of(protocol, settings) if protocol else frozenset({"test"})
+    named = {name: settings.command(name, root=str(project.root)) for name in TOOLCHAIN}
     if config.workspace.driver == CONTAINER:  # what is on this machine says nothing about the image
-        lines = [ok(f"toolchain {name}", f"{words[0]}, in the image") for name, words in named if words]
+        lines = [ok(f"toolchain {name}", f"{words[0]}, in the image") for name, words in named.items() if words]
     else:
-        lines = await asyncio.gather(*(_command(name, words, root) for name, words in named if words))
-    if not config.toolchain.test:
-        return [
-            warn("toolchain test", "no command to run the tests with", "`treadle init`, or set `toolchain.test`"),
-            *lines,
-        ]
-    return list(lines)
+        with scratch_folder() as scratch:
+            tried = (
+                _command(name, words, project.root, scratch, required=name in required)
+                for name, words in named.items()
+                if words
+            )
+            lines = await asyncio.gather(*tried)
+    return [*_lacking(settings, project, protocol), *lines]
 
 
-async def _command(name: str, words: tuple[str, ...], root: Path) -> Line:
+def _lacking(settings: Toolchain, project: Project, protocol: Protocol | None) -> list[Line]:
+    if protocol and (found := lacks(protocol, settings, has_file=project.file.exists())):
+        what, fix = "; ".join(lack.what for lack in found), "; ".join(cures(found))
+        return [missing(f"checks of {protocol.name}", what, fix, required=True)]
+    if settings.test:
+        return []
+    fix = f"set `toolchain.test` {where_to_set(has_file=project.file.exists())}"
+    return [warn("toolchain test", "no command to run the tests with", fix)]
+
+
+async def _command(name: str, words: tuple[str, ...], root: Path, scratch: Path, *, required: bool) -> Line:
     what = f"toolchain {name}"
     path = find_program(words[0], root)
     if path is None:
-        return missing(what, f"there is no program '{words[0]}'", _advice(words), required=name == "test")
+        return missing(what, f"there is no program '{words[0]}'", _advice(words), required=required)
     question = version_question(words)
     if question is None:
         return ok(what, path)
-    said = await ask([path, *question], cwd=root)
+    said = await ask([path, *question], cwd=root, env=environment(scratch))
+    if said.is_late:
+        return warn(what, f"{' '.join(words[:3])}: {said.first_line}", "see why it takes so long")
     if not said.is_well:
-        return missing(what, f"{' '.join(words[:3])}: {said.first_line}", _advice(words), required=name == "test")
+        return missing(what, f"{' '.join(words[:3])}: {said.first_line}", _advice(words), required=required)
+    if name == "test" and is_treadles(path, root):
+        return warn(what, f"{said.first_line} ({path}), which is Treadle's own environment", _OWN)
     return ok(what, f"{said.first_line} ({path})")
+
+
+def is_treadles(path: str, root: Path) -> bool:
+    """Whether a program is of the environment that Treadle is installed in, and that is not the project's."""
+    is_apart = sys.prefix != sys.base_prefix and not Path(sys.prefix).is_relative_to(root)
+    return is_apart and Path(path).parent.resolve() == Path(sys.executable).parent.resolve()
 
 
 def version_question(words: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -117,7 +117,7 @@ def _paths_of(s: Subject, children: list[Record]) -> Iterator[Problem]:
         for file in _own_interfaces(s):
             if path_overlap(clean_path(file), path):
                 yield problem(
-                    f"{name} {path} of '{child}' holds your interface file {file}", expected="a path beside it"
+                    f"{name} {path} of '{child}' holds the interface file {file}", expected="a path beside it"
                 )
 
 

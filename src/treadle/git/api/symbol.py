@@ -8,6 +8,8 @@ import msgspec
 
 LONGEST: Final = 500
 """Characters of a signature that are shown; a longer one ends with a hash of the whole."""
+WHOLE: Final = "file"
+"""The signature of a file that counts as one name."""
 
 
 class Symbol(msgspec.Struct, frozen=True):
@@ -55,7 +57,7 @@ def merged(all_: Iterable[Mapping[str, Symbol]]) -> Api:
 
 def whole_file(path: str, source: bytes, broken: str = "") -> Reading:
     """A file that is not understood counts as one name."""
-    said = f"file ({broken})" if broken else "file"
+    said = f"{WHOLE} ({broken})" if broken else WHOLE
     return Reading(symbols={path: Symbol(said, hashlib.sha256(source).hexdigest())}, broken=broken)
 
 

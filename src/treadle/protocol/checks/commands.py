@@ -3,16 +3,15 @@
 from collections.abc import Iterator
 from typing import Final
 
+from treadle.protocol.catalogue import CHECKS
 from treadle.protocol.checks.flow import step_path
 from treadle.protocol.checks.subject import Subject
 from treadle.protocol.findings import Finding
 from treadle.protocol.model import CheckRef, Protocol
 
 _RUN_BY: Final[dict[str, frozenset[str]]] = {
-    "build": frozenset({"build"}),
-    "contract": frozenset({"contract", "contract_children"}),
-    "lint": frozenset({"lint"}),
-    "format": frozenset({"format"}),
+    command: frozenset(name for name, spec in CHECKS.items() if spec.runs == command)
+    for command in ("build", "contract", "lint", "format")
 }
 """The checks that stand and fall with one command; the tests' own are run by too many to tell anything."""
 

@@ -10,7 +10,8 @@ from treadle.protocol.checks.flow import Flow
 from treadle.protocol.checks.known import Known, known_slots
 from treadle.protocol.checks.sites import Site, sites_of
 from treadle.protocol.findings import Finding, Level, Place
-from treadle.protocol.model import Protocol, Send, Step, base_of
+from treadle.protocol.model import Protocol, Step, base_of
+from treadle.protocol.signals import sent
 
 _COPY = re.compile(r"[A-Za-z0-9_-]+(?:@[A-Za-z0-9_-]+)+")
 Places = Callable[[str], Place]
@@ -73,11 +74,7 @@ class Subject:
     @cached_property
     def sent(self) -> frozenset[str]:
         """The signals that some graph sends or asks; all others come from outside."""
-        steps = [step for flow in self.flows.values() for step in flow.graph.steps.values()]
-        asked = {step.signal for step in steps if step.kind == "ask"}
-        rows = [row for step in steps for rows in step.routes.values() for row in rows]
-        rows += [row for flow in self.flows.values() for rows in flow.graph.system.values() for row in rows]
-        return frozenset(asked | {action.signal for row in rows for action in row.do if isinstance(action, Send)})
+        return sent(flow.graph for flow in self.flows.values())
 
     def template_of(self, step: Step) -> str:
         """The template of a step: its own, its mode's, or its role's; empty if it has none."""

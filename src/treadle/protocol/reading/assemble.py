@@ -1,11 +1,13 @@
 """From the texts of a protocol's files to the model: includes, rules, overlays, then a strict reading, then clones."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
 
 from treadle.errors import ProtocolError
+from treadle.protocol.checks.misread import unknown_besides
 from treadle.protocol.findings import Place
 from treadle.protocol.model import Protocol
 from treadle.protocol.reading import overlay
@@ -96,6 +98,8 @@ def assemble(files: Files, sources: Sources = ALONE, changes: Changes = UNCHANGE
     protocol = with_shared(parse(tree, {**templates, **changes.templates}, log), sources.fragments.templates)
     runnable = with_clones(protocol, log)
     _one_name(files, changes, protocol.name, log)
+    if log.findings:
+        log.findings += unknown_besides(runnable, log.misread, log.places, partial(nearest, log.places))
     log.settle(files.show(MAIN))
     return Loaded(runnable, log.places, protocol)
 

@@ -48,7 +48,7 @@ def _input(part: Part | None) -> tuple[str, str]:
         return ("input", "")
     name, entry = entries[0]
     if not FIELD.fullmatch(name):
-        entry.problem(f"{quoted(name)} is not a name", "use letters, digits and _, no digit first")
+        entry.problem(f"{quoted(name)} is not a name", "use ASCII letters, digits and _, no digit first")
     return (name, type_text(entry) if entry.node.value != "" else "")
 
 

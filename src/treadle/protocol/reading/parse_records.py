@@ -70,7 +70,9 @@ def fields(part: Part, reserved: tuple[str, ...]) -> dict[str, Field]:
         if name in reserved:
             continue
         if not FIELD.fullmatch(name):
-            entry.problem(f"{quoted(name)} is not the name of a field", "use letters, digits and _, no digit first")
+            entry.problem(
+                f"{quoted(name)} is not the name of a field", "use ASCII letters, digits and _, no digit first"
+            )
         found[name] = field(entry)
     return found
 

@@ -21,12 +21,12 @@ WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,79}")
 SIGNAL: Final = re.compile(r"[A-Za-z][A-Za-z0-9_:-]{0,159}")
 FIELD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
 _RULES: Final = {
-    NAME: "letters, digits, _ and -",
-    STEP: "letters, digits, _ and -",
-    POOL: "letters, digits, _ and -, with `parent:` or `self:` before it",
-    WORD: "letters, digits, _ and -, a letter first",
-    SIGNAL: "letters, digits, _, - and :, a letter first",
-    FIELD: "letters, digits and _, no digit first",
+    NAME: "ASCII letters, digits, _ and -",
+    STEP: "ASCII letters, digits, _ and -",
+    POOL: "ASCII letters, digits, _ and -, with `parent:` or `self:` before it",
+    WORD: "ASCII letters, digits, _ and -, a letter first",
+    SIGNAL: "ASCII letters, digits, _, - and :, a letter first",
+    FIELD: "ASCII letters, digits and _, no digit first",
 }
 _DURATION = re.compile(r"([0-9]{1,9})\s*([smhd])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -39,21 +39,25 @@ class Log:
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
+        self.misread: list[str] = []
+        """The path of each finding; empty for those of other files."""
         self.places: dict[str, Place] = {}
 
     def add(self, place: Place, path: str, message: str, hint: str = "") -> None:
         """Note a problem."""
         self.findings.append(Finding(place, where(path), message, hint))
+        self.misread.append(path)
 
     def aside(self) -> "Log":
         """A log with the same findings and places of its own, for a file beside the protocol's."""
         other = Log()
-        other.findings = self.findings
+        other.findings, other.misread = self.findings, self.misread
         return other
 
     def take(self, error: ProtocolError) -> None:
         """Note the findings of a file that could not be read."""
         self.findings += [finding for finding in error.findings if isinstance(finding, Finding)]
+        self.misread.append("")
 
     def settle(self, name: str) -> None:
         """Raise everything that was noted, if anything was; where it is all in one file, that is the one at fault."""

@@ -1,0 +1,87 @@
+"""Our own commands as other processes in a folder: one that drives a run and may be killed, and short ones."""
+
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+from treadle.errors import TreadleError
+from treadle.testing.demos import surroundings
+
+_PATIENCE: Final = 20.0
+"""Seconds for a driver that was interrupted to end its agents in order."""
+
+
+def command(*words: str) -> list[str]:
+    """A command of this very program."""
+    return [sys.executable, "-P", "-m", "treadle", *words]
+
+
+def call(folder: Path, *words: str) -> None:
+    """Run a short command to its end; an error with what it says if it fails."""
+    done = subprocess.run(
+        command(*words),
+        cwd=folder,
+        env=surroundings(),
+        check=False,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+    )
+    if done.returncode:
+        raise TreadleError(f"`treadle {words[0]}` failed in {folder}: {done.stderr.strip() or done.stdout.strip()}")
+
+
+class DriverProcess(AbstractContextManager["DriverProcess"]):
+    """The process that drives a run; at the end of the context there is none."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid if self._process else 0
+
+    @property
+    def is_gone(self) -> bool:
+        return self._process is None or self._process.poll() is not None
+
+    @property
+    def last_words(self) -> str:
+        """What the processes have said on standard error."""
+        self._said.seek(0)
+        return self._said.read().decode(errors="replace").strip()
+
+    def start(self, *words: str) -> None:
+        """Start a command that drives; Ctrl-C in a terminal does not reach it by itself."""
+        self._process = subprocess.Popen(
+            command(*words), cwd=self._folder, env=surroundings(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=self._said, start_new_session=True,
+        )  # fmt: skip
+
+    def kill(self) -> None:
+        """`kill -9`."""
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+
+    def wait(self) -> None:
+        """Let it come to its end."""
+        if self._process:
+            self._process.wait()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._process and not self.is_gone:
+            self._process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_PATIENCE)
+            self.kill()
+        self._said.close()

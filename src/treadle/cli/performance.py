@@ -1,0 +1,132 @@
+"""A demo at work: another process drives its run, is killed on the way, and another one takes the run up."""
+
+import shlex
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Final
+
+from treadle.cli.driver_process import DriverProcess, call
+from treadle.cli.reading import Follower, reading
+from treadle.cli.story import Scene
+from treadle.config.project import Project
+from treadle.errors import PortError, TreadleError
+from treadle.kernel.events import Checked
+from treadle.kernel.replay import Move
+from treadle.kernel.state import State
+from treadle.store.sqlite import Store
+from treadle.testing.demos import SCRIPT, SPEC, Answer, Beat, Demo
+from treadle.views.asking import place_of
+from treadle.views.refusal import reason
+from treadle.views.timeline import happened
+
+_GLANCE: Final = 0.1
+_FOLLOWED: Final = " → "
+
+
+class Performance:
+    """One performance of a demo in a folder that has its repository."""
+
+    def __init__(self, demo: Demo, folder: Path) -> None:
+        self._demo, self._folder = demo, folder
+        self._open = list(demo.scenes)
+        self._answered: set[str] = set()
+        self._is_answered = False
+        self._is_killed = not demo.kill
+
+    @property
+    def missed(self) -> list[Beat]:
+        """What should have happened and has not."""
+        return list(self._open)
+
+    def scenes(self) -> Iterator[Scene]:
+        """Everything that happens, as it happens, until the run has ended; whoever stops listening ends the process."""
+        with DriverProcess(self._folder) as driving:
+            driving.start("run", SPEC, "--agent", f"scripted:{SCRIPT}", "--name", self._demo.run)
+            while not self._is_recorded(driving):
+                time.sleep(_GLANCE)
+            with reading(Project(self._folder)) as store:
+                found = Follower(store, store.run(self._demo.run))
+                while not found.record.outcome:
+                    is_gone = driving.is_gone
+                    for made in found.catch_up():
+                        yield self._scene(made, store)
+                        if not self._is_killed and fnmatchcase(_text(made, store), self._demo.kill):
+                            yield from self._killed(driving, made.state)
+                    yield from self._answers(found.chronicle.state)
+                    if is_gone and not found.record.outcome:
+                        self._take_up(driving)
+                    time.sleep(_GLANCE)
+                driving.wait()
+
+    def _is_recorded(self, driving: DriverProcess) -> bool:
+        """Whether the run is in the store by now; an error if it never will be."""
+        is_gone = driving.is_gone
+        with suppress(TreadleError), reading(Project(self._folder)) as store:
+            if store.runs():
+                return True
+        if is_gone:
+            raise TreadleError(f"the run could not be started in {self._folder}:\n{driving.last_words}")
+        return False
+
+    def _scene(self, made: Move, store: Store) -> Scene:
+        text = _text(made, store)
+        beat = next((one for one in self._open if fnmatchcase(text, one.see)), None)
+        if beat:
+            self._open.remove(beat)
+        since = (made.event.ts - made.state.started) / 1000
+        log = f"{since:5.1f}s  {text.partition(_FOLLOWED)[0]}{_why(made, store)}"
+        return Scene(beat.say if beat else "", made.state, log)
+
+    def _killed(self, driving: DriverProcess, state: State) -> Iterator[Scene]:
+        self._is_killed = True
+        pid = driving.pid
+        driving.kill()
+        busy = len(state.acts)
+        yield Scene(f"kill -9 {pid}: the process that drives the run is gone, with {busy} things under way.", state)
+        driving.start("resume", self._demo.run)
+        yield Scene(
+            f"treadle resume {self._demo.run}: another process takes the run up from its log. Nothing is lost.", state
+        )
+
+    def _answers(self, state: State) -> Iterator[Scene]:
+        """The demo answers what it has an answer for, by the command that a person would use."""
+        for id_, answer in [(id_, one) for id_ in state.asks for one in self._demo.answers if one.ask == place_of(id_)]:
+            if id_ not in self._answered:
+                words = _words(self._demo.run, answer)
+                yield Scene(f"The demo itself answers in your place: treadle {shlex.join(words)}", state)
+                call(self._folder, *words)
+                self._answered.add(id_)
+                self._is_answered = True
+
+    def _take_up(self, driving: DriverProcess) -> None:
+        """An answer may come when the driver has just gone to rest; otherwise it should not have gone."""
+        if not self._is_answered:
+            said = driving.last_words
+            raise TreadleError(
+                f"the run came to a stop; `cd {shlex.quote(str(self._folder))} && treadle status` shows where"
+                + (f"\n{said}" if said else "")
+            )
+        self._is_answered = False
+        driving.start("resume", self._demo.run)
+
+
+def _words(run: str, answer: Answer) -> list[str]:
+    return ["answer", run, answer.ask, answer.choice, *(["--note", answer.note] if answer.note else [])]
+
+
+def _text(made: Move, store: Store) -> str:
+    return happened(made, store.payloads.get).text
+
+
+def _why(made: Move, store: Store) -> str:
+    """Why work was refused, in the words of the checks."""
+    if not isinstance(made.event, Checked) or all(one.ok for one in made.event.results):
+        return ""
+    for frame in (inst.frames[-1] for inst in made.state.insts.values() if inst.frames):
+        if frame.cause_ref and frame.id and made.event.act.partition("#")[0] == frame.id.partition("#")[0]:
+            with suppress(PortError):
+                return f"; {reason(frame.cause, store.payloads.get(frame.cause_ref))}"
+    return ""

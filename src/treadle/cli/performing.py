@@ -1,0 +1,104 @@
+"""What `treadle demo` does: a repository, a run in it, and how to look further; or a simulated run."""
+
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+from treadle.cli.driver_process import call
+from treadle.cli.examine import sound
+from treadle.cli.guard import INTERRUPTED, UNWELL, complain
+from treadle.cli.output import console, is_terminal, say
+from treadle.cli.performance import Performance
+from treadle.cli.stage import play, recite, report, watch
+from treadle.cli.story import simulated
+from treadle.errors import TreadleError
+from treadle.protocol.load import load
+from treadle.testing.demos import Demo, demo, demos, lay_out
+from treadle.views.moment import duration
+
+PAGE: Final = "evidence.html"
+
+
+def perform(protocol: str, folder: Path | None) -> int:
+    """Play a protocol's demo in a folder of its own, from an empty repository to the evidence; the exit code."""
+    told = _demo_of(protocol)
+    python = _python()
+    place = (folder or Path(tempfile.mkdtemp(prefix="treadle-demo-"))).absolute()
+    lay_out(protocol, place, python)
+    say(f"{told.title}\nThe repository: {place}\n")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    began, performance = time.monotonic(), Performance(told, place)
+    try:
+        if is_terminal() and not console().is_dumb_terminal:
+            watch(load(protocol), performance.scenes())
+        else:
+            report(performance.scenes())
+    except KeyboardInterrupt:
+        complain(f"interrupted; `cd {shlex.quote(str(place))} && {_program()} resume {told.run}` goes on where it was")
+        return INTERRUPTED
+    call(place, "evidence", told.run, "--html", PAGE)
+    say(_farewell(told, place, time.monotonic() - began))
+    for beat in performance.missed:
+        complain(f"this should have been seen, and was not: {beat.say}")
+    return UNWELL if performance.missed else 0
+
+
+def simulate(protocol: str, seed: int, faults: float, speed: float) -> None:
+    """Show a random run of a protocol: every decision is the kernel's own, everything else is played."""
+    model = sound(protocol)
+    scenes = simulated(model, seed, faults)
+    if is_terminal():
+        play(model, scenes, speed, protocol)
+    else:
+        recite(model, scenes)
+
+
+def _demo_of(protocol: str) -> Demo:
+    if protocol in demos():
+        return demo(protocol)
+    sound(protocol)
+    there = ", ".join(demos())
+    watch_it = f"`treadle demo --simulated --protocol {shlex.quote(protocol)}`"
+    raise TreadleError(
+        f"{protocol} has no demo in a real repository yet; {there} has one; {watch_it} shows a random run"
+    )
+
+
+def _python() -> str:
+    """A Python with pytest: the tests of a demo are real ones."""
+    if not shutil.which("git"):
+        raise TreadleError("the demo makes a real repository and needs git, which is not on the PATH; install it")
+    for name in dict.fromkeys([sys.executable, shutil.which("python3") or "", shutil.which("python") or ""]):
+        if (
+            name
+            and not subprocess.run([name, "-m", "pytest", "--version"], check=False, capture_output=True).returncode
+        ):
+            return name
+    install = f"`{shlex.quote(sys.executable)} -m pip install pytest`"
+    raise TreadleError(f"the demo runs real tests and needs pytest, which no Python here has; {install} installs it")
+
+
+def _program() -> str:
+    """How this program is called here."""
+    if shutil.which("treadle"):
+        return "treadle"
+    called = Path(sys.argv[0])
+    return (
+        shlex.quote(str(called.absolute())) if called.name == "treadle" else f"{shlex.quote(sys.executable)} -m treadle"
+    )
+
+
+def _farewell(told: Demo, place: Path, seconds: float) -> str:
+    commands = [f"{_program()} {words}" for words, _ in told.further]
+    width = max(map(len, commands))
+    further = [f"  {one:{width}}  {about}" for one, (_, about) in zip(commands, told.further, strict=True)]
+    page = f"What is proved, criterion by criterion: {place / PAGE}"
+    return "\n".join(
+        ["", f"Done in {duration(seconds)}.", page, "To look further:", f"  cd {shlex.quote(str(place))}", *further]
+    )

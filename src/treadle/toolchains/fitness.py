@@ -1,0 +1,111 @@
+"""Whether the toolchain of a project can do what the checks of a protocol ask of it."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from treadle.config.model import Toolchain
+from treadle.protocol.catalogue import CHECKS, CheckSpec, Need
+from treadle.protocol.model import Protocol
+
+_ASKS: Final[dict[Need, str]] = {
+    "test": "runs the tests, and nothing says how",
+    "names": "asks how each test ended, and `toolchain.kind` tells the exit code alone",
+    "list": "asks which tests there are, and nothing lists them",
+    "lines": "asks which lines the tests execute, and `toolchain.kind` is not `pytest`",
+}
+_READ_BY: Final = {"pytest": "pytest", "py.test": "pytest", "go": "gotest", "gotestsum": "gotest"}
+"""Words of a test command that tell how its results are read."""
+
+
+class Lack(msgspec.Struct, frozen=True):
+    """Something that checks need and that the toolchain cannot do."""
+
+    need: Need
+    where: str
+    """The first step that needs it, and the check."""
+    fix: str
+
+    @property
+    def what(self) -> str:
+        """In words, for people."""
+        return f"{self.where} {_ASKS[self.need]}"
+
+
+def lacks(protocol: Protocol, settings: Toolchain, *, has_file: bool) -> list[Lack]:
+    """What a protocol's checks need and the settings cannot give, so that no agent could ever pass them.
+
+    `has_file`: there is a `treadle.toml`, which `treadle init` leaves as it is.
+    """
+    needed: dict[Need, str] = {}
+    for where, spec in _checks(protocol):
+        for need in () if spec.runs and settings.command(spec.runs) else spec.needs:
+            needed.setdefault(need, where)
+    return [
+        Lack(need, needed[need], _fix(need, settings, has_file)) for need in _ASKS if need in _missing(needed, settings)
+    ]
+
+
+def told(found: list[Lack]) -> str:
+    """What is lacking and what helps, in one sentence; each cure once."""
+    return "; ".join([*(lack.what for lack in found), *cures(found)])
+
+
+def cures(found: list[Lack]) -> list[str]:
+    """What helps, each once."""
+    return list(dict.fromkeys(lack.fix for lack in found))
+
+
+def commands_of(protocol: Protocol, settings: Toolchain) -> frozenset[str]:
+    """The commands of the settings that must be able to start, or some check never passes."""
+    specs = [spec for _, spec in _checks(protocol)]
+    needs = {need for spec in specs for need in spec.needs}
+    named = {spec.runs for spec in specs} | ({"test"} if needs else set())
+    named |= {"collect"} if "list" in needs and settings.kind in ("command", "junit") else set()
+    return frozenset(name for name in named if name and settings.command(name))
+
+
+def _checks(protocol: Protocol) -> Iterator[tuple[str, CheckSpec]]:
+    """The checks that can refuse something, each with its place; names that nobody knows are for others to find."""
+    for graph, found in protocol.graphs.items():
+        for name, step in found.steps.items():
+            for refs in (step.checks, *step.gates.values()):
+                for ref in refs:
+                    if not ref.advisory and ref.name in CHECKS:
+                        yield f"{graph}.{name} ({ref.name})", CHECKS[ref.name]
+
+
+def _missing(needed: dict[Need, str], settings: Toolchain) -> set[Need]:
+    can: dict[Need, bool] = {
+        "test": bool(settings.test),
+        "names": settings.kind != "command",
+        "list": settings.kind != "command" or bool(settings.collect),
+        "lines": settings.kind == "pytest",
+    }
+    return {need for need in needed if not can[need]}
+
+
+def _fix(need: Need, settings: Toolchain, has_file: bool) -> str:
+    if need == "test":
+        return f"set `toolchain.test` {where_to_set(has_file=has_file)}"
+    if need == "lines":
+        return "set `toolchain.kind` to `pytest`, if that is what runs them"
+    return _kind(settings)
+
+
+def where_to_set(*, has_file: bool) -> str:
+    """Where a setting of the project belongs, and who writes the first of them."""
+    if has_file:
+        return "in treadle.toml"
+    return "in treadle.toml (`treadle init` writes one, and finds the command where it can)"
+
+
+def _kind(settings: Toolchain) -> str:
+    words = [word.rpartition("/")[2] for word in settings.test]
+    kind = next((_READ_BY[word] for word in words if word in _READ_BY), "")
+    if kind:
+        return f'set `toolchain.kind` to "{kind}", which reads the results of `{" ".join(settings.test)}`'
+    if "unittest" in words:
+        return 'set `toolchain.kind` to "pytest" and `toolchain.test` to `python3 -m pytest`, which runs unittest, too'
+    return "set `toolchain.kind` to `pytest`, `gotest` or `junit` (any runner that writes JUnit files)"

@@ -1,0 +1,70 @@
+"""A commit says whose work it is and what was done, in one harmless line, for every protocol."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from immutables import Map
+
+from tests.prompts.stage import Memory
+from treadle.git.commit_message import merge_subject, work_subject
+from treadle.kernel.commands import RunChecks
+from treadle.kernel.state import Instance, Slot, State
+from treadle.ports import Case
+from treadle.protocol.items import Json
+from treadle.protocol.load import BUILT_IN, load
+from treadle.protocol.model import Protocol
+
+START, V3, DPTR, WATERFALL = (load(one) for one in (BUILT_IN / "new", "v3", "dptr", "waterfall"))
+
+
+def case(protocol: Protocol, spec: Json, graph: str = "", key: str = "") -> Case:
+    memory = Memory()
+    root = Instance("root", 1, graph or protocol.root, Slot(ref=memory.put(spec)), key=key)
+    return Case(protocol=protocol, state=State(run="r1", insts=Map({"root": root})), payloads=memory)
+
+
+def subject(protocol: Protocol, step: str, spec: Json, graph: str = "", key: str = "") -> str:
+    where = {"inst": "root", "graph": graph or protocol.root, "step": step}
+    job = RunChecks(id=f"root:{step}#1.1", visit=1, attempt=1, exit="Done", **where)
+    return work_subject(job, case(protocol, spec, graph, key))
+
+
+BUG: Json = {"id": "BUG-7", "title": "Totals lose the last item", "description": "…"}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "graph", "step", "spec", "expected"),
+    [
+        (START, "", "fix", BUG, "BUG-7: Totals lose the last item (Make it pass)"),
+        (START, "", "fix", {"id": "BUG-7"}, "BUG-7: Make it pass"),
+        (START, "", "fix", {"title": "Totals"}, "r1: Totals (Make it pass)"),
+        (START, "", "fix", ["odd"], "r1: Make it pass"),
+        (V3, "", "impl", {"id": "slug"}, "slug: Impl"),
+        (DPTR, "module", "phase0", {"name": "amounts"}, "amounts: Phase 0: interface skeleton"),
+        (
+            START,
+            "",
+            "fix",
+            {"id": "a\nTreadle-Activity: x", "title": "\x1b[2Jb\u202e"},
+            "a Treadle-Activity: x: [2Jb (Make it pass)",
+        ),
+    ],
+)
+def test_work_is_called_by_the_spec_and_the_step(
+    protocol: Protocol, graph: str, step: str, spec: Json, expected: str
+) -> None:
+    assert subject(protocol, step, spec, graph) == expected
+
+
+def test_an_instance_goes_by_its_key_among_its_siblings() -> None:
+    assert subject(V3, "impl", {"id": "slug"}, key="k0") == "k0: Impl"
+    assert merge_subject("root", case(V3, {"id": "slug"}, key="k0")) == "feat(k0): implement"
+    assert merge_subject("root", case(V3, {"id": "slug"})) == "feat(slug): implement"
+
+
+@given(st.fixed_dictionaries({}, optional={"id": st.text(max_size=90), "title": st.text(max_size=90)}))
+def test_a_subject_is_one_short_line_of_what_can_be_seen(spec: dict[str, Json]) -> None:
+    found = subject(START, "fix", spec)
+    assert found.isprintable()
+    assert found == found.strip()
+    assert 0 < len(found) <= 72
