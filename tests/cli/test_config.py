@@ -41,6 +41,14 @@ def test_what_is_in_force_and_where_it_came_from(project: Path, monkeypatch: pyt
     assert "| limits.agents | 5 | ../treadle.toml:7 |" in treadle("config", "--protocol", "fractal").out
 
 
+def test_what_a_run_would_detect_is_told(project: Path) -> None:
+    (project / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
+    told = "Nothing says how tests are run: a run would use `python3 -m pytest` and read it as pytest"
+    assert told in treadle("config").out
+    (project / "treadle.toml").write_text('[toolchain]\ntest = "make test"\n')
+    assert "Nothing says how tests are run" not in treadle("config").out
+
+
 def test_one_key(project: Path) -> None:
     (project / "treadle.toml").write_text(TEXT)
     assert treadle("config", "limits.agents").out == "3\n"

@@ -1,5 +1,6 @@
 """What commands write, and what they say where nothing can be written."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -25,3 +26,13 @@ def test_the_longest_name_that_there_can_be(tmp_path: Path) -> None:
     write_new(tmp_path / LONG[:255], "text")
     write_again(tmp_path / LONG[:255], "more", lambda text: text == "text")
     assert [path.read_text() for path in tmp_path.iterdir()] == ["more"]
+
+
+def test_nobody_is_waited_for_at_the_end_of_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(TreadleError, match="pipe cannot be written: No such device or address"):
+        write_again(tmp_path / "pipe", "text", lambda _: True)
+    reading = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_again(tmp_path / "pipe", "text", lambda _: True)
+    assert os.read(reading, 100) == b"text"
+    os.close(reading)

@@ -272,7 +272,7 @@ def test_auto_leaves_changes_alone_that_are_in_nobodys_way(tmp_path: Path, is_st
         ("dirty", "changes that are not committed in files that the result changes: README.md"),
         ("staged", "changes that are not committed in files that the result changes: README.md"),
         ("elsewhere", "you are not on main any more"),
-        ("untracked", "would be overwritten"),
+        ("untracked", "changes that are not committed in files that the result changes: a.txt"),
         ("busy", "in the middle of a merge"),
     ],
 )

@@ -49,6 +49,9 @@ def test_a_variant_is_named_and_blocks_until_its_own_step_is_left() -> None:
     run = challenged().says("Stuck.SkillCeiling")
     assert [one["envelope"]["variant"] for one in shown(run)] == ["SkillCeiling"]
     assert shown(run.says("TestPassed")) == []
+    run = challenged().says("Stuck.SpecImpossible")
+    assert [one["envelope"]["variant"] for one in shown(run)] == ["SpecImpossible"]
+    assert shown(run.says("InitLeaf")) == []
 
 
 def test_what_is_no_blocker_and_what_has_ended_shows_nothing() -> None:

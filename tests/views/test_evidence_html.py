@@ -83,7 +83,9 @@ def test_its_policy_allows_its_own_style_and_nothing_else() -> None:
     style = re.search(r"<style>(.*)</style>", text, re.DOTALL)
     assert style is not None
     digest = base64.b64encode(hashlib.sha256(style[1].encode()).digest()).decode()
-    assert policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    assert (
+        policy == f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    )
 
 
 def test_what_others_wrote_is_shown_and_does_nothing() -> None:
@@ -120,3 +122,13 @@ def test_long_outputs_are_cut_and_the_rest_has_its_command() -> None:
     assert "[12 characters before this]" in words
     assert "the end" in words
     assert "treadle show calc-1 'root:tests#1.1' --json" in words
+
+
+def test_what_was_measured_is_a_picture_that_cannot_run() -> None:
+    trial = with_tests(Trial(spec("calc", "adds", "AC-1")))
+    svg = "<svg><script>alert(1)</script></svg>"
+    plot = trial.payloads.put({"kind": "plot", "svg": svg})
+    measured = {"scaling": {"scaling": [{"plot": plot}, {"plot": "sha256:gone"}, {}, "odd"]}}
+    trial.says("root:impl#1.1", "TestsPassed", green(TEST) | measured)
+    page = Page(html(trial.evidence()))
+    assert page.values("src") == [f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"]

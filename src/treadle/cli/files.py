@@ -58,7 +58,7 @@ def _write(path: Path, text: str) -> None:
     if path.is_dir():
         raise TreadleError(f"{path} is a folder; give the name of a file")
     if path.exists() and not path.is_file():  # a device or a pipe takes what it is given
-        path.write_text(text, encoding="utf-8")
+        _pour(path, text)
         return
     unfinished = _beside(path)
     try:
@@ -67,6 +67,14 @@ def _write(path: Path, text: str) -> None:
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+def _pour(path: Path, text: str) -> None:
+    """Into something that is no file: if nobody reads from a pipe, that is an error at once, and no waiting."""
+    file = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    os.set_blocking(file, True)
+    with os.fdopen(file, "w", encoding="utf-8") as opened:
+        opened.write(text)
 
 
 def _beside(path: Path) -> Path:

@@ -3,6 +3,7 @@
 import os
 import shlex
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import typer
 
@@ -11,10 +12,12 @@ from treadle.cli.output import print_json, print_table
 from treadle.config.keys import KEYS, OF_PROTOCOL, find_key, general
 from treadle.config.kinds import Value
 from treadle.config.load import load_settings, user_file
+from treadle.config.model import Toolchain
 from treadle.config.project import FILE, current_folder, find_project
 from treadle.config.settings import Setting, Settings, Source
 from treadle.errors import TreadleError
 from treadle.protocol.findings import suggest
+from treadle.toolchains.toolchain import completed
 
 
 def here(changes: Sequence[str] = ()) -> Settings:
@@ -49,9 +52,16 @@ def print_settings(settings: Settings, protocol: str) -> None:
     project = find_project()
     if project is None or not project.file.is_file():
         typer.echo("\nThere is no treadle.toml here; `treadle init` writes one.")
+    if project is not None and (guessed := _guessed(settings.config(protocol).toolchain, project.root)):
+        typer.echo(f"\nNothing says how tests are run: {guessed}, by the files of the project.")
     if all(it.source is Source.DEFAULT for it in listed):
         typer.echo(f"Settings for all your projects belong in {user_file(os.environ)}.")
     typer.echo("\n`treadle config --keys` says what each of them means.")
+
+
+def _guessed(said: Toolchain, root: Path) -> str:
+    found = completed(said, root)
+    return "" if found == said else f"a run would use `{shlex.join(found.command("test", root=str(root)))}` and read it as {found.kind}"
 
 
 def print_keys(*, as_json: bool) -> None:

@@ -106,7 +106,7 @@ async def _obstacle(integration: Integration, trunk: Trunk, commit: str) -> Obst
 
 async def _changed_by_both(integration: Integration, users: str, commit: str) -> list[str]:
     """Files that the user has changed and not committed, and that the result changes; others are in nobody's way."""
-    words = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=dirty")
+    words = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty")
     status = (await integration.repository.users(*words)).out
     mine = {os.fsdecode(row[3:]) for row in status.split(b"\0") if row}
     if not mine:

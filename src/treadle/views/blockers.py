@@ -31,7 +31,7 @@ def _has_decided(graph: Graph, inst: Instance, step: str, since: int) -> bool:
     """Whether a step was left after a moment, and not only to ask somebody."""
     rows = row(graph, step, inst.last[step]) if step in inst.last else None
     goals = [graph.steps.get(route.to) for route in rows or ()]
-    return inst.left.get(step, -1) >= since and not any(goal and goal.kind == "ask" for goal in goals)
+    return inst.left.get(step, -1) > since and not any(goal and goal.kind == "ask" for goal in goals)
 
 
 def _entry(protocol: Protocol, inst: Instance, name: str, slot: Slot, get: Get) -> Json:

@@ -32,6 +32,8 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     """What it has to say, a line each."""
     isolation: str
     """What kept the command apart from the rest of the machine."""
+    plots: tuple[str, ...]
+    """Pictures of what was measured, as SVG."""
     ref: str
     """Where the record lies."""
     gone: bool = False

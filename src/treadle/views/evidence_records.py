@@ -62,6 +62,7 @@ def _told(find: Find, result: CheckResult, ref: CheckRef) -> Told:
         output=text(value.get("output")),
         report=text(value.get("report")) if value else _GONE,
         isolation=text(value.get("isolation")),
+        plots=tuple(_plots(find, value)),
         ref=result.report_ref,
         gone=not value,
     )
@@ -104,6 +105,14 @@ def _criteria(value: Json) -> dict[str, dict[str, str]]:
         for name, tests in listed.items()
         if isinstance(tests, dict)
     }
+
+
+def _plots(find: Find, value: dict[str, Json]) -> Iterator[str]:
+    measured = value.get("scaling")
+    for one in measured if isinstance(measured, list) else ():
+        picture = payload(find, text(one.get("plot"))) if isinstance(one, dict) else {}
+        if svg := text(picture.get("svg")):
+            yield svg
 
 
 def _unnoticed(value: dict[str, Json]) -> dict[str, tuple[str, ...]] | None:

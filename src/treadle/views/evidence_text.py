@@ -96,7 +96,8 @@ def _criterion(found: Evidence, steps: dict[str, Accepted], one: Proved) -> Iter
 def _run(step: Accepted, colour: str) -> str:
     check = next((it for it in step.checks if it.check.partition(":")[0].startswith(colour)), None)
     seen = f", {ended(check)}" if check else ""
-    return f"{step.act} {step.commit[:12]}{seen}"
+    commit = step.commit or (check.commit if check else "")
+    return " ".join(filter(None, (step.act, commit[:12]))) + seen
 
 
 def _instance(found: Evidence, one: Part) -> Iterator[Row]:

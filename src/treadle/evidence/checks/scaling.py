@@ -40,8 +40,7 @@ class Scaled(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         whose = f" of {self.function}" if self.function else ""
-        picture = f"; plot: {self.plot}" if self.plot else ""
-        return f"{self.limit}{whose}, {self.claimed}: {self.verdict} ({self.reason}){picture}"
+        return f"{self.limit}{whose}, {self.claimed}: {self.verdict} ({self.reason})"
 
 
 async def scaling(s: Subject) -> Found:
