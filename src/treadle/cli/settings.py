@@ -61,7 +61,9 @@ def print_settings(settings: Settings, protocol: str) -> None:
 
 def _guessed(said: Toolchain, root: Path) -> str:
     found = completed(said, root)
-    return "" if found == said else f"a run would use `{shlex.join(found.command("test", root=str(root)))}` and read it as {found.kind}"
+    if found == said:
+        return ""
+    return f"a run would use `{shlex.join(found.command('test', root=str(root)))}` and read it as {found.kind}"
 
 
 def print_keys(*, as_json: bool) -> None:
