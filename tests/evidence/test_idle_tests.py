@@ -8,7 +8,8 @@ HEAD = "import json\nimport pytest\nimport subprocess\nfrom thing import f\n\n"
 IDLE = {
     "assert False": "can never pass: assert False",
     "assert 0, 'later'": "can never pass: assert 0, 'later'",
-    "f()\n    raise NotImplementedError": "",
+    "raise NotImplementedError": "can never pass: raise NotImplementedError",
+    "f()\n    raise NotImplementedError": "can never pass: raise NotImplementedError",
     "assert f() == 1\n    raise NotImplementedError('later')": "can never pass: raise NotImplementedError('later')",
     "assert f() == 1\n    pytest.fail('later')": "can never pass: pytest.fail('later')",
     "try:\n        f()\n    except ValueError:\n        return\n    assert False": "",

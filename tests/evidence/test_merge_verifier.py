@@ -1,15 +1,21 @@
 """What a merge has to pass."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.evidence.stage import ADD, FILES, SPEC, TEST, Stage, run
 from tests.git.place import write
+from treadle.config.model import Toolchain as Settings
 from treadle.evidence.cache import Cache
 from treadle.evidence.merge_verifier import MergeVerifier
+from treadle.evidence.project_tools import ProjectTools
 from treadle.kernel.commands import RunEffect
 from treadle.protocol.items import Json
+from treadle.toolchains.junit import Junit
+from treadle.toolchains.sandbox import NONE
+from treadle.toolchains.toolchain import Toolchain
 
 PARENTS = "def test_whole() -> None:\n    from src.whole import whole\n\n    assert whole() == 1\n"
 PART: dict[str, Json] = {**SPEC, "id": "part", "targetPath": "src/part", "testPath": "tests/part"}
@@ -71,3 +77,35 @@ def test_a_merge_is_not_held_up_by_what_failed_before_the_run(tmp_path: Path) ->
         assert tried.details == "tests/shop/test_broken.py::test_broken failed before this run, too"
 
     run(story())
+
+
+def test_a_suite_that_cannot_be_chosen_from_is_held_against_the_tests_that_were_asked_for(tmp_path: Path) -> None:
+    async def story() -> None:
+        report = (
+            '<testsuite><testcase classname="{}" name="t">{}</testcase><testcase classname="{}" name="t"/></testsuite>'
+        )
+        stage = await (await Stage(tmp_path).start()).scaffolded()
+        stage.add("root/part", "node", PART)
+        files = {"tests/part/test_add.py": TEST, "tests/calc/test_whole.py": PARENTS}
+        suite: dict[str, Json] = {"contractSuite": "tests/part/test_add.py"}
+        await stage.claim("scaffold", "InitWork", files, suite, "checkpoint", inst="root/part")
+        head = await stage.facts.tree(await stage.facts.head(stage.state, "root/part"))
+        for bad, fine, ok in (("calc/test_whole", "part/test_add", True), ("part/test_add", "calc/test_whole", False)):
+            said = report.format(f"tests/{bad}.py", "<failure/>", f"tests/{fine}.py")
+            stage.tools = ProjectTools(junit(tmp_path, said, code=1))
+            async with stage.facts.checkout(head) as path:
+                assert (await verifier(stage, "root/part").contract(path)).ok is ok
+        stage.tools = ProjectTools(
+            junit(tmp_path, report.format("tests/calc/x.py", "", "tests/part/test_add.py"), code=1)
+        )
+        async with stage.facts.checkout(head) as path:
+            assert not (await verifier(stage, "root/part").contract(path)).ok, "an exit code that no test explains"
+
+    run(story())
+
+
+def junit(root: Path, report: str, code: int) -> Toolchain:
+    script = "import sys; open(sys.argv[1], 'w').write(sys.argv[2]); sys.exit(int(sys.argv[3]))"
+    command = (sys.executable, "-c", script, "{report}", report, str(code))
+    tests = Junit(command=command, timeout=60.0, sandbox=NONE)
+    return Toolchain(settings=Settings(kind="junit", timeout=60, test=command), root=root, tests=tests, sandbox=NONE)

@@ -166,5 +166,15 @@ def test_tests_are_listed_by_a_command(tmp_path: Path) -> None:
     listing = (sys.executable, "-c", "print('a\\n\\n b\\na')")
     found = asyncio.run(Junit(command=("x",), listing=listing).collect(tmp_path))
     assert (found.ids, found.is_complete) == (("a", "b"), True)
-    unknown = asyncio.run(Junit(command=("x",)).collect(tmp_path))
-    assert unknown.problems == ("this toolchain cannot list tests without running them: set `toolchain.collect`",)
+
+
+def test_without_such_a_command_a_run_shows_which_tests_there_are(tmp_path: Path) -> None:
+    write(tmp_path, "report.xml", VITEST)
+    script = "import shutil, sys; shutil.copy('report.xml', sys.argv[1]); sys.exit(1)"
+    chain = Junit(command=(sys.executable, "-c", script, "{report}"))
+    found = asyncio.run(chain.collect(tmp_path))
+    assert (found.ids, found.is_complete) == (tuple(kinds(VITEST)), True), "that some fail is no fault of the list"
+    assert "the tests were run to list them" in found.limits
+    assert asyncio.run(chain.collect(tmp_path, ("other.ts",))).ids == ()
+    broken = asyncio.run(Junit(command=(sys.executable, "-c", "")).collect(tmp_path))
+    assert (broken.ids, broken.is_complete) == ((), False)

@@ -1,13 +1,13 @@
 """Copies of tests that expect something else."""
 
-import ast
 import random
 from pathlib import Path
 
 import pytest
 
 from tests.toolchains.projects import project, run, verdicts
-from treadle.toolchains.witness.treadle_witness.mirrors import find_places, sentinel
+from treadle.toolchains.witness.treadle_witness.near import far
+from treadle.toolchains.witness.treadle_witness.places import find_places
 
 EQUALS_ALL = "class Any:\n    def __eq__(self, other): return True\n    __hash__ = None\n"
 EQUALS_SMALL = "class Any(int):\n    def __eq__(self, other): return 0 <= other < 10_000\n    __hash__ = int.__hash__\n"
@@ -157,7 +157,7 @@ def test_only_what_is_certain_is_derived(body: str, count: int) -> None:
 @pytest.mark.parametrize("value", [True, None, 0, 1.5, 2j, "a", b"a", [], (), {}, {1}], ids=repr)
 def test_a_sentinel_is_of_the_same_kind_and_equals_nothing(value: object) -> None:
     draw = random.Random(1)
-    fresh = [ast.literal_eval(sentinel(value, draw)) for _ in range(20)]
+    fresh = [far(value, draw) for _ in range(20)]
     assert all(one != value for one in fresh)
     assert len({repr(one) for one in fresh}) == 20
     assert value is None or isinstance(value, bool) or {type(one) for one in fresh} == {type(value)}

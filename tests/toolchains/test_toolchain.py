@@ -53,7 +53,7 @@ def test_without_any_way_to_test_every_run_says_so(tmp_path: Path) -> None:
     toolchain = toolchain_of(CONFIG, Project(tmp_path))
     ran = asyncio.run(toolchain.test(tmp_path))
     assert not ran.is_green
-    assert "set `toolchain.test`" in ran.problems[0]
+    assert "(`toolchain.test`)" in ran.problems[0]
     assert asyncio.run(toolchain.collect(tmp_path)).problems == ran.problems
     assert asyncio.run(toolchain.build(tmp_path)) is None
 

@@ -70,7 +70,8 @@ def test_assertions_that_were_taken_out_are_missed_although_the_tool_was_put_bac
     tests = "from thing import add\n\n\ndef test_it():\n    assert add(2, 3) == 5\n"
     ran = run(project(tmp_path, thing=STRIPPING, test_a=tests, test_b=tests.replace("== 5", "== 6")), mirrors=0)
     assert verdicts(ran) == {"test_it": "passed"}
-    assert ran.tampering == ("test_b.py::test_it runs without the assertion in line 5 of its file",)
+    lost = "test_b.py::test_it runs without the assertion in line 5 of its file"
+    assert ran.tampering == ("ast.parse was exchanged (in test_a.py)", lost)
 
 
 def test_what_was_put_in_the_place_of_a_name_is_told(tmp_path: Path) -> None:

@@ -14,11 +14,12 @@ _CERTAIN: Final = re.compile(
     r"((_pytest|pytest|pluggy|unittest|re|operator|math|ast)\.\S+"
     rf"|builtins\.(?!(?:{_OFTEN}) )\w+) is no longer what it was"
     r"|.+ is no longer what the tests were collected with|.+ runs without the assertion in line \d+ of its file"
-    r"|\S+ was exchanged|.+ takes a wrong value for the right one: .+"
+    rf"|(?!builtins\.(?:{_OFTEN}) )\S+ was exchanged"
+    r"|.+ takes a wrong value for the right one: .+"
     r"|.+ was exchanged after it was collected|a tracer of .+ was at work while tests ran"
 )
 
-_PLACE: Final = re.compile(r" \(in [^()]*\)$")
+_PLACE: Final = re.compile(r" \(in .*\)$")
 
 
 def is_certain(finding: str) -> bool:
@@ -36,4 +37,6 @@ async def exchanged(s: Subject, run: TestRun) -> list[Problem]:
     certain = [one for one in run.tampering if is_certain(one)]
     known = {_without_place(one) for one in (await before(s)).tampering} if certain else set()
     wanted = "code that leaves its tests and their runner alone"
-    return [problem(f"the test run was bent: {one}", expected=wanted) for one in certain if _without_place(one) not in known]
+    return [
+        problem(f"the test run was bent: {one}", expected=wanted) for one in certain if _without_place(one) not in known
+    ]

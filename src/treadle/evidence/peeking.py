@@ -57,7 +57,11 @@ def _by_other_names(module: ast.Module) -> Iterator[tuple[int, str]]:
             yield getattr(node, "lineno", 0), f"looks at what is running (`{name}`)"
         elif isinstance(node, ast.Call) and full_name(node.func, known) in ("importlib.import_module", "__import__"):
             match node.args:
-                case [ast.Constant(value=str(wanted)), *_] if wanted.partition(".")[0] in ("pytest", "_pytest", "pluggy"):
+                case [ast.Constant(value=str(wanted)), *_] if wanted.partition(".")[0] in (
+                    "pytest",
+                    "_pytest",
+                    "pluggy",
+                ):
                     yield node.lineno, f"imports the runner of its tests (`{wanted}`)"
 
 

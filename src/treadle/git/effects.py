@@ -12,6 +12,7 @@ from treadle.git.api.dumped import Dump, dumped
 from treadle.git.api.symbol import Api
 from treadle.git.api_diff import ApiChange, api_changes, impact
 from treadle.git.archive import DATE, Archiving
+from treadle.git.change_reasons import change_reasons, reason_for
 from treadle.git.checkout import Checkouts
 from treadle.git.commit_message import given_to, merge_subject, name_of
 from treadle.git.delivery import Policy
@@ -87,7 +88,8 @@ class GitEffects:
         if not witness.seen:  # verified before a crash, which took the records with it: look again, for the record
             async with self._checkouts.clean(done.commit) as path:
                 await verify_by(witness)(path)
-        made = outcome(case.protocol, self._step(job, case), "MergeComplete", await self._merged(done, subject))
+        told = await self._merged(done, subject, change_reasons(job, case))
+        made = outcome(case.protocol, self._step(job, case), "MergeComplete", told)
         return await self._with_results(made, witness, case, done.commit)
 
     async def _with_results(self, made: Outcome, witness: Witness, case: Case, commit: str) -> Outcome:
@@ -97,12 +99,12 @@ class GitEffects:
         tree = await self._lanes.integration.repository.tree(commit) if commit else ""
         return msgspec.structs.replace(made, results=witness.results(case.payloads, commit, tree))
 
-    async def _merged(self, done: Completed, subject: str) -> Values:
+    async def _merged(self, done: Completed, subject: str, reasons: dict[str, str]) -> Values:
         repository = self._lanes.integration.repository
         printed, problem = await self._printed(done.before, done.commit)
         found = await api_changes(repository, done.before, done.commit, printed)
         reason = f"{subject} (`toolchain.api_dump` has not helped: {problem})" if problem else subject
-        entries: list[Json] = [_entry(one, reason) for one in found]
+        entries: list[Json] = [_entry(one, reason_for(one.symbol, reasons, reason)) for one in found]
         return {
             "mergeCommit": done.commit,
             "newParentHead": done.commit,

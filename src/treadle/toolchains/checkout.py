@@ -1,5 +1,6 @@
 """Commands of the project in a checkout, of which nothing but output and exit code is wanted."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from treadle.enclosures.enclosure import Enclosure
@@ -17,13 +18,14 @@ async def run_in(
     sandbox: Enclosure | None = None,
     readable: tuple[Path, ...] = (),
     listen: Listen | None = None,
+    more: Mapping[str, str] | None = None,
 ) -> Finished:
-    """Run one of the project's commands in a checkout, in the best sandbox that works here."""
+    """Run one of the project's commands in a checkout, in the best sandbox that works here; `more`: its environment."""
     path = path.resolve()
     return await run(
         command,
         cwd=path,
-        env=environment(scratch) | _own_sources(path, command),
+        env=environment(scratch) | _own_sources(path, command) | dict(more or {}),
         timeout=timeout,
         sandbox=sandbox or await find_sandbox(),
         scratch=scratch,

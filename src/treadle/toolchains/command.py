@@ -8,11 +8,11 @@ import msgspec
 from treadle.enclosures.enclosure import Enclosure
 from treadle.toolchains.checkout import problems_of, run_in
 from treadle.toolchains.process import scratch_folder
-from treadle.toolchains.results import Collected, TestRun
+from treadle.toolchains.results import NO_CANARIES, Collected, TestRun
 
 LIMITS: Final = (
     "only the exit code is known: no tests by name, no failure kinds",
-    "one witness only, and no canaries",
+    f"one witness only, and {NO_CANARIES}",
 )
 NOT_CHOSEN: Final = "single tests cannot be chosen here: the whole suite ran"
 

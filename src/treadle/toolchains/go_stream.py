@@ -8,6 +8,7 @@ import msgspec
 from treadle.toolchains.results import MAX_MESSAGE, Kind, TestResult, Verdict
 
 _VERDICTS: Final[dict[str, Verdict]] = {"pass": "passed", "fail": "failed", "skip": "skipped"}
+_BADNESS: Final[tuple[Verdict, ...]] = ("passed", "skipped", "failed")
 _MAX_LINE: Final = 1_000_000
 _LISTED: Final = re.compile(r"(?:Test|Example|Fuzz)\w*\n?")
 _PLACE: Final = re.compile(r"^\s*(\w[\w.-]*\.go):(\d+): ", re.MULTILINE)
@@ -37,6 +38,14 @@ class GoStream:
         self._builds: dict[str, str] = {}
         self.started: dict[str, tuple[str, str]] = {}
         self.tests: dict[str, TestResult] = {}
+        """Of several verdicts about one test, the worst."""
+        self.verdicts: dict[str, list[Verdict]] = {}
+        self.order: list[str] = []
+        """The tests in the order in which they ended."""
+        self.ended: dict[str, str] = {}
+        """How the packages ended."""
+        self.paused: dict[str, None] = {}
+        """Tests that wait for the others, to run at the same time as some of them."""
         self.listed: dict[str, None] = {}
         self.panicked: dict[str, None] = {}
         """The packages whose tests were ended by a panic, the others along with the one that had it."""
@@ -57,14 +66,33 @@ class GoStream:
         key = (event.package, event.test)
         if event.action == "run":
             self.started[_id(*key)] = key
+        elif event.action == "pause":
+            self.paused[_id(*key)] = None
+        elif event.action == "cont":
+            self.paused.pop(_id(*key), None)
         elif event.action == "build-output":
             self._builds[event.import_path] = (self._builds.get(event.import_path, "") + event.output)[-MAX_MESSAGE:]
         elif event.action == "output":
             self._output(key, event.output)
         elif event.action in _VERDICTS and event.test:
-            self.tests[_id(*key)] = self._result(key, _VERDICTS[event.action], event.elapsed)
-        elif event.action == "fail":
-            self._package_failed(event)
+            self._ended(key, _VERDICTS[event.action], event.elapsed)
+        elif event.action in _VERDICTS:
+            self.ended[event.package] = event.action
+            if event.action == "fail":
+                self._package_failed(event)
+
+    def _ended(self, key: tuple[str, str], verdict: Verdict, seconds: float) -> None:
+        """Anybody can print what looks like a verdict, but nobody can take one back."""
+        id_ = _id(*key)
+        known = self.verdicts.setdefault(id_, [])
+        if all(_BADNESS.index(verdict) >= _BADNESS.index(one) for one in known):
+            self.tests[id_] = self._result(key, verdict, seconds)
+        known.append(verdict)
+        self.order.append(id_)
+
+    def text(self, package: str, test: str) -> str:
+        """What a test has printed."""
+        return self._texts.get((package, test), "")
 
     def _output(self, key: tuple[str, str], text: str) -> None:
         self._texts[key] = (self._texts.get(key, "") + ("" if _NOISE.match(text) else text))[:MAX_MESSAGE]

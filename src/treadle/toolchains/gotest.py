@@ -1,7 +1,8 @@
-"""`go test`: test by test, with the stream and the exit code as witnesses."""
+"""`go test`: test by test, with the stream, canaries and the exit code as witnesses."""
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -9,16 +10,31 @@ import msgspec
 
 from treadle.enclosures.enclosure import Enclosure
 from treadle.toolchains.checkout import problems_of, run_in
+from treadle.toolchains.go_canaries import PATTERN, GoCanaries, preventing
+from treadle.toolchains.go_packages import GoPackage, listing_of, read_packages
+from treadle.toolchains.go_rounds import (
+    NO_FILES,
+    GoRound,
+    asked_for,
+    is_all_well,
+    left,
+    names_of,
+    placed,
+    told,
+    twofold,
+    witnessed,
+)
 from treadle.toolchains.go_stream import GoStream
 from treadle.toolchains.process import Finished, scratch_folder
-from treadle.toolchains.results import Collected, TestResult, TestRun
+from treadle.toolchains.results import NO_CANARIES, Collected, TestRun
 
 LIMITS: Final = (
     "a panic ends the tests of its whole package",
     "where a test is written is known only of those that failed",
-    "two witnesses (the stream and the exit code), and no canaries",
+    f"two witnesses (the stream and the exit code), and {NO_CANARIES}",
 )
-_NO_FILES: Final = "Go chooses packages and names, not files: the tests of all files ran"
+_MOST_ROUNDS: Final = 40
+"""How often what a panic has kept from running is run again: each time at least one test more has its verdict."""
 
 
 class GoTest(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,16 +48,22 @@ class GoTest(msgspec.Struct, frozen=True, kw_only=True):
         self, path: Path, ids: tuple[str, ...] | None = None, files: tuple[str, ...] | None = None
     ) -> TestRun:
         """Run all tests, or those with some ids."""
-        options = ["-count=1", *(["-run", _pattern(ids)] if ids is not None else [])]
-        command = with_options(self.command, "-json", *options)
-        stream, finished = await self._run(path, command)
-        return judged(command, finished, stream, ids, files)
+        names = None if ids is None else names_of(ids)
+        command = with_options(self.command, "-json", "-count=1", *([] if names is None else ["-run", _any_of(names)]))
+        packages = await self._packages(path)
+        if not packages:
+            stream, finished = await self._run(path, command)
+            return judged(command, finished, stream, ids, files)
+        rounds = await self._rounds(path, packages, names)
+        sure = await self._once_more(path, packages, names) if is_all_well(rounds) else None
+        missing = left(packages, rounds, names)
+        return witnessed(command, placed(path, packages), rounds, sure, missing, ids, files)
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> Collected:
         """The names of the tests; subtests are known only when they run."""
         command = with_options(self.command, "-json", "-list", ".")
         stream, finished = await self._run(path, command)
-        limits = ("subtests are known only when they run", *([_NO_FILES] if files is not None else []))
+        limits = ("subtests are known only when they run", *([NO_FILES] if files is not None else []))
         return Collected(
             ids=tuple(stream.listed),
             errors={id: test for id, test in stream.tests.items() if test.verdict == "error"},
@@ -50,11 +72,54 @@ class GoTest(msgspec.Struct, frozen=True, kw_only=True):
             output=finished.output,
         )
 
-    async def _run(self, path: Path, command: tuple[str, ...]) -> tuple[GoStream, Finished]:
-        stream = GoStream()
+    async def _packages(self, path: Path) -> list[GoPackage]:
+        """The packages that can have canaries: none if the command leaves no room for them."""
+        if preventing(self.command):
+            return []
         with scratch_folder() as scratch:
+            listed = await run_in(
+                path, listing_of(self.command), scratch=scratch, timeout=self.timeout, sandbox=self.sandbox
+            )
+        return read_packages(listed.output)
+
+    async def _rounds(self, path: Path, packages: list[GoPackage], names: frozenset[str] | None) -> list[GoRound]:
+        """A run of all that is asked for; then, as long as something keeps tests from running, of what is left."""
+        rounds = [await self._round(path, packages, names, failing=True)]
+        while rounds[-1].early and rounds[-1].finished.ended == "done" and len(rounds) < _MOST_ROUNDS:
+            rest = left(packages, rounds, names)
+            if not rest or (len(rounds) > 1 and rest == left(packages, rounds[:-1], names)):
+                break
+            again = [one for one in packages if any(id_.startswith(f"{one.import_path}::") for id_ in rest)]
+            rounds.append(await self._round(path, again, names_of(rest), failing=True))
+        return rounds
+
+    async def _once_more(self, path: Path, packages: list[GoPackage], names: frozenset[str] | None) -> GoRound:
+        """With a canary that must fail every run fails; only one without it has an exit code that says something."""
+        return await self._round(path, packages, names, failing=False)
+
+    async def _round(
+        self, path: Path, packages: list[GoPackage], names: frozenset[str] | None, *, failing: bool
+    ) -> GoRound:
+        with scratch_folder() as scratch:
+            canaries = GoCanaries(packages, scratch, failing=failing)
+            chosen = [] if names is None else ["-run", _any_of(names, PATTERN)]
+            slots = (
+                []
+                if any(word.lstrip("-").startswith("parallel") for word in self.command)
+                else [f"-parallel={(os.cpu_count() or 1) + 1}"]
+            )
+            options = ("-json", "-count=1", f"-overlay={canaries.overlay}", *slots, *chosen)
+            stream, finished = await self._run(path, with_options(self.command, *options), scratch)
+        finished = msgspec.structs.replace(finished, output=canaries.hidden(finished.output))
+        return told(stream, finished, canaries)
+
+    async def _run(
+        self, path: Path, command: tuple[str, ...], scratch: Path | None = None
+    ) -> tuple[GoStream, Finished]:
+        stream = GoStream()
+        with scratch_folder() as place:
             finished = await run_in(
-                path, command, scratch=scratch, timeout=self.timeout, sandbox=self.sandbox, listen=stream.hear
+                path, command, scratch=scratch or place, timeout=self.timeout, sandbox=self.sandbox, listen=stream.hear
             )
         stream.hear(b"\n")
         return stream, finished
@@ -67,9 +132,8 @@ def with_options(command: tuple[str, ...], *options: str) -> tuple[str, ...]:
     return (*command[:at], *wanted, *command[at:])
 
 
-def _pattern(ids: tuple[str, ...]) -> str:
-    names = sorted({id.rpartition("::")[2].partition("/")[0] for id in ids})
-    return f"^({'|'.join(map(re.escape, names))})$"
+def _any_of(names: Iterable[str], *patterns: str) -> str:
+    return f"^({'|'.join([*map(re.escape, sorted(names)), *patterns])})$"
 
 
 def judged(
@@ -79,12 +143,12 @@ def judged(
     ids: tuple[str, ...] | None = None,
     files: tuple[str, ...] | None = None,
 ) -> TestRun:
-    """What a stream and an exit code say together."""
-    tests = stream.tests if ids is None else {id: test for id, test in stream.tests.items() if _asked_for(test, ids)}
-    unfinished = [id for id in stream.started if id not in stream.tests]
+    """What a stream and an exit code say together, where there is no room for canaries."""
+    unfinished = [id_ for id_ in stream.started if id_ not in stream.tests]
     problems = [*problems_of(command, finished), *_problems(stream, finished)]
-    problems += [f"{id} did not end" for id in unfinished[:20]]
-    problems += [f"{id} was not run" for id in ids or () if id not in stream.tests]
+    problems += [f"{id_} did not end" for id_ in unfinished[:20]]
+    problems += [f"{id_} was not run" for id_ in ids or () if id_ not in stream.tests]
+    tests = asked_for(stream.tests, ids)
     return TestRun(
         command=command,
         exit=finished.exit,
@@ -95,14 +159,10 @@ def judged(
         chosen=tuple(tests),
         output=finished.output,
         problems=tuple(problems),
-        bent=tuple(_disagreements(stream, finished)),
-        limits=(*LIMITS, *([_NO_FILES] if files is not None else [])),
+        bent=(*_disagreements(stream, finished), *twofold(stream)),
+        limits=(*LIMITS, *([NO_FILES] if files is not None else [])),
         isolation=finished.isolation,
     )
-
-
-def _asked_for(test: TestResult, ids: tuple[str, ...]) -> bool:
-    return test.id in ids or test.verdict == "error" or any(test.id.startswith(f"{id}/") for id in ids)
 
 
 def _problems(stream: GoStream, finished: Finished) -> Iterator[str]:

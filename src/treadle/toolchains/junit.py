@@ -14,13 +14,16 @@ from treadle.toolchains.command import NOT_CHOSEN, listed
 from treadle.toolchains.files import read_bytes
 from treadle.toolchains.junit_report import JunitCase, read_junit
 from treadle.toolchains.node_command import REPORTER, with_reporter
+from treadle.toolchains.node_guard import NodeGuard, Seen, bent, guards, is_seen
 from treadle.toolchains.process import Finished, scratch_folder
-from treadle.toolchains.results import Collected, Kind, TestResult, TestRun, Verdict
+from treadle.toolchains.results import NO_CANARIES, Collected, Kind, TestResult, TestRun, Verdict
 
+_NAMED: Final = "failure kinds are those that the report names; where it names none they are `unknown`"
 LIMITS: Final = (
-    "failure kinds are those that the report names; where it names none they are `unknown`",
-    "two witnesses (the report and the exit code), and no canaries",
+    _NAMED,
+    f"two witnesses (the report and the exit code), and {NO_CANARIES}",
 )
+GUARDED: Final = "three witnesses (the report, what was seen from inside, and the exit code), and no mirrors"
 IN_REACH: Final = (
     "the report lies in the checkout, within reach of the code under test; `{report}` in the command mends it"
 )
@@ -72,6 +75,7 @@ class Junit(msgspec.Struct, frozen=True, kw_only=True):
             # Where the command names the report's place, no other file is believed, whoever has left it.
             pattern = self.report if command == words else ""
             before = _stamps(path, pattern)
+            guard = NodeGuard(scratch) if guards(command) else None
             finished = await run_in(
                 path,
                 command,
@@ -79,17 +83,29 @@ class Junit(msgspec.Struct, frozen=True, kw_only=True):
                 timeout=self.timeout,
                 sandbox=self.sandbox,
                 readable=(REPORTER.parent,),
+                more=guard.environment if guard else {},
             )
             fresh = [file for file, stamp in _stamps(path, pattern).items() if before.get(file) != stamp]
             cases, problems = _read_all(fresh if pattern else [target] if target.exists() else [])
+            seen = guard.lines() if guard else []
         run = _judged(command, finished, [_below(case, path) for case in cases], problems, ids, files)
-        return msgspec.structs.replace(run, limits=(*run.limits, *([IN_REACH] if pattern else [])))
+        run = msgspec.structs.replace(run, limits=(*run.limits, *([IN_REACH] if pattern else [])))
+        return _guarded(run, cases, seen)
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> Collected:
         """The tests that the listing command names; without one, those that a run of them shows."""
         if not self.listing:
             return _shown(await self.test(path, files=files))
         return await listed(self.listing, path, files, timeout=self.timeout, sandbox=self.sandbox)
+
+
+def _guarded(run: TestRun, cases: list[JunitCase], seen: list[Seen]) -> TestRun:
+    """A run with what was seen of it from inside."""
+    passed = [case.name for case in cases if not case.statuses and not _is_whole_file(case)]
+    limits = (_NAMED, GUARDED) if is_seen(seen) else LIMITS
+    return msgspec.structs.replace(
+        run, bent=(*run.bent, *bent(seen, passed)), limits=(*limits, *run.limits[len(LIMITS) :])
+    )
 
 
 def _shown(run: TestRun) -> Collected:

@@ -1,5 +1,6 @@
 """What a run of tests, or of any other command of the project, showed. What a tool cannot tell is not invented."""
 
+from collections.abc import Iterable
 from typing import Final, Literal
 
 import msgspec
@@ -13,6 +14,9 @@ Ended = Literal["done", "timeout", "killed", "missing"]
 
 MAX_MESSAGE: Final = 4_000
 MAX_OUTPUT: Final = 200_000
+
+NO_CANARIES: Final = "no canaries"
+"""How a limit of a run ends if it rests on the word of its runner alone, which shares a process with the code."""
 
 
 class TestResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,6 +87,11 @@ class TestRun(msgspec.Struct, frozen=True, kw_only=True):
         return self.ended == "done" and self.exit is not None and not self.bent and not self.never_began
 
     @property
+    def is_witnessed(self) -> bool:
+        """Whether somebody besides the runner itself has seen that its verdicts were not bent."""
+        return not is_own_word(self.limits)
+
+    @property
     def is_green(self) -> bool:
         """Whether there were tests, all that were chosen ran, and nothing went wrong. Skipped tests do not spoil it."""
         good = all(test.verdict in ("passed", "skipped", "xfailed") for test in self.tests.values())
@@ -101,6 +110,11 @@ class TestRun(msgspec.Struct, frozen=True, kw_only=True):
     def failed(self) -> frozenset[str]:
         """The ids of the tests that failed or could not be run."""
         return frozenset(self.with_verdict("failed", "error"))
+
+
+def is_own_word(limits: Iterable[str]) -> bool:
+    """Whether a run with some limits rests on the word of its runner alone."""
+    return any(limit.endswith(NO_CANARIES) for limit in limits)
 
 
 class Collected(msgspec.Struct, frozen=True, kw_only=True):

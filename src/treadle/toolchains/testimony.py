@@ -26,6 +26,9 @@ class Testimony:
         self.chosen: tuple[str, ...] | None = None
         self.tests: dict[str, TestResult] = {}
         self._seconds: dict[str, float] = {}
+        self._raised: dict[tuple[str, str], set[str]] = {}
+        """By test and phase, the places at which a failure was seen before any hook could look at it."""
+        self._called: set[str] = set()
         self.running = ""
         """The test that has begun and not ended."""
         self.canaries: dict[str, str] = {}
@@ -78,9 +81,19 @@ class Testimony:
         self.running = ""
         if id not in self.tests:
             _note(self.bent, f"{id} was begun and ended without having been run")
+        elif self.tests[id].verdict == "passed" and id not in self._called:
+            _note(self.bent, f"{id} passed without having been called")
+
+    def _hear_came(self, id: str, when: str, place: str, how: str) -> None:
+        if when == "call":
+            self._called.add(id)
+        places = self._raised.setdefault((id, when), set())
+        places.add(place) if how == "failed" else places.discard(place)
 
     def _hear_phase(self, id: str, when: Phase, outcome: str, raw: str, **more: Any) -> None:
-        if raw == "failed" and outcome != "failed" and not more["xfail"]:
+        has_raised = bool(self._raised.pop((id, when), None))
+        is_failed = (raw == "failed" and outcome != "failed") or (has_raised and outcome == "passed")
+        if is_failed and not more["xfail"]:
             _note(self.bent, f"{id} failed in {when} and was reported as {outcome}")
         verdict = _verdict(when, outcome, xfail=more["xfail"])
         self._add(id, verdict, when, more["kind"], more["message"] if verdict != "passed" else "", more["seconds"])

@@ -1,12 +1,21 @@
 """Which criteria have tests."""
 
 import json
+import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.evidence.stage import ADD, MANIFEST, SPEC, TEST, Stage, run
+from treadle.evidence.cache import Cache
+from treadle.evidence.project_tools import ProjectTools
+from treadle.evidence.verify import Verifier
+from treadle.prompts.scope import scope
 from treadle.protocol.items import Json
+from treadle.toolchains.command import Command
+from treadle.toolchains.sandbox import NONE
+from treadle.toolchains.toolchain import Toolchain
 
 TWO: dict[str, Json] = {
     **SPEC,
@@ -46,6 +55,23 @@ def test_a_missing_manifest_and_tests_that_cannot_be_collected(tmp_path: Path) -
         assert "there is no test_manifest.json" in verdict.report
         assert "tests/calc/test_a.py" in verdict.report
         assert "cannot be collected" in verdict.report
+
+    run(story())
+
+
+def test_where_results_name_no_tests_the_listing_command_does(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path).start()
+        python = (sys.executable, "-c")
+        tests = Command(command=(*python, "exit(1)"), listing=(*python, "print('a.py::test_adds')"), sandbox=NONE)
+        settings = msgspec.structs.replace(stage.settings, kind="command", test=tests.command)
+        tools = ProjectTools(Toolchain(settings=settings, root=stage.root, tests=tests, sandbox=NONE))
+        stage.verifier = Verifier(stage.facts, tools, Cache(tmp_path / "known", b"key"), scope)
+        files = {"tests/calc/test_add.py": TEST, PLACE: MANIFEST}
+        verdict = await stage.claim("tests", "TestsReady", files, checks="checkpoint manifest red")
+        assert [one.ok for one in verdict.results] == [True] * 3, verdict.report
+        other = await stage.claim("tests", "TestsReady", {PLACE: listed(b="AC-1")}, checks="manifest red", n="2.1")
+        assert "there is no test 'b'" in other.report
 
     run(story())
 

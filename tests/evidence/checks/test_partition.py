@@ -55,7 +55,7 @@ def test_every_criterion_has_a_place(tmp_path: Path, fields: dict[str, Any], sai
         ),
         ([child("a", "AC-1"), child("b", "AC-2", targetPath="src/calc/a/b")], {}, "share files"),
         ([child("a", "AC-1"), child("b", "AC-2", testPath="src/calc/a")], {}, "share files"),
-        ([child("a", "AC-1")], {"interfaceFile": "src/calc/a/api.py"}, "holds your interface file src/calc/a/api.py"),
+        ([child("a", "AC-1")], {"interfaceFile": "src/calc/a/api.py"}, "holds the interface file src/calc/a/api.py"),
         ([child("a", "AC-1", targetPath="src/other")], {}, "targetPath src/other of 'a' lies outside of what"),
         ([child("a", "AC-1", testPath="src/calcs")], {}, "testPath src/calcs of 'a' lies outside of what"),
         ([], {"interfaceFile": "src/calc/api.py"}, "is an interface file that does not exist"),

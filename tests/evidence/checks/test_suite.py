@@ -309,6 +309,9 @@ def test_a_test_tool_that_cannot_start_is_nobodys_fault_unless_they_kept_it_from
             with pytest.raises(PortError, match="not even on what there was before this run: ModuleNotFound") as caught:
                 await stage.claim("scaffold", "InitWork", {}, checks="measure")
             assert caught.value.retryable
+            assert "keeps the settings it began with, so for another `toolchain.test`, `treadle abort r1`" in str(
+                caught.value
+            )
         else:
             verdict = await stage.claim("scaffold", "InitWork", {"broken.txt": ""}, checks="green")
             assert "the tests could not be run: it printed:" in verdict.report

@@ -37,6 +37,7 @@ SUSPECT = {
 }
 _DIRECT = {*SUSPECT} - {"ctypes.dlopen", "sys._current_frames", "os.kill"}
 """The standard library does these all the time: only a call from the project's own code tells something."""
+_INSIDES = ("__code__", "__defaults__", "__kwdefaults__")
 _SECRET = ("/proc/self/fd", "/proc/self/mem", "/proc/self/maps", "/dev/fd")
 
 
@@ -49,6 +50,8 @@ class Audit:
         """The folder that nobody but the witness opens files in."""
         self.test = ""
         self.is_writing = False
+        self.functions: dict[int, tuple[str, Any]] = {}
+        """By identity, the functions whose code nobody has a reason to exchange."""
         self._busy = False
         self._counts: dict[tuple[str, str], int] = {}
         self._told: dict[tuple[str, str], int] = {}
@@ -75,7 +78,9 @@ class Audit:
         if event in _OPENS:
             self._look_at_path(args[0] if args else "")
         elif event == "object.__setattr__":
-            if len(args) > 1 and args[1] == "__code__" and self._culprit(1):
+            if len(args) > 1 and args[1] in _INSIDES and id(args[0]) in self.functions:
+                self._add("suspect", f"{self.functions[id(args[0])][0]} was exchanged")
+            elif len(args) > 1 and args[1] == "__code__" and self._culprit(1):
                 self._add("suspect", "the code of a function was exchanged")
         elif event in NOTED:
             if self._culprit(_FRAMES):

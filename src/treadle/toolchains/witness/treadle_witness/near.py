@@ -1,4 +1,4 @@
-"""Values near another one: whoever tells what nobody can expect by its size does not tell these."""
+"""Other values than the right one: far from it, which nobody can expect, and near it, which nobody can tell by size."""
 
 from __future__ import annotations
 
@@ -6,6 +6,21 @@ import random
 from typing import Any
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def far(value: Any, draw: random.Random) -> Any:
+    """A value of the same kind as another one, that nobody can expect."""
+    word = f"{draw.getrandbits(96):024x}"
+    number = draw.randrange(10**12, 10**15)
+    if isinstance(value, (bool, int)):
+        return number
+    if isinstance(value, (float, complex)):
+        return type(value)(number) / 7
+    if isinstance(value, bytes):
+        return word.encode()
+    if isinstance(value, dict):
+        return {word: word}
+    return type(value)([word]) if isinstance(value, (list, tuple, set)) else word
 
 
 def near(value: Any, draw: random.Random) -> list[Any]:

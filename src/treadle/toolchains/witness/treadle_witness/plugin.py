@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import builtins
 import os
 import signal
 import sys
-import unittest
 from importlib import metadata
 from typing import Any, Iterator  # noqa: UP035 - this runs on old versions too
 
 import pytest
 
+from .asserts import judged
 from .audit import AUDIT
+from .boundaries import Boundaries
 from .canaries import Canary, sing
 from .identity import differences, identities
 from .imports import compile_afresh, put_checkout_first, strangers
+from .judge import Judge
+from .machinery import functions, watched
 from .mirrors import Mirrors
+from .reasons import TestTimeout, kind_of, raw
+from .registered import Registered
 from .report import read_order
 from .written import Written
 
 _MAX = 4_000
-_SKIPS = (pytest.skip.Exception, unittest.SkipTest)
-
-
-class TestTimeout(BaseException):
-    """A test took too long."""
-
-    __test__ = False
 
 
 class Witness:
@@ -40,7 +37,9 @@ class Witness:
         self.made: dict[Any, str] = {}
         self.canaries: list[dict[str, Any]] = list(self.order["canaries"])
         self.mirrors = Mirrors(self.order["mirrors"], self.order["seed"])
+        self.judge = Judge(self.send, self.order["seed"])
         self.written = Written()
+        self.item: Any = None
         self.at, self.total = 0, 0
         AUDIT.root, AUDIT.kept = self.order["checkout"], self.order["kept"]
         early = [name for name in list(sys.modules) if _is_from(name, self.order["checkout"])]
@@ -52,10 +51,31 @@ class Witness:
         """Load the plugins that are allowed, and only then remember what everything looks like."""
         for name in sorted(_installed().intersection(self.order["plugins"])):
             pluginmanager.load_setuptools_entrypoints("pytest11", name=name)
-        for name in [name for name in sys.modules if name.split(".")[0] == "treadle_witness"]:
-            del sys.modules[name]  # whoever looks for the witness by name does not find it
+        judged(self.judge)
+        self.boundaries = Boundaries(Registered(pluginmanager, self._exchanged), self._came)
+        self.boundaries.draw(pluginmanager)
         _guard_exit(self)
         self.before = identities()
+
+    def take_down(self) -> None:
+        """Remember all machinery as it is; from here on it is verified."""
+        AUDIT.functions = {id(function): (name, function) for name, function in functions()}
+        self.boundaries.verify_by(watched(self._exchanged))
+        for name in [name for name in sys.modules if name.split(".")[0] == "treadle_witness"]:
+            del sys.modules[name]  # whoever looks for the witness by name does not find it
+
+    def _exchanged(self, name: str) -> None:
+        self.send("tampering", text=f"{name} was exchanged (in {AUDIT.test or 'no test'})")
+
+    def _came(self, who: Any, when: str, place: str, how: str) -> None:
+        """Tell at once how a phase came to its end, before anybody can make something else of it."""
+        item = self.item
+        if item is None or self.mirrors.is_running:
+            return
+        # A test may run test cases of its own.
+        is_its_case = who is not item and any(who is getattr(item, name, None) for name in ("_testcase", "instance"))
+        if who is item or is_its_case:
+            self.send("came", id=item.nodeid, when=when, place=place, how=how)
 
     # how the run is set up
 
@@ -96,7 +116,7 @@ class Witness:
         call = getattr(report, "call", None)
         if report.outcome != "passed":
             value = call.excinfo.value if call is not None and call.excinfo else None
-            kind = "" if report.outcome == "skipped" else _kind(value, "collect")
+            kind = "" if report.outcome == "skipped" else kind_of(value, "collect")
             self.send(
                 "uncollected", id=report.nodeid, outcome=report.outcome, kind=kind, message=_text(report.longreprtext)
             )
@@ -121,11 +141,12 @@ class Witness:
         if code is not self.codes.get(item.nodeid, code):
             self.send("tampering", text=f"{item.nodeid} was exchanged after it was collected")
         self.send("start", id=item.nodeid)
-        AUDIT.test = item.nodeid
+        AUDIT.test, self.item = item.nodeid, item
         self._look_for_tracers()
         _alarm(self.order["timeout"])
         yield
         _alarm(0)
+        self.item = None
         AUDIT.test = ""
         self.send("finish", id=item.nodeid)
         self._tell()
@@ -150,9 +171,9 @@ class Witness:
             id=item.nodeid,
             when=call.when,
             outcome=report.outcome,
-            raw=_raw(value),
+            raw=raw(value),
             xfail=hasattr(report, "wasxfail") or is_xpass,
-            kind=_kind(value, call.when) if report.outcome == "failed" and not is_xpass else "",
+            kind=kind_of(value, call.when) if report.outcome == "failed" and not is_xpass else "",
             message=_message(call.excinfo, report),
             seconds=round(call.duration, 6),
         )
@@ -167,13 +188,16 @@ class Witness:
     def pytest_runtestloop(self) -> Iterator[None]:
         outcome: Any = yield
         if outcome.excinfo is None:
+            self.judge.is_silent = True
             self.mirrors.run(self.send, _alarm)
+            self.judge.is_silent = False
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: Any) -> Iterator[None]:
         AUDIT.is_writing = True
         yield
         self._tell()
+        self.boundaries.verify()
         for name in differences(self.before):
             self.send("tampering", text=f"{name} is no longer what it was")
         for name in self.written.exchanged():
@@ -202,61 +226,21 @@ class Witness:
             self.send("tampering" if kind == "suspect" else "noted", text=_text(text))
 
 
+class Start:
+    """The last moment before any code of the project is loaded: pytest has put itself together."""
+
+    def __init__(self, witness: Witness) -> None:
+        self.witness = witness
+
+    def pytest_load_initial_conftests(self) -> None:
+        self.witness.take_down()
+
+
 def _installed() -> set[str]:
     """The plugins of the environment."""
     found: Any = metadata.entry_points()
     group = found.select(group="pytest11") if hasattr(found, "select") else found.get("pytest11", ())
     return {entry.name for entry in group}
-
-
-def _raw(value: Any) -> str:
-    if value is None:
-        return "passed"
-    return "skipped" if isinstance(value, (*_SKIPS, pytest.xfail.Exception)) else "failed"
-
-
-def _kind(value: Any, when: str) -> str:
-    if isinstance(value, TestTimeout):
-        return "timeout"
-    if isinstance(value, (SystemExit, KeyboardInterrupt, pytest.exit.Exception)):
-        return "exit"
-    if when == "collect":
-        causes = (value, getattr(value, "__cause__", None))
-        return "import" if any(isinstance(cause, (ImportError, SyntaxError)) for cause in causes) else "error"
-    if when in ("setup", "teardown"):
-        return "fixture"
-    if value is None:
-        return "hook"
-    kinds = {_reason(one) for one in _leaves(value)}
-    return kinds.pop() if len(kinds) == 1 else "not_implemented" if kinds <= _MISSING else "error"
-
-
-_MISSING = {"assertion", "not_implemented"}
-_GROUP = getattr(builtins, "BaseExceptionGroup", ())
-_LONGEST_CHAIN = 20
-_CAUSE = BaseException.__dict__["__cause__"]  # as it is, whatever a class of the project calls so
-
-
-def _leaves(value: Any) -> list[Any]:
-    """The exceptions of a group, however deep; one that is no group is its own leaf."""
-    found: list[Any] = []
-    stack = [value]
-    while stack and len(found) < 100:
-        one = stack.pop()
-        stack.extend(one.exceptions) if isinstance(one, _GROUP) else found.append(one)
-    return found
-
-
-def _reason(value: Any) -> str:
-    """Why a test failed; what was raised *from* something that is not implemented is not implemented."""
-    if isinstance(value, (AssertionError, pytest.fail.Exception)):
-        return "assertion"
-    link = value
-    for _ in range(_LONGEST_CHAIN):
-        if isinstance(link, NotImplementedError):
-            return "not_implemented"
-        link = _CAUSE.__get__(link) if isinstance(link, BaseException) else None
-    return "import" if isinstance(value, (ImportError, SyntaxError)) else "error"
 
 
 def _left_at(error: SystemExit, checkout: str) -> str:
@@ -312,4 +296,5 @@ def pytest_addoption(pluginmanager: Any) -> None:
     """The first moment at which plugins can be loaded, and options of theirs be known."""
     witness = Witness()
     pluginmanager.register(witness, witness.order["name"])
+    pluginmanager.register(Start(witness), witness.order["name"][::-1])
     witness.begin(pluginmanager)

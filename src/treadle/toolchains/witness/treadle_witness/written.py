@@ -41,7 +41,7 @@ class Written:
 
     def lost(self, item: Any) -> list[int]:
         """The lines of a test's assertions that its code does not have; remembers what its file has by name."""
-        function, module = getattr(item, "function", None), getattr(item, "module", None)
+        function, module = _as_written(getattr(item, "function", None)), getattr(item, "module", None)
         file = item.nodeid.partition("::")[0]
         if isinstance(module, ModuleType) and file in self._free and file not in self._names:
             self._names[file] = (module, _named(module))
@@ -60,6 +60,12 @@ class Written:
                 now = after.get(name, (None, None))
                 if name not in self._free[file] and not (now[0] is value[0] and now[1] is value[1]):
                     yield f"{file}: {name}"
+
+
+def _as_written(function: Any) -> Any:
+    """The function that hypothesis calls with examples, in place of the one that it puts in front of it."""
+    held = vars(function).get("hypothesis") if isinstance(function, FunctionType) else None
+    return getattr(held, "inner_test", function)
 
 
 def _named(module: ModuleType) -> dict[str, tuple[Any, Any]]:

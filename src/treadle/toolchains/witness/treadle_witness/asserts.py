@@ -1,0 +1,124 @@
+"""Puts a judge in front of the comparisons that tests make, so that it sees the very values that they compare."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Iterator  # noqa: UP035 - this runs on old versions too
+
+import _pytest.assertion.rewrite as rewriting
+
+from .judge import Judge
+
+_JUDGE, _LEFT, _RIGHT = "@judge", "@left", "@right"
+_SIGNS: dict[Any, str] = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+_EQUALITIES = ("assertEqual", "assertEquals")
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_SCOPES = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
+
+
+def judged(judge: Judge) -> None:
+    """From now on, pytest rewrites assertions so that they are judged; must come before the machinery is taken down."""
+    own = rewriting.rewrite_asserts
+    rewriting._judge = judge  # type: ignore[attr-defined]
+
+    def rewrite_asserts(mod: Any, source: bytes, *args: Any, **kwargs: Any) -> None:
+        written = _Written(mod, source, judge)
+        own(mod, source, *args, **kwargs)
+        if any(one.asname == "@pytest_ar" for node in mod.body for one in getattr(node, "names", ())):
+            written.put_judges(mod)
+
+    rewriting.rewrite_asserts = rewrite_asserts
+
+
+class _Written:
+    """A file of tests as it is written, and what its judges are told."""
+
+    def __init__(self, module: Any, source: bytes, judge: Judge) -> None:
+        self._lines = source.decode(errors="replace").splitlines()
+        self._judge = judge
+        self._expected = dict(_expected(module))
+
+    def put_judges(self, module: Any) -> None:
+        for node in list(ast.walk(module)):
+            if isinstance(node, _FUNCTIONS) and self._has_judges(node):
+                # Fetched before anything is called: whoever exchanges it later exchanges nothing here.
+                fetched = ast.Assign(
+                    targets=[ast.Name(id=_JUDGE, ctx=ast.Store())],
+                    value=ast.Attribute(value=_load("@pytest_ar"), attr="_judge", ctx=ast.Load()),
+                )
+                at = 1 if ast.get_docstring(node, clean=False) is not None else 0
+                node.body.insert(at, _placed(fetched, node.body[0]))
+
+    def _has_judges(self, function: Any) -> bool:
+        """Put a judge before each comparison of a function; whether there is any."""
+        found = False
+        for body in list(_bodies(function)):
+            for statement in list(body):
+                before = self._of_assert(statement) or self._of_helper(statement)
+                if before:
+                    found = True
+                    at = next(number for number, one in enumerate(body) if one is statement)
+                    body[at:at] = [_placed(one, statement) for one in before]
+        return found
+
+    def _of_assert(self, statement: Any) -> list[Any]:
+        """Before a comparison as pytest has taken it apart."""
+        test = getattr(statement, "value", None)
+        if not isinstance(statement, ast.Assign) or not isinstance(test, ast.Compare) or len(test.ops) != 1:
+            return []
+        sign, sides = _SIGNS.get(type(test.ops[0])), (test.left, test.comparators[0])
+        is_taken = getattr(statement.targets[0], "id", "").startswith("@py_assert")
+        if not sign or not is_taken or not all(isinstance(one, ast.Name) for one in sides):
+            return []
+        return [self._call(sides[0].id, sides[1].id, sign, statement)]  # type: ignore[attr-defined]
+
+    def _of_helper(self, statement: Any) -> list[Any]:
+        """Before `assertEqual`, both of whose sides are kept."""
+        call = getattr(statement, "value", None)
+        if not isinstance(statement, ast.Expr) or not isinstance(call, ast.Call) or len(call.args) < 2:
+            return []
+        if getattr(call.func, "attr", "") not in _EQUALITIES or any(isinstance(one, ast.Starred) for one in call.args):
+            return []
+        names = (_LEFT, _RIGHT)
+        kept = [
+            ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store())], value=value)
+            for name, value in zip(names, call.args)  # noqa: B905
+        ]
+        call.args[:2] = [_placed(_load(name), statement) for name in names]
+        return [*kept, self._call(*names, "==", statement)]
+
+    def _call(self, left: str, right: str, sign: str, statement: Any) -> Any:
+        line = statement.lineno
+        text = self._lines[line - 1].strip()[:200] if 0 < line <= len(self._lines) else ""
+        # They stand beside the right value: whoever takes that from the code of a test takes them too.
+        others = self._judge.others(self._expected[line]) if line in self._expected and sign == "==" else []
+        said = [ast.Constant(value=one) for one in (sign, line, text, *others)]
+        return ast.Expr(ast.Call(func=_load(_JUDGE), args=[_load(left), _load(right), *said], keywords=[]))
+
+
+def _expected(module: Any) -> Iterator[tuple[int, Any]]:
+    """The plain values that a file of tests compares with, by line."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare) and len(node.test.ops) == 1:
+            for side in (node.test.left, node.test.comparators[0]):
+                if isinstance(side, ast.Constant) and type(side.value) in (int, float, str, bytes):
+                    yield node.lineno, side.value
+
+
+def _bodies(node: Any) -> Iterator[list[Any]]:
+    """The lists of statements in a function that are not another function's."""
+    for _, value in ast.iter_fields(node):
+        if isinstance(value, list) and value and not isinstance(value[0], ast.expr):
+            if isinstance(value[0], ast.stmt):
+                yield value
+            for one in value:
+                if isinstance(one, ast.AST) and not isinstance(one, _SCOPES):
+                    yield from _bodies(one)
+
+
+def _load(name: str) -> Any:
+    return ast.Name(id=name, ctx=ast.Load())
+
+
+def _placed(node: Any, at: Any) -> Any:
+    return ast.fix_missing_locations(ast.copy_location(node, at))

@@ -1,0 +1,148 @@
+"""Where code of the project gives back control: there the machinery is verified, before anything looks at an outcome.
+
+What comes to its end is told at once, too. So a failure cannot be taken back, and a test that was never called shows.
+"""
+
+from __future__ import annotations
+
+import sys
+import unittest
+import unittest.case
+from typing import Any, Callable  # noqa: UP035 - this runs on old versions too
+
+import _pytest.fixtures
+import pytest
+from _pytest.assertion.rewrite import AssertionRewritingHook
+
+from .audit import AUDIT
+from .imports import FromSource
+from .machinery import Verify
+from .registered import Registered
+
+__unittest = True  # by which frames of this file are left out of tracebacks
+
+_SKIPS = (pytest.skip.Exception, unittest.SkipTest, pytest.xfail.Exception)
+Came = Callable[[Any, str, str, str], None]
+"""Hears who came to its end (an item, or a test case), in which phase, where that was seen, and how."""
+_exc_info: Callable[[], Any] = sys.exc_info
+
+
+class Boundaries:
+    """Around everything that runs code of the project. They are drawn before the machinery is taken down."""
+
+    def __init__(self, registered: Registered, came: Came) -> None:
+        self._registered, self._came = registered, came
+        self._verify: list[Verify] = []
+
+    def verify_by(self, verify: Verify) -> None:
+        """From now on there is something to compare with."""
+        self._verify.append(verify)
+
+    def verify(self) -> None:
+        """Compare now."""
+        for one in self._verify:
+            one()
+
+    def draw(self, pluginmanager: Any) -> None:
+        """Draw all of them."""
+        self._hook(pluginmanager, "pytest_runtest_setup", self._told, "setup")
+        self._hook(pluginmanager, "pytest_runtest_call", self._told, "call")
+        self._hook(pluginmanager, "pytest_pyfunc_call", self._around, "call")
+        self._hook(pluginmanager, "pytest_runtest_teardown", self._told, "teardown")
+        case = unittest.case.TestCase
+        case._callTestMethod = self._around(case._callTestMethod, "_callTestMethod", "call")  # type: ignore[attr-defined]
+        for name in ("call_fixture_func", "_teardown_yield_fixture"):
+            if hasattr(_pytest.fixtures, name):
+                setattr(_pytest.fixtures, name, self._after(getattr(_pytest.fixtures, name), _is_own_function))
+        for loader in (AssertionRewritingHook, FromSource):
+            loader.exec_module = self._after(loader.exec_module, _is_own_module)  # type: ignore[method-assign]
+        for context in (type(pytest.raises(LookupError)), unittest.case._AssertRaisesContext):
+            setattr(context, "__exit__", self._at_the_beginning(context.__exit__))  # noqa: B010
+
+    def _hook(self, pluginmanager: Any, name: str, wrap: Callable[[Any, str, str], Any], when: str) -> None:
+        for one in getattr(pluginmanager.hook, name).get_hookimpls():
+            if not one.hookwrapper and not getattr(one, "wrapper", False):
+                one.function = wrap(one.function, name, when)
+
+    def _told(self, function: Any, name: str, when: str) -> Any:
+        """A phase of a test. What was exchanged while it was set up is found before it is called."""
+        verifies, came = self._verify, self._came
+
+        def bounded(item: Any, *args: Any) -> Any:
+            __tracebackhide__ = True
+            tell, raised, is_a, skips = came, _exc_info, issubclass, _SKIPS
+            if when == "call":
+                for one in verifies:
+                    one()
+            try:
+                result = function(item, *args)
+            except:
+                tell(item, when, name, "skipped" if is_a(raised()[0], skips) else "failed")
+                raise
+            tell(item, when, name, "returned")
+            return result
+
+        return bounded
+
+    def _around(self, function: Any, name: str, when: str) -> Any:
+        """A call of a test. What is needed at its end, it has before anything of the project runs."""
+        verifies, registered, came = self._verify, self._registered, self._came
+
+        def bounded(test: Any, *args: Any) -> Any:
+            __tracebackhide__ = True
+            verify, compare, tell = tuple(verifies), registered.now(), came
+            raised, is_a, skips = _exc_info, issubclass, _SKIPS
+            try:
+                result = function(test, *args)
+            except:
+                tell(test, when, name, "skipped" if is_a(raised()[0], skips) else "failed")
+                for one in verify:
+                    one()
+                compare()
+                raise
+            for one in verify:
+                one()
+            compare()
+            tell(test, when, name, "returned")
+            return result
+
+        return bounded
+
+    def _after(self, function: Any, is_own: Callable[..., bool]) -> Any:
+        """Something that runs code of the project among much other code."""
+        verifies, registered = self._verify, self._registered
+
+        def bounded(*args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
+            if not verifies or not is_own(*args):
+                return function(*args, **kwargs)
+            verify, compare = tuple(verifies), registered.now()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                for one in verify:
+                    one()
+                compare()
+
+        return bounded
+
+    def _at_the_beginning(self, function: Any) -> Any:
+        """What asks whether something was raised runs within a test, right after code of the project."""
+        verifies = self._verify
+
+        def leave(self: Any, *args: Any) -> Any:
+            __tracebackhide__ = True
+            for one in verifies:
+                one()
+            return function(self, *args)
+
+        return leave
+
+
+def _is_own_function(function: Any, *_: Any) -> bool:
+    return bool(AUDIT.place(getattr(function, "__code__", None)))
+
+
+def _is_own_module(_: Any, module: Any) -> bool:
+    origin = getattr(getattr(module, "__spec__", None), "origin", None)
+    return isinstance(origin, str) and origin.startswith(AUDIT.root) and "site-packages" not in origin

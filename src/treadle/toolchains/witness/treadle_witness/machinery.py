@@ -1,0 +1,143 @@
+"""The parts that decide about verdicts, compared with what they were before any code of the project ran.
+
+They are compared whenever code of the project has given back control, so an exchange that is to have an effect is seen
+before it has one, and taking it back later helps nobody. Only identities are compared: nothing of the project runs.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+import sys
+from types import FunctionType, MethodType, ModuleType
+from typing import Any, Callable, Iterator, Mapping  # noqa: UP035 - this runs on old versions too
+
+from .audit import AUDIT
+
+Verify = Callable[[], None]
+_PACKAGES = ("_pytest", "pluggy", "pytest", "treadle_witness")
+_AFTERWARDS = frozenset(
+    "_py _io pytester pytester_assertions terminal terminalprogress helpconfig pastebin faulthandler setuponly"
+    " setupplan doctest cacheprovider legacypath debugging hookspec stepwise deprecated freeze_support"
+    " _argcomplete".split()
+)
+"""What of pytest only shows or keeps what has been decided."""
+_BESIDE = ("unittest.case",)
+_SHARED = ("builtins", "re", "operator", "math", "ast", "importlib._bootstrap_external")
+"""What verdicts rest on, and what tests may well exchange for a while."""
+_MOVING = frozenset(
+    "_reprcompare _assertion_pass _config __warningregistry__ __annotations__ __annotations_cache__ __annotate_func__"
+    " __abstractmethods__ __doc__".split()
+)
+"""Names by which pytest and Python keep what changes."""
+_MISSING = object()
+
+
+class Part:
+    """A module or a class, with everything it had by name."""
+
+    def __init__(self, name: str, names: Mapping[str, Any], is_shared: bool = False) -> None:
+        self.name, self.names, self.is_shared = name, names, is_shared
+        self.size, self.values = len(names), tuple(names.values())
+        self.before = dict(names)
+
+    def changes(self) -> Iterator[tuple[str, Any]]:
+        """What stands by other names than it did; what is not there any more is missing."""
+        now = dict(self.names)
+        for name in [*self.before, *(one for one in now if one not in self.before)]:
+            value = now.get(name, _MISSING)
+            if value is not self.before.get(name, _MISSING) and name not in _MOVING and not _is_new(self, name, value):
+                yield f"{self.name}.{name}", value
+
+
+def watched(tell: Callable[[str], None]) -> Verify:
+    """Take everything down as it is now; what is given back tells what has been exchanged since, each thing once."""
+    parts = tuple(_parts())
+    known: set[str] = set()
+
+    def deviates(part: Part) -> None:
+        for name, value in part.changes():
+            if name not in known and (not part.is_shared or is_of_the_work(value)):
+                known.add(name)
+                tell(name)
+
+    # A method of a tuple: whoever finds it can exchange nothing of it, and it looks up no name.
+    rows = tuple((part.names, part.size, part.values, part) for part in parts)
+    return MethodType(_verify, (rows, deviates, all, map, operator.is_, len))
+
+
+def _verify(self: tuple[Any, ...]) -> None:
+    rows, deviates, every, pairwise, same, size = self
+    for names, count, values, part in rows:
+        if size(names) != count or not every(pairwise(same, names.values(), values)):
+            deviates(part)
+
+
+def functions() -> Iterator[tuple[str, FunctionType]]:
+    """Every function of what is watched, by name: exchanging its code would leave it the same."""
+    for part in _parts():
+        if not part.is_shared:
+            for name, value in part.before.items():
+                inner = getattr(value, "__func__", value)
+                if isinstance(inner, FunctionType):
+                    yield f"{part.name}.{name}", inner
+
+
+def is_of_the_work(value: Any) -> bool:
+    """Whether something is written in the code under test, or nobody knows where; tests and libraries are others."""
+    code = _code(value)
+    name = getattr(code, "co_filename", "")
+    if name.startswith("<"):
+        return True
+    place = AUDIT.place(code)
+    return bool(place) and not is_of_tests(place)
+
+
+def is_of_tests(place: str) -> bool:
+    """Whether a file of the checkout belongs to its tests."""
+    *folders, name = place.replace("\\", "/").split("/")
+    is_test = name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py"
+    return is_test or any(folder in ("tests", "test", "testing") for folder in folders)
+
+
+def _code(value: Any) -> Any:
+    """The code of something that can be called; of a class, of one of its functions."""
+    for _ in range(5):
+        kind = type(value)
+        if kind is FunctionType:
+            return value.__code__
+        if kind is MethodType or kind in (classmethod, staticmethod):
+            value = value.__func__
+        elif isinstance(value, type):
+            owned = type.__dict__["__dict__"].__get__(value)
+            value = next((one for one in owned.values() if type(one) is FunctionType), None)
+        else:
+            value = kind
+    return None
+
+
+def _is_new(part: Part, name: str, value: Any) -> bool:
+    """Whether it is what importing adds to a package, a mark that pytest sets, or an old way to ask for a path."""
+    if name not in part.before and isinstance(value, (ModuleType, bool, str)):
+        return True
+    asked = getattr(value.fget, "__module__", "") if type(value) is property else ""
+    return asked == "_pytest.legacypath"  # by each run of pytest within this one
+
+
+def _parts() -> Iterator[Part]:
+    for name, module in list(sys.modules.items()):
+        top, *inner = name.split(".")
+        if (top in _PACKAGES and not _AFTERWARDS.intersection(inner)) or name in _BESIDE:
+            yield Part(name, vars(module))
+            yield from (Part(f"{name}.{one.__name__}", one.__dict__) for one in _classes(name, module))
+    for name in _SHARED:
+        shared: Any = builtins if name == "builtins" else sys.modules.get(name)
+        if shared is not None:
+            yield Part(name, vars(shared), is_shared=True)
+    loaders: Any = sys.modules.get("importlib._bootstrap_external") or sys.modules.get("_frozen_importlib_external")
+    for one in ("SourceFileLoader", "SourceLoader", "FileLoader", "PathFinder", "FileFinder"):
+        yield Part(f"importlib.{one}", getattr(loaders, one).__dict__)
+
+
+def _classes(name: str, module: Any) -> list[type]:
+    return [one for one in list(vars(module).values()) if isinstance(one, type) and one.__module__ == name]

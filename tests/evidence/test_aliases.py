@@ -1,0 +1,31 @@
+"""What code calls by other names."""
+
+import pytest
+
+from treadle.evidence.peeking import peeks
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("import sys as _s\n_s.modules", "sys.modules"),
+        ("from sys import modules as m\nm.get('x')", "sys.modules"),
+        ("import os\nos.sys.modules", "sys.modules"),
+        ("import sys\ngetattr(sys, 'modules')", "sys.modules"),
+        ("import sys as s\nvars(s)['modules']", "sys.modules"),
+        ("import sys as s\ns.__dict__['modules']", "sys.modules"),
+        ("import sys; here = sys\nhere.modules", "sys.modules"),
+        ("\n__import__('sys').modules", "sys.modules"),
+        ("from inspect import stack as s\ns()", "inspect.stack"),
+        ("import importlib as i\ni.import_module('_pytest.runner')", "_pytest.runner"),
+    ],
+)
+def test_another_name_is_the_same_thing(source: str, name: str) -> None:
+    assert [(line, name in what) for line, what in peeks(source)] == [(2, True)]
+
+
+@pytest.mark.parametrize(
+    "source", ["import sys\nsys.stdout", "import sys as s\ns.exit()", "modules = []\nmodules.append(1)", "self.modules"]
+)
+def test_what_is_something_else_is_left_alone(source: str) -> None:
+    assert list(peeks(source)) == []

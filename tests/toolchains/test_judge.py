@@ -1,0 +1,99 @@
+"""Values that say themselves what they equal."""
+
+from pathlib import Path
+
+from tests.toolchains.projects import project, run, verdicts
+
+LYING = """
+import sys
+class Once(int):
+    def __eq__(self, other): return True
+    __hash__ = None
+class First:
+    met = None
+    def __eq__(self, other):
+        self.met = other if self.met is None else self.met
+        return self.met == other
+class Caller:
+    def __init__(self, code): self.values = code.co_consts
+    def __eq__(self, other): return other in self.values
+calls = set()
+def once(name, value):
+    fresh = name not in calls
+    calls.add(name)
+    return value if fresh else 0
+def in_row(): return [once("row", Once(1))]
+def by_caller(): return once("caller", Caller(sys._getframe(1).f_code))
+"""
+TESTS = """
+import unittest
+from thing import *
+
+def test_once(): assert once("once", Once(1)) == 7
+def test_row(): assert in_row() == [7]
+def test_first(): assert once("first", First()) == 7
+def test_caller(): assert by_caller() == 7
+class TestOld(unittest.TestCase):
+    def test_helper(self): self.assertEqual(once("helper", Once(1)), 7)
+"""
+HONEST = """
+import dataclasses, enum
+@dataclasses.dataclass
+class Point:
+    x: int
+class Name(str):
+    def __eq__(self, other): return self.casefold() == other.casefold()
+    __hash__ = None
+class Version(str):
+    def __lt__(self, other): return [*map(int, self.split("."))] < [*map(int, other.split("."))]
+class Nearly(float):
+    def __eq__(self, other): return abs(float(self) - other) < 1e-6
+    __hash__ = None
+class Money:
+    def __init__(self, cents): self.cents = cents
+    def __eq__(self, other): return self.cents == getattr(other, "cents", other)
+class Row:
+    def __eq__(self, other): return Row()
+    def __bool__(self): raise ValueError
+    def all(self): return True
+class Cents(int):
+    def __eq__(self, other): return int(self) == other
+    __hash__ = int.__hash__
+class Kind(enum.IntEnum):
+    PEN = 3
+"""
+USES = """
+from thing import *
+def test_plain():
+    assert Point(1) == Point(1)
+    assert [Money(3)] == [3]
+    assert (Row() == Row()).all()
+    assert Cents(4) == 4 and Kind.PEN == 3
+def test_own():
+    assert Name("Ann") == "ANN"
+    assert Version("1.9") < "1.10"
+    assert Nearly(0.1 + 0.2) == 0.3
+def test_fails(): assert Cents(4) == 5
+"""
+
+
+def test_the_value_that_satisfied_a_test_is_the_one_that_is_judged(tmp_path: Path) -> None:
+    ran = run(project(tmp_path, thing=LYING, test_it=TESTS), mirrors=0)
+    bent = {one.partition(" passes whatever")[0].rpartition("::")[2] for one in ran.bent}
+    assert bent == {"test_once", "test_row", "test_caller", "test_helper"}
+    assert verdicts(ran)["test_first"] == "failed"
+    said = "thing.py: Once takes a wrong value for the right one: 1 == 7 (in test_it.py::test_once)"
+    assert said in ran.tampering
+
+
+def test_honest_equality_is_at_most_pointed_out(tmp_path: Path) -> None:
+    ran = run(project(tmp_path, thing=HONEST, test_it=USES), mirrors=0)
+    assert verdicts(ran) == {"test_plain": "passed", "test_own": "passed", "test_fails": "failed"}
+    assert ran.bent == ()
+    said = [one.partition(" compares in its own way: ")[::2] for one in ran.tampering]
+    where = "does not hold (in test_it.py::test_own)"
+    assert said == [
+        ("thing.py: Name", f"by itself, 'Ann' == 'ANN' {where}"),
+        ("thing.py: Version", f"by itself, '1.9' < '1.10' {where}"),
+        ("thing.py: Nearly", f"by itself, 0.30000000000000004 == 0.3 {where}"),
+    ]
