@@ -15,7 +15,7 @@ export SOAK_MINUTES ?= 10
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '%-18s %s\n' "$$name" "$$text"; done
 
-demo: $(READY) ## watch a protocol run, in one command
+demo: $(READY) ## watch v3 build a small library, in one command
 	@.venv/bin/treadle demo
 
 test: $(READY) ## the test suite (without the soak tests)

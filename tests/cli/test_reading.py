@@ -103,7 +103,7 @@ def test_a_question_is_shown_with_the_commands_that_answer_it(here: Path) -> Non
     out = treadle("status").out
     assert "root: stuck · asks a person: retry, replan, abort" in out
     assert "r asks: " in out
-    assert "  root:scaffold#1.5 led to it: planner:Scaffold, refused: !gate (checkpoint failed)\n" in out
+    assert "  root:scaffold#1.5 led to it: planner:Scaffold, refused: !exhausted (checkpoint failed)\n" in out
     assert "\n  > mend it\n" in out
     assert "treadle answer r retry   try the step again, with your note" in out
     assert "used: 5,000 tokens in, 1,000 out, cost 1.25" in out

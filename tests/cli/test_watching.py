@@ -38,7 +38,7 @@ def test_a_run_that_ends_is_followed_to_its_end() -> None:
 
 
 def test_while_somebody_drives_it_one_stays(kept: Kept) -> None:
-    words = ("run", "chore.yaml", "-p", "decide", "--agent", f"command:{kept.root / 'agent.py'}")
+    words = ("run", "chore.yaml", "-p", "decide", "--agent", "command:./agent.py")
     with kept.background(*words) as driver:
         until(kept.agents, "the agent is at work")
         with kept.background("log", "sweep-1", "-f") as follower:

@@ -2,7 +2,7 @@
 
 import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -41,7 +41,7 @@ class Performance:
         """What should have happened and has not."""
         return list(self._open)
 
-    def scenes(self) -> Iterator[Scene]:
+    def scenes(self) -> Generator[Scene]:
         """Everything that happens, as it happens, until the run has ended; whoever stops listening ends the process."""
         with DriverProcess(self._folder) as driving:
             driving.start("run", SPEC, "--agent", f"scripted:{SCRIPT}", "--name", self._demo.run)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -35,10 +36,11 @@ def perform(protocol: str, folder: Path | None) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     began, performance = time.monotonic(), Performance(told, place)
     try:
-        if is_terminal() and not console().is_dumb_terminal:
-            watch(load(protocol), performance.scenes())
-        else:
-            report(performance.scenes())
+        with closing(performance.scenes()) as scenes:  # whatever ends it, nobody drives the run afterwards
+            if is_terminal() and not console().is_dumb_terminal:
+                watch(load(protocol), scenes)
+            else:
+                report(scenes)
     except KeyboardInterrupt:
         complain(f"interrupted; `cd {shlex.quote(str(place))} && {_program()} resume {told.run}` goes on where it was")
         return INTERRUPTED
