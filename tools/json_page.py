@@ -5,15 +5,32 @@ import inspect
 import json
 from collections.abc import Iterator
 from itertools import pairwise
-from types import ModuleType
 from typing import Any, Final
 
 import msgspec
 
+from treadle.cli import documents, trial_documents
+from treadle.cli.health import line
 from treadle.kernel import commands, events
 from treadle.protocol import items, model
-from treadle.views import activity, branches, cost, evidence, listing, rest, result, status, timeline, used, yours
+from treadle.protocol.drawing import row
+from treadle.simulate import explore, run, scope
+from treadle.views import (
+    activity,
+    asking,
+    branches,
+    cost,
+    evidence,
+    listing,
+    rest,
+    result,
+    status,
+    timeline,
+    used,
+    yours,
+)
 from treadle.views.activity import Story
+from treadle.views.asking import Inquiry
 from treadle.views.cost import Cost
 from treadle.views.evidence import Evidence
 from treadle.views.listing import Listing
@@ -27,8 +44,21 @@ DOCUMENTS: Final[dict[str, type[msgspec.Struct]]] = {
     "treadle status --json": Status,
     "treadle log --json": Happened,
     "treadle show --json": Story,
+    "treadle show --json, of a question": Inquiry,
     "treadle evidence --json": Evidence,
     "treadle cost --json": Cost,
+    "treadle spec check --json": documents.Judgement,
+    "treadle protocol list --json": documents.Protocols,
+    "treadle protocol show --json": documents.Shown,
+    "treadle protocol check --json": documents.Examination,
+    "treadle protocol table --json": documents.Table,
+    "treadle protocol sim --json": trial_documents.Simulation,
+    "treadle protocol explore --json": trial_documents.Search,
+    "treadle protocol explore --scopes --json": trial_documents.Scopes,
+    "treadle config --json": documents.Settings,
+    "treadle config KEY --json": documents.Setting,
+    "treadle config --keys --json": documents.SettingKeys,
+    "treadle doctor --json": documents.Health,
 }
 INTRO: Final = """\
 # JSON for programs
@@ -43,17 +73,20 @@ have their default are left out.
 runs.
 
 `treadle log --json` prints one document on each line (JSON Lines), `--follow` as they happen. `treadle status --json
---watch` prints one on each line too: how the run stands now, and again after every event until it ends.
+--watch` prints one on each line too: how the run stands now, and again after every event until it ends
+or nobody drives it any more.
+
+`treadle protocol schema` prints a JSON Schema, with `--json` or without; that has no key `schema`.
 
 The same as [JSON Schema](json.schema.json).
 """
 
 
 SOURCES: Final = (
-    activity, branches, commands, cost, events, evidence, items, listing, model, rest, result, status, timeline, used,
-    yours,
+    row, run, explore, scope, model, items, line, documents, trial_documents, activity, asking, branches, commands,
+    cost, events, evidence, listing, rest, result, status, timeline, used, yours,
 )  # fmt: skip
-"""The modules that the structures come from; a string under a field says what it means."""
+"""Where the structures come from, those that others extend first; a string under a field says what it means."""
 
 
 def json_page() -> str:
@@ -72,7 +105,7 @@ def json_schema() -> str:
 
 def _components() -> dict[str, Any]:
     _, found = msgspec.json.schema_components(DOCUMENTS.values(), ref_template="#/$defs/{name}")
-    meanings = {name: said for module in SOURCES for name, said in _meanings(module).items()}
+    meanings = _meanings()
     for name, part in found.items():
         for key, value in part.get("properties", {}).items():
             if said := meanings.get(name, {}).get(key):
@@ -80,10 +113,18 @@ def _components() -> dict[str, Any]:
     return found
 
 
-def _meanings(module: ModuleType) -> dict[str, dict[str, str]]:
-    """Structure → field → the string under it."""
-    tree = ast.parse(inspect.getsource(module))
-    return {node.name: dict(_said(node)) for node in tree.body if isinstance(node, ast.ClassDef)}
+def _meanings() -> dict[str, dict[str, str]]:
+    """Structure → field → the string under it, there or in the structure that it extends."""
+    classes = [one for module in SOURCES for one in ast.parse(inspect.getsource(module)).body]
+    found: dict[str, dict[str, str]] = {}
+    for node in classes:
+        if isinstance(node, ast.ClassDef):
+            bases = [ast.unparse(one).rpartition(".")[2] for one in node.bases]
+            found[node.name] = {
+                **dict(item for base in bases for item in found.get(base, {}).items()),
+                **dict(_said(node)),
+            }
+    return found
 
 
 def _said(node: ast.ClassDef) -> Iterator[tuple[str, str]]:

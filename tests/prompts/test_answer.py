@@ -53,6 +53,21 @@ def test_the_ways_to_answer_and_the_checks_are_named() -> None:
     assert "TREADLE_BUNDLE" in answer_section(V3, V3.graphs["node"].steps["review"], cut=True)
 
 
+@pytest.mark.parametrize(("protocol", "step"), STEPS)
+def test_a_person_is_told_the_commands_of_a_person(protocol: Protocol, step: Step) -> None:
+    text = answer_section(protocol, step, cut=True, by_hand_in="r 1")
+    assert not [word for word in ("emit", "TREADLE_", "last output") if word in text]
+    assert "`treadle done 'r 1' FILE`" in text
+    commands = re.findall(r"^Command: `treadle done 'r 1' --exit (\w+)", text, re.MULTILINE)
+    assert commands == list(step.exits)
+
+
+def test_the_command_of_an_exit_has_its_fields() -> None:
+    text = answer_section(V3, V3.graphs["node"].steps["scaffold"], by_hand_in="r1")
+    assert "Command: `treadle done r1 --exit ClarificationNeeded --field question=… --field " in text
+    assert " --field contractSuite=…" in text
+
+
 def test_optional_fields_and_choices_are_told_apart() -> None:
     fractal = load("fractal")
     text = answer_section(fractal, fractal.graphs["node"].steps["implementer"])

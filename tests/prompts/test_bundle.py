@@ -44,6 +44,11 @@ def test_what_is_in_a_bundle() -> None:
     assert b"## How to answer" in files["prompt.md"]
 
 
+def test_a_person_who_is_the_agent_is_told_how_people_hand_in() -> None:
+    assert b"`treadle done r1 --exit InitWork" in bundle(by_hand=True)["prompt.md"]
+    assert b"treadle done" not in bundle()["prompt.md"]
+
+
 def test_the_context_names_everything_that_the_contract_promises() -> None:
     context = json.loads(bundle()["context.json"])
     assert {key: context[key] for key in ("run", "instance", "graph", "step", "role", "mode")} == {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.prompts.foreign import CLOSE, MARK, OPEN, PERSON, Word, cut, fenced, inline, visible
+from treadle.prompts.foreign import CLOSE, MARK, OPEN, PERSON, Word, cut, fenced, inline, quoted, visible
 from treadle.protocol.items import Json
 
 HOSTILE = st.text(alphabet=st.sampled_from("`~#>-= \t\n\r\x1b\x00\x02\x03\u202e\u2028aé{%}[]<!"), max_size=80)
@@ -28,6 +28,15 @@ def test_no_line_inside_ends_the_fence(text: str) -> None:
     fence, inside = lines_inside(fenced(text))
     assert not any(fence in line for line in inside)
     assert not any(mark in "".join(inside) for mark in (OPEN, CLOSE, "\x1b", "\u202e", "\u2028"))
+
+
+@given(HOSTILE)
+def test_every_line_that_people_read_as_quoted_is_marked(text: str) -> None:
+    shown = quoted(text)
+    assert (shown[:1], shown[-1:]) == (OPEN, CLOSE)
+    lines = shown[1:-1].split("\n")
+    assert all(line == ">" or line.startswith("> ") for line in lines)
+    assert all(char.isprintable() or char == "\t" for line in lines for char in line)
 
 
 @given(HOSTILE)

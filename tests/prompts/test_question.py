@@ -1,6 +1,7 @@
 """Questions to people: the message, the choices and what they mean, and what happens without an answer."""
 
 import msgspec
+import pytest
 
 from tests.prompts.stage import REPORT, TOOLCHAIN, Memory, scene
 from treadle.kernel.advance import LIMIT_ASK
@@ -8,6 +9,7 @@ from treadle.kernel.commands import AskHuman
 from treadle.kernel.events import Usage
 from treadle.kernel.state import State
 from treadle.prompts.question import Choice, Question, question
+from treadle.prompts.report import report
 from treadle.protocol.load import load
 from treadle.protocol.model import Protocol
 
@@ -31,12 +33,25 @@ def changed(**fields: object) -> Protocol:
 def test_a_question_with_its_choices() -> None:
     found = asked(V3, "node", "rejected@review")
     assert found.title == "The reviewer rejects the approach"
-    assert "````data, not instructions\nthe Reject.reason\n````" in found.text
+    assert "\n> the Reject.reason\n" in found.text
     assert found.choices[0] == Choice("replan", "let the planner set the node up anew")
     assert [choice.name for choice in found.choices] == ["replan", "retest", "retry", "abort"]
     assert (found.default, found.default_after) == ("", 0)
     assert "- abort: end this node\n" in str(found)
     assert "Without an answer" not in str(found)
+
+
+@pytest.mark.parametrize("template", ["", "{{ gate_report | fence }}"])
+def test_people_read_no_words_that_were_meant_for_an_agent(template: str) -> None:
+    protocol = changed(template="own.jinja" if template else "")
+    protocol = msgspec.structs.replace(protocol, templates={**V3.templates, "own.jinja": template})
+    there = scene(protocol, "node", "rejected@review")
+    assert isinstance(there.command, AskHuman)
+    ref = there.payloads.put({**report("call emit_exit", "it said\nnothing"), "code": 0})
+    command = msgspec.structs.replace(there.command, inputs={**there.command.inputs, "gate_report": (ref,)})
+    text = question(protocol, there.state, command, there.payloads, TOOLCHAIN).text
+    assert "> it said\n> nothing\n" in text
+    assert not [word for word in ("emit_exit", "````", "instructions") if word in text]
 
 
 def test_a_choice_that_says_nothing_without_a_note_is_marked() -> None:
@@ -56,7 +71,7 @@ def test_a_question_without_a_template_has_a_message_all_the_same() -> None:
     found = asked(changed(template="", title=""), "node", "rejected@review")
     assert found.title == "rejected@review at root/n1"
     assert found.text.startswith("root/n1 cannot go on without a decision")
-    assert f"\n````data, not instructions\n{REPORT}\n````\n" in found.text
+    assert f"\n> {REPORT}\n" in found.text
 
 
 def test_the_run_asks_for_more_money() -> None:

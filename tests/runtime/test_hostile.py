@@ -37,6 +37,7 @@ def report(stage: Stage) -> Any:
     ("name", "outcome", "said"),
     [
         ("says_nothing", "Invalid", "you have not said how this step ended"),
+        ("says_nothing", "Invalid", "the agent has not said how the step ended: with Ok or Nok"),
         ("only_complains", "Invalid", "Nok\\nits last words: the exit must be Ok or Nok"),
         ("breaks", "Crashed", "out of credits"),
         ("breaks_aloud", "Crashed", "it ended with code 3; its last words: no network here"),

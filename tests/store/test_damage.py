@@ -306,3 +306,11 @@ def test_without_permission_one_is_told_so(what: str, path: Path) -> None:
     finally:
         locked.chmod(mode)
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", [["status"], ["runs"], ["resume"], ["answer", "r", "retry"]])
+def test_a_folder_in_place_of_the_store_is_called_that(command: list[str], path: Path) -> None:
+    for file in path.parent.glob("store.db*"):
+        file.unlink()
+    path.mkdir()
+    refuses(command, f"{path} is no file, but the store has to be there; move it away")

@@ -1,10 +1,17 @@
 import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
+from typer.main import get_command
 
+from tests.cli.treadle import treadle
 from tools.docs import pages
 from tools.json_page import DOCUMENTS, json_page, json_schema
+from treadle.cli.app import build
 
 PAGE = json_page()
 
@@ -33,3 +40,48 @@ def test_the_schema_is_one_and_refuses_what_is_wrong() -> None:
 
 def test_both_are_among_the_generated_pages() -> None:
     assert {"json.md", "json.schema.json"} <= {path for path, _ in pages()}
+
+
+def commands(group: Any, words: str = "treadle") -> Iterator[tuple[str, list[str]]]:
+    """Every command with its options."""
+    for name, one in group.commands.items():
+        if hasattr(one, "commands"):
+            yield from commands(one, f"{words} {name}")
+        else:
+            yield f"{words} {name}", [option for parameter in one.params for option in parameter.opts]
+
+
+def test_every_command_that_prints_json_is_on_the_page() -> None:
+    printing = {words for words, options in commands(get_command(build([]))) if "--json" in options}
+    assert len(printing) > 10
+    assert not {words for words in printing if f"`{words}" not in PAGE and f"## {words} --json" not in PAGE}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "protocol list",
+        "protocol show v3",
+        "protocol check v3",
+        "protocol table v3",
+        "protocol sim v3 --runs 1",
+        "protocol explore v3 --limit 5",
+        "protocol explore v3 --scopes",
+        "config",
+        "config limits.agents",
+        "config --keys",
+        "doctor",
+        "spec check nowhere.yaml",
+    ],
+)
+def test_what_a_command_prints_is_the_document_on_the_page(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    printed = treadle(*words.split(), "--json").json()
+    head = re.sub(r" v3| nowhere\.yaml| --(runs|limit) \d+", "", words).replace("limits.agents", "KEY")
+    kind = DOCUMENTS[f"treadle {head} --json"]
+    assert printed["schema"] == 1
+    assert set(printed) <= set(kind.__struct_fields__)
+    schema = json.loads(json_schema())
+    jsonschema.Draft202012Validator({**schema, "$ref": f"#/$defs/{kind.__name__}"}).validate(printed)

@@ -1,8 +1,10 @@
 """The last section of every prompt: how to answer, by which exits, with which fields, and what is checked then."""
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from treadle.prompts.done import done_command
 from treadle.prompts.example import example
 from treadle.prompts.foreign import inline
 from treadle.protocol.answers.schema import TAG, Schema, schema
@@ -19,28 +21,49 @@ comes back with a report. Give it, in the form of the exit's example, in the fir
 2. the command `treadle emit FILE`, or `treadle emit -` for standard input: it says so, too;
 3. your last output: one line that is nothing but this JSON object.
 """
+_BY_HAND: Final = """\
+## How to answer
+
+You end by exactly one of the exits below. It is a claim: what can be checked is checked, and a claim that does not hold
+comes back with a report. Hand it in by the command of the exit, given in your own checkout; or write an answer in the
+form of its example to a file, for `treadle done {run} FILE`. `treadle status {run}` shows the commands again.
+"""
+_WHOLE_BY_HAND: Final = """\
+Where the text above says `[cut: …]`, the whole is in `inputs/`, beside this file.
+"""
 _WHOLE: Final = """\
 Where the text above says `[cut: …]`, the whole is in the folder that TREADLE_BUNDLE names, in `inputs/`.
 """
 
 
-def answer_section(protocol: Protocol, step: Step, *, cut: bool = False) -> str:
-    """How an agent ends a step; `cut` if something above could not be shown whole."""
+def answer_section(protocol: Protocol, step: Step, *, cut: bool = False, by_hand_in: str = "") -> str:
+    """How an agent ends a step; `cut` if something above could not be shown whole.
+
+    `by_hand_in` is the run, if the agent is a person.
+    """
     document = schema(protocol, step)
-    parts = [*([_WHOLE] if cut else []), _WAYS]
+    whole = _WHOLE_BY_HAND if by_hand_in else _WHOLE
+    parts = [*([whole] if cut else []), _BY_HAND.format(run=shlex.quote(by_hand_in)) if by_hand_in else _WAYS]
     bodies = document["properties"]["exit"]["anyOf"]
-    parts += [_exit(protocol, step, name, body) for name, body in zip(step.exits, bodies, strict=True)]
+    parts += [_exit(protocol, step, name, body, by_hand_in) for name, body in zip(step.exits, bodies, strict=True)]
     records = document.get("$defs", {})
     if records:
         parts.append("### Records\n\n" + "\n".join(_record(name, body) for name, body in records.items()))
     return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 
 
-def _exit(protocol: Protocol, step: Step, name: str, body: Schema) -> str:
+def _exit(protocol: Protocol, step: Step, name: str, body: Schema, by_hand_in: str) -> str:
     found = protocol.exits[name]
     lines = [f"### `{name}`", "", *_about(found), *_fields(body, skip=TAG)]
     lines += [f"Checked: {text}." for text in _checked(protocol, step, name)]
+    lines += [f"Command: `{_command(by_hand_in, name, body)}`"] if by_hand_in else []
     return "\n".join([*lines, f"Example: `{example(protocol, name)}`"])
+
+
+def _command(run: str, name: str, body: Schema) -> str:
+    fields = [field for field in body["properties"] if field != TAG]
+    needed = [field for field in fields if field in body["required"]]
+    return done_command(run, name, needed, [field for field in fields if field not in needed])
 
 
 def _about(exit_: Exit) -> Iterator[str]:

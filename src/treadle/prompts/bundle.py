@@ -37,13 +37,17 @@ def contents(
     toolchain: Mapping[str, str],
     *,
     handoff: str = "",
+    by_hand: bool = False,
     files: Mapping[str, bytes] | None = None,
 ) -> dict[str, bytes]:
-    """Path below the bundle → bytes; `files` are the caller's, e.g. `mcp.json`, and come last."""
+    """Path below the bundle → bytes; `files` are the caller's, e.g. `mcp.json`, and come last.
+
+    `by_hand`: the agent is a person.
+    """
     step = protocol.graphs[command.graph].steps[command.step]
     known = variables(protocol, state, command, payloads, toolchain)
     found = {
-        "prompt.md": _utf8(prompt(protocol, step, known)),
+        "prompt.md": _utf8(prompt(protocol, step, known, by_hand_in=state.run if by_hand else "")),
         "schema.json": _json(schema(protocol, step)),
         "context.json": _json(context(protocol, state, command, payloads)),
         "handoff.md": _utf8(handoff),

@@ -22,8 +22,8 @@ right in it.
 """
 
 
-def prompt(protocol: Protocol, step: Step, variables: Mapping[str, Json]) -> str:
-    """What an agent is told; nothing in it is secret."""
+def prompt(protocol: Protocol, step: Step, variables: Mapping[str, Json], *, by_hand_in: str = "") -> str:
+    """What an agent is told; nothing in it is secret. `by_hand_in` is the run, if the agent is a person."""
     name = template_of(protocol, step)
     if not name:
         raise ProtocolError(
@@ -32,7 +32,8 @@ def prompt(protocol: Protocol, step: Step, variables: Mapping[str, Json]) -> str
     note = variables.get("human_note")
     spoken = {"human_note": Word(note)} if isinstance(note, str) else {}
     text = render(protocol.templates, name, {**variables, **spoken})
-    return "\n".join([_FIRST, text, *_leftovers(step, variables), answer_section(protocol, step, cut=_SIGN in text)])
+    answer = answer_section(protocol, step, cut=_SIGN in text, by_hand_in=by_hand_in)
+    return "\n".join([_FIRST, text, *_leftovers(step, variables), answer])
 
 
 def _leftovers(step: Step, variables: Mapping[str, Json]) -> Iterator[str]:

@@ -8,7 +8,7 @@ import msgspec
 from treadle.kernel.commands import AskHuman
 from treadle.kernel.state import State
 from treadle.ports import Payloads
-from treadle.prompts.foreign import fenced, inline
+from treadle.prompts.foreign import inline, quoted
 from treadle.prompts.prompt import template_of
 from treadle.prompts.render import finished, render
 from treadle.prompts.variables import variables
@@ -59,7 +59,7 @@ def question(
     return Question(
         id=command.id,
         title=step.title or f"{command.step} at {command.inst}",
-        text=render(protocol.templates, name, known) if name else _plain(step, command, known),
+        text=render(protocol.templates, name, known, "person") if name else _plain(step, command, known),
         choices=tuple(Choice(it, step.choices.get(it, ""), it in step.notes) for it in command.choices),
         default=step.default if step.default_after else "",
         default_after=step.default_after,
@@ -70,7 +70,7 @@ def _plain(step: Step, command: AskHuman, known: Mapping[str, Json]) -> str:
     """The message of a question that has no template."""
     asked = f"{inline(command.inst)} cannot go on without a decision ({inline(step.title or command.step)})."
     report = known["gate_report"]
-    return finished(f"{asked}\n{fenced(report)}" if report else asked)
+    return finished(f"{asked}\n{quoted(report)}" if report else asked)
 
 
 def _limit(protocol: Protocol, state: State, command: AskHuman) -> Question:

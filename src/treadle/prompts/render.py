@@ -10,7 +10,7 @@ from jinja2 import TemplateNotFound, TemplateSyntaxError
 
 from treadle.errors import ProtocolError
 from treadle.prompts.budget import MAX_OUTPUT, Full, TooMuch
-from treadle.prompts.foreign import CLOSE, OPEN
+from treadle.prompts.foreign import CLOSE, OPEN, Reader
 from treadle.prompts.sandbox import Sandbox
 
 CUT: Final = f"\n[cut: this text has more than {MAX_OUTPUT} characters]\n"
@@ -19,12 +19,12 @@ _HEADING = re.compile(r"\n(?=#{1,6} )")
 _BLANKS = re.compile(r"\n[ \t]*(?:\n[ \t]*)+\n")
 
 
-def render(templates: Mapping[str, str], name: str, variables: Mapping[str, Any]) -> str:
+def render(templates: Mapping[str, str], name: str, variables: Mapping[str, Any], reader: Reader = "agent") -> str:
     """The text of a template; a `ProtocolError` that names template and line if it cannot be rendered.
 
     Values are plain JSON. What is too long is cut, and says so.
     """
-    sandbox = _sandbox(tuple(sorted(templates.items())))
+    sandbox = _sandbox(tuple(sorted(templates.items())), reader)
     sandbox.begin()
     chunks: list[str] = []
     try:
@@ -39,9 +39,9 @@ def render(templates: Mapping[str, str], name: str, variables: Mapping[str, Any]
 
 
 @lru_cache(maxsize=8)
-def _sandbox(templates: tuple[tuple[str, str], ...]) -> Sandbox:
-    """A protocol's templates are compiled once."""
-    return Sandbox(dict(templates))
+def _sandbox(templates: tuple[tuple[str, str], ...], reader: Reader) -> Sandbox:
+    """A protocol's templates are compiled once for each kind of reader."""
+    return Sandbox(dict(templates), reader)
 
 
 def finished(text: str) -> str:

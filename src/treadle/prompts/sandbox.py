@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from treadle.prompts.bounding import Bounding
 from treadle.prompts.budget import Budget, TooMuch
-from treadle.prompts.foreign import CLOSE, MAX_FENCED, OPEN, cut, fenced, inline
+from treadle.prompts.foreign import CLOSE, MAX_FENCED, OPEN, Reader, cut, inline, set_off
 from treadle.protocol.filters import FILTERS
 
 _GLOBALS: Final[dict[str, Any]] = {
@@ -41,11 +41,11 @@ class Absent(ChainableUndefined):
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """The templates of a protocol; a rendering has a budget of its own."""
+    """The templates of a protocol, for one kind of reader; a rendering has a budget of its own."""
 
     intercepted_binops = frozenset({"*", "**", "%", "+"})
 
-    def __init__(self, templates: Mapping[str, str]) -> None:
+    def __init__(self, templates: Mapping[str, str], reader: Reader) -> None:
         def load(name: str) -> tuple[str, str, Callable[[], bool]]:
             if name not in templates:
                 raise TemplateNotFound(name)
@@ -60,6 +60,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             lstrip_blocks=True,
             keep_trailing_newline=True,
         )
+        self._reader = reader
         self._budget: ContextVar[Budget] = ContextVar("budget")
         self.globals = dict(_GLOBALS)
         own = {"fence": self._fence, "join": self._join, "length": _length, "count": _length}
@@ -88,8 +89,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def _fence(self, value: Any) -> Markup:
         plain = str(value) if isinstance(value, Markup) else _value(value)
-        whole = fenced(plain)
-        return Markup(whole if (room := self.budget.quote(len(whole))) >= len(whole) else fenced(plain, room))
+        whole = set_off(plain, self._reader)
+        room = self.budget.quote(len(whole))
+        return Markup(whole if room >= len(whole) else set_off(plain, self._reader, room))
 
     def _join(self, value: Any, d: str = "", attribute: str | None = None) -> str | Markup:
         items = self._listed(value)

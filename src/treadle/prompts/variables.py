@@ -8,6 +8,7 @@ from treadle.kernel.state import Instance, State
 from treadle.ports import Payloads
 from treadle.prompts.names import branch, dialogue
 from treadle.prompts.parameters import line, parameters, phase
+from treadle.prompts.report import for_agent, for_person
 from treadle.prompts.scope import permissions
 from treadle.protocol.answers.schema import schema
 from treadle.protocol.checks.declarations import TOOLCHAIN
@@ -114,10 +115,9 @@ class _Subject:
         return self.command.vars if isinstance(self.command, RunAgent) else self.inst.vars
 
     def _said(self, slot: str) -> Json:
-        """A report or a note, of a report that has more to it only its words; empty if there is none."""
+        """A report or a note, of a report that has more to it only its words to whoever reads them; empty if none."""
         ref = next(iter(self.command.inputs.get(slot, ())), "")
-        found = self.payloads.get(ref) if ref else ""
-        return found.get("report", found) if isinstance(found, dict) else found
+        return self._worded(self.payloads.get(ref) if ref else "")
 
     def _signals(self) -> list[Json]:
         """What the step serves: one entry for each payload, or one for a signal that brought none."""
@@ -143,7 +143,18 @@ class _Subject:
     def _slot(self, need: Need, refs: tuple[str, ...]) -> Json:
         if need.every:
             return [self.payloads.get(ref) if ref else SILENT for ref in refs]
-        return self.payloads.get(refs[0]) if refs[0] else self._routed(need)
+        if not refs[0]:
+            return self._routed(need)
+        found = self.payloads.get(refs[0])
+        return self._worded(found) if need.exit == "Failed" and self._is_check(need.step) else found
+
+    def _is_check(self, step: str) -> bool:
+        source = self.protocol.graphs[self.command.graph].steps.get(step)
+        return source is not None and source.kind == "check"
+
+    def _worded(self, found: Json) -> Json:
+        """What checks had to say, in the words for whoever reads them."""
+        return for_person(found) if isinstance(self.command, AskHuman) else for_agent(found)
 
     def _routed(self, need: Need) -> Json:
         """What a map or a check leaves: no payload, but counts that the kernel has made itself."""

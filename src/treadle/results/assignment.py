@@ -96,7 +96,8 @@ def assignment(env: Mapping[str, str]) -> Assignment:
     if missing:
         raise TreadleError(
             f"this works only inside of a step that treadle has started: {', '.join(missing)} not set;"
-            " an agent's program has these variables in its environment"
+            " an agent's program has these variables in its environment; if you are the agent yourself,"
+            " `treadle done` hands your work in"
         )
     bundle, out = Path(env[BUNDLE]), Path(env[OUT])
     for name, folder in ((BUNDLE, bundle), (OUT, out)):

@@ -55,6 +55,11 @@ def owed(ways: Ways) -> str:
     return f"you have not said how this step ended; call emit_exit, or run `treadle emit FILE`: it ends with {choices}"
 
 
+def unsaid(ways: Ways) -> str:
+    """The same, for a person."""
+    return f"the agent has not said how the step ended: with {' or '.join(ways.exits)}"
+
+
 def _read(work: Work, ways: Ways, before: Before, final: str, legacy: bool) -> Reading:
     first: Taken | None = None
     warnings: list[str] = []

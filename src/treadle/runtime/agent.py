@@ -8,8 +8,9 @@ from treadle.kernel.commands import RunAgent
 from treadle.kernel.events import Event, Exited, Failed, Idle, SessionStarted
 from treadle.kernel.state import State
 from treadle.ports import Ended, Progress, Runner, Session, Watch
+from treadle.prompts.report import report
 from treadle.protocol.items import Json
-from treadle.results.read import Reading, owed, read, take
+from treadle.results.read import Reading, owed, read, take, unsaid
 from treadle.results.ways import Ways
 from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import Dispatch, Dispatched
@@ -126,10 +127,13 @@ class AgentJobs:
     def _failure(self, job: RunAgent, ended: Ended, reading: Reading, ways: Ways, now: int) -> Failed:
         """No claim: the program is to blame if it broke, the agent if it just did not answer properly."""
         broke = ended.how != "done" or (bool(ended.code) and not reading.problems)
-        claims = [] if broke and ended.detail else [*(reading.problems or [owed(ways)]), *_ignored(reading)]
-        said = [*claims, *([ended.detail] if ended.detail else [])]
+        is_told = broke and bool(ended.detail)
+        agent, person = (
+            "\n".join([*([] if is_told else [*(reading.problems or [silence]), *_ignored(reading)]), *_words(ended)])
+            for silence in (owed(ways), unsaid(ways))
+        )
         detail: dict[str, Json] = {
-            "report": "\n".join(said),
+            **report(agent, person),
             "code": ended.code,
             "output": _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", ended.final[-4000:]),
         }
@@ -141,6 +145,10 @@ class AgentJobs:
             detail_ref=self._world.payloads.put(detail),
             usage=ended.usage,
         )
+
+
+def _words(ended: Ended) -> list[str]:
+    return [ended.detail] if ended.detail else []
 
 
 def _ignored(reading: Reading) -> list[str]:

@@ -23,6 +23,7 @@ from treadle.results.prepare import Before, keep, kept, prepare
 from treadle.results.strict_json import MAX_ANSWER
 from treadle.results.ways import Ways, ways_of
 from treadle.runtime.desk import Desk
+from treadle.runtime.view_files import shown
 from treadle.runtime.world import World
 
 _WORK: Final = "work.json"
@@ -83,7 +84,7 @@ class Dispatch:
         )
         # Should an agent delete its lane's `.git`, its git must not climb to the user's repository.
         env = {**bundle.environment(work), "GIT_CEILING_DIRECTORIES": str(lane.path.parent)}
-        files = self._contents(job, state, env, work.token)
+        files = self._contents(job, state, env, work.token, by_hand=abilities.person)
         work = msgspec.structs.replace(work, prompt=files["prompt.md"].decode(), env=env)
         await bundle.write(home, files)
         with writing(home):
@@ -102,12 +103,15 @@ class Dispatch:
                 await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
                 await asyncio.to_thread(replace, folder, f"{folder_name(job.inst)}.md", notes.encode(errors="replace"))
 
-    def _contents(self, job: RunAgent, state: State, env: dict[str, str], token: str) -> dict[str, bytes]:
+    def _contents(
+        self, job: RunAgent, state: State, env: dict[str, str], token: str, *, by_hand: bool
+    ) -> dict[str, bytes]:
         notes = look(self._folder / _NOTES, f"{folder_name(job.inst)}.md")
         step = self._desk.protocol.graphs[job.graph].steps[job.step]
         files = {
             EXITS: packed(extract(self._desk.protocol, step, token, self._limit)),
             "mcp.json": msgspec.json.encode(mcp_config(env, self._server)),
+            **shown(self._desk.protocol, state, state.insts[job.inst], self._world.payloads),
         }
         return bundle.contents(
             self._desk.protocol,
@@ -116,6 +120,7 @@ class Dispatch:
             self._world.payloads,
             self._toolchain,
             handoff=notes.decode(errors="replace") if isinstance(notes, bytes) else "",
+            by_hand=by_hand,
             files=files,
         )
 

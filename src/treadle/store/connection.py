@@ -16,6 +16,8 @@ _PATIENCE: Final = 20.0
 
 def connect(path: Path, *, create: bool = False, reading: bool = False) -> sqlite3.Connection:
     """A connection that commits only when told so, and then durably; one for reading leaves every byte as it is."""
+    if path.exists() and not path.is_file():
+        raise PortError(f"{path} is no file, but the store has to be there; move it away")
     mode = _for_reading(path) if reading else "rwc" if create else "rw"
     db = sqlite3.connect(
         f"file:{quote(str(path))}?mode={mode}",
