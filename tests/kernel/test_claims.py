@@ -123,6 +123,22 @@ def test_exhausted_attempts_become_what_the_step_says() -> None:
     assert run.inst().last["work"] == "Stuck.Loop"
 
 
+@pytest.mark.parametrize(
+    ("prints", "key"), [("a b a", "Stuck.Loop"), ("a a b", "Stuck.Ceiling"), ("a b c", "Stuck.Ceiling")]
+)
+def test_a_failure_comes_again_also_after_another_one(prints: str, key: str) -> None:
+    spent = (Becomes(key="Stuck.Loop", when="same_failure >= 2"), Becomes(key="Stuck.Ceiling"))
+    exits = {"Stuck": Exit(route_on="why", fields={"why": Field(type="Loop | Ceiling")})}
+    rows = {"Ready": to("@end:Done"), "Stuck": to("human")}
+    steps = {"work": agent(rows, gates="green", attempts=3, becomes=spent), "human": ask(retry="work")}
+    run = Scenario(protocol(graph(steps), exits=exits))
+    for print_ in prints.split():
+        run.says("Ready", fails=["green"], fingerprint=print_)
+    assert run.inst().last["work"] == key
+    run.answers("retry").says("Ready", fails=["green"], fingerprint="a")
+    assert run.inst().failures["work"] == ("a", 1), "a new visit begins to count anew"
+
+
 def test_entering_from_elsewhere_starts_new_attempts() -> None:
     run = Scenario(WORK_AND_REVIEW).says("Retry").says("Ready").says("More")
     assert run.job().id == "root:work#2.1"

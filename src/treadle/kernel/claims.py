@@ -48,8 +48,8 @@ def checked(t: Turn, e: Checked) -> bool:
         return False
     inst = t.edit(act.command.inst)
     if e.fingerprint:
-        before, count = inst.failures.get(act.command.step, ("", 0))
-        inst.failures[act.command.step] = (e.fingerprint, count + 1 if before == e.fingerprint else 1)
+        seen = (*inst.failures.get(act.command.step, ("", 0))[0].splitlines(), e.fingerprint)
+        inst.failures[act.command.step] = ("\n".join(seen), seen.count(e.fingerprint))
     failed = _failed_checks(act, e.results)
     if act.claim is None:
         key = _refined(t, act, "Failed", failed) if failed else "Passed"

@@ -84,7 +84,7 @@ class Checked(Fact, frozen=True, kw_only=True):
     payload_ref: str = ""
     """The payload with its computed fields filled in."""
     fingerprint: str = ""
-    """What failed and with which diff; equal fingerprints in a row are the same failure again."""
+    """What failed and with which diff; equal fingerprints in one visit are the same failure again."""
 
 
 class Failed(Fact, frozen=True, kw_only=True):

@@ -100,6 +100,7 @@ class Instance(msgspec.Struct, omit_defaults=True):
     slots: dict[str, Slot] = {}
     history: dict[str, tuple[str, ...]] = {}
     failures: dict[str, tuple[str, int]] = {}
+    """Of the visit under way: the fingerprints of all failures, a line each, and how often the last one came."""
     groups: dict[str, Group] = {}
     tiers: dict[str, int] = {}
     threads: dict[str, str] = {}

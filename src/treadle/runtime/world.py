@@ -4,7 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from treadle.kernel.commands import ActivityCommand
+from treadle.kernel.state import State
 from treadle.ports import Checks, Clock, Effects, Notifier, Payloads, Progress, Runner, Workspace
+from treadle.protocol.model import Protocol
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +25,8 @@ class World:
     notifier: Notifier
     progress: Callable[[str, Progress], None] = lambda _act, _progress: None
     """Hears of every sign of life of an agent."""
+    show: Callable[[Protocol, State], None] = lambda _protocol, _state: None
+    """Brings files that are views of the run up to date; called whenever the run has moved."""
 
 
 def event_id(job: ActivityCommand, what: str) -> str:

@@ -77,7 +77,7 @@ class Options:
     def _checked(self, id_: str, inst: Instance, step: str, verdict: Verdict) -> Event:
         print_ = ""
         if verdict.failed and self._relevant[inst.graph].same_failure:
-            print_ = inst.failures.get(step, ("same", 0))[0]
+            print_ = inst.failures.get(step, ("same", 0))[0].rpartition("\n")[2]
         return Checked(id="", ts=0, act=id_, results=verdict.results, derived=verdict.derived, fingerprint=print_)
 
     def _of_people(self, state: State, inst: Instance) -> Iterator[Move]:

@@ -32,6 +32,8 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     """What it has to say, a line each."""
     isolation: str
     """What kept the command apart from the rest of the machine."""
+    limits: tuple[str, ...] = ()
+    """What the command's own words do not show."""
     plots: tuple[str, ...]
     """Pictures of what was measured, as SVG."""
     ref: str
@@ -116,6 +118,8 @@ class Proved(msgspec.Struct, frozen=True, kw_only=True):
     """Activities that concern it and that came to nothing."""
     unnoticed: tuple[str, ...] = ()
     """What its tests leave open: wrong implementations that all of them pass with."""
+    own_word: bool = False
+    """That its tests passed is known from the test runner alone, which shares its process with the code under test."""
 
 
 class Setback(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,6 +186,8 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     verified: int
     partial: int
     none: int
+    own_word: int = 0
+    """Of those that are verified, how many by the runner's own word."""
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from typing import Final
 
 from treadle.kernel.state import Instance
 from treadle.protocol.model import Graph, Protocol, base_of, tag_of
-from treadle.views.evidence import Proved, TestProof, Verdict
+from treadle.views.evidence import Proved, Standing, TestProof, Verdict
 from treadle.views.evidence_log import Record
 from treadle.views.evidence_records import Told
 from treadle.views.evidence_sightings import Sightings, last
@@ -39,11 +39,12 @@ class Prover:
         verdicts = sorted(self._verdicts(inst, after), key=lambda one: one.time)
         merges = list(self._merges(inst, after))
         missing = [*_unproved(tests), *self._unjudged(inst, after), *self._unmerged(inst, merges)] if tests else []
+        standing: Standing = "none" if not tests else "partial" if missing else "verified"
         return Proved(
             id=criterion,
             text=self._tree.text(inst, criterion),
             instance=inst.id,
-            standing="none" if not tests else "partial" if missing else "verified",
+            standing=standing,
             missing=tuple(missing) if tests else ("no test stands for it",),
             tests=tests,
             red=red.act if red else "",
@@ -53,6 +54,7 @@ class Prover:
             merges=tuple(merges),
             setbacks=tuple(dict.fromkeys(self._setbacks(inst, criterion))),
             unnoticed=unnoticed(self._records(inst, criterion), criterion, [one.id for one in tests]),
+            own_word=standing == "verified" and any(one.own_word for _, _, one in found if one),
         )
 
     def _tests(self, inst: Instance, criterion: str) -> list[str]:

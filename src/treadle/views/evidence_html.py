@@ -12,7 +12,7 @@ from markupsafe import Markup
 from treadle.prompts.foreign import visible
 from treadle.views.evidence import Accepted, Check, Evidence, Proved, Verdict
 from treadle.views.evidence_words import (
-    STANDINGS,
+    WHOSE_WORD,
     agents,
     consumed,
     ended,
@@ -24,6 +24,7 @@ from treadle.views.evidence_words import (
     road,
     score,
     setbacks_of,
+    standing,
     where,
 )
 from treadle.views.moment import duration, plain
@@ -52,7 +53,8 @@ def html(found: Evidence) -> str:
         style=Markup(style),
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         it=shown,
-        standings=STANDINGS,
+        standing=standing,
+        whose_word=WHOSE_WORD,
         words=_Words(shown),
     )
 

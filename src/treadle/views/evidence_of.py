@@ -73,6 +73,7 @@ def _tally(criteria: Sequence[Proved]) -> Tally:
         verified=found.count("verified"),
         partial=found.count("partial"),
         none=found.count("none"),
+        own_word=len([one for one in criteria if one.own_word]),
     )
 
 

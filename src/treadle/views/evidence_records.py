@@ -62,6 +62,7 @@ def _told(find: Find, result: CheckResult, ref: CheckRef) -> Told:
         output=text(value.get("output")),
         report=text(value.get("report")) if value else _GONE,
         isolation=text(value.get("isolation")),
+        limits=texts(value.get("limits")),
         plots=tuple(_plots(find, value)),
         ref=result.report_ref,
         gone=not value,

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from treadle.protocol.catalogue import PROOFS
+from treadle.toolchains.results import is_own_word
 from treadle.views.evidence import TestProof
 from treadle.views.evidence_records import Told
 from treadle.views.evidence_steps import Taken
@@ -18,6 +19,8 @@ class Seen(NamedTuple):
     act: str
     how: str
     commit: str
+    own_word: bool
+    """Nobody but the test runner itself has seen it."""
 
 
 class Sightings:
@@ -35,11 +38,12 @@ class Sightings:
         check = one.check
         if check.gone or not check.ok:
             return
+        own_word = is_own_word(check.limits)
         for id_ in one.red | one.on_skeleton:
             how = "failed" if id_ in one.red else "skeleton"
-            self.red.setdefault(id_, []).append(Seen(seq, act, how, check.commit))
+            self.red.setdefault(id_, []).append(Seen(seq, act, how, check.commit, own_word))
         for id_, verdict in {id_: it for tests in one.criteria.values() for id_, it in tests.items()}.items():
-            seen = Seen(seq, act, verdict, check.commit)
+            seen = Seen(seq, act, verdict, check.commit, own_word)
             self.any.setdefault(id_, []).append(seen)
             if verdict == "passed" and check.check in _GREEN:
                 self.green.setdefault(id_, []).append(seen)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from treadle.views.evidence import Accepted, Check, Evidence, Part, Proved, Verdict
 from treadle.views.evidence_words import (
-    STANDINGS,
+    WHOSE_WORD,
     agents,
     consumed,
     ended,
@@ -18,6 +18,7 @@ from treadle.views.evidence_words import (
     road,
     score,
     setbacks_of,
+    standing,
     where,
 )
 from treadle.views.moment import duration, plain
@@ -26,6 +27,7 @@ _TESTS = 8
 """Tests of a criterion that are named; `--json` has all of them."""
 _NOTES = 8
 _WRONG = 4
+_OWN_WORD = "○"
 _SIGNS = {"verified": "✓", "partial": "✗", "none": "✗"}
 
 
@@ -71,9 +73,13 @@ def _head(found: Evidence) -> Iterator[Row]:
 
 
 def _criterion(found: Evidence, steps: dict[str, Accepted], one: Proved) -> Iterator[Row]:
-    yield Row(0, 2, f"{_SIGNS[one.standing]} {one.id} · {one.instance} · {STANDINGS[one.standing]}")
+    yield Row(
+        0, 2, f"{_OWN_WORD if one.own_word else _SIGNS[one.standing]} {one.id} · {one.instance} · {standing(one)}"
+    )
     if one.text:
         yield Row(4, 4, one.text)
+    if one.own_word:
+        yield Row(4, 11, f"whose  {WHOSE_WORD}")
     yield from (Row(4, 6, f"missing: {why}") for why in one.missing)
     yield from (Row(4, 11, f"test   {test.id}") for test in one.tests[:_TESTS])
     if len(one.tests) > _TESTS:

@@ -12,6 +12,11 @@ STANDINGS: Final[dict[Standing, str]] = {
     "partial": "not verified",
     "none": "no evidence",
 }
+OWN_WORD: Final = "by the runner's own word"
+"""What is added where nobody else has seen that tests passed."""
+WHOSE_WORD: Final = (
+    "its test runner says so, which runs in one process with the code under test and which nothing else has watched"
+)
 _NOTE: Final = "- (note) "
 _TIMES: Final = {1: "once", 2: "twice"}
 _REDS: Final = frozenset({*PROOFS["red"][0], "still_red_on_skeleton"})
@@ -24,7 +29,16 @@ def score(found: Evidence) -> str:
     if not tally.criteria:
         return "its input names no acceptance criteria"
     so_far = " so far" if found.so_far else ""
-    return f"{tally.verified} of {tally.criteria} criteria verified{so_far}"
+    verified = f"{tally.verified} of {tally.criteria} criteria verified"
+    if not tally.own_word:
+        return f"{verified}{so_far}"
+    own_word = OWN_WORD if tally.own_word == tally.verified else f"({tally.own_word} of them {OWN_WORD})"
+    return f"{verified} {own_word}{so_far}"
+
+
+def standing(one: Proved) -> str:
+    """How a criterion stands, and on whose word."""
+    return f"{STANDINGS[one.standing]} {OWN_WORD}" if one.own_word else STANDINGS[one.standing]
 
 
 def how_it_stands(found: Evidence) -> str:
