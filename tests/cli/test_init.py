@@ -95,7 +95,7 @@ def test_what_runs_cannot_do_without_is_told(root: Path, protocol: tuple[str, ..
     found = treadle("init", "--dry-run", *protocol)
     assert found.code == 0
     assert "set `toolchain.test` in treadle.toml" in found.out
-    assert ("set `toolchain.kind` to `pytest`, `gotest` or `junit`" in found.out) == kind
+    assert ('set `toolchain.kind` to "pytest", "gotest" or "junit"' in found.out) == kind
 
 
 def test_a_default_protocol_that_is_not_there_stops_nothing(root: Path) -> None:

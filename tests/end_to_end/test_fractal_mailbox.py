@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import pytest
@@ -57,7 +57,8 @@ def test_passed_work_is_accepted_then_rebased_and_only_then_the_next_test_is_wri
         ("shop.money.the_money.money", "BEHAVIOR_CHANGE")
     ]
     news = [it.inputs["signals"] for it in passed[3] if isinstance(it, RunEffect)]
-    assert [end.payloads[ref]["changes"] for refs in news for ref in refs] == [merge["changes"]]
+    heard: list[Any] = [end.payloads[ref] for refs in news for ref in refs]
+    assert [one["changes"] for one in heard] == [merge["changes"]]
     assert end.payload("root/labels:rebase#1.1")["newBase"] == merge["newParentHead"]
     assert end.outcomes == {"root": "Merged", "root/labels": "Merged", "root/money": "Merged"}
     assert end.standings() == {

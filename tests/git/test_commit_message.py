@@ -24,8 +24,8 @@ def case(protocol: Protocol, spec: Json, graph: str = "", key: str = "") -> Case
 
 
 def subject(protocol: Protocol, step: str, spec: Json, graph: str = "", key: str = "") -> str:
-    where = {"inst": "root", "graph": graph or protocol.root, "step": step}
-    job = RunChecks(id=f"root:{step}#1.1", visit=1, attempt=1, exit="Done", **where)
+    graph = graph or protocol.root
+    job = RunChecks(id=f"root:{step}#1.1", inst="root", graph=graph, step=step, visit=1, attempt=1, exit="Done")
     return work_subject(job, case(protocol, spec, graph, key))
 
 

@@ -21,7 +21,8 @@ def seed(name: str) -> Any:
 
 @cache
 def ours(name: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = treadle("protocol", "table", name, "--graph", seed(name)["graph"], "--json").json()
+    told = treadle("protocol", "table", name, "--graph", seed(name)["graph"], "--json").json()
+    found: list[dict[str, Any]] = told["rows"]
     return found
 
 

@@ -337,6 +337,25 @@ def test_a_question_climbs_two_levels_and_the_answer_comes_back() -> None:
     assert run.job("root/a/x:scaffold").inputs["clarify.Clarified"] == ("ref:root:answer#1.1.Clarified",)
 
 
+def test_answers_bind_everybody_of_the_node_and_whoever_judges_it() -> None:
+    run = Scenario(V3).says("InitWork", childSpecs=items("a")).says("TestsReady", at="root:tests")
+    run.says("ClarificationNeeded", at="root/a:scaffold").says("Clarified", at="root:answer")
+    run.says("ClarificationNeeded", at="root/a:scaffold").says("ClarificationNeeded", at="root:answer")
+    run.answers("Clarified", note="of a person")
+    both = ("ref:root:answer#1.1.Clarified", "of a person")
+    for step, exit_ in (
+        ("scaffold", "InitWork"),
+        ("tests", "TestsReady"),
+        ("impl", "TestsPassed"),
+        ("review", "Approved"),
+    ):
+        assert run.job(f"root/a:{step}").inputs["clarify.Clarified"] == both
+        run.says(exit_, at=f"root/a:{step}")
+    run.says("MergeComplete", at="root/a:merge")
+    judged = run.job("root:judge").inputs
+    assert (judged["answer.Clarified"], judged["escalate.Clarified"]) == (both[:1], both[1:])
+
+
 def test_a_question_can_end_the_node_that_asked() -> None:
     run = Scenario(V3).says("InitWork", childSpecs=items("a")).says("TestsReady", at="root:tests")
     run.says("ClarificationNeeded", at="root/a:scaffold").times_out("root:answer").answers("abort")

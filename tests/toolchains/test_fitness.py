@@ -41,7 +41,7 @@ def test_what_a_protocol_lacks(protocol: str, said: dict[str, str], needs: list[
         ("python3 -m pytest", 'set `toolchain.kind` to "pytest", which reads the results of `python3 -m pytest`'),
         ("/opt/go/bin/go test ./...", 'set `toolchain.kind` to "gotest", which'),
         ("python3 -m unittest discover", "`python3 -m pytest`, which runs unittest, too"),
-        ("make test", "set `toolchain.kind` to `pytest`, `gotest` or `junit`"),
+        ("make test", 'set `toolchain.kind` to "pytest", "gotest" or "junit"; for "junit" `toolchain.test` writes'),
     ],
 )
 def test_the_cure_follows_from_the_test_command_and_is_told_once(test: str, cure: str) -> None:

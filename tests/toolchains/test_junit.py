@@ -163,9 +163,9 @@ def test_chosen_tests_are_sorted_out_afterwards(tmp_path: Path) -> None:
 
 
 def test_tests_are_listed_by_a_command(tmp_path: Path) -> None:
-    listing = (sys.executable, "-c", "print('a\\n\\n b\\na')")
+    listing = (sys.executable, "-c", "print('a\\n\\n b > c\\na\\nsrc/a.test.ts > b > c')")
     found = asyncio.run(Junit(command=("x",), listing=listing).collect(tmp_path))
-    assert (found.ids, found.is_complete) == (("a", "b"), True)
+    assert (found.ids, found.is_complete) == (("a", "b > c", "src/a.test.ts::b > c"), True)
 
 
 def test_without_such_a_command_a_run_shows_which_tests_there_are(tmp_path: Path) -> None:
@@ -178,3 +178,16 @@ def test_without_such_a_command_a_run_shows_which_tests_there_are(tmp_path: Path
     assert asyncio.run(chain.collect(tmp_path, ("other.ts",))).ids == ()
     broken = asyncio.run(Junit(command=(sys.executable, "-c", "")).collect(tmp_path))
     assert (broken.ids, broken.is_complete) == ((), False)
+
+
+def test_the_script_of_the_documentation_tells_tests_apart(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "tests-believed.md").read_text(encoding="utf-8")
+    write(tmp_path, "run-tests.sh", page.partition("```sh\n")[2].partition("```")[0])
+    write(tmp_path, "tests/price/total.sh", '[ "$(echo 7)" = 7 ]\n')
+    write(tmp_path, "tests/late.sh", "exit 3\n")
+    ran = run(tmp_path, "sh", "run-tests.sh", "{report}")
+    assert {id_: (test.verdict, test.kind) for id_, test in ran.tests.items()} == {
+        "tests/late.sh::late": ("failed", "assertion"),
+        "tests/price/total.sh::total": ("passed", ""),
+    }
+    assert (ran.exit, ran.bent, ran.problems) == (1, (), ())

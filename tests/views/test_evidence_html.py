@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from tests.views.trial import TEST, Trial, approved, green, implemented, merged, red, spec, with_tests
+from treadle.protocol.items import Json
 from treadle.views.evidence_html import LONGEST, MADE, html
 
 VOID = {"meta", "br", "link", "img", "hr", "input"}
@@ -128,7 +129,9 @@ def test_what_was_measured_is_a_picture_that_cannot_run() -> None:
     trial = with_tests(Trial(spec("calc", "adds", "AC-1")))
     svg = "<svg><script>alert(1)</script></svg>"
     plot = trial.payloads.put({"kind": "plot", "svg": svg})
-    measured = {"scaling": {"scaling": [{"plot": plot}, {"plot": "sha256:gone"}, {}, "odd"]}}
+    measured: dict[str, dict[str, Json]] = {
+        "scaling": {"scaling": [{"plot": plot}, {"plot": "sha256:gone"}, {}, "odd"]}
+    }
     trial.says("root:impl#1.1", "TestsPassed", green(TEST) | measured)
     page = Page(html(trial.evidence()))
     assert page.values("src") == [f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"]

@@ -108,4 +108,7 @@ def _kind(settings: Toolchain) -> str:
         return f'set `toolchain.kind` to "{kind}", which reads the results of `{" ".join(settings.test)}`'
     if "unittest" in words:
         return 'set `toolchain.kind` to "pytest" and `toolchain.test` to `python3 -m pytest`, which runs unittest, too'
-    return "set `toolchain.kind` to `pytest`, `gotest` or `junit` (any runner that writes JUnit files)"
+    return (
+        'set `toolchain.kind` to "pytest", "gotest" or "junit"; for "junit" `toolchain.test` writes a JUnit file to '
+        "`{report}`, as most runners can (docs/tests-believed.md has an example for a plain script)"
+    )

@@ -96,7 +96,8 @@ class Junit(msgspec.Struct, frozen=True, kw_only=True):
         """The tests that the listing command names; without one, those that a run of them shows."""
         if not self.listing:
             return _shown(await self.test(path, files=files))
-        return await listed(self.listing, path, files, timeout=self.timeout, sandbox=self.sandbox)
+        found = await listed(self.listing, path, files, timeout=self.timeout, sandbox=self.sandbox)
+        return msgspec.structs.replace(found, ids=tuple(map(_as_reported, found.ids)))
 
 
 def _guarded(run: TestRun, cases: list[JunitCase], seen: list[Seen]) -> TestRun:
@@ -106,6 +107,12 @@ def _guarded(run: TestRun, cases: list[JunitCase], seen: list[Seen]) -> TestRun:
     return msgspec.structs.replace(
         run, bent=(*run.bent, *bent(seen, passed)), limits=(*limits, *run.limits[len(LIMITS) :])
     )
+
+
+def _as_reported(id_: str) -> str:
+    """A test as reports call it; `vitest list` has the same sign between a file and its tests as between suites."""
+    file, sign, rest = id_.partition(" > ")
+    return f"{file}::{rest}" if sign and _FILE.match(file) else id_
 
 
 def _shown(run: TestRun) -> Collected:

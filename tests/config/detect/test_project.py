@@ -21,6 +21,28 @@ PROJECTS: list[tuple[str, dict[str, str], str, str, dict[str, str]]] = [
     ("setup.cfg", {"setup.cfg": "[tool:pytest]\n"}, "Python", "pytest", {"test": "python3 -m pytest"}),
     ("tests only", {"tests/unit/test_a.py": "def test_a(): ..."}, "Python", "pytest", {"test": "python3 -m pytest"}),
     ("unittest", {"tests/test_a.py": "import unittest"}, "Python", "command", {"test": "python3 -m unittest discover"}),
+    *(
+        (
+            f"unittest with pytest in {name}",
+            {"tests/test_a.py": "import unittest", name: text},
+            "Python",
+            "pytest",
+            {"test": "python3 -m pytest"},
+        )
+        for name, text in {
+            "requirements.txt": "requests\npytest==8.0\n",
+            "requirements/dev.txt": "pytest\n",
+            "pyproject.toml": '[dependency-groups]\ndev = ["mypy", "pytest>=8"]\n',
+            "setup.py": "setup(extras_require={'test': ['pytest']})\n",
+        }.items()
+    ),
+    (
+        "unittest with a plugin of pytest",
+        {"tests/test_a.py": "import unittest", "requirements.txt": "pytest-cov-reader\n# pytest is not used\n"},
+        "Python",
+        "command",
+        {"test": "python3 -m unittest discover"},
+    ),
     (
         "virtual environment",
         {"pytest.ini": "", ".venv/pyvenv.cfg": ""},
@@ -48,7 +70,11 @@ PROJECTS: list[tuple[str, dict[str, str], str, str, dict[str, str]]] = [
         {"package.json": '{"devDependencies": {"vitest": "1"}}', "tsconfig.json": "{}"},
         "TypeScript",
         "junit",
-        {"test": f"{BIN}/vitest run --reporter=junit --outputFile={{report}}", "build": f"{BIN}/tsc --noEmit"},
+        {
+            "test": f"{BIN}/vitest run --reporter=junit --outputFile={{report}}",
+            "collect": f"{BIN}/vitest list",
+            "build": f"{BIN}/tsc --noEmit",
+        },
     ),
     ("jest", {"package.json": '{"scripts": {"test": "jest --ci"}}'}, "JavaScript", "command", {"test": f"{BIN}/jest"}),
     (

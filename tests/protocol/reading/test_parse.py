@@ -337,7 +337,10 @@ def at_top(body: str) -> str:
         (at_top("pools: {a b: 1}"), "11: pools.a b: 'a b' is not a name (use ASCII letters, digits, _ and -)"),
         (at_top("pools: {a: 0}"), "11: pools.a: 'a' is 0 (it must be 1 or more)"),
         (at_top("pools: []"), "11: pools: 'pools' must be a mapping, not a list (write `key: value`)"),
-        (at_top("exits: {1x: {}}"), "11: exits.1x: '1x' is not a name (use ASCII letters, digits, _ and -, a letter first)"),
+        (
+            at_top("exits: {1x: {}}"),
+            "11: exits.1x: '1x' is not a name (use ASCII letters, digits, _ and -, a letter first)",
+        ),
         (
             at_top("exits: {Ok: {severity: BLOCK}}"),
             "11: exits.Ok: 'severity' cannot be 'BLOCK' (did you mean 'BLOCKER'?)",

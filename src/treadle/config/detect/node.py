@@ -30,6 +30,8 @@ def node(folder: Folder) -> Found | None:
     script = script if isinstance(script, str) and "no test specified" not in script else ""
     kind, test, report, advice = _test(folder, script, needs)
     commands = {"test": test} if test else {}
+    if test and test.words[0] == f"{_BIN}/vitest":
+        commands["collect"] = guess(f"{_BIN}/vitest list", test.why)
     if folder.has("tsconfig.json"):
         commands["build"] = guess(f"{_BIN}/tsc --noEmit", "tsconfig.json")
     commands |= _style(folder, needs)

@@ -1,9 +1,13 @@
 """Python: pytest or unittest; ruff, black or flake8."""
 
+import re
+
 from treadle.config.detect.folder import Folder, table
 from treadle.config.detect.found import Found, Guess, guess
 
 _TESTS = ("test_*.py", "tests/**/test_*.py", "test/**/test_*.py", "tests/**/*_test.py", "src/**/test_*.py")
+_NEEDS = ("requirements*.txt", "requirements/*.txt", "*-requirements.txt", "pyproject.toml", "setup.py", "setup.cfg")
+_PYTEST = re.compile(r"""(?:^|["'])\s*pytest\s*(?:$|["'\[<>=~!;#@])""", re.MULTILINE)
 _RUNNERS = {"uv.lock": "uv run", "poetry.lock": "poetry run", "pdm.lock": "pdm run"}
 
 
@@ -20,7 +24,7 @@ def python(folder: Folder) -> Found | None:
 
 
 def _test(folder: Folder) -> tuple[str, Guess, tuple[str, ...]]:
-    why = _pytest_config(folder)
+    why = _pytest_config(folder) or _pytest_needed(folder)
     tests = folder.files(*_TESTS)
     if not why and tests and all(_only_unittest(folder.text(name)) for name in tests[:20]):
         return "command", _run(folder, "-m unittest discover", f"{tests[0]} uses unittest"), ()
@@ -36,6 +40,12 @@ def _pytest_config(folder: Folder) -> str:
     if "[pytest]" in folder.text("tox.ini"):
         return "[pytest] in tox.ini"
     return folder.first("pytest.ini", "conftest.py", "tests/conftest.py")
+
+
+def _pytest_needed(folder: Folder) -> str:
+    """The file that asks for pytest, which runs tests of unittest, too, and tells how each of them ended."""
+    name = next((name for name in folder.files(*_NEEDS, "Pipfile") if _PYTEST.search(folder.text(name))), "")
+    return f"pytest in {name}" if name else ""
 
 
 def _only_unittest(text: str) -> bool:

@@ -6,6 +6,7 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import * as runner from 'node:test';
+import { isMainThread } from 'node:worker_threads';
 
 const [folder, key] = (process.env.TREADLE_WITNESS ?? '').split('|');
 const isTested = Boolean(folder && process.env.NODE_TEST_CONTEXT);
@@ -54,7 +55,7 @@ function look() {
 }
 
 // Workers of vitest are ended from outside: what they are told, they are told before that.
-const isWorker = Boolean(process.env.VITEST_WORKER_ID || process.env.VITEST_POOL_ID);
+const isWorker = Boolean(process.env.VITEST && (process.channel || !isMainThread));
 if (isWorker && process.channel) process.on('message', look);
 // What a test starts is none of our business.
 if (isTested || isWorker) {
