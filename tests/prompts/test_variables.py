@@ -107,9 +107,9 @@ def test_signals_have_a_name_a_sender_and_data() -> None:
 
 def test_an_exit_without_a_payload_is_still_seen() -> None:
     there = scene(V3, "node", "scaffold")
-    command = msgspec.structs.replace(there.command, inputs={**there.command.inputs, "clarify.Clarified": ("",)})
+    command = msgspec.structs.replace(there.command, inputs={**there.command.inputs, "tests.InvalidScaffold": ("",)})
     found = variables(V3, there.state, command, there.payloads, TOOLCHAIN)
-    assert found["clarify"] == {"Clarified": SILENT}
+    assert found["tests"] == {"InvalidScaffold": SILENT}
 
 
 def test_what_a_map_leaves_are_its_counts() -> None:

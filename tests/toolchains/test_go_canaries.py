@@ -146,6 +146,13 @@ def test_a_program_that_ends_itself_keeps_only_its_own_test_from_running(tmp_pat
     assert not ran.is_green
 
 
+@pytest.mark.soak
+def test_a_package_that_chooses_to_run_no_tests_is_left_alone(tmp_path: Path) -> None:
+    main = "func TestMain(m *testing.M) { os.Exit(0) }\n"
+    ran = run(tmp_path, HONEST, TESTS.replace('import "testing"\n', f'import ("os"; "testing")\n\n{main}'))
+    assert (ran.tests, ran.bent, ran.problems) == ({}, (), ("no tests were found",))
+
+
 @pytest.mark.parametrize(
     ("command", "word"),
     [
@@ -154,6 +161,8 @@ def test_a_program_that_ends_itself_keeps_only_its_own_test_from_running(tmp_pat
         ("go test -run TestA ./...", "-run"),
         ("go test --failfast ./...", "--failfast"),
         ("go test ./... -args x", "-args"),
+        ("go test -count=1 ./...", ""),
+        ("go test -count=3 ./...", "-count=3"),
         ("gotestsum ./...", "gotestsum"),
     ],
 )

@@ -13,11 +13,10 @@ import msgspec
 
 from treadle.toolchains.go_packages import GoPackage
 from treadle.toolchains.go_stream import GoStream
-from treadle.toolchains.results import TestResult
 
 PATTERN: Final = "TestTreadle[0-9a-f]{24}"
 """What they are called, for `-run`: the names themselves are in no command."""
-_PREVENTING: Final = frozenset("run skip failfast overlay list c exec args bench fuzz".split())
+_PREVENTING: Final = frozenset("run skip failfast overlay list c exec args bench fuzz count cpu".split())
 _ALONE: Final = """package {package}_test
 
 import (
@@ -32,9 +31,13 @@ import (
 func {green}(t *testing.T) {{
 	t.Parallel()
 	slots := flag.Lookup("test.parallel")
-	for slots == nil || slots.Value.String() != "1" {{
-		stacks := make([]byte, 1<<22)
+	for room := 1 << 20; slots == nil || slots.Value.String() != "1"; {{
+		stacks := make([]byte, room)
 		stacks = stacks[:runtime.Stack(stacks, true)]
+		if len(stacks) == room && room < 1<<26 {{
+			room *= 2
+			continue
+		}}
 		if strings.Count(string(stacks), "created by testing.(*T).Run") <= 1 {{
 			break
 		}}
@@ -56,7 +59,7 @@ func {red}(t *testing.T) {{
 def preventing(command: Sequence[str]) -> str:
     """The option of a test command that leaves no room for canaries; empty if there is none."""
     for word in command:
-        if word.startswith("-") and word.lstrip("-").partition("=")[0] in _PREVENTING:
+        if word.startswith("-") and word != "-count=1" and word.lstrip("-").partition("=")[0] in _PREVENTING:
             return word
     return "" if "test" in command and Path(command[0]).name == "go" else command[0]
 
@@ -92,8 +95,14 @@ class GoCanaries:
         return {
             package: why
             for package in self._pairs
-            if not _is_unbuilt(stream.tests.get(package)) and (why := self._amiss(stream, package))
+            if not self._is_silent(stream, package) and (why := self._amiss(stream, package))
         }
+
+    def _is_silent(self, stream: GoStream, package: str) -> bool:
+        """Whether it says nothing of any test: it was not built, or its `TestMain` has run none."""
+        is_unbuilt = package in stream.tests and stream.tests[package].phase == "collect"
+        started = any(id_.startswith(f"{package}::") for id_ in (*stream.started, *stream.verdicts))
+        return is_unbuilt or (stream.ended.get(package) == "pass" and not started)
 
     def _amiss(self, stream: GoStream, package: str) -> str:
         pair = self._pairs[package]
@@ -136,7 +145,3 @@ def _drawn() -> Iterator[str]:
     for _ in range(2):
         yield f"TestTreadle{secrets.token_hex(12)}"
         yield secrets.token_hex(16)
-
-
-def _is_unbuilt(test: TestResult | None) -> bool:
-    return test is not None and test.phase == "collect"

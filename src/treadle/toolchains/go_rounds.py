@@ -43,7 +43,7 @@ def told(stream: GoStream, finished: Finished, canaries: GoCanaries) -> GoRound:
     """What a run says, without its canaries."""
     early = canaries.early(stream) if finished.ended == "done" else {}
     tests = {
-        id_: test
+        id_: stream.panic_of(test)
         for id_, test in stream.tests.items()
         if not canaries.is_own(id_) and (test.verdict in _BAD or id_.partition("::")[0] not in early)
     }
@@ -171,7 +171,7 @@ def asked_for(tests: dict[str, TestResult], ids: tuple[str, ...] | None) -> dict
 
 def _disagreements(rounds: Sequence[GoRound], sure: GoRound | None) -> Iterator[str]:
     first = rounds[0]
-    if first.finished.exit == 0:
+    if first.finished.exit == 0 and first.tests:
         yield "go ended with 0, and a canary failed"
     if sure is None or sure.finished.ended != "done":
         return

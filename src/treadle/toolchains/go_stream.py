@@ -94,6 +94,17 @@ class GoStream:
         """What a test has printed."""
         return self._texts.get((package, test), "")
 
+    def panic_of(self, result: TestResult) -> TestResult:
+        """A test that failed without a word, with the panic that names it: Go prints that wherever it happens to be."""
+        package, _, name = result.id.partition("::")
+        if result.verdict != "failed" or result.message or package not in self.panicked:
+            return result
+        named = re.compile(rf"\.{re.escape(name.partition('/')[0])}[.(]")
+        for (where, _), text in self._texts.items():
+            if where == package and "panic: " in text and named.search(text):
+                return msgspec.structs.replace(result, kind=_kind(text), message=text.strip())
+        return result
+
     def _output(self, key: tuple[str, str], text: str) -> None:
         self._texts[key] = (self._texts.get(key, "") + ("" if _NOISE.match(text) else text))[:MAX_MESSAGE]
         if _LISTED.fullmatch(text) and not key[1]:
