@@ -34,13 +34,13 @@ def test_each_cheat_is_caught(theatre: Theatre, case: Case) -> None:
     must_be_caught(theatre, case)
 
 
-@pytest.mark.parametrize("case", firsts(HONEST), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", firsts(HONEST)[:1], ids=lambda case: case.name)
 def test_an_honest_agent_is_not_disturbed(theatre: Theatre, case: Case) -> None:
     must_go_through(theatre, case)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("case", rest(HONEST), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*firsts(HONEST)[1:], *rest(HONEST)], ids=lambda case: case.name)
 def test_each_honest_agent_is_not_disturbed(theatre: Theatre, case: Case) -> None:
     must_go_through(theatre, case)
 

@@ -133,6 +133,7 @@ def test_a_contradiction_goes_to_the_planner_who_asks_the_person(place: Path) ->
     assert end.standings() == dict.fromkeys(("AC-1", "AC-2", "AC-3"), "verified by root")
 
 
+@pytest.mark.soak
 def test_the_fifth_request_to_retry_is_stuck_and_the_person_reads_what_was_tried(place: Path) -> None:
     world = leaf(place)
     for number in range(1, 6):
@@ -172,6 +173,7 @@ def test_the_fifth_request_to_retry_is_stuck_and_the_person_reads_what_was_tried
     assert end.standings() == dict.fromkeys(("AC-1", "AC-2", "AC-3"), "verified by root")
 
 
+@pytest.mark.soak
 def test_a_review_that_misses_tests_has_them_written_first(place: Path) -> None:
     """With agents whose conversations can be continued, everybody goes on from where his memory is."""
     world = leaf(place, conversations=True)

@@ -8,7 +8,7 @@ from treadle.protocol.dump import dump
 from treadle.protocol.load import available, load, load_files, starting_folder
 from treadle.protocol.model import Protocol, Step
 
-SLOW_TO_MAKE = settings(max_examples=50, suppress_health_check=list(HealthCheck))
+SLOW_TO_MAKE = settings(max_examples=25, suppress_health_check=list(HealthCheck))
 
 
 @SLOW_TO_MAKE

@@ -11,7 +11,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 def answer(
     run: Annotated[str, typer.Argument(help="The run.")],
     ask_or_choice: Annotated[
-        str | None, typer.Argument(metavar="ASK", help="The question, if several are open, else the answer.")
+        str | None, typer.Argument(metavar="[ASK]", help="The question, if several are open, else the answer.")
     ] = None,
     choice: Annotated[str | None, typer.Argument(metavar="CHOICE", help="The answer.")] = None,
     note: Annotated[

@@ -212,7 +212,7 @@ def test_a_flaky_test_is_named_and_not_believed(tmp_path: Path, how: str) -> Non
         assert "test_by_chance: is flaky: it failed (" in evidence["report"]
         assert evidence["flaky"] == ["tests/calc/test_add.py::test_by_chance"]
         assert bool(verdict.report) == (how == "refuse")
-        sent_back = "not yours to change: leave by BlockedDependency or SpecAmbiguity and name it"
+        sent_back = "which is frozen at this step: leave by BlockedDependency or SpecAmbiguity and"
         assert (sent_back in verdict.report) == (how == "refuse")
 
     run(story())

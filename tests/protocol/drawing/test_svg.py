@@ -93,7 +93,7 @@ STEPS = st.builds(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(
     steps=st.lists(STEPS, min_size=6, max_size=6),
     handlers=st.dictionaries(st.sampled_from(["S", "T"]), st.builds(Handler, step=st.sampled_from(NAMES))),

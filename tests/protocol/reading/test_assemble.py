@@ -77,7 +77,7 @@ def loads_or_says_why(files: dict[str, str], sources: Sources, changes: Changes)
         assert finding.place.line
 
 
-ODDLY = settings(max_examples=100)
+ODDLY = settings(max_examples=60)
 
 
 @ODDLY
