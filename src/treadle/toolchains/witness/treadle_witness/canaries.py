@@ -36,6 +36,10 @@ class Canary(pytest.Item):
         if self.want == "error":
             raise CanaryError("canary")
 
+    def repr_failure(self, excinfo: Any, style: Any = None) -> str:  # noqa: ARG002
+        """In a word: to lay out a traceback takes longer than all the rest."""
+        return "canary"
+
     def runtest(self) -> None:
         self.ihook.pytest_pyfunc_call(pyfuncitem=self)
 

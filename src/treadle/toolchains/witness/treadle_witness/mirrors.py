@@ -172,6 +172,8 @@ class Mirrors:
     def _rerun(self, mirror: Mirror | Hollow, code: CodeType, following: Any, alarm: Callable[[float], None]) -> str:
         """How the test ends with other code; empty if that cannot be told, and nothing more should be tried."""
         own, self._verdict = mirror.function.__code__, "failed"
+        options = mirror.item.config.option
+        shown, options.tbstyle = getattr(options, "tbstyle", "auto"), "line"  # nobody reads why a copy fails
         mirror.function.__code__ = code
         alarm(_SECONDS / 2)
         try:
@@ -180,7 +182,7 @@ class Mirrors:
             return ""
         finally:
             alarm(0)
-            mirror.function.__code__ = own
+            mirror.function.__code__, options.tbstyle = own, shown
         return self._verdict
 
 
