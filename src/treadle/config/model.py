@@ -24,7 +24,7 @@ class Toolchain(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     report: str = ""
     test_paths: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
-    mirrors: int = 20
+    mirrors: int = 10
     reruns: int = 2
     flaky: str = "refuse"
     unsafe_imports: tuple[str, ...] = ()
