@@ -93,7 +93,7 @@ KEYS: Final = (
         "toolchain.mirrors",
         kinds.whole(0),
         "pytest: of how many tests a copy that expects something else is run, and must fail; 0: of none.",
-        20,
+        10,
     ),
     Key("toolchain.reruns", kinds.whole(0), "How often a failing test is run again, to tell a flaky one.", 2),
     Key(

@@ -28,7 +28,7 @@ from treadle.toolchains.witness_line import THROUGH_A_PIPE, VARIABLE, witness_li
 _GRACE: Final = 5.0
 """How long a test that ran out of time may take to notice."""
 _BIRDS: Final[tuple[Verdict, ...]] = ("passed", "failed", "error")
-MIRRORS: Final = 20
+MIRRORS: Final = 10
 _INSIDE: Final = "the code under test runs in the process of its tests: what it does there is watched, not prevented"
 
 
