@@ -8,14 +8,18 @@ from tests.cheats.stage import Theatre
 DISHONEST, HONEST, HARMLESS = cases("dishonest"), cases("honest"), cases("harmless")
 
 
-def firsts(listed: list[Case]) -> list[Case]:
-    """One for each step: what every test run plays. Other worlds than the smallest take too long for that."""
-    small = [case for case in listed if case.world == "leaf"]
+def firsts(listed: list[Case], *steps: str) -> list[Case]:
+    """One for each of some steps: what every test run plays. Other worlds than the smallest take too long for that."""
+    small = [case for case in listed if case.world == "leaf" and case.step in steps]
     return list({case.step: case for case in reversed(small)}.values())
 
 
 def rest(listed: list[Case]) -> list[Case]:
-    return [case for case in listed if case not in firsts(listed)]
+    return [case for case in listed if case not in PLAYED]
+
+
+DISHONEST_FIRST, HONEST_FIRST = firsts(DISHONEST, "scaffold", "tests", "impl"), firsts(HONEST, "tests")
+PLAYED = (*DISHONEST_FIRST, *HONEST_FIRST)
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +27,7 @@ def theatre(tmp_path_factory: pytest.TempPathFactory) -> Theatre:
     return Theatre(tmp_path_factory.mktemp("theatre"))
 
 
-@pytest.mark.parametrize("case", firsts(DISHONEST), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", DISHONEST_FIRST, ids=lambda case: case.name)
 def test_a_cheat_is_caught(theatre: Theatre, case: Case) -> None:
     must_be_caught(theatre, case)
 
@@ -34,13 +38,13 @@ def test_each_cheat_is_caught(theatre: Theatre, case: Case) -> None:
     must_be_caught(theatre, case)
 
 
-@pytest.mark.parametrize("case", firsts(HONEST)[:1], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", HONEST_FIRST, ids=lambda case: case.name)
 def test_an_honest_agent_is_not_disturbed(theatre: Theatre, case: Case) -> None:
     must_go_through(theatre, case)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("case", [*firsts(HONEST)[1:], *rest(HONEST)], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", rest(HONEST), ids=lambda case: case.name)
 def test_each_honest_agent_is_not_disturbed(theatre: Theatre, case: Case) -> None:
     must_go_through(theatre, case)
 
