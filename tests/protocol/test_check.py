@@ -140,7 +140,7 @@ STRANGE = [
 ]
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(st.sampled_from(CLEAN), st.data())
 def test_no_protocol_makes_it_stumble(protocol: Protocol, data: st.DataObject) -> None:
     tree_ = msgspec.to_builtins(protocol)

@@ -113,7 +113,7 @@ def test_a_record_may_hold_itself() -> None:
     assert Draft202012Validator(found).is_valid({"exit": {"type": "Tree", "top": tree}})
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(protocols("path"), st.booleans())
 def test_schemas_stay_inside_what_model_apis_accept(protocol: Protocol, strict: bool) -> None:
     documents = [schema(protocol, EXITS, strict=strict), *tool_schemas(protocol, EXITS, strict=strict).values()]
