@@ -9,8 +9,11 @@ from __future__ import annotations
 import builtins
 import operator
 import sys
+from itertools import chain
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, Callable, Iterator, Mapping  # noqa: UP035 - this runs on old versions too
+
+import pytest
 
 from .audit import AUDIT
 
@@ -25,9 +28,9 @@ _AFTERWARDS = frozenset(
 _BESIDE = ("unittest.case",)
 _SHARED = ("builtins", "re", "operator", "math", "ast", "importlib._bootstrap_external")
 """What verdicts rest on, and what tests may well exchange for a while."""
-_MOVING = frozenset(
-    "_reprcompare _assertion_pass _config __warningregistry__ __annotations__ __annotations_cache__ __annotate_func__"
-    " __abstractmethods__ __doc__".split()
+_CHANGING = frozenset("_reprcompare _assertion_pass _config".split())
+_MOVING = _CHANGING | frozenset(
+    "__warningregistry__ __annotations__ __annotations_cache__ __annotate_func__ __abstractmethods__ __doc__".split()
 )
 """Names by which pytest and Python keep what changes."""
 _MISSING = object()
@@ -36,9 +39,9 @@ _MISSING = object()
 class Part:
     """A module or a class, with everything it had by name."""
 
-    def __init__(self, name: str, names: Mapping[str, Any], is_shared: bool = False) -> None:
+    def __init__(self, name: str, names: Mapping[str, Any], is_shared: bool = False, is_kind: bool = False) -> None:
         self.name, self.names, self.is_shared = name, names, is_shared
-        self.size, self.values = len(names), tuple(names.values())
+        self.is_kind = is_kind  # of nodes: pytest marks them as it meets them
         self.before = dict(names)
 
     def changes(self) -> Iterator[tuple[str, Any]]:
@@ -50,9 +53,8 @@ class Part:
                 yield f"{self.name}.{name}", value
 
 
-def watched(tell: Callable[[str], None]) -> Verify:
-    """Take everything down as it is now; what is given back tells what has been exchanged since, each thing once."""
-    parts = tuple(_parts())
+def watched(parts: list[Part], tell: Callable[[str], None]) -> Verify:
+    """What tells which of the parts have been exchanged since they were taken down, each thing once."""
     known: set[str] = set()
 
     def deviates(part: Part) -> None:
@@ -62,20 +64,38 @@ def watched(tell: Callable[[str], None]) -> Verify:
                 tell(name)
 
     # A method of a tuple: whoever finds it can exchange nothing of it, and it looks up no name.
-    rows = tuple((part.names, part.size, part.values, part) for part in parts)
-    return MethodType(_verify, (rows, deviates, all, map, operator.is_, len))
+    rows = tuple(_row(some) for some in _grouped(parts))
+    return MethodType(_verify, (rows, deviates, all, map, operator.is_, len, tuple, chain.from_iterable))
 
 
 def _verify(self: tuple[Any, ...]) -> None:
-    rows, deviates, every, pairwise, same, size = self
-    for names, count, values, part in rows:
-        if size(names) != count or not every(pairwise(same, names.values(), values)):
-            deviates(part)
+    rows, deviates, every, pairwise, same, size, listed, flat = self
+    for views, sizes, values, parts in rows:
+        # Sizes first: if they are the same, each value is compared with the one in its own place.
+        if listed(pairwise(size, views)) != sizes or not every(pairwise(same, flat(views), values)):
+            for view, held, part in parts:
+                if size(view) != size(held) or not every(pairwise(same, view, held)):
+                    deviates(part)
 
 
-def functions() -> Iterator[tuple[str, FunctionType]]:
+def _row(parts: list[Part]) -> tuple[Any, ...]:
+    """Parts that are compared at one go, through views that show what their names stand for at any time."""
+    views = tuple(part.names.values() for part in parts)
+    values = tuple(chain.from_iterable(views))
+    members = tuple((view, tuple(view), part) for view, part in zip(views, parts))  # noqa: B905
+    return views, tuple(map(len, views)), values, members
+
+
+def _grouped(parts: list[Part]) -> Iterator[list[Part]]:
+    """What nobody changes together; what pytest and tests do change, each by itself."""
+    apart = [part for part in parts if part.is_shared or not _CHANGING.isdisjoint(part.names) or part.is_kind]
+    yield [part for part in parts if part not in apart]
+    yield from ([part] for part in apart)
+
+
+def functions(parts: list[Part]) -> Iterator[tuple[str, FunctionType]]:
     """Every function of what is watched, by name: exchanging its code would leave it the same."""
-    for part in _parts():
+    for part in parts:
         if not part.is_shared:
             for name, value in part.before.items():
                 inner = getattr(value, "__func__", value)
@@ -124,12 +144,18 @@ def _is_new(part: Part, name: str, value: Any) -> bool:
     return asked == "_pytest.legacypath"  # by each run of pytest within this one
 
 
+def taken_down() -> list[Part]:
+    """Everything that is watched, as it is now."""
+    return list(_parts())
+
+
 def _parts() -> Iterator[Part]:
     for name, module in list(sys.modules.items()):
         top, *inner = name.split(".")
         if (top in _PACKAGES and not _AFTERWARDS.intersection(inner)) or name in _BESIDE:
             yield Part(name, vars(module))
-            yield from (Part(f"{name}.{one.__name__}", one.__dict__) for one in _classes(name, module))
+            for one in _classes(name, module):
+                yield Part(f"{name}.{one.__name__}", one.__dict__, is_kind=issubclass(one, pytest.Item))
     for name in _SHARED:
         shared: Any = builtins if name == "builtins" else sys.modules.get(name)
         if shared is not None:

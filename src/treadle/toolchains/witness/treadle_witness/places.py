@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import copy
+from functools import lru_cache
 from typing import Any, Callable, Iterator, Mapping  # noqa: UP035 - this runs on old versions too
 
 _HELPERS = ("assertEqual", "assertEquals", "assert_equal")
@@ -19,13 +21,10 @@ class Place:
 
 def find_places(source: str, name: str, line: int, given: Mapping[str, Any] | None = None) -> list[Place]:
     """The places in a test at which the expected value can be exchanged with certainty; `given`: its parameters."""
-    try:
-        found = [(node, owner) for node, owner in _functions(ast.parse(source), "") if _is_at(node, name, line)]
-    except (SyntaxError, ValueError, RecursionError):
-        return []
+    found = [(node, owner) for node, owner in _parsed(source) if _is_at(node, name, line)]
     if len(found) != 1:
         return []
-    function, owner = found[0]
+    function, owner = copy.deepcopy(found[0])  # it is changed, and whoever asks again wants it as it is written
     if _may_leave(function) or not all(_is_mark(one) for one in function.decorator_list):
         return []
     function.decorator_list = []
@@ -39,6 +38,15 @@ def find_places(source: str, name: str, line: int, given: Mapping[str, Any] | No
         for statement in function.body
         for value, expect in _comparison(function, statement, given or {})
     ]
+
+
+@lru_cache(maxsize=8)
+def _parsed(source: str) -> list[tuple[ast.FunctionDef, str]]:
+    """Every function of a file of tests; many places are looked for in the same one."""
+    try:
+        return list(_functions(ast.parse(source), ""))
+    except (SyntaxError, ValueError, RecursionError):
+        return []
 
 
 def _assigned(function: ast.FunctionDef, name: str) -> Callable[[ast.expr], None]:

@@ -17,7 +17,7 @@ from .canaries import Canary, sing
 from .identity import differences, identities
 from .imports import compile_afresh, put_checkout_first, strangers
 from .judge import Judge
-from .machinery import functions, watched
+from .machinery import functions, taken_down, watched
 from .mirrors import Mirrors
 from .reasons import TestTimeout, kind_of, raw
 from .registered import Registered
@@ -49,8 +49,9 @@ class Witness:
 
     def begin(self, pluginmanager: Any) -> None:
         """Load the plugins that are allowed, and only then remember what everything looks like."""
-        for name in sorted(_installed().intersection(self.order["plugins"])):
-            pluginmanager.load_setuptools_entrypoints("pytest11", name=name)
+        for entry in _installed(self.order["plugins"]):
+            if not pluginmanager.has_plugin(entry.name) and not pluginmanager.is_blocked(entry.name):
+                pluginmanager.register(entry.load(), name=entry.name)
         judged(self.judge)
         self.boundaries = Boundaries(Registered(pluginmanager, self._exchanged), self._came)
         self.boundaries.draw(pluginmanager)
@@ -59,8 +60,9 @@ class Witness:
 
     def take_down(self) -> None:
         """Remember all machinery as it is; from here on it is verified."""
-        AUDIT.functions = {id(function): (name, function) for name, function in functions()}
-        self.boundaries.verify_by(watched(self._exchanged))
+        parts = taken_down()
+        AUDIT.functions = {id(function): (name, function) for name, function in functions(parts)}
+        self.boundaries.verify_by(watched(parts, self._exchanged))
         for name in [name for name in sys.modules if name.split(".")[0] == "treadle_witness"]:
             del sys.modules[name]  # whoever looks for the witness by name does not find it
 
@@ -236,11 +238,10 @@ class Start:
         self.witness.take_down()
 
 
-def _installed() -> set[str]:
-    """The plugins of the environment."""
-    found: Any = metadata.entry_points()
-    group = found.select(group="pytest11") if hasattr(found, "select") else found.get("pytest11", ())
-    return {entry.name for entry in group}
+def _installed(allowed: list[str]) -> list[Any]:
+    """Those plugins of the environment that may be loaded; pytest itself would look through it once for each."""
+    found = [entry for one in metadata.distributions() for entry in one.entry_points if entry.group == "pytest11"]
+    return sorted((entry for entry in found if entry.name in allowed), key=lambda entry: entry.name)
 
 
 def _left_at(error: SystemExit, checkout: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dis
 import sys
+from bisect import bisect_right
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Iterator  # noqa: UP035 - this runs on old versions too
 
@@ -13,7 +14,8 @@ import pytest
 _LARGEST = 1_000_000
 _KINDS = (FunctionType, type, ModuleType)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-_compile, _starts, _instructions = compile, dis.findlinestarts, dis.get_instructions
+_compile, _starts, _position = compile, dis.findlinestarts, bisect_right
+_RAISE = dis.opmap["RAISE_VARARGS"]
 
 
 class Written:
@@ -122,8 +124,8 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 def _raising(code: CodeType) -> Iterator[int]:
     """The lines of some code that raise something."""
-    lines, line = dict(_starts(code)), 0
-    for one in _instructions(code):
-        line = lines.get(one.offset) or line
-        if one.opname == "RAISE_VARARGS":
-            yield line
+    starts = list(_starts(code))
+    offsets = [offset for offset, _ in starts]
+    for number, operation in enumerate(code.co_code[::2]):  # what is between them are arguments
+        if operation == _RAISE:
+            yield starts[_position(offsets, number * 2) - 1][1] or 0
