@@ -151,7 +151,28 @@ def test_an_optional_slot_is_seen_until_its_reader_leaves() -> None:
     run.says("Retry")
     assert run.job().inputs["review.More"] == (critique,)
     run.says("Stuck").answers("retry")
-    assert "review.More" not in run.job().inputs
+    assert run.job().inputs["review.More"] == (critique,), "to ask is not to leave"
+    run.says("Ready").says("More")
+    assert run.job().inputs["review.More"] == (run.inst().slots["review.More"].ref,)
+    run.says("Stuck")
+    assert run.inst().frames[0].asker == "work"
+
+
+def test_an_asker_that_is_not_returned_to_has_been_left() -> None:
+    steps = {
+        "work": agent({"Ready": to("human")}, needs=(need("other.Ready?"),)),
+        "human": ask(retry="second", other="other", abort="@end:Failed"),
+        "second": ask(retry="work", other="other"),
+        "other": agent({"Ready": to("work")}),
+    }
+    run = Scenario(protocol(graph(steps))).says("Ready").answers("other").says("Ready")
+    assert "other.Ready" in run.job().inputs
+    run.says("Ready").answers("retry").answers("retry")
+    assert "other.Ready" in run.job().inputs, "one question after the other is still a detour"
+    run.says("Ready").answers("retry").answers("other")
+    assert run.inst().left["work"] == run.inst().left["second"], "the work went on elsewhere"
+    run.says("Ready")
+    assert "other.Ready" in run.job().inputs, "what came of it is new"
 
 
 def test_a_history_keeps_every_payload() -> None:

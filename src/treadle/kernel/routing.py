@@ -190,7 +190,7 @@ def _go(t: Turn, inst: Instance, frame: Frame, route: Route, key: str, slot: Slo
 
 
 def _drop(t: Turn, inst: Instance, frame: Frame) -> None:
-    inst.left[frame.step] = t.seq
+    _depart(t, inst, frame, "")
     inst.frames = [other for other in inst.frames if other is not frame]
 
 
@@ -211,7 +211,7 @@ def enter(
     """Put a frame in front of a step; coming from elsewhere starts a new visit with new attempts (R7)."""
     if step != frame.step or fresh:
         if step != frame.step:
-            inst.left[frame.step] = t.seq
+            _depart(t, inst, frame, step)
             inst.released = [other for other in inst.released if other != frame.step]
         inst.attempts[step] = 0
         inst.visits[step] = inst.visits.get(step, 0) + 1
@@ -219,6 +219,17 @@ def enter(
         _refill(t.graph(inst), inst, step)
     frame.step, frame.status, frame.id, frame.landing = step, "queued", "", ""
     frame.cause, frame.cause_ref = cause
+
+
+def _depart(t: Turn, inst: Instance, frame: Frame, to: str) -> None:
+    """Note which steps are left. To ask is not to leave: whoever asked gets its answer beside all it had before."""
+    steps = t.graph(inst).steps
+    asker = frame.asker if steps[frame.step].kind == "ask" else frame.step
+    frame.asker = asker if to and steps[to].kind == "ask" else ""
+    if steps[frame.step].kind == "ask":
+        inst.left[frame.step] = t.seq
+    if asker not in ("", to, frame.asker):
+        inst.left[asker] = t.seq
 
 
 def _refill(graph: Graph, inst: Instance, step: str) -> None:

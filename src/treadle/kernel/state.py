@@ -56,6 +56,8 @@ class Frame(msgspec.Struct, omit_defaults=True):
     reply_slot: Slot = Slot()
     landing: str = ""
     """Where a synced frame goes when its barrier opens."""
+    asker: str = ""
+    """The step whose questions are open; it has not been left."""
 
 
 class Group(msgspec.Struct, frozen=True, omit_defaults=True):
