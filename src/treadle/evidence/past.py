@@ -68,3 +68,10 @@ def handed_down(case: Case, inst: Instance) -> Iterator[tuple[str, Mapping[str, 
         members = [] if group.mapped else [case.state.insts[id_] for id_ in group.members.values()]
         for child in sorted(members, key=lambda one: one.key):
             yield name, payload(case, child.input.ref)
+
+
+def merged_children(case: Case, inst: str) -> list[Instance]:
+    """The children that have been merged: an exit of theirs that proves the contract was accepted."""
+    exits = {name for name, one in case.protocol.exits.items() if one.proves == "contract"}
+    below = [one for one in case.state.insts.values() if one.parent == inst]
+    return [one for one in below if any(tag_of(name.rpartition(".")[2]) in exits for name in one.slots)]

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.evidence.stage import SPEC, Stage, run
+from treadle.kernel.state import Slot
 from treadle.protocol.items import Json
 
 TWO: dict[str, Json] = {**SPEC, "acceptanceCriteria": [{"id": "AC-1", "text": "a"}, {"id": "AC-2", "text": "b"}]}
@@ -93,6 +94,31 @@ def test_a_new_plan_without_children_keeps_those_there_are(tmp_path: Path) -> No
             "scaffold", "InitWork", {}, {"testPlan": planned("AC-1")}, "plan_covers_criteria", n="2.1"
         )
         assert again.report == ""
+
+    run(story())
+
+
+@pytest.mark.parametrize(
+    ("path", "named", "outcome", "said"),
+    [
+        ("src/calc/b/sum.py", ["b"], "Merged", "src/calc/b/sum.py: is the work of 'b', which has been merged"),
+        ("tests/calc/b/test_sum.py", None, "Merged", "is the work of 'b', which has been merged"),
+        ("src/calc/a.py", ["b"], "Merged", ""),
+        ("src/calc/b/sum.py", ["c"], "Merged", ""),
+        ("src/calc/b/sum.py", ["b"], "", ""),
+    ],
+)
+def test_a_new_plan_leaves_merged_work_alone(
+    tmp_path: Path, path: str, named: list[str] | None, outcome: str, said: str
+) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path, given=TWO).start()
+        slots = {"merge.MergeComplete": Slot("", {}, 1)}
+        stage.add("root/b", "node", child("b", "AC-2"), outcome=outcome, slots=slots)
+        fields: dict[str, Json] = {} if named is None else {"childSpecs": [child(one, "AC-2") for one in named]}
+        verdict = await stage.claim("scaffold", "InitWork", {path: "X = 1\n"}, fields, "children_partition")
+        assert said in verdict.report
+        assert bool(said) == bool(verdict.report)
 
     run(story())
 

@@ -4,10 +4,10 @@ from treadle.evidence.contract_suite import contract_files, contract_place
 from treadle.evidence.criteria import childrens_criteria
 from treadle.evidence.findings import Found, Problem, Ran, failed, found, problem, some
 from treadle.evidence.manifest import read_manifest
+from treadle.evidence.past import merged_children
 from treadle.evidence.subject import Subject
 from treadle.evidence.suite import bad, described, ran, unbelievable
 from treadle.evidence.test_quality import is_readable, smells
-from treadle.protocol.model import tag_of
 from treadle.toolchains.results import Built
 
 
@@ -67,7 +67,7 @@ async def contract(s: Subject) -> Found:
 
 async def contract_children(s: Subject) -> Found:
     """The contract tests of all merged children's criteria pass."""
-    merged = _merged_children(s)
+    merged = {one.key for one in merged_children(s.case, s.job.inst)}
     named = s.case.claim.get("child")
     if isinstance(named, str) and merged and named not in merged:
         return failed(f"'{named}' has not been merged", expected=f"a judgement of {' or '.join(sorted(merged))}")
@@ -82,13 +82,6 @@ async def contract_children(s: Subject) -> Found:
     run = await s.measure.suite(s.work.tree, ids=ids)
     problems = [*unbelievable(run), *(described(test) for test in bad(run).values())]
     return found(problems, notes, ran(run))
-
-
-def _merged_children(s: Subject) -> set[str]:
-    """Keys of the children that have been merged: an exit of theirs that proves the contract was accepted."""
-    exits = {name for name, one in s.case.protocol.exits.items() if one.proves == "contract"}
-    below = [one for one in s.case.state.insts.values() if one.parent == s.job.inst]
-    return {one.key for one in below if any(tag_of(name.rpartition(".")[2]) in exits for name in one.slots)}
 
 
 def of_command(built: Built, what: str) -> Found:

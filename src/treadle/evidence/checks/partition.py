@@ -7,7 +7,7 @@ from typing import Final
 from treadle.evidence.criteria import criteria_in, own_criteria
 from treadle.evidence.findings import Found, Problem, found, problem
 from treadle.evidence.globs import overlap
-from treadle.evidence.past import handed_down
+from treadle.evidence.past import handed_down, merged_children, payload
 from treadle.evidence.python_stubs import stubs
 from treadle.evidence.subject import Subject
 from treadle.protocol.answers.paths import clean_path, path_overlap
@@ -41,9 +41,9 @@ async def plan_covers_criteria(s: Subject) -> Found:
 
 
 async def children_partition(s: Subject) -> Found:
-    """Children have disjoint criteria and paths inside of their parent's, and the interfaces exist."""
+    """Children have disjoint criteria and paths inside of their parent's, the interfaces exist, merged work stays."""
     children = await _children(s)
-    problems = [*_criteria_of(s, children), *_paths_of(s, children), *await _interfaces(s)]
+    problems = [*_criteria_of(s, children), *_paths_of(s, children), *await _interfaces(s), *_undone(s, children)]
     ids = [str(child.get("id", "")) for child in children]
     problems += [problem(f"two children are called '{id_}'") for id_ in dict.fromkeys(ids) if ids.count(id_) > 1]
     return found(problems)
@@ -119,6 +119,20 @@ def _paths_of(s: Subject, children: list[Record]) -> Iterator[Problem]:
                 yield problem(
                     f"{name} {path} of '{child}' holds the interface file {file}", expected="a path beside it"
                 )
+
+
+def _undone(s: Subject, children: list[Record]) -> Iterator[Problem]:
+    """Files of children that are done, and that nobody will write again under the same name."""
+    kept = {str(child.get("id", "")) for child in children}
+    for child in merged_children(s.case, s.job.inst):
+        if child.live or child.key not in kept:
+            continue
+        given = payload(s.case, child.input.ref)
+        places = [clean_path(value) for name in _path_fields(s) if isinstance(value := given.get(name), str)]
+        wanted = f"the file as '{child.key}' left it, or a child of another name that has to build it anew"
+        for path in s.paths():
+            if any(path_overlap(path, place) for place in places):
+                yield problem(f"is the work of '{child.key}', which has been merged", path, expected=wanted)
 
 
 def _own_interfaces(s: Subject) -> list[str]:
