@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from tests.kernel.protocols import TREE
+from tests.kernel.protocols import TREE, agent, ask, graph, protocol, to
 from treadle.kernel.commands import AskHuman, Cancel, Done, RunEffect
 from treadle.protocol.items import Item
-from treadle.protocol.model import Limits
+from treadle.protocol.model import Handler, Limits
 from treadle.testing.scenario import Scenario, items
 
 
@@ -84,6 +84,23 @@ def test_a_failed_child_reaches_its_handler_and_replanning_drops_it() -> None:
     assert run.running() == ["root/b:work", "root:plan"]
     run.says("Plan", at="root:plan", parts=None)
     assert dict(run.inst().groups["children"].members) == {"b": "root/b"}
+
+
+def test_a_note_goes_with_whoever_asked() -> None:
+    run = grown("a", "b").fails("blocked", at="root/a:work").answers("replan", note="note:1")
+    assert run.job("root:plan").inputs["human_note"] == ("note:1",), "a redirect takes it along"
+    assert all("human_note" not in run.job(at).inputs for at in run.running() if at != "root:plan")
+
+
+def test_a_note_to_a_handler_is_not_for_the_work_below_it() -> None:
+    steps = {
+        "work": agent({"Ready": to("more")}),
+        "more": agent({"Ready": to("@end:Done")}),
+        "shown": ask(noted="@resume"),
+    }
+    run = Scenario(protocol(graph(steps, handlers={"Shift": Handler(step="shown", prio=0)})))
+    run.signals("Shift").says("Ready").answers("noted", note="note:1")
+    assert "human_note" not in run.job().inputs
 
 
 def test_replanning_reconciles_by_key() -> None:

@@ -212,8 +212,8 @@ def inputs_of(t: Turn, inst: Instance, frame: Frame, step: Step) -> Inputs:
         inputs["signals"] = tuple(ref for message in frame.signals for ref in message.refs)
     if report := _report(inst, frame.step) or frame.cause_ref:
         inputs["gate_report"] = (report,)
-    if inst.note_ref:
-        inputs["human_note"] = (inst.note_ref,)
+    if frame.note_ref:
+        inputs["human_note"] = (frame.note_ref,)
     return inputs
 
 

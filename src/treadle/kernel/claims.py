@@ -86,8 +86,8 @@ def _accept(t: Turn, act: Activity, envelope: Envelope) -> None:
         return
     t.end_activity(act)
     frame.status, frame.id = "queued", ""
-    if act.command.inputs.get("human_note") == (inst.note_ref,):
-        inst.note_ref = ""
+    if act.command.inputs.get("human_note") == (frame.note_ref,):
+        frame.note_ref = ""
     follow(t, inst, frame, envelope.key, slot, route)
 
 

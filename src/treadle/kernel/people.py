@@ -15,15 +15,16 @@ STATUS_QUERY = "StatusQuery"
 
 
 def replied(t: Turn, e: Replied) -> bool:
-    """A person's answer; its note is kept for the next agent of that instance, until that agent's work is accepted."""
+    """A person's answer; its note goes with whoever asked, to the next agent there until its work is accepted."""
     ask = t.asks.get(e.ask)
     if ask is None or ask.command is None or e.choice not in ask.command.choices:
         return False
     if e.ask == LIMIT_ASK:
         return limit_answered(t, e.choice)
     inst = t.edit(ask.inst)
-    if e.note_ref:
-        inst.note_ref = e.note_ref
+    for frame in inst.frames:
+        if e.note_ref and frame.id == e.ask:
+            frame.note_ref = e.note_ref
     reply(t, e.ask, e.choice, Slot(e.note_ref, {}, t.seq))
     return True
 

@@ -182,6 +182,7 @@ def _go(t: Turn, inst: Instance, frame: Frame, route: Route, key: str, slot: Slo
         case "redirect":
             _drop(t, inst, frame)
             redirect(t, inst, place.name, cause)
+            inst.frames[0].note_ref = frame.note_ref or inst.frames[0].note_ref
         case "step" if route.sync and inst.parent:
             frame.status, frame.landing = "synced", place.name
             arrive(t, inst, 1)

@@ -58,6 +58,8 @@ class Frame(msgspec.Struct, omit_defaults=True):
     """Where a synced frame goes when its barrier opens."""
     asker: str = ""
     """The step whose questions are open; it has not been left."""
+    note_ref: str = ""
+    """What a person has said to whoever works here next."""
 
 
 class Group(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -107,7 +109,6 @@ class Instance(msgspec.Struct, omit_defaults=True):
     tiers: dict[str, int] = {}
     threads: dict[str, str] = {}
     vars: dict[str, int | str | bool] = {}
-    note_ref: str = ""
     released: list[str] = []
     """Steps that a person has let go ahead of time."""
     paused: bool = False
