@@ -154,8 +154,8 @@ def _parts() -> Iterator[Part]:
         top, *inner = name.split(".")
         if (top in _PACKAGES and not _AFTERWARDS.intersection(inner)) or name in _BESIDE:
             yield Part(name, vars(module))
-            for one in _classes(name, module):
-                yield Part(f"{name}.{one.__name__}", one.__dict__, is_kind=issubclass(one, pytest.Item))
+            for kind in _classes(name, module):
+                yield Part(f"{name}.{kind.__name__}", kind.__dict__, is_kind=issubclass(kind, pytest.Item))
     for name in _SHARED:
         shared: Any = builtins if name == "builtins" else sys.modules.get(name)
         if shared is not None:
