@@ -1,10 +1,12 @@
 """`treadle demo`: a real run with everything that it promises, and simulated ones."""
 
 import re
+import shlex
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Final, NamedTuple
 
 import pytest
 
@@ -12,23 +14,87 @@ from tests.cli.treadle import treadle
 from treadle.cli.driver_process import command
 from treadle.testing.demos import demo, demos
 
-PROMISED = (
-    r"root:scaffold#1\.1 is checked: all is well → root:tests#1\.1 starts.*money:scaffold.*basket:scaffold",
-    r"root:answer#1\.1 is checked: all is well → root:escalate#1\.1 asks",
-    r"a person \(.*\) answers root:escalate#1\.1: Clarified",
-    r"root/basket/lines:tests#1\.1 is checked: red failed",
-    r"root/basket/lines:tests#1\.2 is checked: all is well",
-    r"root/money:impl#1\.1 is checked: .*tests_unmodified.* failed",
-    r"root/money:impl#1\.2 is checked: all is well",
-    r"root/money:merge#1\.1 claims MergeComplete",
-    r"root/basket:rebase#1\.1 claims RebaseDrift",
-    r"root/basket:adapt#1\.1 is checked: all is well",
-    r"root/basket/lines:rebase#1\.1 claims RebaseClean",
-    r"root/basket:review#1\.1 claims MoreTests",
-    r"root/basket:tests#2\.1 is checked: all is well",
-    r"root/basket:review#2\.1 is checked: all is well",
-    r"root:merge#1\.1 claims MergeComplete .*→ the run ends: Merged",
-)
+
+class Promise(NamedTuple):
+    """What a demo promises, apart from what it says itself."""
+
+    log: tuple[str, ...]
+    """Patterns, each of a line of its log."""
+    shown: tuple[tuple[str, str], ...]
+    """An activity, and what `treadle show` has about it."""
+    answer: str
+    """How the demo begins to answer what a person is asked."""
+    tests: int
+    """How many tests the result has."""
+
+
+PROMISES: Final = {
+    "fractal": Promise(
+        log=(
+            r"root:planner#1\.1 claims SpawnTree",
+            r"root:planner#1\.1 is checked: all is well → root/clock:planner.*root/agenda:planner",
+            r"root/agenda:planner#1\.1 is checked: all is well → root/agenda/entries:planner.*agenda/order:planner",
+            r"root/clock:planner#1\.1 claims InitLeaf",
+            r"root/agenda:answer#1\.1 is checked: all is well → root:answer#1\.1 starts",
+            r"root:answer#1\.1 is checked: all is well → root:escalate#1\.1 asks",
+            r"a person \(.*\) answers root:escalate#1\.1: Clarified → root/agenda/entries:planner#2\.1 starts",
+            r"root/agenda/entries:test_author#1\.1 is checked: red_one failed",
+            r"root/agenda/entries:test_author#1\.2 is checked: all is well",
+            r"root/clock:test_author#1\.1 is checked: all is well",
+            r"root/clock:implementer#1\.1 is checked: green.* failed",
+            r"root/clock:implementer#1\.2 is checked: all is well",
+            r"root/clock:test_author#2\.1 claims EmitChallenge",
+            r"root/clock:implementer#2\.1 is checked: all is well",
+            r"root/clock:test_author#3\.1 claims ConcludeSuite",
+            r"root/agenda/order:implementer#1\.1 claims Stuck\.SkillCeiling .*#2\.1 starts .* on tier strong",
+            r"root/agenda/(entries|order):merger#1\.1 claims MergeComplete",
+            r"root/agenda/(entries|order):rebase#1\.1 claims RebaseClean",
+            r"root/(agenda|clock):rebase#1\.1 claims RebaseClean",
+            r"root/agenda:glue#1\.1 is checked: all is well",
+            r"root/agenda:lock#1\.1 is checked: all is well",
+            r"root/agenda:reviewer#1\.1 claims RequestChanges",
+            r"root/agenda:fix#1\.1 is checked: all is well",
+            r"root/agenda:reviewer#2\.1 is checked: all is well",
+            r"root:glue#1\.1 is checked: all is well",
+            r"root:merger#1\.1 claims MergeComplete .*→ the run ends: Merged",
+        ),
+        shown=(
+            ("root/agenda/entries:planner#2.1", "45 minutes, if the line does not say it."),
+            ("root/agenda/entries:test_author#1.1", "passes already: it demands nothing that is missing"),
+            ("root/clock:implementer#1.1", "_Time takes a wrong value for the right one: '9:30' == '10:15'"),
+            ("root/agenda:fix#1.1", "an empty line between two events breaks it"),
+            ("root/agenda:merger#1.1", '"symbol": "timetable.agenda.listing.agenda"'),
+        ),
+        answer="treadle answer timetable root:escalate Clarified --note",
+        tests=9,
+    ),
+    "v3": Promise(
+        log=(
+            r"root:scaffold#1\.1 is checked: all is well → root:tests#1\.1 starts.*money:scaffold.*basket:scaffold",
+            r"root:answer#1\.1 is checked: all is well → root:escalate#1\.1 asks",
+            r"a person \(.*\) answers root:escalate#1\.1: Clarified",
+            r"root/basket/lines:tests#1\.1 is checked: red failed",
+            r"root/basket/lines:tests#1\.2 is checked: all is well",
+            r"root/money:impl#1\.1 is checked: .*tests_unmodified.* failed",
+            r"root/money:impl#1\.2 is checked: all is well",
+            r"root/money:merge#1\.1 claims MergeComplete",
+            r"root/basket:rebase#1\.1 claims RebaseDrift",
+            r"root/basket:adapt#1\.1 is checked: all is well",
+            r"root/basket/lines:rebase#1\.1 claims RebaseClean",
+            r"root/basket:review#1\.1 claims MoreTests",
+            r"root/basket:tests#2\.1 is checked: all is well",
+            r"root/basket:review#2\.1 is checked: all is well",
+            r"root:merge#1\.1 claims MergeComplete .*→ the run ends: Merged",
+        ),
+        shown=(
+            ("root/money:merge#1.1", '"impactLevel": "Breaking"'),
+            ("root/money:merge#1.1", "to_cents"),
+            ("root/basket/lines:tests#1.1", "the tests pass whatever is returned"),
+        ),
+        answer="treadle answer till root:escalate Clarified --note",
+        tests=13,
+    ),
+}
 
 
 def git(folder: Path, *words: str) -> str:
@@ -36,38 +102,40 @@ def git(folder: Path, *words: str) -> str:
 
 
 @pytest.mark.soak
-def test_everything_that_the_demo_promises_is_in_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "till"
-    shown = treadle("demo", str(folder))
-    assert (shown.code, shown.err) == (0, ""), shown.out
-    killed = re.search(r"kill -9 (\d+): .* with (\d+) things under way", shown.out)
+@pytest.mark.parametrize("name", demos())
+def test_everything_that_a_demo_promises_is_in_its_log(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    promise, told, folder = PROMISES[name], demo(name), tmp_path / "new"
+    seen = treadle("demo", "--protocol", name, str(folder))
+    assert (seen.code, seen.err) == (0, ""), seen.out
+    killed = re.search(r"kill -9 (\d+): .* with (\d+) things under way", seen.out)
     assert killed
     assert int(killed[2]) > 1
     assert not Path("/proc", killed[1]).exists()
-    for beat in demo("v3").scenes:
-        assert beat.say in shown.out
-    assert "answers in your place: treadle answer till root:escalate Clarified --note" in shown.out
-    assert f"cd {folder}\n" in shown.out
+    for beat in told.scenes:
+        assert beat.say in seen.out
+    assert f"answers in your place: {promise.answer}" in seen.out
+    assert f"cd {folder}\n" in seen.out
 
     monkeypatch.chdir(folder)
-    log = treadle("log", "till").out
-    for pattern in PROMISED:
+    log = treadle("log", told.run).out
+    for pattern in promise.log:
         assert re.search(pattern, log), pattern
-    merged = treadle("show", "till", "root/money:merge#1.1").out
-    assert '"impactLevel": "Breaking"' in merged
-    assert "to_cents" in merged
-    lie = treadle("show", "till", "root/basket/lines:tests#1.1").out
-    assert "the tests pass whatever is returned" in lie
-    proved = treadle("evidence", "till", "--json").json()
-    assert [(it["id"], it["standing"]) for it in proved["criteria"]] == [
-        (f"AC-{number}", "verified") for number in (1, 2, 3, 4)
-    ]
-    assert "4 of 4 criteria verified" in (folder / "evidence.html").read_text(encoding="utf-8")
-    assert treadle("replay", "till").code == 0
-    assert git(folder, "rev-list", "--count", "main..treadle/till/result") == "1"
-    git(folder, "checkout", "-q", "treadle/till/result")
+    for act, text in promise.shown:
+        assert text in treadle("show", told.run, act).out, act
+    for words, _ in told.further:
+        assert treadle(*shlex.split(words)).code == 0, words
+    standings = [it["standing"] for it in treadle("evidence", told.run, "--json").json()["criteria"]]
+    assert set(standings) == {"verified"}
+    assert f"{len(standings)} of {len(standings)} criteria verified" in (folder / "evidence.html").read_text(
+        encoding="utf-8"
+    )
+    assert treadle("replay", told.run).code == 0
+    assert git(folder, "rev-list", "--count", f"main..treadle/{told.run}/result") == "1"
+    git(folder, "checkout", "-q", f"treadle/{told.run}/result")
     suite = subprocess.run([sys.executable, "-m", "pytest", "-q"], check=False, capture_output=True, text=True)
-    assert suite.stdout.splitlines()[-1].startswith("13 passed"), suite.stdout
+    assert suite.stdout.splitlines()[-1].startswith(f"{promise.tests} passed"), suite.stdout
 
 
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
@@ -113,7 +181,7 @@ def test_git_and_pytest_are_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_protocol_without_a_demo_names_those_that_have_one() -> None:
     found = treadle("demo", "--protocol", "waterfall")
     assert (found.code, found.out) == (2, "")
-    assert f"waterfall has no demo in a real repository yet; {', '.join(demos())} has one" in found.err
+    assert f"waterfall has no demo in a real repository yet; there are demos of {', '.join(demos())};" in found.err
     assert "treadle demo --simulated --protocol waterfall" in found.err
     assert "did you mean 'v3'" in treadle("demo", "--protocol", "v33").err
 

@@ -1,10 +1,14 @@
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from tests.cli.treadle import treadle
 from treadle.agents.script_reading import load_script
 from treadle.errors import TreadleError
-from treadle.testing.demos import DEMOS, SCRIPT, demo, demos, lay_out
+from treadle.protocol.load import load
+from treadle.protocol.model import tag_of
+from treadle.testing.demos import DEMOS, SCRIPT, SPEC, demo, demos, lay_out
 
 
 @pytest.mark.parametrize("name", demos())
@@ -17,6 +21,18 @@ def test_a_demo_is_a_folder_that_can_be_read(name: str, tmp_path: Path) -> None:
     assert '"/a python"' in (tmp_path / "new" / "treadle.toml").read_text()
     with pytest.raises(TreadleError, match="is not empty"):
         lay_out(name, tmp_path / "new", "python")
+
+
+@pytest.mark.parametrize("name", demos())
+def test_a_demo_speaks_the_words_of_its_protocol(name: str) -> None:
+    assert treadle("spec", "check", str(DEMOS / name / SPEC), "--protocol", name).code == 0
+    settings = (DEMOS / name / "repository/treadle.toml").read_text().replace("{python}", '""')
+    assert tomllib.loads(settings)["protocol"]["default"] == name
+    ways = [it for graph in load(name).routing_keys.values() for it in graph.items()]
+    for rule in load_script(DEMOS / name / SCRIPT).rules:
+        exits = {tag_of(key) for step, keys in ways if step in rule.when["step"] for key in keys}
+        said = {turn.exit["type"] for turn in rule.turns if turn.exit}
+        assert said <= exits, f"the rule in line {rule.line}"
 
 
 def test_another_repository_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

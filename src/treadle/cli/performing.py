@@ -68,7 +68,7 @@ def _demo_of(protocol: str) -> Demo:
     there = ", ".join(demos())
     watch_it = f"`treadle demo --simulated --protocol {shlex.quote(protocol)}`"
     raise TreadleError(
-        f"{protocol} has no demo in a real repository yet; {there} has one; {watch_it} shows a random run"
+        f"{protocol} has no demo in a real repository yet; there are demos of {there}; {watch_it} shows a random run"
     )
 
 
