@@ -17,6 +17,7 @@ from tools.contradictions import contradictions_page
 from tools.coverage_map import coverage_page
 from tools.json_page import json_page, json_schema
 from tools.places import DOCS
+from tools.protocol_story import how_it_goes, recorded_run, story
 from treadle.cli.app import build
 from treadle.cli.guard import EXITS
 from treadle.protocol.drawing.markdown import COLUMNS, escape_markdown, markdown_table, without_repeats
@@ -75,8 +76,16 @@ def protocol_page(protocol: Protocol) -> str:
     """Everything about one protocol."""
     drawing = f"[![The drawing of {protocol.name}]({protocol.name}.svg)]({protocol.name}.svg)\n"
     graphs = [_graph(protocol, name) for name in protocol.graphs]
-    parts = [heading(protocol), drawing, overview(protocol), *graphs, roles(protocol), exits(protocol), given(protocol)]
-    return MADE + "\n".join(parts) + _example(protocol.name)
+    told, run = story(protocol.name), recorded_run(protocol)
+    head = [*_headed(heading(protocol), told.choose), drawing, how_it_goes(told, has_timeline=bool(run))]
+    tables = [overview(protocol), *graphs, run, roles(protocol), exits(protocol), given(protocol)]
+    return MADE + "\n".join(part for part in (*head, *tables) if part) + _example(protocol.name)
+
+
+def _headed(head: str, choose: str) -> tuple[str, ...]:
+    """The heading, when to choose a protocol, and what its author says about it."""
+    title, _, rest = head.partition("\n\n")
+    return (f"{title}\n", f"{choose}\n", rest) if choose else (head,)
 
 
 def _graph(protocol: Protocol, name: str) -> str:
