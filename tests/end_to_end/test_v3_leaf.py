@@ -33,10 +33,10 @@ def test_a_leaf_is_planned_tested_built_reviewed_and_merged(place: Path) -> None
     planner, tests, impl, review = (end.prompt(f"root:{step}#1.1") for step in ("scaffold", "tests", "impl", "review"))
     assert all("From ten pieces of one item on" in prompt for prompt in (planner, tests, impl, review))
     assert "`test_ten_pieces_are_cheaper`" in tests
-    assert "You may change only: src/basket, src/basket/**, !tests/basket, !tests/basket/**." in impl
-    assert "Criteria: AC-1, AC-2, AC-3." in impl
-    assert "Failing now: tests/basket/test_adding.py::test_a_bad_quantity_is_refused" in impl
-    assert "after 1 attempt(s); passing:" in review
+    assert "You may change only: src/basket, src/basket/**; but not tests/basket, tests/basket/**." in impl
+    assert "They stand for AC-1, AC-2, AC-3." in impl
+    assert "these failed:\n- tests/basket/test_adding.py::test_a_bad_quantity_is_refused" in impl
+    assert ", attempt 1; passing:" in review
     assert "+                return cents * 9 // 10" not in planner
     assert "+    return cents * 9 // 10 if item.quantity >= 10 else cents" in review
 
@@ -122,7 +122,7 @@ def test_a_contradiction_goes_to_the_planner_who_asks_the_person(place: Path) ->
     question = end.ask("root:clarify")
     assert "> Is the tenth taken off the sum?" in question
     assert "It is about AC-2" in question
-    told = "## What has been clarified\nThese answers bind you like the spec.\n> Off the sum, rounded down."
+    told = "Question:\n> Is the tenth taken off the sum?\nAnswer:\n> Off the sum, rounded down."
     assert "## What has been clarified" not in end.prompt("root:scaffold#2.1")
     for act in ("root:scaffold#3.1", "root:tests#2.1", "root:impl#2.1", "root:review#1.1"):
         assert told in end.prompt(act), act
@@ -203,7 +203,7 @@ def test_a_review_that_misses_tests_has_them_written_first(place: Path) -> None:
     more = end.prompt("root:tests#2.1")
     assert "## The review asks for more tests" in more
     assert f"- AC-2: `test_twenty_pieces`\n> {approach}" in more
-    assert "Already covered by passing tests: AC-1, AC-2, AC-3." in more
+    assert "Criteria that have passing tests: AC-1, AC-2, AC-3." in more
     fix = end.prompt("root:impl#2.1")
     assert "## Critiques of the review" in fix
     assert "> Eleven pieces cost the full price." in fix

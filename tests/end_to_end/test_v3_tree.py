@@ -150,7 +150,7 @@ def test_a_question_climbs_to_the_person_and_the_answer_comes_down(place: Path) 
     assert f"{TAX.at} asks about AC-2:\n> A fifth of what?" in end.prompt(f"{TAXED_PRICE.at}:answer#1.1")
     assert f"{TAXED_PRICE.at} asks about AC-2:\n> Is the tax a fifth of the net price?" in end.prompt("root:answer#1.1")
     assert "> Do the prices of the shop come without tax?" in end.ask("root:escalate")
-    told = f"## What has been clarified\nThese answers bind you like the spec.\n> {answer}"
+    told = f"Question:\n> A fifth of what?\nAnswer:\n> {answer}"
     for act in ("scaffold#2.1", "tests#1.1", "impl#1.1", "review#1.1"):
         assert told in end.prompt(f"{TAX.at}:{act}"), act
     for judge, which in ((f"{TAXED_PRICE.at}:judge#1.1", "taxes"), ("root:judge#2.1", "prices")):

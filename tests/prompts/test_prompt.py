@@ -79,12 +79,12 @@ def test_an_agent_is_told_everything(name: str, graph: str, step: str) -> None:
     assert isinstance(scope, dict)
     writes = scope["writes"]
     assert isinstance(writes, list)
-    assert all(str(glob) in task for glob in writes)
+    assert all(str(glob).removeprefix("!") in task for glob in writes)
     assert writes or any(words in task for words in ("change nothing", "change no file", "may change: nothing"))
     if (name, step) not in JUDGE_NO_CRITERION:
         assert [text for text in criteria(there.input) if text not in task] == []
     assert all(f"### `{exit_}`\n" in answer for exit_ in there.step.exits)
-    assert answer.count("\nChecked: ") >= sum(1 for exit_ in there.step.exits if exit_ in there.step.gates)
+    assert answer.count("\nChecked") >= sum(1 for exit_ in there.step.exits if exit_ in there.step.gates)
 
 
 @pytest.mark.parametrize(

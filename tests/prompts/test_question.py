@@ -10,8 +10,10 @@ from treadle.kernel.events import Usage
 from treadle.kernel.state import State
 from treadle.prompts.question import Choice, Question, question
 from treadle.prompts.report import report
+from treadle.protocol.items import Json
 from treadle.protocol.load import load
 from treadle.protocol.model import Protocol
+from treadle.testing.scenario import Scenario
 
 V3 = load("v3")
 
@@ -52,6 +54,46 @@ def test_people_read_no_words_that_were_meant_for_an_agent(template: str) -> Non
     text = question(protocol, there.state, command, there.payloads, TOOLCHAIN).text
     assert "> it said\n> nothing\n" in text
     assert not [word for word in ("emit_exit", "````", "instructions") if word in text]
+
+
+class Anything(Memory):
+    """Whatever is looked up is an answer with this question."""
+
+    def get(self, ref: str) -> Json:
+        return {"id": "slug", "question": "Which hyphen?", "said": ref}
+
+
+def stuck(run: Scenario) -> str:
+    return question(run.protocol, run.state, run.ask(), Anything(), TOOLCHAIN).text
+
+
+AGAIN = "## The planner asks again and again\n> Which hyphen?"
+WORK = {"v3": ("InitWork", "TestsReady", "Stuck"), "fractal": ("InitLeaf", "EmitChallenge", "Stuck.SkillCeiling")}
+
+
+def answered(name: str) -> Scenario:
+    return Scenario(load(name)).says("ClarificationNeeded").answers("Clarified", note="the short one")
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_a_planner_who_asks_too_often_is_why_a_person_is_asked(name: str) -> None:
+    run = Scenario(load(name))
+    for _ in range(5):
+        run.says("ClarificationNeeded").answers("Clarified", note="the short one")
+    assert AGAIN in stuck(run.says("ClarificationNeeded"))
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_a_question_that_was_answered_is_no_reason_to_ask_a_person(name: str) -> None:
+    plan, tests, gives_up = WORK[name]
+    run, refused = answered(name).says(plan).says(tests), answered(name)
+    while not run.asked():
+        run.says(gives_up)
+    while not refused.asked():
+        refused.says(plan, fails=["checkpoint"])
+    assert "The implementer " in stuck(run)
+    assert "## What went wrong last" in stuck(refused)
+    assert not [text for text in (stuck(run), stuck(refused)) if "asks again and again" in text]
 
 
 def test_a_choice_that_says_nothing_without_a_note_is_marked() -> None:

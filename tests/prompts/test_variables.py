@@ -47,7 +47,8 @@ def test_the_facts_of_an_agent_step() -> None:
     found = told(Scenario(V3), "root:scaffold")
     assert found["run"] == {"id": "run", "protocol": "v3"}
     branch = "treadle/run/root/int"
-    assert found["node"] == {"id": "root", "key": "root", "graph": "node", "branch": branch, "parent": "", "depth": 0}
+    place = {"id": "root", "key": "root", "graph": "node", "branch": branch, "parent": "", "depth": 0, "children": []}
+    assert found["node"] == place
     assert (found["step"], found["role"], found["mode"]) == ("scaffold", "planner", {"type": "Scaffold"})
     assert (found["attempt"], found["max_attempts"]) == (1, 5)
     assert (found["gate_report"], found["human_note"], found["signals"]) == ("", "", [])
@@ -59,7 +60,7 @@ def test_slots_by_step_and_those_of_the_parent() -> None:
     run = Scenario(V3).says("InitWork", childSpecs=items("a"))
     assert told(run, "root/a:scaffold")["up"] == {"scaffold": {"InitWork": {"ref": "ref:root:scaffold#1.1.InitWork"}}}
     tests = told(run, "root:tests")
-    assert tests["scaffold"] == {"InitWork": {"ref": "ref:root:scaffold#1.1.InitWork"}}
+    assert tests["scaffold"] == {"InitWork": {"ref": "ref:root:scaffold#1.1.InitWork"}, "ClarificationNeeded": []}
     assert (tests["review"], tests["impl"]) == ({}, {})
 
 
@@ -103,6 +104,17 @@ def test_signals_have_a_name_a_sender_and_data() -> None:
     data: Json = {"ref": "ref:root/a:scaffold#1.1.ClarificationNeeded"}
     expected: list[Json] = [{"name": "ClarificationNeeded", "sender": "root/a", "data": data}]
     assert told(run, "root:answer")["signals"] == expected
+
+
+def test_a_node_knows_its_children_and_what_became_of_them() -> None:
+    run = Scenario(V3).says("InitWork", childSpecs=items("b", "a")).says("TestsReady", at="root:tests")
+    run.signals("abort", to="root/b").answers("replan")
+    node = told(run, "root:scaffold")["node"]
+    assert isinstance(node, dict)
+    assert node["children"] == [
+        {"id": "root/b", "key": "b", "outcome": "Aborted"},
+        {"id": "root/a", "key": "a", "outcome": ""},
+    ]
 
 
 def test_an_exit_without_a_payload_is_still_seen() -> None:

@@ -36,7 +36,7 @@ class Client:
         """What a run waits for."""
         history = history or self._store.load(run)
         settings = pinned(self._store.run(run))
-        texts = toolchain_texts(settings.config.toolchain)
+        texts = toolchain_texts(settings.config.toolchain, self._project.root)
         folder = self._project.runs / run
         return waiting_for(history.protocol, history.state, settings, folder, self._store.payloads, texts)
 

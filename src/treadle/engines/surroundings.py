@@ -1,8 +1,10 @@
 """The world of a project's runs, made anew from how each of them was started."""
 
+import os
 import shlex
 from collections.abc import Callable
 from functools import cache, partial
+from pathlib import Path
 
 from treadle.agents.process import Patience
 from treadle.agents.registry import Surroundings as AgentSurroundings
@@ -81,7 +83,7 @@ class ProjectSurroundings:
 
     def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:
         config = pinned(run).config
-        texts = toolchain_texts(config.toolchain)
+        texts = toolchain_texts(config.toolchain, self._project.root)
         server = INSIDE if self._ports[run.id].container else HERE
         return Dispatch(desk, world, self._project.runs / run.id, texts, config.limits.answer, server)
 
@@ -102,7 +104,7 @@ def make_runner(project: Project, settings: Pinned, agent: str, enclosure: Enclo
     return runner_of(agent, around)
 
 
-def toolchain_texts(toolchain: Toolchain) -> dict[str, str]:
-    """The project's commands as agents read them."""
-    commands = {name: toolchain.command(name) for name in TOOLCHAIN}
+def toolchain_texts(toolchain: Toolchain, root: Path | str = "{root}") -> dict[str, str]:
+    """The project's commands as agents read them, and can give them: reports, which only checks read, go nowhere."""
+    commands = {name: toolchain.command(name, root=str(root), report=os.devnull) for name in TOOLCHAIN}
     return {name: shlex.join(words) for name, words in commands.items() if words}

@@ -1,16 +1,19 @@
 """The last section of every prompt: how to answer, by which exits, with which fields, and what is checked then."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from treadle.prompts.done import done_command
 from treadle.prompts.example import example
 from treadle.prompts.foreign import inline
 from treadle.protocol.answers.schema import TAG, Schema, schema
-from treadle.protocol.catalogue import CHECKS
+from treadle.protocol.catalogue import CHECKS, CheckSpec
+from treadle.protocol.items import Json
 from treadle.protocol.model import CheckRef, Exit, Protocol, Step, exit_keys, tag_of
 
+Commands = Mapping[str, Json]
+"""The project's commands by name; empty where there is none."""
 _WAYS: Final = """\
 ## How to answer
 
@@ -36,28 +39,30 @@ Where the text above says `[cut: …]`, the whole is in the folder that TREADLE_
 """
 
 
-def answer_section(protocol: Protocol, step: Step, *, cut: bool = False, by_hand_in: str = "") -> str:
+def answer_section(
+    protocol: Protocol, step: Step, commands: Commands, *, cut: bool = False, by_hand_in: str = ""
+) -> str:
     """How an agent ends a step; `cut` if something above could not be shown whole.
 
-    `by_hand_in` is the run, if the agent is a person.
+    `commands` are those of the project. `by_hand_in` is the run, if the agent is a person.
     """
     document = schema(protocol, step)
     whole = _WHOLE_BY_HAND if by_hand_in else _WHOLE
     parts = [*([whole] if cut else []), _BY_HAND.format(run=shlex.quote(by_hand_in)) if by_hand_in else _WAYS]
     bodies = document["properties"]["exit"]["anyOf"]
-    parts += [_exit(protocol, step, name, body, by_hand_in) for name, body in zip(step.exits, bodies, strict=True)]
+    for name, body in zip(step.exits, bodies, strict=True):
+        checks = _checked(protocol, step, name, commands)
+        parts.append(_exit(protocol.exits[name], example(protocol, name), name, body, [*checks], by_hand_in))
     records = document.get("$defs", {})
     if records:
         parts.append("### Records\n\n" + "\n".join(_record(name, body) for name, body in records.items()))
     return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 
 
-def _exit(protocol: Protocol, step: Step, name: str, body: Schema, by_hand_in: str) -> str:
-    found = protocol.exits[name]
-    lines = [f"### `{name}`", "", *_about(found), *_fields(body, skip=TAG)]
-    lines += [f"Checked: {text}." for text in _checked(protocol, step, name)]
+def _exit(found: Exit, shown: str, name: str, body: Schema, checks: list[str], by_hand_in: str) -> str:
+    lines = [f"### `{name}`", "", *_about(found), *_fields(body, skip=TAG), *checks]
     lines += [f"Command: `{_command(by_hand_in, name, body)}`"] if by_hand_in else []
-    return "\n".join([*lines, f"Example: `{example(protocol, name)}`"])
+    return "\n".join([*lines, f"Example: `{shown}`"])
 
 
 def _command(run: str, name: str, body: Schema) -> str:
@@ -71,24 +76,28 @@ def _about(exit_: Exit) -> Iterator[str]:
         yield inline(exit_.help)
 
 
-def _checked(protocol: Protocol, step: Step, name: str) -> Iterator[str]:
+def _checked(protocol: Protocol, step: Step, name: str, commands: Commands) -> Iterator[str]:
     """What a claim by this exit must pass, once for each way it is refined."""
-    seen: dict[str, list[str]] = {}
+    seen: dict[tuple[CheckRef, ...], list[str]] = {}
     for key in exit_keys(protocol, step):
         if tag_of(key) == name and (checks := step.gates.get(key) or step.gates.get(name)):
-            seen.setdefault(_listed(checks), []).append(key)
-    for text, keys in seen.items():
-        yield text if len(seen) == 1 else f"({', '.join(keys)}) {text}"
+            seen.setdefault(tuple(checks), []).append(key)
+    for checks, keys in seen.items():
+        yield "Checked:" if len(seen) == 1 else f"Checked ({', '.join(keys)}):"
+        yield from (f"- {_check(check, commands)}" for check in checks)
 
 
-def _listed(checks: Iterable[CheckRef]) -> str:
-    return "; ".join(_check(check) for check in checks)
-
-
-def _check(check: CheckRef) -> str:
+def _check(check: CheckRef, commands: Commands) -> str:
     known = CHECKS.get(check.name)
     argument = f" ({inline(check.arg)})" if check.arg else ""
-    return f"{known.help if known else check.name}{argument}{' (reported only)' if check.advisory else ''}"
+    by = _by(known, commands) if known else ""
+    return f"{known.help if known else check.name}{argument}{by}{' (reported only)' if check.advisory else ''}"
+
+
+def _by(check: CheckSpec, commands: Commands) -> str:
+    """The project's command that a check runs, so that whoever works can run it first."""
+    command = commands.get(check.runs or "test", "") if check.runs or check.needs == ("test",) else ""
+    return f": `{inline(command)}`" if command else ""
 
 
 def _record(name: str, body: Schema) -> str:

@@ -10,6 +10,7 @@ from treadle.prompts.names import branch, dialogue
 from treadle.prompts.parameters import line, parameters, phase
 from treadle.prompts.report import for_agent, for_person
 from treadle.prompts.scope import permissions
+from treadle.prompts.verified import verified
 from treadle.protocol.answers.schema import schema
 from treadle.protocol.checks.declarations import TOOLCHAIN
 from treadle.protocol.checks.shapes import variable
@@ -81,6 +82,7 @@ class _Subject:
             "params": line(self.parameters()),
             "exit_schema": schema(self.protocol, self.step) if self.step.kind == "agent" else {},
             "vars": dict(self._vars()),
+            "verified": verified(self.graph.steps, self.step),
         }
 
     def parameters(self) -> dict[str, str]:
@@ -109,7 +111,14 @@ class _Subject:
             "branch": branch(self.state.run, inst.id),
             "parent": inst.parent,
             "depth": inst.depth,
+            "children": self._children(),
         }
+
+    def _children(self) -> list[Json]:
+        """The children that the instance has spawned, oldest first; one that is at work has no outcome."""
+        ids = [id_ for group in self.inst.groups.values() if not group.mapped for id_ in group.members.values()]
+        found = sorted((child for id_ in ids if (child := self.state.insts.get(id_))), key=lambda child: child.n)
+        return [{"id": child.id, "key": child.key, "outcome": child.outcome} for child in found]
 
     def _vars(self) -> Mapping[str, int | str | bool]:
         return self.command.vars if isinstance(self.command, RunAgent) else self.inst.vars

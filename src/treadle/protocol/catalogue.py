@@ -33,26 +33,34 @@ _LIST: Final[tuple[Need, ...]] = ("test", "list")
 
 
 CHECKS: Final[dict[str, CheckSpec]] = {
-    "commit": _check("the lane's tree differs from the activity's base; recorded as one commit", "git"),
-    "checkpoint": _check("the lane's tree is recorded as a commit, changed or not", "git"),
-    "scope": _check("changed paths lie inside the role's write scope"),
+    "commit": _check("something was changed; it is recorded as one commit", "git"),
+    "checkpoint": _check("what was left in the working directory is recorded as a commit, changed or not", "git"),
+    "scope": _check("every changed file is one that the role may change"),
     "scope_tests": _check("only test files changed"),
     "scope_src": _check("only implementation files changed"),
-    "readonly": _check("the lane's tree is unchanged"),
+    "readonly": _check("no file was changed"),
     "build": _check("the build command succeeds", runs="build"),
     "measure": _check(
-        "runs the tests and records what passed and failed; refuses nothing", "tests", "git", needs=_TEST
+        "the tests are run, and what passed and failed is recorded; nothing is refused", "tests", "git", needs=_TEST
     ),
     "red": _check(
-        "the new tests are collected, run, and fail for the right reason; what was green still is", "tests", needs=_TEST
+        "the new tests are collected and run; each fails by an assertion, or because something is not implemented; "
+        "those of a criterion notice an implementation that returns just anything; what was green still is",
+        "tests",
+        needs=_TEST,
     ),
-    "red_one": _check("as red, with exactly one new test", "tests", needs=_TEST),
+    "red_one": _check(
+        "exactly one test is new; it is collected, runs, and fails by an assertion, or because something is not "
+        "implemented; what was green still is",
+        "tests",
+        needs=_TEST,
+    ),
     "green": _check(
-        "the whole suite passes; nothing newly skipped, expected to fail, or deleted", "tests", needs=_TEST
+        "the whole suite passes; no test is newly skipped, expected to fail, or deleted", "tests", needs=_TEST
     ),
     "green_own_and_baseline": _check("this cycle's tests and everything green before it pass", "tests", needs=_TEST),
-    "tests_unmodified": _check("test files are those of the last accepted test-writing exit"),
-    "interface_unmodified": _check("interface files are those of the scaffold"),
+    "tests_unmodified": _check("test files, and how the tests are run, are as the tests' author left them"),
+    "interface_unmodified": _check("interface files, and the signatures that they hand on, are those of the plan"),
     "interface_exact": _check("the skeleton has exactly the planned signatures"),
     "still_red_on_skeleton": _check("changed tests fail on the red checkpoint and pass on head", needs=_TEST),
     "contract_exists": _check("the contract suite is there, is collected, and can fail", needs=_LIST),
@@ -60,9 +68,11 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "contract_children": _check(
         "the contract tests of all merged children's criteria pass", "tests", needs=_TEST, runs="contract"
     ),
-    "manifest": _check("every listed test is collected and maps to a known criterion", "manifest", needs=_LIST),
-    "manifest_complete": _check("every criterion has a listed test", "manifest", needs=_LIST),
-    "traceable": _check("every new test is listed in the manifest", needs=_LIST),
+    "manifest": _check(
+        "every test in the manifest is collected and stands for a known criterion", "manifest", needs=_LIST
+    ),
+    "manifest_complete": _check("every criterion has a test in the manifest", "manifest", needs=_LIST),
+    "traceable": _check("every new test is in the manifest", needs=_LIST),
     "sharp": _check(
         "the tests of each criterion fail with simple wrong implementations in the skeleton's place", needs=_TEST
     ),
@@ -71,7 +81,9 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     ),
     "plan_covers_criteria": _check("the plan and the children together cover every criterion", "manifest"),
     "children_partition": _check(
-        "children have disjoint criteria and paths inside of their parent's, and the interfaces exist", "manifest"
+        "each child has criteria and paths of its own; the paths lie inside of this node's and hold no interface file; "
+        "interface files exist and leave no body to be written; the work of merged children stays as it is",
+        "manifest",
     ),
     "plan_parses": _check("the plan document yields batches, cycles and signatures", "manifest"),
     "plan_sound": _check("no dependency or shared file inside a batch, none forward, parallelism 1 to 3"),
@@ -82,7 +94,7 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "post_check": _check("the project's own command succeeds", arg="command"),
     "minimal": _check("size of the diff, public symbols that no test reaches"),
     "knows_tests": _check("no code that looks at whether it is tested, or repeats the tests' answers"),
-    "unsafe_imports": _check("no import that reaches beyond the program; the list per language can be set"),
+    "unsafe_imports": _check("no import that reaches beyond the program"),
     "coverage_kept": _check(
         "the lines of this work that the tests ran before the step are run by them after it", needs=("test", "lines")
     ),
@@ -90,7 +102,7 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "same_colour": _check(
         "every test has the verdict it had before: red ones are red, green ones green", "tests", needs=_TEST
     ),
-    "rebased": _check("the lane stands on the new head, without conflict markers", "git"),
+    "rebased": _check("the work stands on the new head, without conflict markers", "git"),
     "canon": _check("every symbol a sibling merged has the sibling's signature and body"),
     "mechanical_only": _check("only imports, names, arguments and parameter lists changed"),
     "protection": _check("no touched path needs a person's word, or it was given"),

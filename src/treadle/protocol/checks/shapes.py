@@ -42,7 +42,12 @@ _TEXT: Final[TypeExpr] = parse_type("text")
 _ALWAYS: Final[dict[str, Shape]] = {
     "run": Members("run", {"id": _TEXT, "protocol": _TEXT}),
     "node": Members(
-        "node", dict.fromkeys(("id", "key", "graph", "branch", "parent"), _TEXT) | {"depth": parse_type("int")}
+        "node",
+        {
+            **dict.fromkeys(("id", "key", "graph", "branch", "parent"), _TEXT),
+            "depth": parse_type("int"),
+            "children": Many(Members("node.children", dict.fromkeys(("id", "key", "outcome"), _TEXT))),
+        },
     ),
     "step": _TEXT,
     "role": _TEXT,
@@ -60,7 +65,7 @@ _ALWAYS: Final[dict[str, Shape]] = {
 }
 """The variables that every template has."""
 _TAKEN: Final = frozenset(
-    {*_ALWAYS, *DEFAULT_NAMESPACE, "vars", "up", "loop", "caller", "varargs", "kwargs", "self", "super"}
+    {*_ALWAYS, *DEFAULT_NAMESPACE, "vars", "verified", "up", "loop", "caller", "varargs", "kwargs", "self", "super"}
     | set("true false none True False None and or not if else in is".split())
 )
 """What is no name for anything else in a template."""
@@ -72,8 +77,17 @@ def variables(protocol: Protocol, flow: Flow, step: Step) -> dict[str, Shape]:
     found["vars"] = Members("vars", dict.fromkeys(flow.graph.vars))
     name, kind = flow.graph.input
     found[name] = RecordType(kind) if kind in protocol.types else None
+    found["verified"] = Members("verified", _checks_of(step))
     found["up"] = Members("up", _slots(protocol, [need for need in step.needs if need.up], "up."))
     return found | _slots(protocol, [need for need in step.needs if not need.up], "", flow)
+
+
+def _checks_of(step: Step) -> dict[str, Shape]:
+    parts: dict[str, dict[str, Shape]] = {}
+    for need in step.needs:
+        if need.step and not need.up:
+            parts.setdefault(variable(need.step), {})[need.exit] = parse_type("[text]")
+    return {name: Members(f"verified.{name}", exits) for name, exits in parts.items()}
 
 
 def hidden_names(flow: Flow, step: Step) -> list[str]:
