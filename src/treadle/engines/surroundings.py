@@ -104,7 +104,7 @@ def make_runner(project: Project, settings: Pinned, agent: str, enclosure: Enclo
     return runner_of(agent, around)
 
 
-def toolchain_texts(toolchain: Toolchain, root: Path | str = "{root}") -> dict[str, str]:
+def toolchain_texts(toolchain: Toolchain, root: Path) -> dict[str, str]:
     """The project's commands as agents read them, and can give them: reports, which only checks read, go nowhere."""
     commands = {name: toolchain.command(name, root=str(root), report=os.devnull) for name in TOOLCHAIN}
     return {name: shlex.join(words) for name, words in commands.items() if words}
