@@ -10,7 +10,8 @@ from tests.prompts.stage import Memory
 from tests.views.trial import approved
 from treadle.cli.progress_board import Lines
 from treadle.ports import Progress
-from treadle.testing.scenario import Scenario
+from treadle.protocol.load import load
+from treadle.testing.scenario import Scenario, items
 
 
 def test_a_line_is_printed_for_each_change_and_only_then(capsys: pytest.CaptureFixture[str]) -> None:
@@ -20,6 +21,16 @@ def test_a_line_is_printed_for_each_change_and_only_then(capsys: pytest.CaptureF
     assert first.startswith("r1 root: ")
     lines.show("r1", WORK_AND_REVIEW, scenario.state)
     assert capsys.readouterr().out == ""
+
+
+def test_what_a_handler_holds_up_is_not_said_again(capsys: pytest.CaptureFixture[str]) -> None:
+    scenario, lines = Scenario(load("v3")), Lines(Memory())
+    scenario.says("InitWork", childSpecs=items("a")).says("TestsReady", at="root:tests")
+    lines.show("r1", scenario.protocol, scenario.state)
+    assert "root: impl · held, 1 of children open\n" in capsys.readouterr().out
+    scenario.signals("ContextShift", to="root")
+    lines.show("r1", scenario.protocol, scenario.state)
+    assert capsys.readouterr().out == "root: rebase on ContextShift · effect rebase\n"
 
 
 @pytest.mark.usefixtures("kept")

@@ -52,6 +52,19 @@ def test_a_long_question_is_cut_where_other_things_stand_beside_it(kept: Kept) -
     assert f"treadle show sweep-1 '{ASK}'` has all of it" in status
 
 
+def test_commands_of_the_project_are_as_they_can_be_given(kept: Kept) -> None:
+    (kept.root / "treadle.toml").write_text('[toolchain]\nkind = "command"\ntest = "{root}/check all"\n')
+    folder = kept.root / ".treadle/protocols/ask"
+    text = (folder / "protocol.yaml").read_text()
+    (folder / "protocol.yaml").write_text(
+        text.replace("title: Is it done?", "title: Is it done?\n        template: ask.jinja")
+    )
+    (folder / "templates/ask.jinja").write_text("run {{ toolchain.test }}\n")
+    asks()
+    for out in (treadle("status").out, treadle("show", ASK).out):
+        assert f"{kept.root}/check all" in out
+
+
 def test_the_log_names_what_is_asked() -> None:
     asks()
     assert f"{ASK} asks “Is it done?”: accept, retry, abort" in treadle("log", "sweep-1").out

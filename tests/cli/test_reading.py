@@ -98,6 +98,29 @@ def test_the_latest_run_is_meant_if_none_is_named(here: Path) -> None:
     assert "did you mean 'second'?" in treadle("status", "secnd").err
 
 
+@pytest.mark.parametrize("command", ["log", "cost", "replay", "evidence"])
+def test_whatever_only_shows_a_run_takes_the_latest_too(command: str, here: Path) -> None:
+    record(here, "only", refuses=1)
+    assert treadle(command) == treadle(command, "only")
+    assert treadle(command).code == 0
+
+
+def test_of_the_only_run_an_activity_is_shown_without_its_name(here: Path) -> None:
+    record(here, "only", refuses=1)
+    shown = treadle("show", "scaffold#1.1")
+    assert shown.code == 0
+    assert shown == treadle("show", "only", "scaffold#1.1")
+    said = "treadle: say what to show: an activity or a question; `treadle log{}` names them\n"
+    assert treadle("show") == Outcome(2, "", said.format(""))
+    assert treadle("show", "only") == Outcome(2, "", said.format(" only"))
+    store = Store(store_of(here))
+    add_run(store, "other", load("v3"))
+    store.close()
+    several = Outcome(2, "", "treadle: say which run 'scaffold#1.1' is of: other, only\n")
+    assert treadle("show", "scaffold#1.1") == several
+    assert treadle("show", "on", "scaffold#1.1") == shown
+
+
 def test_a_question_is_shown_with_the_commands_that_answer_it(here: Path) -> None:
     record(here, refuses=99, stops=0)
     out = treadle("status").out
@@ -126,11 +149,34 @@ def test_an_activity_is_found_by_part_of_its_name(here: Path) -> None:
     record(here, refuses=1)
     out = treadle("show", "r", "scaffold#1.1").out
     assert out.startswith("root:scaffold#1.1 · planner:Scaffold · refused: !gate (checkpoint failed)\n")
-    for section in ("Prompt", "Claim", "Evidence", "Payloads"):
-        assert f"\n── {section} ──\n" in out
+    sections = [line.strip("─ ") for line in out.splitlines() if line.startswith("── ")]
+    assert sections == ["Why", "Evidence", "Claim", "Payloads", "Prompt"]
     assert "You are the Planner." in out
     assert "InitWork by emit at 20" in out
     assert "checkpoint: FAILED" in out
+
+
+def test_why_something_was_refused_is_read_first_and_once(here: Path) -> None:
+    record(here, refuses=1)
+    out = treadle("show", "scaffold#1.1").out
+    assert out.split("\n\n")[1].startswith(
+        "── Why ──\nthe checks have refused InitWork, attempt 1:\n  checkpoint\n    it failed\n  mend it"
+    )
+    assert out.count("mend it") == 1
+    assert "── Why ──" not in treadle("show", "scaffold#1.2").out
+
+
+def test_a_long_prompt_is_cut_and_shown_whole_if_asked_for(here: Path) -> None:
+    record(here, refuses=1)
+    prompt = next((here / ".treadle" / "local" / "runs").glob("r/acts/root*scaffold*1.1*/bundle/prompt.md"))
+    prompt.write_text("".join(f"line {number}\n" for number in range(1, 32)), encoding="utf-8")
+    rest = "line 30\n… 1 more line: `treadle show r 'root:scaffold#1.1' --prompt`\n"
+    assert treadle("show", "scaffold#1.1").out.endswith(rest)
+    assert treadle("show", "scaffold#1.1", "--prompt").out == prompt.read_text(encoding="utf-8")
+    assert treadle("show", "merge", "--prompt").err == (
+        "treadle: only an agent has a prompt, and this is none's work; leave --prompt out\n"
+    )
+    assert treadle("show", "merge", "--prompt", "--json").code == 2
 
 
 def test_a_name_that_is_not_clear_is_not_guessed(here: Path) -> None:

@@ -13,13 +13,14 @@ from tests.cli.treadle import treadle
         ("protocol lst", "there is no command 'lst' (did you mean 'list'?); see `treadle protocol --help`"),
         ("run --nam x", "there is no option '--nam' (did you mean '--name'?); see `treadle run --help`"),
         ("--frob", "there is no option '--frob'; see `treadle --help`"),
-        ("answer", "RUN is missing: the run; see `treadle answer --help`"),
-        ("go", "RUN is missing: the run; see `treadle go --help`"),
+        ("spec check", "FILE is missing: the file to check; -: standard input, as YAML or JSON; {}"),
+        ("protocol draw", "NAME is missing: a protocol's name, or the path of its folder; {}"),
     ],
 )
 def test_a_mistake_is_told_in_one_line(arguments: str, said: str) -> None:
     result = treadle(*arguments.split())
-    assert (result.code, result.out, result.err) == (2, "", f"treadle: {said}\n")
+    told = said.format(f"see `treadle {arguments} --help`")
+    assert (result.code, result.out, result.err) == (2, "", f"treadle: {told}\n")
 
 
 @pytest.mark.parametrize(

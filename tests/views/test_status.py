@@ -96,7 +96,7 @@ def test_instances_are_a_tree_of_the_same_shape_as_the_run(tmp_path: Path) -> No
         assert all(state.insts[child.id].parent == branch.id for child in branch.children)
 
 
-def test_an_interrupted_step_lies_below_the_one_that_interrupts() -> None:
+def test_a_step_that_is_held_lies_below_the_one_that_holds_it() -> None:
     run = Scenario(load("v3")).says("InitWork", childSpecs=items("a", "b")).signals("ContextShift", to="root/a")
     run.says("InitWork", at="root/a:scaffold")
     chronicle = Chronicle(lambda _: run.protocol)
@@ -106,7 +106,7 @@ def test_an_interrupted_step_lies_below_the_one_that_interrupts() -> None:
     first = now_of(chronicle).instances[0].children[0]
     assert [(at.step, at.signal, at.text) for at in first.positions] == [
         ("rebase", "ContextShift", "effect rebase"),
-        ("tests", "", "interrupted"),
+        ("tests", "", "held until rebase is done"),
     ]
 
 

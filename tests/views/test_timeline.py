@@ -18,8 +18,10 @@ from treadle.kernel.events import (
     Signalled,
     TimerFired,
 )
-from treadle.kernel.replay import encode_event
+from treadle.kernel.replay import Move, encode_event
+from treadle.protocol.load import load
 from treadle.store.sqlite import Store
+from treadle.testing.scenario import Scenario
 from treadle.views.chronicle import Chronicle
 from treadle.views.timeline import happened, line, told
 
@@ -27,9 +29,23 @@ WORK = "root:work#1.1"
 CLAIM = Exited(id="claim", ts=NOW, act=WORK, envelope=Envelope("Ready"), channel="emit")
 STUCK = Exited(id="stuck", ts=NOW, act=WORK, envelope=Envelope("Stuck"))
 FAILED = Checked(id="checked", ts=NOW, act=WORK, results=(CheckResult("scope", True), CheckResult("green", False)))
+PASSED = (CheckResult("scope", True), CheckResult("green", True))
+NOTED = (CheckResult("minimal", False),)
 TOLD: list[tuple[list[Event], str]] = [
     ([CLAIM], f"{WORK} claims Ready (emit) → checking scope green minimal"),
     ([CLAIM, FAILED], f"{WORK} is checked: green failed → root:work#1.2 starts as worker"),
+    (
+        [CLAIM, msgspec.structs.replace(FAILED, results=(*FAILED.results, *NOTED))],
+        f"{WORK} is checked: green failed; noted: minimal → root:work#1.2 starts as worker",
+    ),
+    (
+        [CLAIM, msgspec.structs.replace(FAILED, results=(*PASSED, *NOTED))],
+        f"{WORK} is checked: all is well; noted: minimal → root:review#1.1 starts as worker",
+    ),
+    (
+        [CLAIM, msgspec.structs.replace(FAILED, results=PASSED[1:])],
+        f"{WORK} is checked: scope did not run → root:work#1.2 starts as worker",
+    ),
     ([Failed(id="f", ts=NOW, act=WORK, why="crash")], f"{WORK} broke → {WORK} starts again (1) as worker"),
     (
         [Failed(id="f", ts=NOW, act=WORK, why="invalid")],
@@ -56,6 +72,12 @@ TOLD: list[tuple[list[Event], str]] = [
 def test_an_event_is_told_with_what_followed(events: list[Event], text: str) -> None:
     chronicle = written(*events[:-1])
     assert told(chronicle.take(encode_event(events[-1]))) == text
+
+
+def test_a_stronger_model_is_told_by_its_tier() -> None:
+    run = Scenario(load("fractal")).says("InitLeaf").says("EmitChallenge").says("Stuck.SkillCeiling")
+    made = Move(run.log[-1], run.protocol, run.state, run.state, run.commands)
+    assert told(made).endswith(" → root:implementer#2.1 starts as implementer:Challenge on tier strong")
 
 
 def test_a_line_has_number_and_time() -> None:

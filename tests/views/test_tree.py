@@ -48,11 +48,27 @@ def test_a_question_to_a_person_lists_the_choices() -> None:
     assert ("root/a", "stuck", "asks", "asks a person: retry, replan, abort") in shown(run)
 
 
-def test_an_interruption_stands_above_the_work_that_it_interrupts() -> None:
+def test_a_handler_stands_above_what_is_held_until_it_is_done() -> None:
     run = spawned().signals("ContextShift", to="root/a").says("InitWork", at="root/a:scaffold")
     assert [line for line in shown(run) if line[0] == "root/a"] == [
         ("root/a", "rebase on ContextShift", "works", "effect rebase"),
-        ("root/a", "tests", "waits", "interrupted"),
+        ("root/a", "tests", "waits", "held until rebase is done"),
+    ]
+
+
+def test_below_a_handler_a_step_still_waits_for_its_children() -> None:
+    run = spawned().says("TestsReady", at="root:tests").signals("ContextShift", to="root")
+    assert shown(run)[:2] == [
+        ("root", "rebase on ContextShift", "works", "effect rebase"),
+        ("root", "impl", "waits", "held, 2 of children open"),
+    ]
+
+
+def test_below_a_handler_a_question_is_still_asked() -> None:
+    run = Scenario(V3).says("InitWork").says("TestsReady").says("Stuck").signals("ContextShift")
+    assert [line[1:] for line in shown(run)] == [
+        ("rebase on ContextShift", "works", "effect rebase"),
+        ("stuck", "asks", "asks a person: retry, replan, abort"),
     ]
 
 

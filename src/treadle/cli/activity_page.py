@@ -1,6 +1,7 @@
 """An activity on a page. Whatever an agent wrote is shown so that it cannot act on a terminal."""
 
 import json
+import shlex
 import time
 from collections.abc import Iterator
 
@@ -16,15 +17,18 @@ from treadle.results.files import look
 from treadle.runtime.dispatch import folder_name
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
-from treadle.views.activity import Story, story
+from treadle.views.activity import Finding, Story, story
 from treadle.views.counting import counted
 from treadle.views.moment import duration
-from treadle.views.refusal import words_of
+from treadle.views.refusal import reason, words_of
 from treadle.views.result import Result, is_good
 from treadle.views.result import told as result_told
 
 LONGEST = 20_000
 """Characters of a text that are shown; `--json` has all of it."""
+NO_PROMPT = "(its folder is gone, or it has not started)"
+_PROMPT_LINES = 30
+"""Lines of a prompt that a page shows."""
 _SIGNS = {True: "passed", False: "FAILED", None: "did not run"}
 
 
@@ -46,11 +50,31 @@ def page(told: Story) -> Iterator[str]:
     """The sections of the page, line by line."""
     yield harmless(f"{told.id} · {told.who} · {told.verdict}")
     yield from _facts(told)
-    if told.kind == "agent":
-        yield from section("Prompt", told.prompt or "(its folder is gone, or it has not started)")
-    yield from section("Claim", _claim(told))
+    if why := "\n".join(_why(told)):
+        yield from section("Why", why)
     yield from section("Evidence", _evidence(told))
+    yield from section("Claim", _claim(told))
     yield from section("Payloads", _payloads(told))
+    if told.kind == "agent":
+        yield from section("Prompt", _beginning(told) if told.prompt else NO_PROMPT)
+
+
+def _why(told: Story) -> Iterator[str]:
+    """Why it was refused, or came to nothing: what a person looks for first."""
+    if _refusing(told):
+        yield from refusal(told)
+    elif told.left.startswith("!"):
+        details = [told.payloads.get(it.detail) for it in told.failures[-1:]]
+        yield reason(told.left, details[0] if details else "")
+
+
+def _beginning(told: Story) -> str:
+    lines = told.prompt.rstrip("\n").splitlines()
+    more = len(lines) - _PROMPT_LINES
+    if more <= 0:
+        return told.prompt
+    rest = f"… {counted(more, 'more line')}: `treadle show {shlex.quote(told.run)} {shlex.quote(told.id)} --prompt`"
+    return "\n".join([*lines[:_PROMPT_LINES], rest])
 
 
 def _facts(told: Story) -> Iterator[str]:
@@ -77,10 +101,12 @@ def _claim(told: Story) -> str:
 
 
 def _evidence(told: Story) -> str:
-    found = []
+    found, above = [], _refusing(told)
     for check in told.checks:
         advisory = " (advisory)" if check.advisory else ""
-        report = f"\n{_text(told.payloads.get(check.report))}" if check.report else ""
+        payload = told.payloads.get(check.report) if check.report else ""
+        text = _facts_of(payload) if check in above else _text(payload)
+        report = f"\n{text}" if text else ""
         found.append(f"{check.check}{':' + check.arg if check.arg else ''}: {_SIGNS[check.ok]}{advisory}{report}")
     found += [f"failed at {it.time}: {it.why}\n{_text(told.payloads.get(it.detail))}" for it in told.failures]
     found += [f"not obeyed at {it.time}: {it.what}: {it.detail}" for it in told.strays]
@@ -93,24 +119,30 @@ def result_page(found: Result, run: Run) -> Iterator[str]:
     yield from section("Result of the run", "\n".join(result_told(run.id, found, good=is_good(run.outcome))))
 
 
+def _refusing(told: Story) -> list[Finding]:
+    refused = [it for it in told.checks if it.ok is False and not it.advisory]
+    return refused if told.left.startswith("!") else []
+
+
 def refusal(told: Story) -> Iterator[str]:
     """Why the checks have refused a claim, line by line; nothing if they have not."""
-    refused = [it for it in told.checks if it.ok is False and not it.advisory]
-    if not told.left.startswith("!") or not refused:
+    refused = _refusing(told)
+    if not refused:
         return
     yield harmless(f"the checks have refused {told.claim.exit if told.claim else 'it'}, attempt {told.attempt}:")
-    for check in refused:
-        found = told.payloads.get(check.report) if check.report else None
-        report = visible(words_of(found)) or "it failed"
+    reports = [visible(words_of(told.payloads.get(check.report))) for check in refused]
+    for check, report in zip(refused, reports, strict=True):
         yield f"  {check.check}{':' + check.arg if check.arg else ''}"
-        yield from (f"    {line}".rstrip() for line in report.splitlines())
+        yield from (f"    {line}".rstrip() for line in (report or "it failed").splitlines())
+    if not any(reports):  # whoever ran the checks may have said it once for all of them
+        yield from (f"  {line}".rstrip() for line in visible(words_of(told.payloads.get(told.report))).splitlines())
 
 
 def _payloads(told: Story) -> str:
     """What the activity was given, and what no section above has shown."""
     slots = {ref: slot for slot, refs in told.inputs.items() for ref in refs}
     above = {told.claim.payload if told.claim else "", *(it.report for it in told.checks)}
-    above |= {it.detail for it in told.failures}
+    above |= {it.detail for it in told.failures} | ({told.report} if _refusing(told) else set())
     left = {ref: value for ref, value in told.payloads.items() if ref in slots or ref not in above}
     return "\n".join(f"{slots.get(ref, 'result')} {ref}\n{_text(value)}" for ref, value in left.items())
 
@@ -118,7 +150,15 @@ def _payloads(told: Story) -> str:
 def _text(value: Json) -> str:
     """A value as people read it, a report by its words first; each is cut by itself, so that none hides another."""
     if isinstance(value, dict) and (words := words_of(value)):
-        facts = {key: fact for key, fact in value.items() if key not in KEYS}
-        return cut(words, LONGEST // 4) + (f"\n{_text(facts)}" if facts else "")
+        facts = _facts_of(value)
+        return cut(words, LONGEST // 4) + (f"\n{facts}" if facts else "")
     text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
     return cut(text, LONGEST // 4)
+
+
+def _facts_of(value: Json) -> str:
+    """What a report has besides its words."""
+    if not isinstance(value, dict):
+        return ""
+    facts = {key: fact for key, fact in value.items() if key not in KEYS}
+    return _text(facts) if facts else ""

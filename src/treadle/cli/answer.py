@@ -9,7 +9,9 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 @app.command()
 def answer(
-    run: Annotated[str, typer.Argument(help="The run.")],
+    run: Annotated[
+        str | None, typer.Argument(help="The run; the only one that has not ended if none is named.")
+    ] = None,
     ask_or_choice: Annotated[
         str | None, typer.Argument(metavar="[ASK]", help="The question, if several are open, else the answer.")
     ] = None,
@@ -21,12 +23,14 @@ def answer(
 ) -> None:
     """Answers a question; whoever drives the run goes on at once, or `treadle resume` does."""
     from treadle.cli.moves import move
+    from treadle.cli.which_run import to_move
     from treadle.engines.client import Client
 
-    ask, said = (ask_or_choice or "", choice) if choice is not None else ("", ask_or_choice or "")
+    meant, rest = to_move(run, ask_or_choice, choice, beside=2)
+    ask, said = ("", "", *rest)[-2:]
 
     def act(client: Client) -> str:
-        question = client.answer(run, said, ask=ask, note=note)
+        question = client.answer(meant, said, ask=ask, note=note)
         return f"{question.title}: {said}"
 
-    move(run, act, resume=resume)
+    move(meant, act, resume=resume)

@@ -9,7 +9,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 @app.command("cost")
 def cost(
-    run: Annotated[str, typer.Argument(help="Which run.")],
+    run: Annotated[str | None, typer.Argument(help="Which run; the latest if none is named.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
     """Shows the tokens and the money that a run has used: by role, step, instance and attempt."""

@@ -8,12 +8,17 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 
 @app.command("deliver")
-def deliver(run: Annotated[str, typer.Argument(help="A run that has come to a good end.")]) -> None:
+def deliver(
+    run: Annotated[
+        str | None, typer.Argument(help="A run that has come to a good end; the only such one if none is named.")
+    ] = None,
+) -> None:
     """Moves your branch forward to a run's result. Exit code 2: why not; then nothing is changed."""
     from treadle.cli.delivering import deliver as deliver_
+    from treadle.cli.which_run import to_deliver
     from treadle.config.project import open_project
     from treadle.engines.opening import opened_store
 
-    project = open_project()
+    project, meant = open_project(), to_deliver(run)
     with opened_store(project) as store:
-        typer.echo(deliver_(project, store, run))
+        typer.echo(deliver_(project, store, meant))

@@ -9,12 +9,17 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 @app.command()
 def go(
-    run: Annotated[str, typer.Argument(help="The run.")],
-    step: Annotated[str, typer.Argument(help="The step, or a command of the protocol such as /rev.")] = "",
+    run: Annotated[
+        str | None, typer.Argument(help="The run; the only one that has not ended if none is named.")
+    ] = None,
+    step: Annotated[str | None, typer.Argument(help="The step, or a command of the protocol such as /rev.")] = None,
     at: Annotated[str, typer.Option(help="The instance, if several have that step.")] = "",
     resume: Annotated[bool, typer.Option("--resume", help="Drive the run on, as `treadle resume` would.")] = False,
 ) -> None:
     """Lets a step start that waits for it, or goes to a step by one of the protocol's commands."""
     from treadle.cli.moves import move
+    from treadle.cli.which_run import to_move
 
-    move(run, lambda client: f"{client.go(run, step, at=at)} has its go", resume=resume)
+    meant, rest = to_move(run, step, beside=1)
+    wanted = rest[0] if rest else ""
+    move(meant, lambda client: f"{client.go(meant, wanted, at=at)} has its go", resume=resume)

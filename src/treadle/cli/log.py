@@ -9,7 +9,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 @app.command("log")
 def log(
-    run: Annotated[str, typer.Argument(help="Which run.")],
+    run: Annotated[str | None, typer.Argument(help="Which run; the latest if none is named.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print an event as JSON on each line, for programs.")] = False,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on while somebody drives the run.")] = False,
 ) -> None:

@@ -9,15 +9,20 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 @app.command()
 def pause(
-    run: Annotated[str, typer.Argument(help="The run.")],
+    run: Annotated[
+        str | None, typer.Argument(help="The run; the only one that has not ended if none is named.")
+    ] = None,
     at: Annotated[str, typer.Option(help="Only this instance and those below it.")] = "root",
 ) -> None:
     """Lets nothing new start; what is at work may end. `treadle resume` takes it back."""
     from treadle.cli.moves import move
+    from treadle.cli.which_run import to_move
     from treadle.engines.client import Client
 
-    def act(client: Client) -> str:
-        client.pause(run, at=at)
-        return f"{run} is to pause"
+    meant, _ = to_move(run)
 
-    move(run, act)
+    def act(client: Client) -> str:
+        client.pause(meant, at=at)
+        return f"{meant} is to pause"
+
+    move(meant, act)

@@ -16,10 +16,11 @@ def pick(word: str, known: Iterable[str], what: str) -> str:
     if len(found) == 1 and word:
         return found[0]
     if word and found:
-        raise TreadleError(f"'{word[:80]}' could be {_some(found)}; give more of it")
-    hint = suggest(word, names) or (f"there are {_some(names)}" if names else "there are none yet")
+        raise TreadleError(f"'{word[:80]}' could be {some(found)}; give more of it")
+    hint = suggest(word, names) or (f"there are {some(names)}" if names else "there are none yet")
     raise TreadleError(f"there is no {what} '{word[:80]}'; {hint}")
 
 
-def _some(names: list[str]) -> str:
+def some(names: list[str]) -> str:
+    """The first of them, and how many more there are."""
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -74,12 +74,14 @@ class Lines(Silent):
         lines = tree(protocol, state)
         before = self._before.get(run, set())
         since = self._since.get(run, state.seq)
+        known = {(line.instance, _said(line)) for line in before}
         for line in lines:
             if line not in before:
                 named = f"{run} " if self._names_runs else ""
-                said = " · ".join(part for part in (line.step, line.text) if part)
+                said = _said(line)
                 sent_back = self._sent_back(run, protocol, state.insts[line.instance], since)
-                for text in (*sent_back, *self._why(run, state, line), said):
+                news = () if (line.instance, said) in known else (said,)  # it may only stand above another by now
+                for text in (*sent_back, *self._why(run, state, line), *news):
                     typer.echo(f"{named}{line.instance}: {harmless(text)}")
         self._before[run], self._since[run] = set(lines), state.seq
 
@@ -106,6 +108,10 @@ class Lines(Silent):
         self._explained.add((run, at.id))
         with suppress(PortError):
             yield reason(at.cause, self._payloads.get(at.cause_ref) if at.cause_ref else "")
+
+
+def _said(line: Line) -> str:
+    return " · ".join(part for part in (line.step, line.text) if part)
 
 
 class Picture:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from treadle.cli.activity_page import section
 from treadle.cli.output import harmless
 from treadle.cli.reading import Follower
+from treadle.config.project import Project
 from treadle.engines.pinned import pinned
 from treadle.engines.surroundings import toolchain_texts
 from treadle.errors import TreadleError
@@ -16,19 +17,19 @@ from treadle.views.asking import Inquiry, asked, commands, inquiry
 from treadle.views.moment import duration, plain
 
 
-def wording(store: Store, found: Follower, ask: str) -> str:
+def wording(project: Project, store: Store, found: Follower, ask: str) -> str:
     """What a question says, as it was put; if that cannot be read any more, why."""
     put = found.chronicle.asked[ask]
     try:
-        texts = toolchain_texts(pinned(found.record).config.toolchain)
+        texts = toolchain_texts(pinned(found.record).config.toolchain, project.root)
         return question(store.protocol(put.state.protocol), put.state, put.command, store.payloads, texts).text
     except TreadleError as error:
         return f"(what it says cannot be read: {error})"
 
 
-def read_inquiry(store: Store, found: Follower, ask: str) -> Inquiry:
+def read_inquiry(project: Project, store: Store, found: Follower, ask: str) -> Inquiry:
     """A question of a run, and what became of it."""
-    put = asked(found.chronicle, ask, wording(store, found, ask), time.time_ns() // 1_000_000)
+    put = asked(found.chronicle, ask, wording(project, store, found, ask), time.time_ns() // 1_000_000)
     reply = found.chronicle.asked[ask].settled
     note = store.payloads.get(reply.note_ref) if isinstance(reply, Replied) and reply.note_ref else ""
     return inquiry(found.chronicle, put, note if isinstance(note, str) else "")

@@ -8,7 +8,9 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 
 @app.command("replay")
-def replay(run: Annotated[str, typer.Argument(help="Which run.")]) -> None:
+def replay(
+    run: Annotated[str | None, typer.Argument(help="Which run; the latest if none is named.")] = None,
+) -> None:
     """Folds a run's whole log again and compares everything stored with it. Exit code 1: something differs."""
     from treadle.cli.guard import UNWELL, complain
     from treadle.cli.reading import find_run, reading

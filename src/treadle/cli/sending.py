@@ -10,7 +10,7 @@ from treadle.views.tree import tree
 
 
 def position(run: str, at: str) -> Verdict:
-    """Prints where an instance stands, interrupted work included."""
+    """Prints where an instance stands, and what it goes on with afterwards."""
 
     def tell(_project: Project, store: Store) -> int:
         history = store.load(run)

@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Iterator
 
-from treadle.cli.activity_page import page, read_story, result_page
+from treadle.cli.activity_page import NO_PROMPT, page, read_story, result_page
 from treadle.cli.picking import pick
 from treadle.cli.question_page import question_page, read_inquiry
 from treadle.cli.reading import Follower
 from treadle.config.project import Project
 from treadle.engines.result import result_of
+from treadle.errors import TreadleError
+from treadle.prompts.foreign import visible
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.views.activity import Story
@@ -25,10 +27,17 @@ def meant(found: Follower, word: str) -> str:
 def shown(project: Project, store: Store, found: Follower, id_: str) -> tuple[Story | Inquiry, Iterator[str]]:
     """The document about it, and the lines of its page."""
     if id_ in found.chronicle.asked:
-        inquiry = read_inquiry(store, found, id_)
+        inquiry = read_inquiry(project, store, found, id_)
         return inquiry, question_page(inquiry)
     story = read_story(project, store, found, id_)
     return story, _activity(project, found.record, story)
+
+
+def prompt_of(document: Story | Inquiry) -> str:
+    """All that an agent was told; an error if nobody was."""
+    if not isinstance(document, Story) or document.kind != "agent":
+        raise TreadleError("only an agent has a prompt, and this is none's work; leave --prompt out")
+    return visible(document.prompt.rstrip("\n")) or NO_PROMPT
 
 
 def _activity(project: Project, record: Run, story: Story) -> Iterator[str]:

@@ -41,7 +41,9 @@ def situation(project: Project, store: Store, found: Follower) -> Status:
         strays=len(store.strays(record.id)),
         yours=in_hand(project, record, found.chronicle.state),
         questions={
-            ask: wording(store, found, ask) for ask in found.chronicle.state.asks if ask in found.chronicle.asked
+            ask: wording(project, store, found, ask)
+            for ask in found.chronicle.state.asks
+            if ask in found.chronicle.asked
         },
         result=asyncio.run(result_of(project, record)),
     )

@@ -12,14 +12,14 @@ from treadle.views.tree import Line, Mood, tree
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an instance stands; below a step that interrupts it lies the interrupted one."""
+    """Where an instance stands; below a step that serves a signal lies the one that it goes on with afterwards."""
 
     step: str
     status: Mood
     text: str
     """What it does there, or waits for."""
     signal: str
-    """The signal that interrupted, if the step serves one."""
+    """The signal that the step serves, if it serves one."""
     attempt: int
     attempts: int
     """How often it may be tried."""

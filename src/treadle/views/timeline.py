@@ -30,6 +30,7 @@ from treadle.kernel.events import (
     TimerFired,
 )
 from treadle.kernel.replay import Move
+from treadle.kernel.state import State
 from treadle.protocol.model import Protocol
 from treadle.views.evidence_records import Find, anything, payload
 from treadle.views.moment import moment
@@ -89,7 +90,7 @@ def line(one: Happened) -> str:
 def told(made: Move, why: str = "") -> str:
     """What happened, why if that is known, and what followed from it."""
     followed = [text for command in made.commands if (text := _followed(command, made.protocol))]
-    event = f"{_event(made.event)}: {why}" if why else _event(made.event)
+    event = f"{_event(made)}: {why}" if why else _event(made)
     return " → ".join([event, *([", ".join(followed)] if followed else [])])
 
 
@@ -103,8 +104,8 @@ def _why(event: Event, find: Find) -> str:
     return ""
 
 
-def _event(event: Event) -> str:
-    match event:
+def _event(made: Move) -> str:
+    match event := made.event:
         case RunStarted():
             return "the run starts"
         case SessionStarted():
@@ -112,8 +113,7 @@ def _event(event: Event) -> str:
         case Exited():
             return f"{event.act} claims {event.envelope.key}" + (f" ({event.channel})" if event.channel else "")
         case Checked():
-            failed = [result.check for result in event.results if not result.ok]
-            return f"{event.act} is checked: " + (f"{', '.join(failed)} failed" if failed else "all is well")
+            return f"{event.act} is checked: {_found(event, made.before)}"
         case Failed():
             return f"{event.act} {_FAILURES[event.why]}"
         case TimerFired():
@@ -129,11 +129,25 @@ def _event(event: Event) -> str:
     return f"the run moves to protocol {event.protocol[:19]}"
 
 
+def _found(event: Checked, before: State) -> str:
+    """What the checks found: those that refuse, and apart from them what the others note."""
+    asked = before.acts[event.act].checks if event.act in before.acts else ()
+    advisory = {check.name for check in asked if check.advisory}
+    told = {result.check for result in event.results}
+    failed = [result.check for result in event.results if not result.ok]
+    refused = [name for name in failed if name not in advisory]
+    silent = [check.name for check in asked if check.name not in told | advisory]
+    verdict = f"{', '.join(refused)} failed" if refused else f"{', '.join(silent)} did not run" if silent else ""
+    noted = ", ".join(name for name in failed if name in advisory)
+    return (verdict or "all is well") + (f"; noted: {noted}" if noted else "")
+
+
 def _followed(command: Command, protocol: Protocol) -> str:
     match command:
         case RunAgent():
             again = f" again ({command.retry})" if command.retry else ""
-            return f"{command.id} starts{again} as {command.role}{':' + command.mode if command.mode else ''}"
+            mode = f":{command.mode}" if command.mode else ""
+            return f"{command.id} starts{again} as {command.role}{mode}{_tier(command, protocol)}"
         case RunEffect():
             return f"{command.id} starts ({command.effect})"
         case RunChecks(exit=""):
@@ -154,6 +168,14 @@ def _followed(command: Command, protocol: Protocol) -> str:
             return f"the run ends: {command.outcome}"
         case SetTimer() | CancelTimer():
             return ""
+
+
+def _tier(command: RunAgent, protocol: Protocol) -> str:
+    """The tier of a stronger model than a role begins with."""
+    role = protocol.roles.get(command.role)
+    if not command.tier or role is None:
+        return ""
+    return f" on tier {role.models[min(command.tier, len(role.models) - 1)]}"
 
 
 def _title(command: AskHuman, protocol: Protocol) -> str:

@@ -7,7 +7,7 @@ import msgspec
 
 from treadle.kernel.state import Frame, Instance, State
 from treadle.protocol.drawing.table import who
-from treadle.protocol.model import Protocol, base_of
+from treadle.protocol.model import Protocol, Step, base_of
 from treadle.simulate.waits import awaits_go
 
 Mood = Literal["works", "checks", "waits", "asks", "done", "failed"]
@@ -18,12 +18,12 @@ _RANK: Final[dict[Mood, int]] = {"asks": 0, "works": 1, "checks": 1, "waits": 2,
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
-    """One instance, or the work of it that is interrupted, in a tree drawn line by line."""
+    """One instance, or what of it comes after something else, in a tree drawn line by line."""
 
     depth: int
     instance: str
     name: str
-    """The instance's own name; empty for its interrupted work."""
+    """The instance's own name; empty for what it goes on with afterwards."""
     step: str = ""
     mood: Mood
     text: str
@@ -67,9 +67,11 @@ def _instance(protocol: Protocol, state: State, inst: Instance, depth: int) -> I
         good = _is_good(protocol, state, inst)
         yield Line(depth=depth, instance=inst.id, name=name, mood="done" if good else "failed", text=inst.outcome)
         return
-    for place, frame in enumerate(reversed(inst.frames)):
-        shown = name if place == 0 else ""
-        mood, text = _doing(protocol, state, inst, frame) if place == 0 else ("waits", "interrupted")
+    above = ""
+    for frame in reversed(inst.frames):
+        shown = "" if above else name
+        mood, text = _afterwards(protocol, state, inst, frame, above) if above else _doing(protocol, state, inst, frame)
+        above = base_of(frame.step)
         signal = f" on {frame.signal}" if frame.signal else ""
         yield Line(depth=depth, instance=inst.id, name=shown, step=base_of(frame.step) + signal, mood=mood, text=text)
 
@@ -100,7 +102,15 @@ def _doing(protocol: Protocol, state: State, inst: Instance, frame: Frame) -> tu
         return "waits", _children(inst, frame.step)
     if awaits_go(protocol, state, inst) == frame.step:
         return "waits", "waits for a person's go"
-    return "waits", _held(inst, [wait.group for wait in step.wait if wait.group])
+    return "waits", _unjoined(inst, step) or _queued(inst)
+
+
+def _afterwards(protocol: Protocol, state: State, inst: Instance, frame: Frame, above: str) -> tuple[Mood, str]:
+    """What a handler stands above: nothing of that is at work, for a signal is served only between two steps."""
+    if frame.status != "queued":
+        return _doing(protocol, state, inst, frame)
+    step = protocol.graphs[inst.graph].steps.get(frame.step)
+    return "waits", (step and _unjoined(inst, step)) or f"held until {above} is done"
 
 
 def _activity(state: State, frame: Frame, worker: str, attempt: int, attempts: int) -> tuple[Mood, str]:
@@ -119,8 +129,13 @@ def _children(inst: Instance, group: str) -> str:
     return f"{len(found.members) - found.live} of {found.total or len(found.members)} children done"
 
 
-def _held(inst: Instance, groups: list[str]) -> str:
-    for group in groups:
+def _unjoined(inst: Instance, step: Step) -> str:
+    """The children that a step waits for; empty if it waits for none."""
+    for group in [wait.group for wait in step.wait if wait.group]:
         if inst.groups.get(group) and inst.groups[group].open:
             return f"held, {inst.groups[group].open} of {group} open"
+    return ""
+
+
+def _queued(inst: Instance) -> str:
     return f"queued for {inst.ticket[0].rpartition(':')[2]}" if inst.ticket else "queued"
