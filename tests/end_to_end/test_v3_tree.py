@@ -287,7 +287,7 @@ def test_a_subtree_is_given_up_while_its_sibling_goes_on_and_is_planned_again(pl
     question = end.ask("root:lost_child")
     assert "Node root has lost a child:\n- root/prices" in question
     planned = end.prompt("root:scaffold#2.1")
-    assert "What a person says about it:\n> Hand it out again." in planned, "although a child is judged in between"
+    assert planned.count("Hand it out again.") == 1, "although a child is judged in between"
     assert end.steps(COST.at).count("merge MergeComplete") == 1, "the sibling was not started anew"
     assert end.standings() == {
         "AC-4": "verified by root",
