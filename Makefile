@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself; a fresh machine needs Python 3.11 or later, git and make.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench soak docs coverage node-tools go-tools pins clean
+.PHONY: help demo test test-agents check bench soak docs coverage node-tools go-tools agents pins clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -20,6 +20,9 @@ demo: $(READY) ## watch v3 build a small library, in one command
 
 test: $(READY) ## the test suite (without the soak tests)
 	$(PYTEST) -n auto --dist worksteal
+
+test-agents: $(READY) agents ## the tests that start real coding agents, against a model that is played
+	$(PYTEST) -m agents -n auto --dist worksteal
 
 check: $(READY) node-tools ## format, lint, types, import rules, generated docs, protocols
 	$(PY) -m ruff format --check .
@@ -50,6 +53,9 @@ node-tools: $(READY) ## install node and what the tests of JavaScript need, in t
 
 go-tools: $(READY) ## install Go for the test that needs it, in the user's cache
 	@$(PY) -m tools.go.install
+
+agents: $(READY) ## install the real coding agents that tests can start, in the user's cache (1.8 GB)
+	@$(PY) -m tools.agents.install
 
 pins: ## refresh requirements/*.txt to the newest versions that pyproject.toml allows
 	@PYTHON='$(PYTHON)' tools/pins

@@ -15,6 +15,7 @@ from treadle.kernel import commands, events
 from treadle.protocol import items, model
 from treadle.protocol.drawing import row
 from treadle.simulate import explore, run, scope
+from treadle.testing.model_server import exchange
 from treadle.views import (
     activity,
     asking,
@@ -59,6 +60,8 @@ DOCUMENTS: Final[dict[str, type[msgspec.Struct]]] = {
     "treadle config KEY --json": documents.Setting,
     "treadle config --keys --json": documents.SettingKeys,
     "treadle doctor --json": documents.Health,
+    "treadle model-server --json": exchange.Welcome,
+    "treadle model-server --json, each request": exchange.Exchange,
 }
 INTRO: Final = """\
 # JSON for programs
@@ -76,6 +79,8 @@ runs.
 --watch` prints one on each line too: how the run stands now, and again after every event until it ends
 or nobody drives it any more.
 
+`treadle model-server --json` prints where it is on the first line, and one document for each request after that.
+
 `treadle protocol schema` prints a JSON Schema, with `--json` or without; that has no key `schema`.
 
 The same as [JSON Schema](json.schema.json).
@@ -84,7 +89,7 @@ The same as [JSON Schema](json.schema.json).
 
 SOURCES: Final = (
     row, run, explore, scope, model, items, line, documents, trial_documents, activity, asking, branches, commands,
-    cost, events, evidence, listing, rest, result, status, timeline, used, yours,
+    cost, events, evidence, exchange, listing, rest, result, status, timeline, used, yours,
 )  # fmt: skip
 """Where the structures come from, those that others extend first; a string under a field says what it means."""
 

@@ -68,7 +68,7 @@ def test_every_command_is_in_the_reference() -> None:
 
 def test_the_reference_speaks_as_the_commands_do() -> None:
     page = PAGES["cli.md"]
-    assert "treadle answer RUN [ASK] CHOICE [--note NOTE] [--resume]" in page
+    assert "treadle answer [RUN] [ASK] CHOICE [--note NOTE] [--resume]" in page
     assert "[--exit EXIT] [--field NAME=VALUE]" in page
     assert "| SPEC | What is to be built; see `treadle spec new`. |" in page
     for ugly in ("Default: .", "\\`", "EXIT_", "TYPE_", "CHANGES", "_OR_"):

@@ -29,7 +29,10 @@ PROGRAMS = {
 }
 # What npm would run after it has put the packages there. These two are run, and nobody else's.
 SCRIPTS = ("@anthropic-ai/claude-code/install.cjs", "opencode-ai/postinstall.mjs")
-UNREACHABLE = ("ENOTFOUND", "ECONNREFUSED", "ETIMEDOUT", "ECONNRESET", "EAI_AGAIN", "network")
+# Not `npm ci`: it wants the packages of every platform in the lock, and not every registry has them.
+INSTALL = "install --ignore-scripts --no-audit --no-fund --loglevel=error".split()
+# npm itself would try each package again and again, for many minutes.
+ASK = "view opencode-ai version --fetch-retries=1 --fetch-retry-mintimeout=1000 --fetch-timeout=30000".split()
 ROUND = 0.2
 SECONDS_BETWEEN_NEWS = 10.0
 
@@ -63,10 +66,9 @@ def install(scratch: Path) -> None:
     scratch.mkdir()
     for name in MANIFEST:
         shutil.copy(HERE / name, scratch)
-    # Not `npm ci`: it wants the packages of every platform in the lock, and not every registry has them.
-    fetch(
-        [*npm(), *"install --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=2".split()], scratch
-    )
+    command = npm()
+    ask_registry(command)
+    fetch([*command, *INSTALL], scratch)
     for name in MANIFEST:  # npm may have written the lock anew
         shutil.copy(HERE / name, scratch)
     with_node(scratch)
@@ -86,14 +88,19 @@ def npm() -> list[str]:
     return [found] if found and works else programs()[1]
 
 
+def ask_registry(npm: list[str]) -> None:
+    done = subprocess.run([*npm, *ASK], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode:
+        why = next((line for line in done.stderr.splitlines() if "reason:" in line), done.stderr.strip())
+        sys.exit(f"The npm registry does not answer; see that `npm view opencode-ai` works, then try again.\n{why}")
+
+
 def fetch(command: list[str], scratch: Path) -> None:
     with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen(command, cwd=scratch, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         tell_progress(process, scratch)
         output.seek(0)
         said = output.read()
-    if process.returncode and any(word in said for word in UNREACHABLE):
-        sys.exit(f"The npm registry cannot be reached; see that `npm ping` works, then try again.\n{said}")
     if process.returncode:
         sys.exit(f"{' '.join(command)} failed:\n{said}")
 

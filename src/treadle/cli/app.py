@@ -41,6 +41,7 @@ COMMANDS = (
     "cost",
     "replay",
     "gc",
+    "model-server",
 )
 GROUPS = ("protocol", "spec")
 
@@ -80,7 +81,7 @@ def build(arguments: list[str]) -> typer.Typer:
         rich_markup_mode=None if os.environ.get("NO_COLOR") else "rich",  # rich itself would keep what is bold
     )
     for name in arguments[:1] if arguments[:1] and arguments[0] in names else names:
-        part = import_module(f"treadle.cli.{name}").app
+        part = import_module(f"treadle.cli.{name.replace('-', '_')}").app
         app.add_typer(part, name=name if name in GROUPS else None)
     return app
 
