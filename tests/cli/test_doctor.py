@@ -280,3 +280,13 @@ def test_what_was_left_behind(root: Path) -> None:
     (root / ".git" / "index.lock").unlink()
     (worktrees / "known").rename(root.parent / "moved")
     assert told()["worktrees"]["fix"] == "git worktree prune"
+
+
+def test_a_branch_in_the_way_of_those_of_runs(root: Path) -> None:
+    git(root, "tag", "treadle")
+    assert "branches" not in told()
+    git(root, "branch", "treadle")
+    line = told()["branches"]
+    assert (line["state"], line["required"]) == ("missing", True)
+    assert line["detail"].startswith("the branch treadle is in the way")
+    assert "`git.branch_prefix`" in line["fix"]

@@ -21,3 +21,13 @@ def test_changes_that_agents_will_not_see_are_mentioned(kept: Kept) -> None:
     (kept.root / "swept/dust.txt").write_text("dust")
     err = run("--level", "0").err
     assert "treadle: agents see only what is committed, which these are not: swept/\n" in err
+
+
+def test_a_branch_in_the_way_of_those_of_runs_is_named_before_anything_is_written(kept: Kept) -> None:
+    kept.git("branch", "treadle")
+    result = run()
+    assert result.code == 2
+    assert "the branch treadle is in the way of the branches of runs, treadle/…" in result.err
+    assert "`git.branch_prefix`" in result.err
+    assert not (kept.root / ".treadle/local/store.db").exists()
+    assert run("--set", "git.branch_prefix=bots").code == 0

@@ -29,7 +29,7 @@ async def checkup() -> list[Line]:
         toolchain_lines(config, project or Project(current_folder()), protocol if project else None),
         agent_lines(in_force, project),
         asyncio.gather(checks_line(), container_line(config.workspace, project)),
-        project_lines(project),
+        project_lines(project, config.git.branch_prefix),
     )
     about = [machine, python_line(), sqlite_line(project), disk_line(project)]
     project_part = [line for line in folder if not (mistakes and line.what == "treadle.toml")]

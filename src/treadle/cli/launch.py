@@ -16,6 +16,7 @@ from treadle.config.project import Project
 from treadle.engines.pinned import Level
 from treadle.engines.starting import Wanted, agents_of, inspect, start
 from treadle.errors import ProtocolError, TreadleError
+from treadle.git.in_the_way import refuse_what_is_in_the_way
 from treadle.git.refs import Refs
 from treadle.git.repository import open_repository
 from treadle.protocol.model import Protocol
@@ -96,9 +97,10 @@ def _others(order: Order, spec: str) -> str:
 async def _used(project: Project, prefix: str) -> frozenset[str]:
     """What runs have left in the repository; an error says why no run can work with it."""
     repository = await open_repository(project)
+    refs = Refs(repository)
+    await refuse_what_is_in_the_way(refs, prefix)
     spaces = ("refs/treadle/", f"refs/heads/{prefix}/")
-    refs = await Refs(repository).below(*spaces)
-    return frozenset(ref.removeprefix(space).partition("/")[0] for ref in refs for space in spaces)
+    return frozenset(ref.removeprefix(space).partition("/")[0] for ref in await refs.below(*spaces) for space in spaces)
 
 
 def _merging(config: Config, merge: str | None) -> Config:

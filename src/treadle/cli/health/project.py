@@ -11,16 +11,17 @@ from treadle.config.detect.folder import Folder
 from treadle.config.detect.worktrees import strays
 from treadle.config.project import Project
 from treadle.errors import PortError
+from treadle.git.in_the_way import advice, first_of, places, told
 
 
-async def project_lines(project: Project | None) -> list[Line]:
-    """How the project is; only that there is none, outside of one."""
+async def project_lines(project: Project | None, prefix: str) -> list[Line]:
+    """How the project is; only that there is none, outside of one. `prefix`: of the branches of runs."""
     if project is None:
         return [warn("project", "this folder is in none", "`git init`, then `treadle init`")]
     lines = [_settings(project), store_line(project), *_strays(project)]
     if find_program("git") is None:  # which another line says, and nobody else can tell more
         return lines
-    return [await _repository(project), *lines, *await _left_behind(project)]
+    return [await _repository(project), *await _in_the_way(project, prefix), *lines, *await _left_behind(project)]
 
 
 def _strays(project: Project) -> list[Line]:
@@ -35,6 +36,12 @@ async def _repository(project: Project) -> Line:
     if not await has_commits(project.root):
         return missing("repository", "there is no commit to start from", "git add and git commit", required=True)
     return ok("repository", str(project.root))
+
+
+async def _in_the_way(project: Project, prefix: str) -> list[Line]:
+    said = await git(project.root, "for-each-ref", "--format=%(refname)", *places(prefix))
+    ref = first_of(said.text.splitlines(), prefix) if said.is_well else ""
+    return [missing("branches", told(ref, prefix), advice(ref), required=True)] if ref else []
 
 
 def _settings(project: Project) -> Line:
