@@ -154,6 +154,17 @@ def test_report_and_exit_code_are_compared(tmp_path: Path) -> None:
     assert not odd.is_green
 
 
+def test_a_command_that_names_no_test_has_the_word(tmp_path: Path) -> None:
+    ran = run(tmp_path, sys.executable, "-c", "print('no worker began'); raise SystemExit(1)", "{report}")
+    assert ran.problems[0] == "the run left no fresh JUnit file"
+    assert ran.problems[1].startswith("the command ended with 1 after ")
+    assert ran.problems[1].endswith(" s and named no test; it printed:\nno worker began")
+    hangs = "import signal; print('waits', flush=True); signal.pause()"
+    late = asyncio.run(Junit(command=(sys.executable, "-c", hangs, "{report}"), timeout=1.0).test(tmp_path))
+    assert (late.ended, late.output) == ("timeout", "waits\n")
+    assert late.problems[0].startswith(f"{sys.executable} did not end within 1 s")
+
+
 def test_chosen_tests_are_sorted_out_afterwards(tmp_path: Path) -> None:
     ids = ("src/sum.test.ts::sum > adds", "gone")
     ran = run(tmp_path, *writes(VITEST, "r.xml", code=1), report="r.xml", ids=ids)

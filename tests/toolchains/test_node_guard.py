@@ -1,6 +1,8 @@
 """The real node and vitest on code that bends its run, beside honest code."""
 
 import asyncio
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -48,6 +50,17 @@ BENDS = {
     "forges": FORGES,
 }
 
+TOLD_EARLY = """import { fork } from 'node:child_process'; import { writeFileSync } from 'node:fs';
+const child = fork('child.mjs');
+child.on('message', (said) => { console.log(said); child.disconnect(); });
+child.send('work', () => writeFileSync('sent', ''));
+"""
+HEARS_LATE = """import { existsSync } from 'node:fs'; import { setImmediate } from 'node:timers/promises';
+while (!existsSync('sent')) await setImmediate();
+await setImmediate();
+process.on('message', (told) => { String.prototype.at = () => ''; process.send(`heard ${told}`); });
+"""
+
 
 def node(folder: Path, code: str, tests: str = NODE) -> TestRun:
     program, _ = node_tools()
@@ -57,12 +70,12 @@ def node(folder: Path, code: str, tests: str = NODE) -> TestRun:
     return asyncio.run(Junit(command=(str(program), "--test", *reported), timeout=60.0).test(folder))
 
 
-def vitest(folder: Path, code: str) -> TestRun:
+def vitest(folder: Path, code: str, pool: str = "forks") -> TestRun:
     program, packages = node_tools()
     (folder / "node_modules").symlink_to(packages / "node_modules")
     write(folder, "calc.mjs", code)
     write(folder, "calc.test.mjs", VITEST)
-    words = ("node_modules/vitest/vitest.mjs", "run", "--reporter=junit", "--outputFile={report}")
+    words = ("node_modules/vitest/vitest.mjs", "run", "--reporter=junit", "--outputFile={report}", f"--pool={pool}")
     return asyncio.run(Junit(command=(str(program), *words), timeout=60.0).test(folder))
 
 
@@ -82,19 +95,49 @@ def test_code_that_bends_a_run_of_node_is_not_green(tmp_path: Path, name: str) -
     assert not any(id_.endswith("adds") for id_ in ran.passed) or ran.bent, ran
 
 
+def test_whoever_exchanges_an_assertion_is_told_what_it_was(tmp_path: Path) -> None:
+    ran = node(tmp_path, BENDS["assert"])
+    assert ran.bent == ("assert.strict.equal was to be exchanged while the tests ran",)
+    [file] = ran.tests.values()
+    assert "TypeError: assert.strict.equal decides about tests and cannot be exchanged" in file.message
+    assert "calc.mjs:1:" in file.message
+
+
+def test_what_is_made_from_an_assertion_is_its_owners(tmp_path: Path) -> None:
+    own = "import assert from 'node:assert'; const mine = Object.create(assert); mine.equal = () => 'mine';"
+    ran = node(tmp_path, f"{own} export const add = (a, b) => (mine.equal() === 'mine' ? a + b : 0);\n")
+    assert ran.is_green, ran
+
+
+def test_a_worker_hears_what_it_was_told_before_it_listened(tmp_path: Path) -> None:
+    """And what it has exchanged by the time it answers is known, even if it is ended right after that."""
+    program, _ = node_tools()
+    write(tmp_path, "parent.mjs", TOLD_EARLY)
+    write(tmp_path, "child.mjs", HEARS_LATE)
+    guard = NodeGuard(tmp_path)
+    env = {"PATH": os.defpath, "VITEST": "true", **guard.environment}
+    said = subprocess.run(
+        [program, "parent.mjs"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (said.stdout, said.stderr) == ("heard work\n", "")
+    assert next(line.changed for line in guard.lines() if line.changed) == "String.prototype.at"
+
+
 @pytest.mark.soak
-def test_vitest_stands_by_its_own_word(tmp_path: Path) -> None:
-    ran = vitest(tmp_path, HONEST)
+@pytest.mark.parametrize("pool", ["forks", "threads", "vmThreads"])
+def test_vitest_stands_by_its_own_word(tmp_path: Path, pool: str) -> None:
+    ran = vitest(tmp_path, HONEST, pool)
     assert ran.is_green, ran
     assert not ran.is_witnessed
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize("pool", ["forks", "threads"])
 @pytest.mark.parametrize("name", ["Object.is", "a builtin", "leaves"])
-def test_code_that_bends_a_run_of_vitest_is_not_green(tmp_path: Path, name: str) -> None:
-    ran = vitest(tmp_path, BENDS[name])
+def test_code_that_bends_a_run_of_vitest_is_not_green(tmp_path: Path, name: str, pool: str) -> None:
+    ran = vitest(tmp_path, BENDS[name], pool)
     assert not ran.is_green, ran
-    assert bool(ran.bent) == (name == "a builtin"), ran
+    assert bool(ran.bent) == (name != "leaves"), ran
 
 
 @pytest.mark.parametrize(
@@ -120,6 +163,7 @@ def test_what_was_seen_and_what_is_reported_are_compared() -> None:
     assert list(bent([Seen(changed="Object.is"), Seen(changed="Object.is")], [])) == [
         "Object.is was exchanged while the tests ran"
     ]
+    assert list(bent([Seen(tried="assert.ok")], [])) == ["assert.ok was to be exchanged while the tests ran"]
     assert not is_seen([*seen, Seen(test="c", passed=None)])
 
 

@@ -28,6 +28,7 @@ IN_REACH: Final = (
     "the report lies in the checkout, within reach of the code under test; `{report}` in the command mends it"
 )
 _MAX_REPORTS: Final = 2_000
+_SHOWN: Final = 1_500
 _OF_FILES: Final[dict[Verdict, Verdict]] = {"passed": "skipped", "failed": "error"}
 """A file that stands for itself had no tests, or could not be read: it is no test that passed or failed."""
 _NAMES: Final = ("classname", "name", "file")
@@ -188,9 +189,13 @@ def _in_files(test: TestResult, files: tuple[str, ...] | None) -> bool:
 
 
 def _about(tests: dict[str, TestResult], finished: Finished) -> Iterator[str]:
-    if finished.exit is not None and not tests:
+    if finished.exit and not tests:
+        said = finished.output.strip()[-_SHOWN:]
+        words = f"; it printed:\n{said}" if said else ""
+        yield f"the command ended with {finished.exit} after {finished.duration:.0f} s and named no test{words}"
+    elif finished.exit == 0 and not tests:
         yield "no tests were found"
-    if finished.exit and not any(test.verdict in ("failed", "error") for test in tests.values()):
+    elif finished.exit and not any(test.verdict in ("failed", "error") for test in tests.values()):
         yield f"the command ended with {finished.exit}, and no test says why"
 
 

@@ -25,6 +25,8 @@ class Seen(msgspec.Struct, frozen=True):
     passed: bool | None = False
     """None: this node does not tell."""
     changed: str = ""
+    tried: str = ""
+    """What was to be exchanged, and was not, because it decides about tests."""
 
 
 class NodeGuard:
@@ -68,6 +70,8 @@ def bent(lines: Iterable[Seen], passed: Iterable[str]) -> Iterator[str]:
     known = list(lines)
     for name in dict.fromkeys(line.changed for line in known if line.changed):
         yield f"{name} was exchanged while the tests ran"
+    for name in dict.fromkeys(line.tried for line in known if line.tried):
+        yield f"{name} was to be exchanged while the tests ran"
     seen = Counter(line.test for line in known if line.passed)
     for name, times in Counter(passed).items() if is_seen(known) else ():
         if times > seen[name]:

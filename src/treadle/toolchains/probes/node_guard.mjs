@@ -6,12 +6,14 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import * as runner from 'node:test';
-import { isMainThread } from 'node:worker_threads';
+import { isMainThread, MessagePort } from 'node:worker_threads';
 
 const [folder, key] = (process.env.TREADLE_WITNESS ?? '').split('|');
 const isTested = Boolean(folder && process.env.NODE_TEST_CONTEXT);
 const write = fs.writeSync;
 const { stringify } = JSON;
+const { apply } = Reflect;
+const { captureStackTrace } = Error;
 const { getOwnPropertyDescriptor, getOwnPropertyDescriptors, defineProperty } = Object;
 const out = folder ? fs.openSync(join(folder, `${process.pid}-${process.hrtime.bigint()}.jsonl`), 'wx') : -1;
 
@@ -22,17 +24,29 @@ function tell(what) {
 }
 
 // Honest code has no reason to exchange these, and may do so to everything else (`process.exit`, clocks, consoles).
-function keep(owner, name) {
-  const { value, writable, configurable } = getOwnPropertyDescriptor(owner, name) ?? {};
-  if (typeof value === 'function' && (writable || configurable)) {
-    defineProperty(owner, name, { writable: false, configurable: false });
+function keep(owner, name, place) {
+  const { value, writable, configurable, enumerable } = getOwnPropertyDescriptor(owner, name) ?? {};
+  if (typeof value !== 'function' || !configurable) return;
+  const get = () => value;
+  function set(other) {
+    if (this !== owner) return defineProperty(this, name, { value: other, writable, configurable, enumerable });
+    const what = `${place}.${String(name)}`;
+    tell({ tried: what });
+    const error = new TypeError(`${what} decides about tests and cannot be exchanged`);
+    captureStackTrace(error, set);
+    throw error;
   }
+  defineProperty(owner, name, { get, set, enumerable, configurable: false });
 }
-for (const owner of [assert, assert.strict, runner.default]) {
-  for (const name of Reflect.ownKeys(owner)) if (name !== 'prototype') keep(owner, name);
+const { AssertionError } = assert;
+const KEPT = { assert, 'assert.strict': assert.strict, test: runner.default };
+for (const [place, owner] of Object.entries(KEPT)) {
+  for (const name of Reflect.ownKeys(owner)) if (name !== 'prototype') keep(owner, name, place);
 }
-for (const name of Reflect.ownKeys(assert.AssertionError.prototype)) keep(assert.AssertionError.prototype, name);
-keep(Object, 'is');
+for (const name of Reflect.ownKeys(AssertionError.prototype)) {
+  keep(AssertionError.prototype, name, 'AssertionError.prototype');
+}
+keep(Object, 'is', 'Object');
 syncBuiltinESMExports();
 
 const OWNERS = { Object, Array, Number, JSON, Math, Reflect, 'Array.prototype': Array.prototype,
@@ -54,9 +68,20 @@ function look() {
   }
 }
 
-// Workers of vitest are ended from outside: what they are told, they are told before that.
+// Workers of vitest are ended from outside, so the look is taken before each word that they send. To listen to what they
+// are told would not do: the first listener takes words away that came before the worker's own.
 const isWorker = Boolean(process.env.VITEST && (process.channel || !isMainThread));
-if (isWorker && process.channel) process.on('message', look);
+function lookBefore(owner, name) {
+  const send = owner[name];
+  owner[name] = function (...words) {
+    look();
+    return apply(send, this, words);
+  };
+}
+if (isWorker) {
+  if (process.send) lookBefore(process, 'send');
+  else lookBefore(MessagePort.prototype, 'postMessage');
+}
 // What a test starts is none of our business.
 if (isTested || isWorker) {
   delete process.env.TREADLE_WITNESS;
