@@ -97,3 +97,108 @@ def test_honest_equality_is_at_most_pointed_out(tmp_path: Path) -> None:
         ("thing.py: Version", f"by itself, '1.9' < '1.10' {where}"),
         ("thing.py: Nearly", f"by itself, 0.30000000000000004 == 0.3 {where}"),
     ]
+
+
+KINDS = """
+import dataclasses
+import unittest.mock
+whatever = unittest.mock.ANY
+class Kind:
+    def __init__(self, name): self.name = name
+    def __eq__(self, other): return isinstance(other, Kind)
+class Slotted(Kind):
+    __slots__ = ("more",)
+    def __init__(self, name): self.more = name
+@dataclasses.dataclass
+class Loose:
+    name: str = dataclasses.field(compare=False)
+@dataclasses.dataclass
+class Holder:
+    held: list
+class Every:
+    def __eq__(self, other): return True
+class Full:
+    def __contains__(self, one): return True
+    def __len__(self): return 2
+class Number(int):
+    def __eq__(self, other): return isinstance(other, int)
+    __hash__ = None
+"""
+COMPARED = """
+import helping
+from thing import *
+def test_kind(): assert Kind("a") == Kind("b")
+def test_row(): assert {"x": [Kind("a")]} == {"x": [Kind("b")]}
+def test_slotted(): assert Slotted("a") == Slotted("b")
+def test_loose(): assert Loose("a") == Loose("b")
+def test_held(): assert Holder([Kind("a")]) == Holder([Kind("b")])
+def test_every(): assert Every() == Kind("b")
+def test_full(): assert "a" in Full()
+def test_any(): assert [whatever] == [len("abc")]
+def test_helper(): helping.same(Number(1), 7)
+def test_old(): helping.Old().same(Number(1), 7)
+"""
+HELPING = '''"""Shared."""
+from __future__ import annotations
+import unittest
+
+def same(one, other):
+    "Compares."
+    assert one == other, "by its own words"
+
+class Old(unittest.TestCase):
+    def same(self, one, other): self.assertEqual(one, other)
+'''
+
+
+def test_equality_that_says_nothing_about_what_a_value_holds_is_told(tmp_path: Path) -> None:
+    ran = run(project(tmp_path, thing=KINDS, tests__test_it=COMPARED, tests__helping=HELPING), mirrors=0)
+    assert set(verdicts(ran).values()) == {"passed"}
+    bent = {one.partition(" passes whatever")[0].rpartition("::")[2] for one in ran.bent}
+    assert bent == {"test_any", "test_helper", "test_old"}
+    wrong = " takes a wrong value for the right one: "
+    told = {tuple(one.partition(wrong)[::2]) for one in ran.tampering if "Number" not in one}
+    assert told == {
+        (f"thing.py: {kind}", f"{said} (in tests/test_it.py::{test})")
+        for kind, said, test in [
+            ("Kind", "Kind(name='a') == Kind(name='b')", "test_kind"),
+            ("Kind", "Kind(name='a') == Kind(name='b')", "test_row"),
+            ("Kind", "Slotted(more='a') == Slotted(more='b')", "test_slotted"),
+            ("Loose", "Loose(name='a') == Loose(name='b')", "test_loose"),
+            ("Kind", "Kind(name='a') == Kind(name='b')", "test_held"),
+            ("Every", "Every() == Kind(name='b')", "test_every"),
+            ("Full", "it has everything in it, and is 2 long", "test_full"),
+        ]
+    }
+
+
+def test_values_that_hold_nothing_or_the_same_are_left_alone(tmp_path: Path) -> None:
+    honest = """
+class Nothing:
+    def __eq__(self, other): return isinstance(other, Nothing)
+class Kind:
+    def __init__(self, name): self.name = name
+    def __eq__(self, other): return isinstance(other, Kind)
+class Set:
+    def __init__(self, *held): self.held, self.asked = held, 0
+    def __contains__(self, one):
+        self.asked += 1
+        return one in self.held
+    def __len__(self): return len(self.held)
+class All:
+    def __contains__(self, one): return True
+"""
+    uses = """
+from unittest import mock
+from thing import *
+def test_all():
+    some = Set(1)
+    assert Nothing() == Nothing()
+    assert Kind("a") == Kind("a")
+    assert 1 in some
+    assert some.asked == 1
+    assert "x" in All()
+    assert {"id": len("abc")} == {"id": mock.ANY}
+"""
+    ran = run(project(tmp_path, thing=honest, test_it=uses), mirrors=0)
+    assert (ran.is_green, ran.tampering, ran.bent) == (True, (), ())

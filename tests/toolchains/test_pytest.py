@@ -13,7 +13,18 @@ from treadle.toolchains.results import TestRun
 
 EVERYTHING = """
 import pytest, time, unittest, warnings
-from calc import add
+from calc import Basket, add
+
+@pytest.fixture
+def basket(): return Basket()
+
+@pytest.fixture
+def basket_in_vain():
+    try: return Basket()
+    except NotImplementedError as error: raise ValueError("no basket") from error
+
+@pytest.fixture
+def unwritten(): raise NotImplementedError
 
 @pytest.fixture
 def broken():
@@ -51,6 +62,9 @@ def test_error(): add(1)
 def test_import(): import no_such_module
 def test_exit(): raise SystemExit(0)
 def test_setup(broken): pass
+def test_setup_of_a_skeleton(basket): assert basket.total() == 0
+def test_setup_around_a_skeleton(basket_in_vain): pass
+def test_setup_that_is_missing_itself(unwritten): assert add(1, 2) == 3
 def test_teardown(leaky): pass
 def test_both(leaky): assert False, "first"
 def test_slow(): time.sleep(60)
@@ -76,7 +90,14 @@ class Case(unittest.TestCase):
         for number in (1, 2):
             with self.subTest(number=number): self.assertEqual(number, 1)
 """
-PACKAGE = {"calc": "def add(a, b):\n    return a + b\n"}
+PACKAGE = {
+    "calc": """def add(a, b):
+    return a + b
+
+class Basket:
+    def __init__(self): raise NotImplementedError
+""",
+}
 
 EXPECTED = {
     "test_passed": ("passed", "call", ""),
@@ -96,6 +117,9 @@ EXPECTED = {
     "test_import": ("failed", "call", "import"),
     "test_exit": ("failed", "call", "exit"),
     "test_setup": ("error", "setup", "fixture"),
+    "test_setup_of_a_skeleton": ("error", "setup", "not_implemented"),
+    "test_setup_around_a_skeleton": ("error", "setup", "not_implemented"),
+    "test_setup_that_is_missing_itself": ("error", "setup", "fixture"),
     "test_teardown": ("error", "teardown", "fixture"),
     "test_both": ("failed", "call", "assertion"),
     "test_slow": ("failed", "call", "timeout"),

@@ -24,7 +24,7 @@ def told(*said: dict[str, Any]) -> Testimony:
 
 
 def phase(id: str, when: str = "call", outcome: str = "passed", **more: Any) -> dict[str, Any]:
-    facts = {"raw": outcome, "xfail": False, "kind": "", "message": "", "seconds": 0.5}
+    facts = {"raw": outcome, "xfail": False, "kind": "", "places": [], "message": "", "seconds": 0.5}
     return {"what": "phase", "id": id, "when": when, "outcome": outcome, **facts, **more}
 
 
@@ -60,6 +60,22 @@ def test_phases_make_a_result() -> None:
     test = testimony.tests["a.py::t"]
     assert (test.verdict, test.phase, test.kind, test.duration) == ("error", "teardown", "fixture", 1.5)
     assert told(phase("a.py::t", "setup")).tests == {}, "being set up is not passing"
+
+
+@pytest.mark.parametrize(
+    ("places", "kind"),
+    [
+        (["src/calc.py"], "not_implemented"),
+        (["src/calc.py", "tests/conftest.py"], "fixture"),
+        (["tests/making.py"], "fixture"),
+        ([""], "fixture"),
+        ([], "fixture"),
+    ],
+)
+def test_what_is_missing_in_a_fixture_is_missing_in_the_code_under_test(places: list[str], kind: str) -> None:
+    said = phase("a.py::t", "setup", "failed", kind="not_implemented", places=places)
+    test = told(said).tests["a.py::t"]
+    assert (test.verdict, test.kind, test.is_red) == ("error", kind, kind == "not_implemented")
 
 
 def agreed(*said: dict[str, Any], exit: int = 0, report: list[JunitCase] | None = REPORT) -> list[str]:

@@ -209,6 +209,7 @@ class _Run:
             bent=tuple(self._bent(finished)),
             tampering=tuple(testimony.tampering),
             noted=tuple(testimony.noted),
+            hiding=testimony.hiding,
             mirrored=tuple(testimony.mirrored),
             limits=(_INSIDE, *([THROUGH_A_PIPE] if self._is_apart else [])),
             isolation=finished.isolation,

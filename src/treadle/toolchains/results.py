@@ -37,7 +37,9 @@ class TestResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_red(self) -> bool:
-        """Whether it ran, and failed for a reason that a missing implementation has."""
+        """Whether it failed for a reason that a missing implementation has, when it ran or when it was prepared."""
+        if self.phase == "setup":
+            return self.verdict == "error" and self.kind == "not_implemented"
         return self.verdict == "failed" and self.phase == "call" and self.kind in ("assertion", "not_implemented")
 
     @property
@@ -72,6 +74,8 @@ class TestRun(msgspec.Struct, frozen=True, kw_only=True):
     """What the code did that code under test has seldom a reason to do. By itself no proof of anything."""
     noted: tuple[str, ...] = ()
     """What else it did to the world: programs that were started, sockets."""
+    hiding: dict[str, str] = {}
+    """Files of the checkout that were imported in the place of installed modules, and the modules' names."""
     mirrored: tuple[str, ...] = ()
     """The tests of which a copy with another expected value was run, and failed as it must."""
     limits: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from treadle.protocol.test_paths import is_test
 from treadle.toolchains.results import MAX_MESSAGE, Kind, Phase, TestResult, Verdict
 
 MAX_LINE: Final = 64_000_000
@@ -38,6 +39,7 @@ class Testimony:
         self.bent: list[str] = []
         self.tampering: list[str] = []
         self.noted: list[str] = []
+        self.hiding: dict[str, str] = {}
         self.problems: list[str] = []
         self.has_begun = False
 
@@ -96,7 +98,8 @@ class Testimony:
         if is_failed and not more["xfail"]:
             _note(self.bent, f"{id} failed in {when} and was reported as {outcome}")
         verdict = _verdict(when, outcome, xfail=more["xfail"])
-        self._add(id, verdict, when, more["kind"], more["message"] if verdict != "passed" else "", more["seconds"])
+        kind = _kind(when, more["kind"], more["places"])
+        self._add(id, verdict, when, kind, more["message"] if verdict != "passed" else "", more["seconds"])
 
     def _add(self, id: str, verdict: Verdict, when: Phase, kind: Kind, message: str, seconds: float) -> None:
         known = self.tests.get(id)
@@ -139,6 +142,10 @@ class Testimony:
     def _hear_noted(self, text: str) -> None:
         _note(self.noted, text)
 
+    def _hear_hides(self, name: str, file: str) -> None:
+        if len(self.hiding) < _MAX_LIST:
+            self.hiding[file] = name
+
     def _hear_left(self, exit: int, id: str) -> None:
         where = f"in {id}" if id else "outside of any test"
         _note(self.tampering, f"os._exit({exit}) was called {where}")
@@ -164,6 +171,12 @@ def _verdict(when: Phase, outcome: str, *, xfail: bool) -> Verdict:
     if outcome == "failed":
         return "xpassed" if xfail else "failed" if when == "call" else "error"
     return "xpassed" if xfail and when == "call" else "passed"
+
+
+def _kind(when: Phase, kind: Kind, places: list[str]) -> Kind:
+    """What is not implemented in a fixture is missing only if the code under test says so, and no file of the tests."""
+    is_missing = bool(places) and all(place and not is_test(place) for place in places)
+    return "fixture" if when == "setup" and kind == "not_implemented" and not is_missing else kind
 
 
 def _clean(value: Any) -> Any:

@@ -7,27 +7,59 @@ from typing import Any, Iterator  # noqa: UP035 - this runs on old versions too
 
 import _pytest.assertion.rewrite as rewriting
 
+from .audit import AUDIT
+from .imports import FromSource
 from .judge import Judge
+from .machinery import is_of_tests
+from .reached import Reached
 
-_JUDGE, _LEFT, _RIGHT = "@judge", "@left", "@right"
-_SIGNS: dict[Any, str] = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+_JUDGE, _LEFT, _RIGHT, _TAKEN = "@judge", "@left", "@right", "@py_assert_"
+_REWRITING = "@pytest_ar"
+"""By this name, files that pytest rewrites have what it rewrites with."""
+_SIGNS: dict[Any, str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.In: "in",
+}
 _EQUALITIES = ("assertEqual", "assertEquals")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
 
 
-def judged(judge: Judge) -> None:
+def judged(judge: Judge, reached: Reached) -> None:
     """From now on, pytest rewrites assertions so that they are judged; must come before the machinery is taken down."""
     own = rewriting.rewrite_asserts
-    rewriting._judge = judge  # type: ignore[attr-defined]
+    rewriting._judge, rewriting._reach = judge, reached.reach  # type: ignore[attr-defined]
 
     def rewrite_asserts(mod: Any, source: bytes, *args: Any, **kwargs: Any) -> None:
         written = _Written(mod, source, judge)
+        if b"PYTEST_DONT_REWRITE" not in source:
+            reached.put_marks(mod, str(args[0] if args else ""))
         own(mod, source, *args, **kwargs)
-        if any(one.asname == "@pytest_ar" for node in mod.body for one in getattr(node, "names", ())):
+        if any(one.asname == _REWRITING for node in mod.body for one in getattr(node, "names", ())):
             written.put_judges(mod)
 
     rewriting.rewrite_asserts = rewrite_asserts
+    FromSource.prepared = staticmethod(lambda data, path: _shared(data, path, judge))
+
+
+def _shared(data: Any, path: str, judge: Judge) -> Any:
+    """A file that tests share and that pytest does not rewrite, with judges; any other as it is."""
+    place = path[len(AUDIT.root) + 1 :] if path.startswith(AUDIT.root) else ""
+    if not is_of_tests(place) or b"assert" not in data:
+        return data
+    try:
+        module = ast.parse(data)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return data  # whoever compiles it says why
+    written = _Written(module, data, judge)
+    written.take_apart(module)
+    written.put_judges(module)
+    return module
 
 
 class _Written:
@@ -38,13 +70,23 @@ class _Written:
         self._judge = judge
         self._expected = dict(_expected(module))
 
+    def take_apart(self, module: Any) -> None:
+        """Keep both sides of each comparison, as pytest does where it rewrites."""
+        after = [node for node in module.body if getattr(node, "module", "") == "__future__"]
+        at = module.body.index(after[-1]) + 1 if after else 1 if ast.get_docstring(module) is not None else 0
+        for function in [node for node in ast.walk(module) if isinstance(node, _FUNCTIONS)]:
+            for body in list(_bodies(function)):
+                body[:] = [part for statement in body for part in _parts(statement)]
+        fetched = ast.Import(names=[ast.alias(name="_pytest.assertion.rewrite", asname=_REWRITING)])
+        module.body.insert(at, ast.fix_missing_locations(ast.copy_location(fetched, module.body[0])))
+
     def put_judges(self, module: Any) -> None:
         for node in list(ast.walk(module)):
             if isinstance(node, _FUNCTIONS) and self._has_judges(node):
                 # Fetched before anything is called: whoever exchanges it later exchanges nothing here.
                 fetched = ast.Assign(
                     targets=[ast.Name(id=_JUDGE, ctx=ast.Store())],
-                    value=ast.Attribute(value=_load("@pytest_ar"), attr="_judge", ctx=ast.Load()),
+                    value=ast.Attribute(value=_load(_REWRITING), attr="_judge", ctx=ast.Load()),
                 )
                 at = 1 if ast.get_docstring(node, clean=False) is not None else 0
                 node.body.insert(at, _placed(fetched, node.body[0]))
@@ -94,6 +136,20 @@ class _Written:
         others = self._judge.others(self._expected[line]) if line in self._expected and sign == "==" else []
         said = [ast.Constant(value=one) for one in (sign, line, text, *others)]
         return ast.Expr(ast.Call(func=_load(_JUDGE), args=[_load(left), _load(right), *said], keywords=[]))
+
+
+def _parts(statement: Any) -> list[Any]:
+    """A comparison that is asserted, with each side by itself; anything else as it is."""
+    test = getattr(statement, "test", None)
+    if not isinstance(statement, ast.Assert) or not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return [statement]
+    names = [f"{_TAKEN}{number}" for number in range(3)]
+    sides = (test.left, test.comparators[0], ast.Compare(_load(names[0]), test.ops, [_load(names[1])]))
+    kept = [
+        ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store())], value=value)
+        for name, value in zip(names, sides)  # noqa: B905
+    ]
+    return [_placed(one, statement) for one in (*kept, ast.Assert(test=_load(names[2]), msg=statement.msg))]
 
 
 def _expected(module: Any) -> Iterator[tuple[int, Any]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, Iterator  # noqa: UP035 - this runs on old versions too
 
 _MAX = 200
 _FRAMES = 60
@@ -67,6 +68,15 @@ class Audit:
             pass
         finally:
             self._busy = False
+
+    @contextmanager
+    def unheard(self) -> Iterator[None]:
+        """While the witness itself looks at something."""
+        busy, self._busy = self._busy, True
+        try:
+            yield
+        finally:
+            self._busy = busy
 
     def news(self) -> list[tuple[str, str, int]]:
         """What was found since the last time: grave or not, what, how often."""

@@ -5,7 +5,14 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader, FileFinder, SourceFileLoader
+from importlib.machinery import (
+    EXTENSION_SUFFIXES,
+    SOURCE_SUFFIXES,
+    ExtensionFileLoader,
+    FileFinder,
+    PathFinder,
+    SourceFileLoader,
+)
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +40,36 @@ def put_checkout_first(checkout: str, root: str, is_module: bool) -> None:
 class FromSource(SourceFileLoader):
     """Compiled files that lie in the checkout are not believed: they need not be what the sources say."""
 
+    prepared: Any = staticmethod(lambda data, path: data)  # noqa: ARG005
+    """What is compiled in the place of a source."""
+    began: Any = staticmethod(lambda name, path: None)  # noqa: ARG005
+    """Hears of each module before any of its code runs."""
+
+    def source_to_code(self, data: Any, path: Any, *args: Any, **more: Any) -> Any:  # type: ignore[override]
+        type(self).began(self.name, path)
+        return super().source_to_code(type(self).prepared(data, path), path, *args, **more)
+
     def path_stats(self, path: str) -> Any:
         raise OSError(f"{path} is not to be compared with a compiled file")
+
+
+class Hidden:
+    """Modules of the checkout that are imported in the place of installed ones of the same name."""
+
+    def __init__(self, checkout: str, root: str, send: Any) -> None:
+        self._checkout, self._send = checkout, send
+        self._installed = [one for one in sys.path if one and not _is_below(one, checkout) and not _is_of(one, root)]
+
+    def look(self, name: str, path: str) -> None:
+        """Tell of a module that hides another one."""
+        if "." not in name and _is_below(path, self._checkout) and self._is_installed(name):
+            self._send("hides", name=name, file=os.path.relpath(path, self._checkout))
+
+    def _is_installed(self, name: str) -> bool:
+        if name in getattr(sys, "stdlib_module_names", sys.builtin_module_names):
+            return True
+        spec = PathFinder.find_spec(name, self._installed)
+        return spec is not None and spec.origin is not None
 
 
 def compile_afresh(checkout: str) -> None:

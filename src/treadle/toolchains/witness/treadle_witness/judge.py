@@ -12,8 +12,10 @@ import unicodedata
 from types import FunctionType
 from typing import Any, Callable, Iterator  # noqa: UP035 - this runs on old versions too
 
+from .altered import altered, differ, shown, state
 from .audit import AUDIT
 from .machinery import is_of_tests
+from .matchers import Named, is_matcher
 from .near import far, near
 
 _NUMBERS = (int, float, complex)
@@ -31,7 +33,7 @@ class Judge:
     """Judges the values of one run."""
 
     def __init__(self, send: Callable[..., None], seed: str) -> None:
-        self._send, self._draw = send, random.Random(seed)
+        self._send, self._draw, self._named = send, random.Random(seed), Named()
         self.is_silent = False
         """While copies of tests run, which expect what is wrong."""
 
@@ -41,20 +43,56 @@ class Judge:
 
     def __call__(self, left: Any, right: Any, sign: str, line: int, text: str, *others: Any) -> None:
         """Hear of a comparison that is about to be made, and of values beside the right one."""
-        if self.is_silent or not AUDIT.test or (type(left) in _PLAIN and type(right) in _PLAIN and _is_flat(left)):
+        if sign == "in" and AUDIT.test and not self.is_silent:
+            self._of_container(right)
+        if (
+            sign == "in"
+            or self.is_silent
+            or not AUDIT.test
+            or (type(left) in _PLAIN and type(right) in _PLAIN and _is_flat(left))
+        ):
             return
         for value, expected in _pairs(left, right, 0):
-            self._of_one(value, expected, sign, line, text, others if type(expected) in _PLAIN else ())
+            if self._says_nothing(value, expected, sign, others):
+                self._send("mirror", id=AUDIT.test, line=line, text=text, verdict="passed")
+            self._of_one(value, expected, sign)
 
-    def _of_one(self, value: Any, expected: Any, sign: str, line: int, text: str, others: tuple[Any, ...]) -> None:
-        test, owner = AUDIT.test, _owner(type(value), _METHODS[sign])
+    def _of_container(self, container: Any) -> None:
+        """What holds nothing cannot have more things in it than it counts; asking such a value changes nothing."""
+        owner = _owner(type(container), "__contains__") if type(container) not in _PLAIN else None
+        if owner is None or _owner(type(container), "__len__") is None or state(container):
+            return
+        things = [object(), *(far(one, self._draw) for one in ("", 0, "", 0)), *(object() for _ in range(_FEWEST))]
+        if all(_has(container, one) for one in things) and _size(container) < len(things):
+            text = f"takes a wrong value for the right one: it has everything in it, and is {_size(container)} long"
+            self._send("tampering", text=f"{owner[1]}: {owner[0].__name__} {text} (in {AUDIT.test})")
+
+    def _says_nothing(self, value: Any, expected: Any, sign: str, others: tuple[Any, ...]) -> bool:
+        """Whether a value is equal to whatever is put in the place of what is expected."""
+        if sign != "==":
+            return False
+        if _owner(type(value), "__eq__") is None:
+            return is_matcher(type(value)) and not self._named.in_test(AUDIT.test)
+        return type(expected) in _PLAIN and self._takes_all(value, expected, others)
+
+    def _of_one(self, value: Any, expected: Any, sign: str) -> None:
+        owner = _owner(type(value), _METHODS[sign])
         if owner is None:
             return
-        if sign == "==" and type(expected) in _PLAIN and self._takes_all(value, expected, others):
-            self._send("mirror", id=test, line=line, text=text, verdict="passed")
+        whose = f"{owner[1]}: {owner[0].__name__}"
         base = next((one for one in _MRO(type(value)) if one in _BASES), None)
         if base is not None:
-            self._compare_as(base, value, expected, sign, f"{owner[1]}: {owner[0].__name__}")
+            self._compare_as(base, value, expected, sign, whose)
+        elif sign == "==" and self._takes_another(value, expected):
+            text = f"takes a wrong value for the right one: {shown(value)} == {shown(expected)}"
+            self._send("tampering", text=f"{whose} {text} (in {AUDIT.test})")
+
+    def _takes_another(self, value: Any, expected: Any) -> bool:
+        """Whether it equals a value that holds something else, and would whatever that held."""
+        if _work_of(type(expected)) is None or not differ(value, expected) or not _answer(value, "==", expected):
+            return False
+        copies = [altered(expected, self._draw, number) for number in range(self._draw.randrange(_FEWEST, _MOST))]
+        return all(one is not None and _answer(value, "==", one) for one in copies)
 
     def _takes_all(self, value: Any, expected: Any, beside: tuple[Any, ...]) -> bool:
         """Whether it equals whatever nobody can expect, whatever is near to what is right, or whatever stands there."""
@@ -87,6 +125,20 @@ def _answer(value: Any, sign: str, other: Any) -> bool:
         return bool(getattr(type(value), _METHODS[sign])(value, other) is True)
     except Exception:  # noqa: BLE001, RUF100 - what a class of the project does with it
         return False
+
+
+def _has(container: Any, one: Any) -> bool:
+    try:
+        return bool(one in container)
+    except Exception:  # noqa: BLE001, RUF100
+        return False
+
+
+def _size(container: Any) -> float:
+    try:
+        return len(container)
+    except Exception:  # noqa: BLE001, RUF100
+        return float("inf")
 
 
 def _is_likely(base: type, value: Any, expected: Any) -> bool:
@@ -123,6 +175,8 @@ def _pairs(left: Any, right: Any, depth: int) -> Iterator[tuple[Any, Any]]:
     """The values of classes that are nobody's but the project's, each with what it is compared to."""
     if type(left) not in _PLAIN:
         yield left, right
+        if type(left) is type(right) and depth < _DEEPEST and _work_of(type(left)) is not None and differ(left, right):
+            yield from _pairs(state(left), state(right), depth + 1)
     elif type(right) not in _PLAIN:
         yield right, left
     elif depth < _DEEPEST and type(left) in _ROWS and type(right) in _ROWS:
@@ -145,8 +199,17 @@ def _owner(kind: type, method: str) -> tuple[type, str] | None:
 def _place(owner: type, method: Any) -> tuple[type, str] | None:
     code = method.__code__ if type(method) is FunctionType else None
     file = getattr(code, "co_filename", "<")
-    if file.startswith("<"):  # generated, as for a data class
-        file = getattr(sys.modules.get(_OWN(owner).get("__module__", "")), "__file__", None) or ""
+    place = _place_of(file) if not file.startswith("<") else _work_of(owner)  # generated, as for a data class
+    return (owner, place) if place else None
+
+
+def _work_of(kind: type) -> str | None:
+    """The file under test in which a class is written; None if it is another's."""
+    file = getattr(sys.modules.get(_OWN(kind).get("__module__", "")), "__file__", None) or ""
+    return _place_of(file)
+
+
+def _place_of(file: str) -> str | None:
     prefix = f"{AUDIT.root}/"
     place = file[len(prefix) :] if file.startswith(prefix) and "site-packages" not in file else ""
-    return (owner, place) if place and not is_of_tests(place) else None
+    return place if place and not is_of_tests(place) else None

@@ -15,11 +15,12 @@ from .audit import AUDIT
 from .boundaries import Boundaries
 from .canaries import Canary, sing
 from .identity import differences, identities
-from .imports import compile_afresh, put_checkout_first, strangers
+from .imports import FromSource, Hidden, compile_afresh, put_checkout_first, strangers
 from .judge import Judge
 from .machinery import functions, taken_down, watched
 from .mirrors import Mirrors
-from .reasons import TestTimeout, kind_of, raw
+from .reached import Reached
+from .reasons import TestTimeout, kind_of, place_of, places_of, raw
 from .registered import Registered
 from .report import read_order
 from .written import Written
@@ -38,11 +39,12 @@ class Witness:
         self.canaries: list[dict[str, Any]] = list(self.order["canaries"])
         self.mirrors = Mirrors(self.order["mirrors"], self.order["seed"])
         self.judge = Judge(self.send, self.order["seed"])
-        self.written = Written()
+        self.written, self.reached = Written(), Reached()
         self.item: Any = None
         self.at, self.total = 0, 0
         AUDIT.root, AUDIT.kept = self.order["checkout"], self.order["kept"]
         early = [name for name in list(sys.modules) if _is_from(name, self.order["checkout"])]
+        FromSource.began = Hidden(self.order["checkout"], self.order["root"], self.send).look
         compile_afresh(self.order["checkout"])
         put_checkout_first(self.order["checkout"], self.order["root"], self.order["module"])
         self.send("hello", pytest=pytest.__version__, python=sys.version.split()[0], early=early)
@@ -52,7 +54,7 @@ class Witness:
         for entry in _installed(self.order["plugins"]):
             if not pluginmanager.has_plugin(entry.name) and not pluginmanager.is_blocked(entry.name):
                 pluginmanager.register(entry.load(), name=entry.name)
-        judged(self.judge)
+        judged(self.judge, self.reached)
         self.boundaries = Boundaries(Registered(pluginmanager, self._exchanged), self._came)
         self.boundaries.draw(pluginmanager)
         _guard_exit(self)
@@ -168,6 +170,8 @@ class Witness:
         value = call.excinfo.value if call.excinfo is not None else None
         is_xpass = "[XPASS(strict)]" in _text(report.longreprtext)
         self.made[(item.nodeid, call.when)] = report.outcome
+        if call.when == "call" and report.outcome == "passed" and not hasattr(report, "wasxfail"):
+            self.reached.passed(item)
         self.send(
             "phase",
             id=item.nodeid,
@@ -176,6 +180,7 @@ class Witness:
             raw=raw(value),
             xfail=hasattr(report, "wasxfail") or is_xpass,
             kind=kind_of(value, call.when) if report.outcome == "failed" and not is_xpass else "",
+            places=places_of(value, self.order["checkout"]) if call.when == "setup" else [],
             message=_message(call.excinfo, report),
             seconds=round(call.duration, 6),
         )
@@ -204,6 +209,8 @@ class Witness:
             self.send("tampering", text=f"{name} is no longer what it was")
         for name in self.written.exchanged():
             self.send("tampering", text=f"{name} is no longer what the tests were collected with")
+        for id_, lines in self.reached.missed():
+            self.send("tampering", text=f"{id_} passed without reaching any of its assertions (lines {lines})")
         self.send("end", exit=int(session.exitstatus), strangers=strangers(self.order["checkout"], self.order["root"]))
 
     def _sing(self, item: pytest.Item, place: float) -> None:
@@ -246,12 +253,9 @@ def _installed(allowed: list[str]) -> list[Any]:
 
 def _left_at(error: SystemExit, checkout: str) -> str:
     """Which line of the checkout ended the process while it was imported."""
-    link, place = error.__traceback__, ""
-    while link is not None:
-        file = link.tb_frame.f_code.co_filename
-        place = f"{file[len(checkout) + 1 :]}:{link.tb_lineno}" if file.startswith(checkout + os.sep) else place
-        link = link.tb_next
-    return f"{place or 'something'} ended the process while it was imported (SystemExit: {_text(error.code)})"
+    file, line = place_of(error.__traceback__, checkout)
+    place = f"{file}:{line}" if file else "something"
+    return f"{place} ended the process while it was imported (SystemExit: {_text(error.code)})"
 
 
 def _message(excinfo: Any, report: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import os
 import unittest
 from typing import Any
 
@@ -33,17 +34,34 @@ def kind_of(value: Any, when: str) -> str:
     if when == "collect":
         causes = (value, getattr(value, "__cause__", None))
         return "import" if any(isinstance(cause, (ImportError, SyntaxError)) for cause in causes) else "error"
-    if when in ("setup", "teardown"):
-        return "fixture"
-    if value is None:
+    if value is None and when == "call":
         return "hook"
     kinds = {_reason(one) for one in _leaves(value)}
+    if when != "call":
+        return "not_implemented" if when == "setup" and kinds == {"not_implemented"} else "fixture"
     return kinds.pop() if len(kinds) == 1 else "not_implemented" if kinds <= _MISSING else "error"
+
+
+def places_of(value: Any, checkout: str) -> list[str]:
+    """The files of a checkout in which it was said that something is not implemented; empty: somewhere else."""
+    found = [_missing(one) for one in _leaves(value)]
+    return sorted({place_of(_TRACEBACK.__get__(one), checkout)[0] for one in found if one is not None})
+
+
+def place_of(link: Any, checkout: str) -> tuple[str, int]:
+    """The file and line of a checkout that a traceback leads to, however far it goes on from there."""
+    place = ("", 0)
+    while link is not None:
+        file = link.tb_frame.f_code.co_filename
+        place = (file[len(checkout) + 1 :], link.tb_lineno) if file.startswith(checkout + os.sep) else place
+        link = link.tb_next
+    return place
 
 
 _MISSING = {"assertion", "not_implemented"}
 _GROUP = getattr(builtins, "BaseExceptionGroup", ())
 _LONGEST_CHAIN = 20
+_TRACEBACK = BaseException.__dict__["__traceback__"]
 _CAUSE = BaseException.__dict__["__cause__"]  # as it is, whatever a class of the project calls so
 
 
@@ -61,9 +79,16 @@ def _reason(value: Any) -> str:
     """Why a test failed; what was raised *from* something that is not implemented is not implemented."""
     if isinstance(value, (AssertionError, pytest.fail.Exception)):
         return "assertion"
+    if _missing(value) is not None:
+        return "not_implemented"
+    return "import" if isinstance(value, (ImportError, SyntaxError)) else "error"
+
+
+def _missing(value: Any) -> Any:
+    """What says that something is not implemented: the exception itself, or one that it was raised from."""
     link = value
     for _ in range(_LONGEST_CHAIN):
         if isinstance(link, NotImplementedError):
-            return "not_implemented"
+            return link
         link = _CAUSE.__get__(link) if isinstance(link, BaseException) else None
-    return "import" if isinstance(value, (ImportError, SyntaxError)) else "error"
+    return None

@@ -1,0 +1,106 @@
+"""What a value holds, and copies of it in which everything that it holds is something else.
+
+Nothing of a class is asked for it: whatever it says about its attributes, what lies in its values is taken from there.
+"""
+
+from __future__ import annotations
+
+import random
+from itertools import islice
+from types import GetSetDescriptorType, MemberDescriptorType
+from typing import Any, Iterator  # noqa: UP035 - this runs on old versions too
+
+from .near import far, near
+
+_OWN = type.__dict__["__dict__"].__get__
+_MRO = type.__dict__["__mro__"].__get__
+_SINGLE = (bool, int, float, complex, str, bytes, bytearray, type(None))
+_ROWS = (list, tuple)
+_MOST, _WIDEST = 300, 20
+
+
+def state(value: Any) -> dict[str, Any]:
+    """What a value holds by name, in its dictionary and its slots."""
+    found: dict[str, Any] = {}
+    for name, slot in _slots(type(value)):
+        try:
+            found[name] = slot.__get__(value)
+        except AttributeError:  # nothing was put there
+            continue
+    held = _dictionary(value)
+    return {**found, **held} if held else found
+
+
+def altered(value: Any, draw: random.Random, number: int) -> Any:
+    """A copy that holds something else by every name; None if there is nothing to hold, or no way to copy it."""
+    slots, holds = dict(_slots(type(value))), state(value)
+    try:
+        twin = object.__new__(type(value))
+    except TypeError:
+        return None
+    if not holds:
+        return None
+    for name, old in holds.items():
+        if name in slots:
+            slots[name].__set__(twin, _other(old, draw, number))
+    held = _dictionary(twin)
+    if held is not None:
+        held.update({name: _other(old, draw, number) for name, old in holds.items() if name not in slots})
+    return twin
+
+
+def differ(one: Any, other: Any) -> bool:
+    """Whether two values hold something else, as far as can be told without asking their classes, and soon."""
+    return _differ(one, other, iter(range(_MOST)))
+
+
+def _differ(one: Any, other: Any, left: Iterator[int]) -> bool:
+    if one is other or next(left, None) is None:
+        return False
+    if type(one) is not type(other):
+        return not (isinstance(one, (int, float)) and isinstance(other, (int, float)) and one == other)
+    if type(one) in _SINGLE:
+        return bool(one != other)
+    if type(one) in _ROWS:
+        return len(one) != len(other) or any(_differ(*pair, left) for pair in zip(one[:_WIDEST], other))  # noqa: B905
+    holds, others = (one, other) if type(one) is dict else (state(one), state(other))
+    keys = [key for key in islice(holds, _WIDEST) if type(key) in _SINGLE]
+    if len(holds) != len(others) or any(key not in others for key in keys):
+        return True
+    return any(_differ(holds[key], others[key], left) for key in keys)
+
+
+def shown(value: Any) -> str:
+    """A value with what it holds, in words that are not its own."""
+    if type(value) in _SINGLE:
+        return repr(value)[:30]
+    if type(value) in (list, tuple, dict):
+        return "[…]" if type(value) is list else "(…)" if type(value) is tuple else "{…}"
+    held = ", ".join(f"{name}={shown(one) if type(one) in _SINGLE else '…'}" for name, one in state(value).items())
+    return f"{type(value).__name__}({held[:80]})"
+
+
+def _slots(kind: type) -> Iterator[tuple[str, Any]]:
+    for one in _MRO(kind):
+        yield from ((name, held) for name, held in _OWN(one).items() if type(held) is MemberDescriptorType)
+
+
+def _dictionary(value: Any) -> dict[str, Any] | None:
+    for one in _MRO(type(value)):
+        held = _OWN(one).get("__dict__")
+        if type(held) is GetSetDescriptorType:
+            found = held.__get__(value)
+            return found if type(found) is dict else None
+    return None
+
+
+def _other(value: Any, draw: random.Random, number: int) -> Any:
+    """Something else in its place: of another size, far from it or near it, in turn."""
+    if isinstance(value, bool) and number % 2:
+        return not value
+    if type(value) in _ROWS and number % 3 == 0:
+        return type(value)([*value, *far([], draw), *far([], draw)])
+    if type(value) in _SINGLE or type(value) in (*_ROWS, dict, set):
+        close = near(value, draw) if number % 3 == 1 else []
+        return draw.choice(close) if close else far(value, draw)
+    return object()

@@ -1,0 +1,132 @@
+"""Which tests passed without coming to any of their assertions: those were asked of nothing.
+
+Only assertions that may be left out are marked, and only where they are all that a test asks. What a loop finds nothing
+of that must not be there (`assert "secret" not in line`), and what is asked on some machines only, is no reason.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from inspect import unwrap
+from types import FunctionType
+from typing import Any, Callable, Iterator  # noqa: UP035 - this runs on old versions too
+
+_REACH = "@reach"
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_SCOPES = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
+_ASKS = re.compile(
+    r"_*(assert|check|expect|verif|ensure|should|must|fail|raises|warns|deprecated_call|skip|xfail|exit|compare|validate)"
+)
+"""How functions are called that ask something themselves."""
+_MACHINES = frozenset({"sys", "os", "platform", "environ", "caplog", "recwarn", "catch_warnings"})
+_NEGATIVE = (ast.NotEq, ast.NotIn, ast.IsNot)
+
+
+class Reached:
+    """The marked assertions of one run, and those that were come by."""
+
+    def __init__(self) -> None:
+        self._met: set[int] = set()
+        self.reach: Callable[[int], None] = self._met.add
+        self._marked: dict[tuple[str, str, int], list[tuple[int, int]]] = {}
+        self._count = 0
+        self._passed: dict[tuple[str, str, int], str] = {}
+
+    def put_marks(self, module: Any, file: str) -> None:
+        """Mark the assertions of a file of tests, before anything else is done to it."""
+        functions = [node for node in ast.walk(module) if isinstance(node, _FUNCTIONS)]
+        asking = {node.name for node in functions if any(isinstance(one, ast.Assert) for one in ast.walk(node))}
+        for node in functions:
+            if node.name.startswith("test"):
+                found = list(_avoidable(node, asking))
+                if found:
+                    key = (file, node.name, min([node.lineno, *(one.lineno for one in node.decorator_list)]))
+                    self._marked[key] = [self._mark(body, one) for body, one in found]
+                    fetched = ast.Assign(
+                        targets=[ast.Name(id=_REACH, ctx=ast.Store())],
+                        value=ast.Attribute(value=_load("@pytest_ar"), attr="_reach", ctx=ast.Load()),
+                    )
+                    at = 1 if ast.get_docstring(node, clean=False) is not None else 0
+                    node.body.insert(at, _placed(fetched, node.body[0]))
+
+    def _mark(self, body: list[Any], statement: Any) -> tuple[int, int]:
+        self._count += 1
+        called = ast.Call(func=_load(_REACH), args=[ast.Constant(value=self._count)], keywords=[])
+        body.insert(body.index(statement), _placed(ast.Expr(called), statement))
+        return self._count, statement.lineno
+
+    def passed(self, item: Any) -> None:
+        """Hear of a test that passed."""
+        function = getattr(item, "function", None)
+        held = vars(function).get("hypothesis") if isinstance(function, FunctionType) else None
+        code = getattr(unwrap(getattr(held, "inner_test", function)), "__code__", None) if function else None
+        if code is not None:
+            self._passed.setdefault((code.co_filename, code.co_name, code.co_firstlineno), item.nodeid)
+
+    def missed(self) -> Iterator[tuple[str, str]]:
+        """The tests that passed while none of their assertions was come by, with whatever parameters; and its lines."""
+        for key, test in self._passed.items():
+            marked = self._marked.get(key, [])
+            if marked and not self._met.intersection(number for number, _ in marked):
+                yield test.partition("[")[0], ", ".join(str(line) for _, line in marked[:5])
+
+
+def _avoidable(function: Any, asking: set[str]) -> Iterator[tuple[list[Any], Any]]:
+    """The assertions of a test, each with the statements it stands among; none if something may be asked elsewhere."""
+    nodes = list(_inside(function))
+    called = {_name(one.func) for one in nodes if isinstance(one, ast.Call)}
+    leaves = any(isinstance(one, ast.Return) for one in nodes)
+    if called & asking or any(_ASKS.match(name) for name in called):
+        return
+    if any(isinstance(one, ast.Raise) or _name(one) in _MACHINES for one in nodes):
+        return
+    if not leaves and _has_certain(function.body):
+        return
+    found = list(_asserts(function))
+    if all(_is_positive(one.test) for _, one in found):
+        yield from found
+
+
+def _has_certain(body: list[Any]) -> bool:
+    """Whether every way through some statements comes by an assertion."""
+    return any(
+        isinstance(one, ast.Assert) or (isinstance(one, (ast.With, ast.AsyncWith)) and _has_certain(one.body))
+        for one in body
+    )
+
+
+def _asserts(node: Any) -> Iterator[tuple[list[Any], Any]]:
+    """The assertions of a function itself, but for those about an exception that was raised."""
+    for _, value in ast.iter_fields(node):
+        for one in value if isinstance(value, list) else ():
+            if isinstance(one, ast.Assert):
+                yield value, one
+            elif isinstance(one, ast.AST) and not isinstance(one, (*_SCOPES, ast.ExceptHandler)):
+                yield from _asserts(one)
+
+
+def _is_positive(test: Any) -> bool:
+    """Whether an assertion asks for something: not for what must not be, and not what is settled already."""
+    if isinstance(test, ast.Compare):
+        return not any(isinstance(one, _NEGATIVE) for one in test.ops)
+    return not isinstance(test, ast.Constant) and not (isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not))
+
+
+def _inside(node: Any) -> Iterator[Any]:
+    for one in ast.iter_child_nodes(node):
+        if not isinstance(one, _SCOPES):
+            yield one
+            yield from _inside(one)
+
+
+def _name(node: Any) -> str:
+    return str(getattr(node, "attr", getattr(node, "id", "")))
+
+
+def _load(name: str) -> Any:
+    return ast.Name(id=name, ctx=ast.Load())
+
+
+def _placed(node: Any, at: Any) -> Any:
+    return ast.fix_missing_locations(ast.copy_location(node, at))
