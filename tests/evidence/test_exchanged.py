@@ -28,6 +28,7 @@ TRACER = "import sys\n\n\ndef _quiet(*_):\n    return None\n\n\nsys.settrace(_qu
         ("pytest.hook.pytest_runtest_makereport was exchanged (in no test)", True),
         ("src/a.py: Money takes a wrong value for the right one: 1 == 7 (in tests/test_a.py::test_a)", True),
         ("src/a.py: Name compares in its own way: by itself, 'a' == 'A' does not hold (in test_a.py::test_a)", False),
+        ("tests/test_a.py::test_a passed without reaching any of its assertions (lines 5, 7)", True),
         ("builtins.print was exchanged (in no test)", False),
         ("builtins.print is no longer what it was", False),
         ("builtins.__import__ is no longer what it was", False),
@@ -51,4 +52,20 @@ def test_what_was_so_before_the_work_is_nobodys_fault(tmp_path: Path, before: bo
 
     report = run(story())
     assert ("the test run was bent: a tracer of src/calc/add.py was at work while tests ran" in report) != before
+    assert bool(report) != before
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_a_test_that_asked_nothing_is_named_unless_it_was_so_before(tmp_path: Path, before: bool) -> None:
+    looping = "def test_rows():\n    for row in open('rows'):\n        assert row == '1'\n"
+
+    async def story() -> str:
+        files = {**FILES, "tests/test_rows.py": looping, "rows": "" if before else "1"}
+        stage = await (await Stage(tmp_path, files=files).start()).tested()
+        written = {"src/calc/add.py": ADD, "rows": ""}
+        return (await stage.claim("impl", "TestsPassed", written, checks="checkpoint green")).report
+
+    report = run(story())
+    said = "tests/test_rows.py::test_rows: passed without reaching any of its assertions (lines 3)"
+    assert (said in report) != before
     assert bool(report) != before

@@ -88,5 +88,5 @@ def test_what_nobody_would_return_is_of_many_kinds_and_new(signature: str, kinds
 def test_nothing_is_made_up_for_what_returns_nothing() -> None:
     assert far_rounds(["def put(x) -> None:\n    raise NotImplementedError\n"], "seed") == []
     first, *_ = far_rounds([STUBS], "seed")
-    assert first.about({"add"}) == ("-1",)
+    assert int(first.about({"add"})[0]) > 10**6, "what is large and odd comes first"
     assert first.about({"nothing"}) == ()

@@ -8,6 +8,7 @@ import pytest
 from tests.recorded import record
 from tests.views.trial import NOW, TEST, Trial, approved, green, implemented, merged, scaffolded, with_tests
 from treadle.kernel.events import Failed
+from treadle.protocol.items import Json
 from treadle.store.records import Stray
 from treadle.store.sqlite import Store
 from treadle.views.chronicle import Chronicle
@@ -61,6 +62,18 @@ def test_advice_against_accepted_work_is_a_waiver() -> None:
     found = with_tests().says("root:impl#1.1", "TestsPassed", green(TEST), "minimal").evidence()
     assert [(it.act, it.check) for it in found.waivers] == [("root:impl#1.1", "minimal")]
     assert found.accepted[-1].exit == "TestsPassed"
+
+
+def test_what_was_changed_beside_the_work_is_told_whatever_came_of_the_work() -> None:
+    beside: dict[str, dict[str, Json]] = {"checkpoint": {"meanwhile": ["in the user's repository, x was changed"]}}
+    trial = with_tests().says("root:impl#1.1", "TestsPassed", green(TEST) | beside, "green")
+    found = trial.says("root:impl#1.2", "TestsPassed", green(TEST) | beside).evidence()
+    assert [(it.act, it.check) for it in found.waivers] == [
+        ("root:impl#1.2", "checkpoint"),
+        ("root:impl#1.1", "checkpoint"),
+    ]
+    text = "\n".join(row.text for row in rows(found))
+    assert "- in the user's repository, x was changed" in text.partition("Advice that refused nothing")[2]
 
 
 def test_what_people_decided_is_told() -> None:

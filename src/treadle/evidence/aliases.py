@@ -15,7 +15,7 @@ def aliases(module: ast.Module) -> dict[str, str]:
     for node in ast.walk(module):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if full := full_name(value, known):
-                if full.partition(".")[0] in ("sys", "inspect", "importlib") and name not in known:
+                if full.partition(".")[0] in ("sys", "inspect", "importlib", "threading") and name not in known:
                     known[name] = full
     return known
 

@@ -15,6 +15,7 @@ from treadle.evidence.checks.unsafe_imports import imported_unsafely
 from treadle.evidence.criteria import kept_criteria
 from treadle.evidence.findings import MOST
 from treadle.evidence.manifest import read_manifest
+from treadle.evidence.meanwhile import meanwhile
 from treadle.evidence.schemas.gherkin import complexity, open_questions, parallel_tasks, scenarios
 from treadle.evidence.subject import Subject
 from treadle.evidence.suite import bad, file_of, measured
@@ -153,13 +154,16 @@ async def _line_coverage(s: Subject) -> Json:
 
 
 async def _advice(s: Subject) -> Json:
-    """What the checks of an exit only point out: of new tests, what they leave open; of code, what looks odd."""
+    """What the checks of an exit only point out: of new tests, what they leave open; of code, what looks odd.
+
+    And of both, what else was changed while the agent worked.
+    """
     names = {ref.name for ref in s.job.checks}
     if names & {"red", "red_one"}:
-        return _texts((await (red(s) if "red" in names else red_one(s))).notes[:MOST])
+        return _texts((*meanwhile(s), *(await (red(s) if "red" in names else red_one(s))).notes)[:MOST])
     origin = await s.git.origin(s.case.state, s.job.inst)
     problems = [*await tests_known(s, origin), *await imported_unsafely(s, origin)]
-    return _texts(str(one) for one in problems[:MOST])
+    return _texts((*meanwhile(s), *map(str, problems))[:MOST])
 
 
 async def _scaling(s: Subject) -> Json:

@@ -15,7 +15,11 @@ _FRAMES: Final = frozenset(
 _PLACES: Final = frozenset({"os.getcwd", "getcwd", "Path.cwd", "pathlib.Path.cwd", "__file__"})
 _TESTS: Final = re.compile(r"(?:^|/)tests?(?:/|$)|(?:^|/)test_[\w*]*\.py$|_test\.py$|conftest|\*\.py$")
 _READS: Final = frozenset({"open", "read_text", "read_bytes", "glob", "rglob", "iglob", "walk", "listdir", "Path"})
-_RUNNING: Final = frozenset({"sys.modules", "sys._getframe", "inspect.stack", "inspect.currentframe"})
+_RUNNING: Final = frozenset(
+    "sys.modules sys._getframe sys._current_frames sys.meta_path sys.path_hooks sys.path_importer_cache"
+    " sys.gettrace sys.settrace sys.getprofile sys.setprofile sys.monitoring threading.gettrace threading.settrace"
+    " inspect.stack inspect.currentframe".split()
+)
 _SOURCES: Final = frozenset({"inspect.getsource", "inspect.getsourcelines", "linecache.getline", "linecache.getlines"})
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -28,7 +32,7 @@ def peeks(source: str, path: str = "") -> Iterator[tuple[int, str]]:
         return
     is_program = path.rpartition("/")[2] in ("__main__.py", "cli.py", "main.py")
     found = {*_everywhere(module), *_by_other_names(module), *hashed_answers(module)}
-    found |= set() if is_program else set(_command_line(module))
+    found |= set() if is_program else set(_command_line(module, aliases(module)))
     yield from sorted(found)
 
 
@@ -118,16 +122,17 @@ def _counters(function: _Function) -> Iterator[tuple[int, str]]:
                 yield node.lineno, f"counts its calls and asks how many they were (`{name}`)"
 
 
-def _command_line(node: ast.AST) -> Iterator[tuple[int, str]]:
+def _command_line(node: ast.AST, known: dict[str, str]) -> Iterator[tuple[int, str]]:
     """Uses of the command line outside of what is called to read it."""
     for one in ast.iter_child_nodes(node):
         is_main = isinstance(one, _Function) and _MAINS.match(one.name)
         is_guard = isinstance(one, ast.If) and "__name__" in ast.unparse(one.test)
         if is_main or is_guard:
             continue
-        if isinstance(one, ast.expr) and _name(one) in ("sys.argv", "sys.orig_argv"):
-            yield one.lineno, f"looks at the command line (`{_name(one)}`) where no program begins"
-        yield from _command_line(one)
+        name = full_name(one, known) or _name(one)
+        if isinstance(one, ast.expr) and name in ("sys.argv", "sys.orig_argv"):
+            yield one.lineno, f"looks at the command line (`{name}`) where no program begins"
+        yield from _command_line(one, known)
 
 
 def _name(node: ast.AST) -> str:

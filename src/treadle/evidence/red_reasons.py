@@ -2,6 +2,7 @@
 
 Red is a test that ran and failed by an assertion (of any kind: `pytest.fail`, a `pytest.raises` that saw nothing, a
 class derived from `AssertionError`) or because something is not implemented, however deep below the test it was raised.
+So is one that could not even be prepared because the code under test, and no file of the tests, is not implemented.
 Any other failure may as well be a mistake in the test, and nobody could tell before the implementation is there.
 """
 
@@ -13,7 +14,7 @@ from treadle.toolchains.results import TestResult
 RIGHT: Final = "it fails by an assertion, or because something is not implemented"
 _BY_KIND: Final = {
     "import": "import only what the skeleton has, as it is spelt there; what it lacks is for the scaffold to add",
-    "fixture": "a fixture that works on the skeleton: call what is not implemented in the test itself",
+    "fixture": "a fixture that fails only where it meets code that is not implemented, in no file of the tests",
     "timeout": "a test that ends: it waits for something, or never leaves a loop",
     "exit": "a test that does not end the test run; to test that, `with pytest.raises(SystemExit)`",
     "hook": "tests that fail by themselves: leave their reports as they are",

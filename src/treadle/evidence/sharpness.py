@@ -1,9 +1,9 @@
 """Whether new tests can tell a right implementation from a simple wrong one, criterion by criterion.
 
-A criterion whose tests pass whatever the missing functions return shows nothing: refused. So is a test that passes with
-a value that its own example contradicts: it does not call what it says. One whose tests all pass with some wrong
-implementation has too few examples: advice, for many an honest criterion is a single case. But a single test that is
-all there is for several criteria cannot be that case for each of them: refused.
+A criterion whose tests pass whatever the missing functions return, `None` apart, shows nothing: refused. So is a test
+that passes with a value that its own example contradicts: it does not call what it says. One whose tests all pass with
+some wrong implementation has too few examples: advice, for many an honest criterion is a single case. But a single test
+that is all there is for several criteria cannot be that case for each of them: refused.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ from treadle.evidence.stand_ins import may_be_replaced
 from treadle.evidence.subject import Subject
 from treadle.evidence.suite import file_of
 from treadle.evidence.trial import Groups, Trial
-from treadle.evidence.wrong_implementations import Wrong, far_rounds, rounds
+from treadle.evidence.wrong_implementations import far_rounds, rounds
 from treadle.protocol.items import Json
 from treadle.toolchains.results import TestRun
 
@@ -57,8 +57,8 @@ async def sharpness(s: Subject, run: TestRun, ids: Sequence[str], *, refuses: bo
     most = max(_ENOUGH, int(_SECONDS / max(run.duration, 1.0)))
     for wrong in near[:most]:
         await trial.play(wrong, groups)
-    for wrong in far_rounds(sources.values(), s.work.tree)[: max(_ENOUGH, most - len(near))]:
-        await trial.play(wrong, [name for name in groups if trial.passing[name]])
+    for number, wrong in enumerate(far_rounds(sources.values(), s.work.tree)[: max(_ENOUGH, most - len(near))]):
+        await trial.play(wrong, [name for name in groups if trial.passing[name] or not number])
     reached = await _reached(s, run, groups, sources.values())
     told = {
         name: list(dict.fromkeys(one.described(reached[name]) for one in wrongs))
@@ -86,14 +86,15 @@ def _dull(name: str, wrong: list[str]) -> str:
 
 
 def _is_blind(trial: Trial, name: str, reached: set[str]) -> bool:
-    """Whether tests have passed with everything that was tried, and that was enough of different things."""
-    wrongs: list[Wrong] = trial.passing[name]
-    return len(wrongs) == trial.tried[name] and len({one.about(reached) for one in wrongs}) >= _ENOUGH
+    """Whether tests have passed with everything that was tried but `None`, and that was enough of different things."""
+    met = [one for one in trial.met[name] if set(one.about(reached)) != {"None"}]
+    is_content = all(one in trial.passing[name] for one in met)
+    return is_content and len({one.about(reached) for one in trial.passing[name]}) >= _ENOUGH
 
 
 def _blind(name: str, wrong: list[str]) -> Problem:
     what = f"{_subject(name)}: the tests pass whatever is returned ({some(wrong, 4)}): they show nothing"
-    return problem(what, expected="an assertion about the result that a wrong one fails")
+    return problem(what, expected="the result compared with the value that is right, so that a wrong one fails")
 
 
 def _not_called(trial: Trial, plain: set[str]) -> Iterator[Problem]:

@@ -81,9 +81,9 @@ def unbelievable(run: TestRun) -> list[Problem]:
 
 
 def _last_words(run: TestRun) -> list[str]:
-    """What a test tool printed that did not even begin."""
+    """What a test tool printed that did not even begin, or was ended before it had named a test."""
     said = run.output.strip()[-_SHOWN:]
-    return [f"it printed:\n{said}"] if run.never_began and said else []
+    return [f"it printed:\n{said}"] if said and (run.never_began or not run.tests) else []
 
 
 def bad(run: TestRun) -> dict[str, TestResult]:

@@ -5,7 +5,7 @@ for the expected one, something left to chance) is advice.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 import msgspec
@@ -36,13 +36,17 @@ def is_readable(path: str) -> bool:
     return path.endswith(".py")
 
 
-def smells(source: str) -> list[Smell]:
-    """The tests in a file that cannot fail, or fail only by accident; none if it cannot be parsed."""
+def smells(source: str, beside: Collection[str] = ()) -> list[Smell]:
+    """The tests in a file that cannot fail, or fail only by accident; none if it cannot be parsed.
+
+    Functions of other files that are known to assert something are told by name.
+    """
     try:
         module = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):
         return []
-    asserting = {one.name for one in ast.walk(module) if isinstance(one, _Function) and _asserts_directly(one)}
+    functions = [one for one in ast.walk(module) if isinstance(one, _Function)]
+    asserting = {*beside, *(one.name for one in functions if _asserts_directly(one))}
     found: list[Smell] = []
     for name, test in _tests(module):
         if what := doomed_reason(test) or _smell(test, asserting) or idle_reason(test, module):
@@ -128,7 +132,7 @@ def _asserts_directly(function: _Function) -> bool:
 
 
 def _calls_an_assertion(test: _Function, nodes: list[ast.AST], asserting: set[str]) -> bool:
-    """A call of something that asserts, by its name or because it is written in the same file."""
+    """A call of something that asserts, by its name or because its body is known."""
     names = [_name(one.func) for one in nodes if isinstance(one, ast.Call)]
     arguments = [one.arg for one in (*test.args.args, *test.args.kwonlyargs)]
     return any(name in asserting or _sounds_asserting(name) for name in names) or any(

@@ -43,7 +43,7 @@ class Trial:
         self._runs = 0
         self.limit = min(max(_LEAST, _FACTOR * run.duration), float(s.measure.settings.timeout))
         self.passing: dict[str, list[Wrong]] = {name: [] for name in groups}
-        self.tried: dict[str, int] = dict.fromkeys(groups, 0)
+        self.met: dict[str, list[Wrong]] = {name: [] for name in groups}
         self.contradicted: dict[str, tuple[Wrong, Example]] = {}
         """Tests that pass with what one of their examples contradicts."""
         self._late: set[str] = set()
@@ -53,7 +53,7 @@ class Trial:
         """How it was done, for the evidence."""
         late: list[Json] = [name or "all" for name in sorted(self._late)]
         return {
-            "tried": max(self.tried.values(), default=0),
+            "tried": max(map(len, self.met.values()), default=0),
             "runs": self._runs,
             "seconds_each": round(self.limit, 1),
             **({"out_of_time": late} if late else {}),
@@ -63,7 +63,7 @@ class Trial:
         """One wrong implementation against some groups; those that ran out of time once are left alone."""
         asked = {name: self._groups[name] for name in names if name not in self._late}
         for name in asked:
-            self.tried[name] += 1
+            self.met[name].append(wrong)
         believes = self._believes and self._probed
         open_ = {name: tests for name, tests in asked.items() if not (believes and any(self._refuting(wrong, tests)))}
         if open_:

@@ -15,6 +15,7 @@ from treadle.evidence.derived import derived
 from treadle.evidence.documents import documents_of
 from treadle.evidence.failed_before import told_before
 from treadle.evidence.findings import Found, Ran, failed
+from treadle.evidence.meanwhile import meanwhile
 from treadle.evidence.measure import Measure
 from treadle.evidence.needs import Git, Tools
 from treadle.evidence.subject import ScopeOf, Subject
@@ -133,9 +134,9 @@ async def _asked(s: Subject, ref: CheckRef) -> Found:
 
 
 async def _notes(s: Subject, outcomes: dict[str, Found]) -> tuple[str, ...]:
-    """What the tests were like before the run, wherever they were run anyway."""
+    """What changed beside the work, and what the tests were like before the run, wherever they were run anyway."""
     ran = [name for name, one in outcomes.items() if one.ran and name.partition(":")[0] in RUN_THE_SUITE]
-    return await told_before(s) if ran else ()
+    return (*meanwhile(s), *(await told_before(s) if ran else ()))
 
 
 async def _fields(s: Subject, outcomes: dict[str, Found]) -> dict[str, Json]:

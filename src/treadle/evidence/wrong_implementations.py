@@ -2,7 +2,8 @@
 
 They are made in rounds: in each, every missing function has its next candidate. Where an example of a test says already
 that a candidate is wrong, nothing has to be run to know it. What a careless implementation might return comes first;
-values that nobody would return, of the right type and of others, are for tests that did not notice those.
+values that nobody would return, of the right type and of others, are for tests that did not notice those, and the first
+of them, a large one of the right type, for all.
 """
 
 import ast
@@ -111,7 +112,7 @@ def far_candidates(function: Function, seed: str) -> list[str]:
     filled = {"b''": f"b'odd{odd}'", "[]": f"[{odd}]", "()": f"({odd},)", "{}": f"{{{odd}: {odd}}}"}
     of_type = {**filled, "''": f"'odd{odd}'", "set()": f"{{{odd}}}", "frozenset()": f"{{{odd}}}"}
     near = candidates(function, {})
-    found = [*(of_type[one] for one in _empty(returns) if one in of_type), "-1", str(odd), f"'odd{odd}'", "[]", "{}"]
+    found = [*(of_type[one] for one in _empty(returns) if one in of_type), str(odd), "-1", f"'odd{odd}'", "[]", "{}"]
     return [one for one in dict.fromkeys(found) if one not in near][:_FAR]
 
 

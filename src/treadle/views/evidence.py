@@ -153,7 +153,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Waiver(msgspec.Struct, frozen=True, kw_only=True):
-    """A check that did not pass on work that was accepted all the same, because it only advises."""
+    """What a check has to say without refusing the work: it only advises, or something changed beside the work."""
 
     act: str
     check: str

@@ -12,7 +12,7 @@ from treadle.views.evidence import Decision, Evidence, Part, Proved, Tally, Waiv
 from treadle.views.evidence_criteria import Prover
 from treadle.views.evidence_log import Record, Said
 from treadle.views.evidence_records import Find, anything, payload, text
-from treadle.views.evidence_steps import Taken, lost, taken
+from treadle.views.evidence_steps import Lost, Taken, lost, taken
 from treadle.views.evidence_tree import Tree
 from treadle.views.moment import moment, seconds
 from treadle.views.result import Result
@@ -62,7 +62,7 @@ def evidence(chronicle: Chronicle, record: Record, find: Find, beside: Beside, n
         accepted=tuple(one.step for one in steps),
         setbacks=tuple(one.setback for one in losses),
         decisions=tuple(_decision(protocol, chronicle, find, one) for one in record.said),
-        waivers=tuple(_waivers(steps)),
+        waivers=(*_waivers(steps), *_meanwhile(steps, losses)),
     )
 
 
@@ -116,3 +116,12 @@ def _waivers(steps: Sequence[Taken]) -> Iterator[Waiver]:
         for one in records:
             if one.check.advisory and not one.check.ok:
                 yield Waiver(act=step.act, check=one.check.check, report=one.check.report)
+
+
+def _meanwhile(steps: Sequence[Taken], losses: Sequence[Lost]) -> Iterator[Waiver]:
+    """What was changed beside the work while somebody worked, whatever came of the work itself."""
+    deeds = [(one.step.act, one.told) for one in steps] + [(one.setback.act, one.told) for one in losses]
+    for act, records in deeds:
+        for one in records:
+            if one.meanwhile:
+                yield Waiver(act=act, check=one.check.check, report="\n".join(f"- {it}" for it in one.meanwhile))

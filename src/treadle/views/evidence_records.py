@@ -27,6 +27,8 @@ class Told(NamedTuple):
     """Criterion → test → how it ended."""
     unnoticed: dict[str, tuple[str, ...]] | None
     """Criterion → wrong implementations that all its tests pass with; None: none was tried."""
+    meanwhile: tuple[str, ...] = ()
+    """What else was changed while the activity worked."""
 
 
 def told(find: Find, deed: Deed) -> tuple[Told, ...]:
@@ -68,7 +70,9 @@ def _told(find: Find, result: CheckResult, ref: CheckRef) -> Told:
         gone=not value,
     )
     red, skeleton = (frozenset(texts(value.get(key))) for key in ("red", "red_on_skeleton"))
-    return Told(check, red, skeleton, _criteria(value.get("criteria")), _unnoticed(value))
+    return Told(
+        check, red, skeleton, _criteria(value.get("criteria")), _unnoticed(value), texts(value.get("meanwhile"))
+    )
 
 
 def payload(find: Find, ref: str) -> dict[str, Json]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.evidence.stage import ADD, Stage, run
+from tests.evidence.stage import ADD, FILES, MANIFEST, Stage, run
 from treadle.evidence.checks.knows_tests import literals, special_cases
 
 PLANTED = {
@@ -33,6 +33,32 @@ def test_what_is_pointed_out_and_what_is_left_alone(tmp_path: Path) -> None:
         assert report.count("\n- ") + 1 == len(SAID), report
         honest = {"src/calc/add.py": ADD} | {path: None for path in PLANTED if path != "src/calc/add.py"}
         verdict = await stage.claim("impl", "TestsPassed", honest, checks="checkpoint knows_tests?", n="2.1")
+        assert stage.evidence(verdict, "knows_tests")["report"] == ""
+
+    run(story())
+
+
+def test_a_value_that_tests_take_for_right_is_not_exchanged_unseen(tmp_path: Path) -> None:
+    test = "from src.calc import A_SUM, add\n\n\ndef test_adds():\n    assert add.add(2, 3) == A_SUM\n"
+    given = {"tests/calc/test_add.py": test, "tests/calc/test_manifest.json": MANIFEST}
+    files = {**FILES, "src/calc/__init__.py": "from src.calc.sums import A_SUM\n", "src/calc/sums.py": "A_SUM = 5\n"}
+
+    async def story() -> None:
+        stage = await (await Stage(tmp_path, files=files).start()).scaffolded()
+        verdict = await stage.claim("tests", "TestsReady", given, checks="checkpoint red")
+        assert verdict.report == ""
+        said = "tests/calc/test_add.py:5: the expected value A_SUM comes from the code under test (src/calc/sums.py:1)"
+        assert said in stage.evidence(verdict, "red")["report"]
+        wrong = {"src/calc/sums.py": "# a sum\nA_SUM = 1\n", "src/calc/add.py": "def add(a, b):\n    return 1\n"}
+        verdict = await stage.claim("impl", "TestsPassed", wrong, checks="checkpoint knows_tests?")
+        said = "src/calc/sums.py:2: A_SUM, which tests/calc/test_add.py:5 takes for right, was 5 and is 1"
+        assert said in stage.evidence(verdict, "knows_tests")["report"]
+        right = {"src/calc/sums.py": "A_SUM = 2 + 3\n", "src/calc/add.py": ADD}
+        verdict = await stage.claim("impl", "TestsPassed", right, checks="checkpoint knows_tests?", n="2.1")
+        assert "was 5 and is something else" in stage.evidence(verdict, "knows_tests")["report"]
+        verdict = await stage.claim(
+            "impl", "TestsPassed", {"src/calc/sums.py": "A_SUM = 5\n"}, checks="checkpoint knows_tests?", n="3.1"
+        )
         assert stage.evidence(verdict, "knows_tests")["report"] == ""
 
     run(story())

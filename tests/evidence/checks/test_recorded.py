@@ -32,6 +32,24 @@ def test_a_lane_is_changed_or_not(tmp_path: Path, check: str, files: dict[str, s
     run(story())
 
 
+@pytest.mark.parametrize("check", ["checkpoint", "readonly"])
+def test_what_was_changed_in_the_users_own_files_is_told_to_everybody(tmp_path: Path, check: str) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path).start()
+        verdict = await stage.claim("impl", "TestsPassed", {"../../../../README.md": "mine\n"}, checks=check)
+        said = "in the user's repository, the files README.md were changed while impl worked in its own folder"
+        assert verdict.results[0].ok, "it proves nothing against the agent"
+        assert verdict.notes == (said,)
+        evidence = stage.payloads.get(verdict.results[0].report_ref)
+        assert isinstance(evidence, dict)
+        assert evidence["meanwhile"] == [said]
+        assert verdict.fields["advice"] == [said]
+        again = await stage.claim("impl", "TestsPassed", {}, checks=check, n="1.2")
+        assert (again.notes, again.fields["advice"]) == ((), [])
+
+    run(story())
+
+
 def test_links_out_of_the_lane_and_repositories_inside_of_it_are_refused(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path).start()

@@ -54,15 +54,42 @@ WRONG = {
     ),
 }
 
+RIGHT: dict[str, str | None] = {
+    NEW: TEST,
+    "tests/calc/helping.py": """def refuses(error, function, *args):
+    try:
+        function(*args)
+    except error:
+        return
+    raise AssertionError("not refused")
+""",
+    "tests/calc/test_add_helped.py": f"""{HEAD}from helping import refuses as no
+
+
+def test_refused() -> None:
+    no(ValueError, add, 1, -1)
+""",
+    "tests/calc/test_add_prepared.py": f"""import pytest
+{HEAD}
+@pytest.fixture
+def three():
+    return add(1, 2)
+
+
+def test_prepared(three) -> None:
+    assert add(three, 1) == 4
+""",
+}
+
 
 def test_what_is_not_red(tmp_path: Path) -> None:
     async def story() -> None:
         files: dict[str, str | None] = {f"tests/calc/test_{name}.py": text for name, (text, _) in WRONG.items()}
-        _, verdict = await claimed(tmp_path, {**files, NEW: TEST})
+        _, verdict = await claimed(tmp_path, {**files, **RIGHT})
         for name, (_, said) in WRONG.items():
             lines = [line for line in verdict.report.splitlines() if f"test_{name}.py" in line]
             assert [line for line in lines if said in line], (name, verdict.report)
-        assert "test_add.py" not in verdict.report
+        assert "test_add" not in verdict.report
 
     run(story())
 

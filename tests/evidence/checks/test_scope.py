@@ -24,6 +24,7 @@ CONFIG = "[project]\nname = 'calc'\n\n[tool.pytest.ini_options]\naddopts = '-q'\
         ("impl", "scope", {"src/other.py": ""}, "src/other.py: is outside of what this role may write"),
         ("impl", "scope", {"tests/calc/test_a.py": ""}, "tests/calc/test_a.py: is outside"),
         ("impl", "scope", {"README.md": None}, "README.md: is outside"),
+        ("impl", "scope", {".coverage": ""}, "!tests/calc/**. If a tool has left this new file behind, remove it;"),
         ("impl", "scope", {"treadle.toml": ""}, "treadle.toml: decides how the orchestrator works"),
         ("tests", "scope", {"tests/calc/test_a.py": ""}, ""),
         ("tests", "scope", {"src/calc/a.py": ""}, "it may write tests/calc, tests/calc/**"),
@@ -40,6 +41,7 @@ def test_what_a_role_may_write(tmp_path: Path, step: str, check: str, files: dic
         verdict = await stage.claim(step, "TestsPassed", files, checks=check)
         assert verdict.results[0].ok == (not said)
         assert said in verdict.report
+        assert ("new file" in verdict.report) == ("is outside" in verdict.report and None not in files.values())
 
     run(story())
 

@@ -7,6 +7,8 @@ from tests.evidence.stage import ADD, Stage, run
 NEW, PLACE = "tests/calc/test_add.py", "tests/calc/test_manifest.json"
 MAP = '{"spec_id": "calc", "acceptance_criteria_map": {"test_adds": "AC-1: adds"}}\n'
 BLIND = "from src.calc.add import add\n\n\ndef test_adds() -> None:\n    result = add(2, 3)\n    assert result != 99\n"
+CONTENT = BLIND.replace("result != 99", "result is not None")
+LARGE = BLIND.replace("result != 99", "isinstance(result, int) and result >= 3")
 SHARP = BLIND.replace("result != 99", "result == 5")
 
 
@@ -22,9 +24,23 @@ def test_a_criterion_whose_tests_pass_whatever_is_returned_is_refused(tmp_path: 
         stage = await finished(tmp_path)
         verdict = await stage.claim("tests", "TestsReady", {}, checks="checkpoint sharp", n="2.1")
         assert "criterion AC-1: the tests pass whatever is returned (add returns None, add returns 0" in verdict.report
+        verdict = await stage.claim("tests", "TestsReady", {NEW: CONTENT}, checks="checkpoint sharp", n="2.2")
+        assert "AC-1: the tests pass whatever is returned (add returns 0, add returns its first" in verdict.report
+        assert "Expected: the result compared with the value that is right" in verdict.report
         verdict = await stage.claim("tests", "TestsReady", {NEW: SHARP}, checks="checkpoint sharp", n="3.1")
         assert verdict.report == ""
         assert "AC-1" in stage.evidence(verdict, "sharp")["unnoticed"], "one example leaves the constant"
+
+    run(story())
+
+
+def test_a_large_value_is_tried_though_no_small_one_was_taken(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await finished(tmp_path)
+        verdict = await stage.claim("tests", "TestsReady", {NEW: LARGE}, checks="checkpoint sharp", n="2.1")
+        assert verdict.report == ""
+        (unnoticed,) = stage.evidence(verdict, "sharp")["unnoticed"]["AC-1"]
+        assert int(unnoticed.removeprefix("add returns ")) > 10**6
 
     run(story())
 

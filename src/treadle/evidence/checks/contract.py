@@ -1,5 +1,6 @@
 """What a node must pass when it is merged: `contract_exists`, `contract`, `contract_children`."""
 
+from treadle.evidence.asserting import asserting_beside
 from treadle.evidence.contract_suite import contract_files, contract_place
 from treadle.evidence.criteria import childrens_criteria
 from treadle.evidence.findings import Found, Problem, Ran, failed, found, problem, some
@@ -33,7 +34,8 @@ async def contract_exists(s: Subject) -> Found:
 
 async def _vacuous(s: Subject, files: list[str]) -> list[Problem]:
     """Tests of the contract suite that hold whatever happens."""
-    read = {file: smells(await s.text(file) or "") for file in files if is_readable(file)}
+    readable = [file for file in files if is_readable(file)]
+    read = {file: smells(await s.text(file) or "", await asserting_beside(s, file)) for file in readable}
     return [
         problem(f"the test {smell.test} {smell.what}", file, smell.line, expected="an assertion that can fail")
         for file, listed in read.items()

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from treadle.evidence.borrowed import changed_constants
 from treadle.evidence.diffs import added_lines
 from treadle.evidence.examples import is_value
 from treadle.evidence.findings import Found, Problem, found, problem
@@ -17,7 +18,7 @@ _FRAMEWORK: Final = re.compile(
     r"|^\s*(?:import\s+)?(?:\w+\s+)?\"testing\"\s*$"
 )
 _KNOWS: Final = re.compile(
-    r"PYTEST_CURRENT_TEST|PYTEST_VERSION|\bsys\.modules\b|\b_getframe\b|inspect\.(?:stack|currentframe)\b"
+    r"PYTEST_CURRENT_TEST|PYTEST_VERSION|[\"']PYTEST|\bsys\.modules\b|\b_getframe\b|inspect\.(?:stack|currentframe)\b"
     r"|\bis_test(?:ing)?\b|NODE_ENV\W+test\b|JEST_WORKER_ID|\bVITEST\b|testing\.Testing\(|flag\.Lookup\(\"test\."
 )
 _MOST: Final = 500
@@ -39,6 +40,21 @@ async def tests_known(s: Subject, base: str) -> list[Problem]:
         *seen,
         *await _peeking(s, added - {(one.file, one.line) for one in seen}),
         *await _hard_coded(s, known, added),
+        *await _exchanged(s),
+    ]
+
+
+async def _exchanged(s: Subject) -> list[Problem]:
+    """Values that tests take from the code instead of saying them, and that the code has others for now."""
+    wanted = "the value that the tests were written with, or tests that say themselves what is right"
+    return [
+        problem(
+            f"{now.name}, which {test}:{one.line} takes for right, was {before.value[:80]} and is {now.value[:80]}",
+            now.file,
+            now.line,
+            expected=wanted,
+        )
+        for test, one, before, now in await changed_constants(s)
     ]
 
 

@@ -1,8 +1,12 @@
 """What a lane holds as a commit: `commit`, `checkpoint`, `readonly`, `rebased`."""
 
+import msgspec
+
 from treadle.evidence.findings import Found, Problem, failed, found, problem, some
+from treadle.evidence.meanwhile import FACT, meanwhile
 from treadle.evidence.subject import Subject
 from treadle.git.scan import Finding
+from treadle.protocol.items import Json
 
 _MARKS = ("<<<<<<< ", ">>>>>>> ")
 _HARMLESS = frozenset({"special"})
@@ -19,14 +23,13 @@ async def checkpoint(s: Subject) -> Found:
     """The lane's tree is recorded as a commit, changed or not."""
     own = [one for one in s.work.findings if one.kind != "link" or one.path in s.work.paths]
     notes = [f"{one.path} was left out: {one.detail}" for one in own if one.kind in _HARMLESS]
-    notes += _meanwhile(s)
-    return found([_left_out(one) for one in own if one.kind not in _HARMLESS], notes)
+    return _with_meanwhile(s, found([_left_out(one) for one in own if one.kind not in _HARMLESS], notes))
 
 
-def _meanwhile(s: Subject) -> list[str]:
-    """What was done beside the lane while the activity worked, by it or by anybody else."""
-    moved = [f"the ref {one.ref} was moved by somebody else, and has been put back" for one in s.work.moved]
-    return moved + [f"in the user's repository, {one} while this step worked" for one in s.work.around]
+def _with_meanwhile(s: Subject, one: Found) -> Found:
+    beside = meanwhile(s)
+    facts: dict[str, Json] = {FACT: list(beside)} if beside else {}
+    return msgspec.structs.replace(one, notes=(*one.notes, *beside), facts=facts)
 
 
 def _left_out(one: Finding) -> Problem:
@@ -38,9 +41,10 @@ def _left_out(one: Finding) -> Problem:
 async def readonly(s: Subject) -> Found:
     """The lane's tree is unchanged."""
     if s.work.tree == await s.git.tree(s.work.base):
-        return found(notes=_meanwhile(s))
+        return _with_meanwhile(s, found())
     wanted = "this step reads and changes nothing; put it back"
-    return found([problem(f"was {one.kind}", one.path, expected=wanted) for one in s.work.changed], _meanwhile(s))
+    problems = [problem(f"was {one.kind}", one.path, expected=wanted) for one in s.work.changed]
+    return _with_meanwhile(s, found(problems))
 
 
 async def rebased(s: Subject) -> Found:

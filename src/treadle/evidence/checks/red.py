@@ -5,6 +5,8 @@ A *new* test is one that is not green yet: it stands in the manifest, or in a te
 
 from collections.abc import Iterable, Sequence
 
+from treadle.evidence.asserting import asserting_beside
+from treadle.evidence.borrowed import borrowed_constants
 from treadle.evidence.findings import Found, Problem, found, problem, some
 from treadle.evidence.flaky import described_flaky, flaky_among
 from treadle.evidence.frozen import measured_tree
@@ -183,16 +185,28 @@ async def _quality(s: Subject, run: TestRun, ids: Sequence[str]) -> tuple[list[P
     files = dict.fromkeys(file_of(id_, run) for id_ in ids)
     for file in files:
         names = {id_.partition("::")[2].partition("[")[0] for id_ in ids if file_of(id_, run) == file}
-        for smell in smells(await s.text(file) or "") if is_readable(file) else ():
+        read = smells(await s.text(file) or "", await asserting_beside(s, file)) if is_readable(file) else []
+        for smell in read:
             if smell.test in names and smell.is_certain:
                 what = f"the test {smell.test} {smell.what}"
                 problems.append(problem(what, file, smell.line, expected="an assertion that can fail"))
             elif smell.test in names:
                 notes.append(f"{file}:{smell.line}: the test {smell.test} {smell.what}")
+        notes += await _borrowed(s, file) if is_readable(file) else []
     unread = [file for file in files if not is_readable(file)]
     if unread:
         notes.append(f"the quality of tests in {some(unread)} was not looked at: not available for this language")
     return problems, notes
+
+
+async def _borrowed(s: Subject, file: str) -> list[str]:
+    """Expected values that are not the tests' own."""
+    return [
+        f"{file}:{one.line}: the expected value {one.name} comes from the code under test ({constant.file}:"
+        f"{constant.line}), where it can be changed together with the answer: write down the value itself"
+        for one, constant in await borrowed_constants(s, file)
+        if one.is_expected
+    ]
 
 
 async def still_red_on_skeleton(s: Subject) -> Found:

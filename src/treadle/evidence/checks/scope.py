@@ -13,6 +13,7 @@ from treadle.protocol.items import Json
 _OURS = (".treadle/**", ".treadle", "treadle.toml", ".git/**")
 """How the orchestrator works is for people to say."""
 _CAREFUL = 4
+_LITTER = ". If a tool has left this new file behind, remove it; for good, people have git ignore it (.gitignore)"
 
 
 async def scope(s: Subject) -> Found:
@@ -72,16 +73,18 @@ async def protection(s: Subject) -> Found:
 def _outside(s: Subject) -> list[Problem]:
     refused = [problem(f"the write scope cannot be made: {reason}") for reason in s.scope.refused]
     allowed = some(s.scope.writes) or "nothing"
-    return refused + [one for path in s.paths() if (one := _fault(s, path, allowed))]
+    new = {change.path for change in s.changed_files() if change.kind == "added"}
+    return refused + [one for path in s.paths() if (one := _fault(s, path, allowed, is_new=path in new))]
 
 
-def _fault(s: Subject, path: str, allowed: str) -> Problem | None:
+def _fault(s: Subject, path: str, allowed: str, *, is_new: bool) -> Problem | None:
     if matches(path, _OURS):
         return problem("decides how the orchestrator works", path, expected="only people change it; put it back")
     if matches(path, s.scope.hidden):
         return problem("is hidden from this role", path, expected="leave it as it was")
     if not matches(path, s.scope.writes):
-        return problem("is outside of what this role may write", path, expected=f"it may write {allowed}")
+        litter = _LITTER if is_new else ""
+        return problem("is outside of what this role may write", path, expected=f"it may write {allowed}{litter}")
     return None
 
 

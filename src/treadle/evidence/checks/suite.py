@@ -10,6 +10,7 @@ from treadle.evidence.failed_before import TOO, described_with_past, failed_befo
 from treadle.evidence.findings import Found, Problem, found, problem
 from treadle.evidence.flaky import described_flaky, flaky_among, may_be_chance, sent_back
 from treadle.evidence.frozen import measured_tree
+from treadle.evidence.hiding import hiding
 from treadle.evidence.manifest import read_manifest
 from treadle.evidence.second_look import second_look
 from treadle.evidence.subject import Subject
@@ -73,7 +74,8 @@ async def _whole(s: Subject, run: TestRun, failing: list[str], notes: Iterable[s
     named = [described_flaky(run, id_, sent_back(s)) for id_ in flaky]
     known = await failed_before(s, run) if failing else set()
     is_strict = s.measure.settings.flaky != "accept"
-    problems = [*unbelievable(run), *(described_with_past(run, id_, known) for id_ in failing if id_ not in flaky)]
+    problems = [*await hiding(s, run), *unbelievable(run)]
+    problems += (described_with_past(run, id_, known) for id_ in failing if id_ not in flaky)
     problems += [*(named if is_strict else []), *await exchanged(s, run)]
     notes = [*notes, *([] if is_strict else map(str, named))]
     if not problems or run.bent:

@@ -1,0 +1,49 @@
+"""Functions that assert something."""
+
+import pytest
+
+from treadle.evidence.asserting import asserting
+
+BODIES = {
+    "assert x == 1": True,
+    "raise AssertionError('no')": True,
+    "if x != 1:\n        raise AssertionError": True,
+    "raise Mismatch(x)": True,
+    "pytest.fail('no')": True,
+    "with pytest.raises(ValueError):\n        x()": True,
+    "try:\n        x()\n    except ValueError:\n        return\n    raise AssertionError": True,
+    "def inner():\n        assert x\n    return inner": True,
+    "by_another(x)": True,
+    "self.by_yet_another(x)": True,
+    "raise KeyError(x)": False,
+    "raise NotImplementedError": False,
+    "return x == 1": False,
+    "print(x)": False,
+    "if False:\n        assert x": False,
+    "try:\n        assert x\n    except AssertionError:\n        pass": False,
+}
+OTHERS = """def by_another(x):
+    by_yet_another(x)
+
+
+class Some:
+    def by_yet_another(self, x):
+        assert x
+
+
+def round_and_round():
+    round_and_round()
+"""
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_by_its_body_and_by_what_it_calls(body: str) -> None:
+    found = asserting({"tests/helping.py": f"def helps(x):\n    {body}\n", "tests/other.py": OTHERS})
+    assert ("helps" in found) is BODIES[body]
+    assert {"by_another", "by_yet_another"} <= found
+    assert "round_and_round" not in found
+
+
+def test_by_another_name_and_where_there_is_no_program() -> None:
+    files = {"a.py": "from b import helps as h\n", "b.py": "def helps():\n    assert 1 == 2\n", "c.py": "def ("}
+    assert asserting(files) == {"h", "helps"}

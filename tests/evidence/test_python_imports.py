@@ -1,0 +1,23 @@
+"""Files that an import may mean."""
+
+import pytest
+
+from treadle.evidence.python_imports import by_name, files_of, imported_path
+
+PATHS = ["src/shop/calc.py", "src/shop/__init__.py", "lib/calc.py", "tests/shop/saying.py", "shop/calc.txt"]
+
+
+@pytest.mark.parametrize(
+    ("module", "level", "files"),
+    [
+        ("shop.calc", 0, ["src/shop/calc.py"]),
+        ("calc", 0, ["src/shop/calc.py", "lib/calc.py"]),
+        ("shop", 0, ["src/shop/__init__.py"]),
+        ("saying", 1, ["tests/shop/saying.py"]),
+        ("shop.saying", 2, ["tests/shop/saying.py"]),
+        ("op.calc", 0, []),
+        (None, 0, []),
+    ],
+)
+def test_files_of_an_import(module: str | None, level: int, files: list[str]) -> None:
+    assert files_of(imported_path(module, level, "tests/shop/test_calc.py"), by_name(PATHS)) == files
