@@ -51,7 +51,7 @@ def test_a_copy_holds_something_else_by_every_name(value: object) -> None:
     assert state(value) == holds
 
 
-@pytest.mark.parametrize("value", [Nothing(), 3, "text", ValueError("a"), [1]], ids=repr)
+@pytest.mark.parametrize("value", [Nothing(), 3, "text", ValueError("a"), [1]], ids=lambda value: type(value).__name__)
 def test_what_holds_nothing_or_is_no_plain_object_has_no_copy(value: object) -> None:
     assert altered(value, random.Random(1), 0) is None
 
