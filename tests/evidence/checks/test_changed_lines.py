@@ -64,6 +64,7 @@ def test_new_code_and_other_languages(tmp_path: Path) -> None:
     run(story())
 
 
+@pytest.mark.soak
 def test_weaker_tests(tmp_path: Path) -> None:
     weaker = {"tests/calc/test_add.py": TESTS.replace("sign(-1)", "sign(1) and 'minus'")}
 

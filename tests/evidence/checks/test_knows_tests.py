@@ -38,6 +38,7 @@ def test_what_is_pointed_out_and_what_is_left_alone(tmp_path: Path) -> None:
     run(story())
 
 
+@pytest.mark.soak
 def test_a_value_that_tests_take_for_right_is_not_exchanged_unseen(tmp_path: Path) -> None:
     test = "from src.calc import A_SUM, add\n\n\ndef test_adds():\n    assert add.add(2, 3) == A_SUM\n"
     given = {"tests/calc/test_add.py": test, "tests/calc/test_manifest.json": MANIFEST}

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.evidence.stage import ADD, Stage, run
 
 NEW, PLACE = "tests/calc/test_add.py", "tests/calc/test_manifest.json"
@@ -24,6 +26,14 @@ def test_a_criterion_whose_tests_pass_whatever_is_returned_is_refused(tmp_path: 
         stage = await finished(tmp_path)
         verdict = await stage.claim("tests", "TestsReady", {}, checks="checkpoint sharp", n="2.1")
         assert "criterion AC-1: the tests pass whatever is returned (add returns None, add returns 0" in verdict.report
+
+    run(story())
+
+
+@pytest.mark.soak
+def test_something_is_not_enough_and_the_right_value_is(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await finished(tmp_path)
         verdict = await stage.claim("tests", "TestsReady", {NEW: CONTENT}, checks="checkpoint sharp", n="2.2")
         assert "AC-1: the tests pass whatever is returned (add returns 0, add returns its first" in verdict.report
         assert "Expected: the result compared with the value that is right" in verdict.report
@@ -34,6 +44,7 @@ def test_a_criterion_whose_tests_pass_whatever_is_returned_is_refused(tmp_path: 
     run(story())
 
 
+@pytest.mark.soak
 def test_a_large_value_is_tried_though_no_small_one_was_taken(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await finished(tmp_path)

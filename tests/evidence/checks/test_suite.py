@@ -256,6 +256,7 @@ BROKEN = {
 OLD = "tests/shop/test_broken.py::test_broken"
 
 
+@pytest.mark.soak
 def test_what_failed_before_the_run_is_told_and_refuses_nobody_whose_it_is_not(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await (await Stage(tmp_path, files={**FILES, **BROKEN}).start()).tested()
@@ -274,6 +275,7 @@ def test_what_failed_before_the_run_is_told_and_refuses_nobody_whose_it_is_not(t
     run(story())
 
 
+@pytest.mark.soak
 def test_what_failed_before_the_run_and_is_its_own_must_pass(tmp_path: Path) -> None:
     own = {"tests/calc/test_broken.py": BROKEN["tests/shop/test_broken.py"]}
 
