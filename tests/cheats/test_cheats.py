@@ -14,12 +14,7 @@ def firsts(listed: list[Case], *steps: str) -> list[Case]:
     return list({case.step: case for case in reversed(small)}.values())
 
 
-def rest(listed: list[Case]) -> list[Case]:
-    return [case for case in listed if case not in PLAYED]
-
-
-DISHONEST_FIRST, HONEST_FIRST = firsts(DISHONEST, "scaffold", "tests", "impl"), firsts(HONEST, "tests")
-PLAYED = (*DISHONEST_FIRST, *HONEST_FIRST)
+PLAYED = firsts(DISHONEST, "scaffold", "tests", "impl")  # honest agents are at work in `tests/end_to_end`
 
 
 @pytest.fixture(scope="session")
@@ -27,24 +22,19 @@ def theatre(tmp_path_factory: pytest.TempPathFactory) -> Theatre:
     return Theatre(tmp_path_factory.mktemp("theatre"))
 
 
-@pytest.mark.parametrize("case", DISHONEST_FIRST, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", PLAYED, ids=lambda case: case.name)
 def test_a_cheat_is_caught(theatre: Theatre, case: Case) -> None:
     must_be_caught(theatre, case)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("case", rest(DISHONEST), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [case for case in DISHONEST if case not in PLAYED], ids=lambda case: case.name)
 def test_each_cheat_is_caught(theatre: Theatre, case: Case) -> None:
     must_be_caught(theatre, case)
 
 
-@pytest.mark.parametrize("case", HONEST_FIRST, ids=lambda case: case.name)
-def test_an_honest_agent_is_not_disturbed(theatre: Theatre, case: Case) -> None:
-    must_go_through(theatre, case)
-
-
 @pytest.mark.soak
-@pytest.mark.parametrize("case", rest(HONEST), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", HONEST, ids=lambda case: case.name)
 def test_each_honest_agent_is_not_disturbed(theatre: Theatre, case: Case) -> None:
     must_go_through(theatre, case)
 
