@@ -22,15 +22,19 @@ _MAX_DELAY: Final = 86_400
 
 def load_script(path: Path) -> Script:
     """The script in a file; a `TreadleError` says all that is wrong with it."""
+    return read_script(script_text(path), str(path))
+
+
+def script_text(path: Path) -> str:
+    """The text of a script, for agents or for a model that is played."""
     try:
         if path.stat().st_size > MAX_TEXT:
             raise TreadleError(f"{path} has more than {MAX_TEXT} bytes; split it")
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise TreadleError(f"{path} is not UTF-8 at byte {error.start}; save it as UTF-8") from None
     except OSError as error:
         raise TreadleError(f"the script {path} cannot be read: {error.strerror}; check its path") from None
-    return read_script(text, str(path))
 
 
 def read_script(text: str, file: str) -> Script:

@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 from typing import Final, cast
 
-from treadle.errors import TreadleError
+from treadle.agents.script_reading import script_text
 from treadle.protocol.findings import Finding, Place
 from treadle.protocol.items import Json
 from treadle.protocol.reading.part import FIELD, NAME, Log, Part
-from treadle.protocol.reading.source import MAX_TEXT, read
+from treadle.protocol.reading.source import read
 from treadle.testing.model_server.script import (
     MISBEHAVIOURS,
     STOP_REASONS,
@@ -29,15 +29,7 @@ _HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,80}")
 
 def load_scripts(path: Path) -> Scripts:
     """The scripts in a file; a `TreadleError` says all that is wrong with them."""
-    try:
-        if path.stat().st_size > MAX_TEXT:
-            raise TreadleError(f"{path} has more than {MAX_TEXT} bytes; split it")
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise TreadleError(f"{path} is not UTF-8 at byte {error.start}; save it as UTF-8") from None
-    except OSError as error:
-        raise TreadleError(f"the scripts {path} cannot be read: {error.strerror}; check the path") from None
-    return read_scripts(text, str(path))
+    return read_scripts(script_text(path), str(path))
 
 
 def read_scripts(text: str, file: str) -> Scripts:

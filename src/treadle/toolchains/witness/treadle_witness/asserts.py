@@ -12,6 +12,7 @@ from .imports import FromSource
 from .judge import Judge
 from .machinery import is_of_tests
 from .reached import Reached
+from .syntax import FUNCTIONS, SCOPES, fetch_first, load, placed
 
 _JUDGE, _LEFT, _RIGHT, _TAKEN = "@judge", "@left", "@right", "@py_assert_"
 _REWRITING = "@pytest_ar"
@@ -26,8 +27,6 @@ _SIGNS: dict[Any, str] = {
     ast.In: "in",
 }
 _EQUALITIES = ("assertEqual", "assertEquals")
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_SCOPES = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
 
 
 def judged(judge: Judge, reached: Reached) -> None:
@@ -74,22 +73,16 @@ class _Written:
         """Keep both sides of each comparison, as pytest does where it rewrites."""
         after = [node for node in module.body if getattr(node, "module", "") == "__future__"]
         at = module.body.index(after[-1]) + 1 if after else 1 if ast.get_docstring(module) is not None else 0
-        for function in [node for node in ast.walk(module) if isinstance(node, _FUNCTIONS)]:
+        for function in [node for node in ast.walk(module) if isinstance(node, FUNCTIONS)]:
             for body in list(_bodies(function)):
                 body[:] = [part for statement in body for part in _parts(statement)]
         fetched = ast.Import(names=[ast.alias(name="_pytest.assertion.rewrite", asname=_REWRITING)])
-        module.body.insert(at, ast.fix_missing_locations(ast.copy_location(fetched, module.body[0])))
+        module.body.insert(at, placed(fetched, module.body[0]))
 
     def put_judges(self, module: Any) -> None:
         for node in list(ast.walk(module)):
-            if isinstance(node, _FUNCTIONS) and self._has_judges(node):
-                # Fetched before anything is called: whoever exchanges it later exchanges nothing here.
-                fetched = ast.Assign(
-                    targets=[ast.Name(id=_JUDGE, ctx=ast.Store())],
-                    value=ast.Attribute(value=_load(_REWRITING), attr="_judge", ctx=ast.Load()),
-                )
-                at = 1 if ast.get_docstring(node, clean=False) is not None else 0
-                node.body.insert(at, _placed(fetched, node.body[0]))
+            if isinstance(node, FUNCTIONS) and self._has_judges(node):
+                fetch_first(node, _JUDGE, _REWRITING, "_judge")
 
     def _has_judges(self, function: Any) -> bool:
         """Put a judge before each comparison of a function; whether there is any."""
@@ -100,7 +93,7 @@ class _Written:
                 if before:
                     found = True
                     at = next(number for number, one in enumerate(body) if one is statement)
-                    body[at:at] = [_placed(one, statement) for one in before]
+                    body[at:at] = [placed(one, statement) for one in before]
         return found
 
     def _of_assert(self, statement: Any) -> list[Any]:
@@ -126,7 +119,7 @@ class _Written:
             ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store())], value=value)
             for name, value in zip(names, call.args)  # noqa: B905
         ]
-        call.args[:2] = [_placed(_load(name), statement) for name in names]
+        call.args[:2] = [placed(load(name), statement) for name in names]
         return [*kept, self._call(*names, "==", statement)]
 
     def _call(self, left: str, right: str, sign: str, statement: Any) -> Any:
@@ -135,7 +128,7 @@ class _Written:
         # They stand beside the right value: whoever takes that from the code of a test takes them too.
         others = self._judge.others(self._expected[line]) if line in self._expected and sign == "==" else []
         said = [ast.Constant(value=one) for one in (sign, line, text, *others)]
-        return ast.Expr(ast.Call(func=_load(_JUDGE), args=[_load(left), _load(right), *said], keywords=[]))
+        return ast.Expr(ast.Call(func=load(_JUDGE), args=[load(left), load(right), *said], keywords=[]))
 
 
 def _parts(statement: Any) -> list[Any]:
@@ -144,12 +137,12 @@ def _parts(statement: Any) -> list[Any]:
     if not isinstance(statement, ast.Assert) or not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return [statement]
     names = [f"{_TAKEN}{number}" for number in range(3)]
-    sides = (test.left, test.comparators[0], ast.Compare(_load(names[0]), test.ops, [_load(names[1])]))
+    sides = (test.left, test.comparators[0], ast.Compare(load(names[0]), test.ops, [load(names[1])]))
     kept = [
         ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store())], value=value)
         for name, value in zip(names, sides)  # noqa: B905
     ]
-    return [_placed(one, statement) for one in (*kept, ast.Assert(test=_load(names[2]), msg=statement.msg))]
+    return [placed(one, statement) for one in (*kept, ast.Assert(test=load(names[2]), msg=statement.msg))]
 
 
 def _expected(module: Any) -> Iterator[tuple[int, Any]]:
@@ -168,13 +161,5 @@ def _bodies(node: Any) -> Iterator[list[Any]]:
             if isinstance(value[0], ast.stmt):
                 yield value
             for one in value:
-                if isinstance(one, ast.AST) and not isinstance(one, _SCOPES):
+                if isinstance(one, ast.AST) and not isinstance(one, SCOPES):
                     yield from _bodies(one)
-
-
-def _load(name: str) -> Any:
-    return ast.Name(id=name, ctx=ast.Load())
-
-
-def _placed(node: Any, at: Any) -> Any:
-    return ast.fix_missing_locations(ast.copy_location(node, at))

@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import re
 from inspect import unwrap
-from types import FunctionType
 from typing import Any, Callable, Iterator  # noqa: UP035 - this runs on old versions too
 
+from .syntax import FUNCTIONS, SCOPES, fetch_first, inside, load, placed
+from .written import as_written
+
 _REACH = "@reach"
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_SCOPES = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
 _ASKS = re.compile(
     r"_*(assert|check|expect|verif|ensure|should|must|fail|raises|warns|deprecated_call|skip|xfail|exit|compare|validate)"
 )
@@ -35,7 +35,7 @@ class Reached:
 
     def put_marks(self, module: Any, file: str) -> None:
         """Mark the assertions of a file of tests, before anything else is done to it."""
-        functions = [node for node in ast.walk(module) if isinstance(node, _FUNCTIONS)]
+        functions = [node for node in ast.walk(module) if isinstance(node, FUNCTIONS)]
         asking = {node.name for node in functions if any(isinstance(one, ast.Assert) for one in ast.walk(node))}
         for node in functions:
             if node.name.startswith("test"):
@@ -43,24 +43,18 @@ class Reached:
                 if found:
                     key = (file, node.name, min([node.lineno, *(one.lineno for one in node.decorator_list)]))
                     self._marked[key] = [self._mark(body, one) for body, one in found]
-                    fetched = ast.Assign(
-                        targets=[ast.Name(id=_REACH, ctx=ast.Store())],
-                        value=ast.Attribute(value=_load("@pytest_ar"), attr="_reach", ctx=ast.Load()),
-                    )
-                    at = 1 if ast.get_docstring(node, clean=False) is not None else 0
-                    node.body.insert(at, _placed(fetched, node.body[0]))
+                    fetch_first(node, _REACH, "@pytest_ar", "_reach")
 
     def _mark(self, body: list[Any], statement: Any) -> tuple[int, int]:
         self._count += 1
-        called = ast.Call(func=_load(_REACH), args=[ast.Constant(value=self._count)], keywords=[])
-        body.insert(body.index(statement), _placed(ast.Expr(called), statement))
+        called = ast.Call(func=load(_REACH), args=[ast.Constant(value=self._count)], keywords=[])
+        body.insert(body.index(statement), placed(ast.Expr(called), statement))
         return self._count, statement.lineno
 
     def passed(self, item: Any) -> None:
         """Hear of a test that passed."""
-        function = getattr(item, "function", None)
-        held = vars(function).get("hypothesis") if isinstance(function, FunctionType) else None
-        code = getattr(unwrap(getattr(held, "inner_test", function)), "__code__", None) if function else None
+        function = as_written(getattr(item, "function", None))
+        code = getattr(unwrap(function), "__code__", None) if function else None
         if code is not None:
             self._passed.setdefault((code.co_filename, code.co_name, code.co_firstlineno), item.nodeid)
 
@@ -74,7 +68,7 @@ class Reached:
 
 def _avoidable(function: Any, asking: set[str]) -> Iterator[tuple[list[Any], Any]]:
     """The assertions of a test, each with the statements it stands among; none if something may be asked elsewhere."""
-    nodes = list(_inside(function))
+    nodes = list(inside(function))
     called = {_name(one.func) for one in nodes if isinstance(one, ast.Call)}
     leaves = any(isinstance(one, ast.Return) for one in nodes)
     if called & asking or any(_ASKS.match(name) for name in called):
@@ -102,7 +96,7 @@ def _asserts(node: Any) -> Iterator[tuple[list[Any], Any]]:
         for one in value if isinstance(value, list) else ():
             if isinstance(one, ast.Assert):
                 yield value, one
-            elif isinstance(one, ast.AST) and not isinstance(one, (*_SCOPES, ast.ExceptHandler)):
+            elif isinstance(one, ast.AST) and not isinstance(one, (*SCOPES, ast.ExceptHandler)):
                 yield from _asserts(one)
 
 
@@ -113,20 +107,5 @@ def _is_positive(test: Any) -> bool:
     return not isinstance(test, ast.Constant) and not (isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not))
 
 
-def _inside(node: Any) -> Iterator[Any]:
-    for one in ast.iter_child_nodes(node):
-        if not isinstance(one, _SCOPES):
-            yield one
-            yield from _inside(one)
-
-
 def _name(node: Any) -> str:
     return str(getattr(node, "attr", getattr(node, "id", "")))
-
-
-def _load(name: str) -> Any:
-    return ast.Name(id=name, ctx=ast.Load())
-
-
-def _placed(node: Any, at: Any) -> Any:
-    return ast.fix_missing_locations(ast.copy_location(node, at))

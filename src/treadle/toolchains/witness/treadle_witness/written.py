@@ -11,9 +11,10 @@ from typing import Any, Iterator  # noqa: UP035 - this runs on old versions too
 
 import pytest
 
+from .syntax import SCOPES, inside
+
 _LARGEST = 1_000_000
 _KINDS = (FunctionType, type, ModuleType)
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _compile, _starts, _position = compile, dis.findlinestarts, bisect_right
 _RAISE = dis.opmap["RAISE_VARARGS"]
 
@@ -43,7 +44,7 @@ class Written:
 
     def lost(self, item: Any) -> list[int]:
         """The lines of a test's assertions that its code does not have; remembers what its file has by name."""
-        function, module = _as_written(getattr(item, "function", None)), getattr(item, "module", None)
+        function, module = as_written(getattr(item, "function", None)), getattr(item, "module", None)
         file = item.nodeid.partition("::")[0]
         if isinstance(module, ModuleType) and file in self._free and file not in self._names:
             self._names[file] = (module, _named(module))
@@ -64,7 +65,7 @@ class Written:
                     yield f"{file}: {name}"
 
 
-def _as_written(function: Any) -> Any:
+def as_written(function: Any) -> Any:
     """The function that hypothesis calls with examples, in place of the one that it puts in front of it."""
     held = vars(function).get("hypothesis") if isinstance(function, FunctionType) else None
     return getattr(held, "inner_test", function)
@@ -92,7 +93,7 @@ def _rebound(tree: Any) -> set[str]:
 def _bound(node: Any) -> list[str]:
     if isinstance(node, ast.alias):
         return [node.asname or node.name.partition(".")[0]]
-    return [node.name] if isinstance(node, _SCOPES[:3]) else [node.id] if isinstance(node, ast.Name) else []
+    return [node.name] if isinstance(node, SCOPES[:3]) else [node.id] if isinstance(node, ast.Name) else []
 
 
 def _asserts(tree: Any, plain: CodeType) -> dict[tuple[str, int], list[tuple[int, int]]]:
@@ -102,17 +103,10 @@ def _asserts(tree: Any, plain: CodeType) -> dict[tuple[str, int], list[tuple[int
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             key = (node.name, min([node.lineno, *(one.lineno for one in node.decorator_list)]))
-            lines = [(one.lineno, one.end_lineno or one.lineno) for one in _inside(node) if isinstance(one, ast.Assert)]
+            lines = [(one.lineno, one.end_lineno or one.lineno) for one in inside(node) if isinstance(one, ast.Assert)]
             known = raising.get(key, set())
             found[key] = [(first, last) for first, last in lines if known.intersection(range(first, last + 1))]
     return found
-
-
-def _inside(node: Any) -> Iterator[Any]:
-    for one in ast.iter_child_nodes(node):
-        if not isinstance(one, _SCOPES):
-            yield one
-            yield from _inside(one)
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
