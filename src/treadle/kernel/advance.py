@@ -8,12 +8,24 @@ from treadle.kernel.commands import ActivityCommand, AskHuman, Inputs, RunAgent,
 from treadle.kernel.groups import begin_map, map_result, open_barrier, progress_map
 from treadle.kernel.mailbox import is_held, next_signal, post, take
 from treadle.kernel.routing import REPORTS, enter, leave
-from treadle.kernel.state import Activity, Ask, Frame, Instance, Message, Pool, Slot
+from treadle.kernel.state import Activity, Ask, Frame, Instance, Message, Pool, Slot, State
 from treadle.kernel.turn import Turn
 from treadle.protocol.model import Need, Step
 
 AGENTS_POOL = "run:agents"
 LIMIT_ASK = "run!limit"
+OUTAGE = "run!outage"
+"""The timer or the question that ends an outage."""
+
+
+def is_out(at: Turn | State) -> bool:
+    """Whether an agent's service is out (R21)."""
+    return OUTAGE in at.asks or OUTAGE in at.timers
+
+
+def is_stopped(at: Turn | State) -> bool:
+    """Whether nothing may start: a person is asked about a limit, or a service is out (R19, R21)."""
+    return LIMIT_ASK in at.asks or is_out(at)
 
 
 def advance(t: Turn, inst: Instance) -> None:
@@ -82,7 +94,7 @@ def _start(t: Turn, inst: Instance, frame: Frame) -> bool:
         _ask(t, inst, frame, step)
     elif step.kind == "map":
         _map(t, inst, frame, step)
-    elif LIMIT_ASK in t.asks or not _admitted(t, inst, pools):
+    elif is_stopped(t) or not _admitted(t, inst, pools):
         return False
     else:
         _begin(t, inst, frame, step, pools)

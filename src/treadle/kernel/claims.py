@@ -2,7 +2,8 @@
 
 import msgspec
 
-from treadle.kernel.commands import ActivityCommand, RunChecks
+from treadle.kernel.advance import is_out
+from treadle.kernel.commands import ActivityCommand, RunAgent, RunChecks
 from treadle.kernel.events import Checked, CheckResult, Envelope, Exited, Failed, SessionStarted
 from treadle.kernel.limits import use
 from treadle.kernel.routing import choose, follow, leave, spawn_refused
@@ -16,6 +17,7 @@ def session_started(t: Turn, e: SessionStarted) -> bool:
     if act is None:
         return False
     t.edit(act.command.inst).threads[act.command.step] = e.session
+    t.put_activity(msgspec.structs.replace(act, session=e.session))
     return True
 
 
@@ -25,6 +27,8 @@ def exited(t: Turn, e: Exited) -> bool:
     if act is None:
         return False
     use(t, e.usage)
+    if isinstance(act.command, RunAgent) and not is_out(t):
+        t.outage = None
     command = act.command
     known = t.protocol.routing_keys[command.graph][command.step]
     if e.envelope.key not in known:
@@ -112,9 +116,9 @@ def failed(t: Turn, e: Failed) -> bool:
     if act is None:
         return False
     use(t, e.usage)
-    if e.why == "crash" and act.command.retry < t.protocol.limits.infra_retries:
+    if e.why == "crash" and act.losses < t.protocol.limits.infra_retries:
         command = msgspec.structs.replace(act.command, retry=act.command.retry + 1)
-        act = msgspec.structs.replace(act, command=command)
+        act = msgspec.structs.replace(act, command=command, losses=act.losses + 1)
         t.put_activity(act)
         t.commands.append(open_job(act))
     else:

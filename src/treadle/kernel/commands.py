@@ -27,7 +27,7 @@ class Job(Request, frozen=True, kw_only=True):
     inputs: Inputs = {}
     due: int = 0
     retry: int = 0
-    """How often the same activity was lost by its runner and is issued again."""
+    """How often the same activity was lost by its runner, or by an outage, and is issued again."""
 
 
 class RunAgent(Job, frozen=True, kw_only=True):
@@ -40,6 +40,8 @@ class RunAgent(Job, frozen=True, kw_only=True):
     tier: int = 0
     session: str = ""
     fork: bool = False
+    goes_on: bool = False
+    """Whether it goes on with the conversation and the files that an outage has interrupted."""
     vars: dict[str, int | str | bool] = {}
 
 

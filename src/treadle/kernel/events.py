@@ -7,6 +7,9 @@ import msgspec
 from treadle.protocol.items import Item, Routed
 from treadle.protocol.model import Severity
 
+Outages = Literal["rate", "quota", "overload", "network", "billing", "login", "budget"]
+"""Why an agent's service cannot be used."""
+
 
 class Envelope(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """All that the kernel sees of an exit; the payload lies in the content-addressed store."""
@@ -29,6 +32,19 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     tokens_in: int = 0
     tokens_out: int = 0
     cost: float = 0.0
+    cached: int = 0
+    """How many of the tokens that went in came from the service's cache."""
+    unpriced: int = 0
+    """How many of all tokens have a price that nobody told; `cost` does not count them."""
+
+    def plus(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.tokens_in + other.tokens_in,
+            self.tokens_out + other.tokens_out,
+            self.cost + other.cost,
+            self.cached + other.cached,
+            self.unpriced + other.unpriced,
+        )
 
 
 class CheckResult(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -96,6 +112,19 @@ class Failed(Fact, frozen=True, kw_only=True):
     usage: Usage = Usage()
 
 
+class Unavailable(Fact, frozen=True, kw_only=True):
+    """An agent could not go on through no fault of its own: its service is out of reach, or a budget is spent."""
+
+    act: str
+    why: Outages
+    wait: int = 0
+    """Seconds after which the service says that it can be used again; 0: it does not say."""
+    grant: str = ""
+    """What a person grants once more by letting the run go on; not empty: a person is asked."""
+    detail_ref: str = ""
+    usage: Usage = Usage()
+
+
 class TimerFired(Fact, frozen=True, kw_only=True):
     """A timer that the kernel has set is due."""
 
@@ -135,4 +164,16 @@ class Upgraded(Fact, frozen=True, kw_only=True):
     """Where steps went: `graph.old` → `new`."""
 
 
-Event = RunStarted | SessionStarted | Exited | Checked | Failed | TimerFired | Idle | Replied | Signalled | Upgraded
+Event = (
+    RunStarted
+    | SessionStarted
+    | Exited
+    | Checked
+    | Failed
+    | Unavailable
+    | TimerFired
+    | Idle
+    | Replied
+    | Signalled
+    | Upgraded
+)

@@ -13,12 +13,12 @@ def use(t: Turn, usage: Usage) -> None:
     """Add up what was consumed; beyond the limit a person is asked before anything else starts (R19)."""
     if usage == Usage():
         return
-    t.usage = Usage(
-        t.usage.tokens_in + usage.tokens_in, t.usage.tokens_out + usage.tokens_out, t.usage.cost + usage.cost
-    )
-    limit = t.protocol.limits.cost
-    if limit and t.usage.cost >= limit * t.allowances:
+    t.usage = t.usage.plus(usage)
+    limits, tokens = t.protocol.limits, t.usage.tokens_in + t.usage.tokens_out
+    if limits.cost and t.usage.cost >= limits.cost * t.allowances:
         open_limit(t, "cost")
+    elif limits.tokens and tokens >= limits.tokens * t.allowances:
+        open_limit(t, "tokens")
 
 
 def open_limit(t: Turn, what: str) -> None:

@@ -1,10 +1,11 @@
 """People: answers to questions, and what they may do at any moment: go, pause, resume, abort, signal (R18)."""
 
-from treadle.kernel.advance import LIMIT_ASK
+from treadle.kernel.advance import LIMIT_ASK, OUTAGE
 from treadle.kernel.events import Replied, Signalled
 from treadle.kernel.lifecycle import finish
 from treadle.kernel.limits import limit_answered
 from treadle.kernel.mailbox import post, reply
+from treadle.kernel.outages import go_on, outage_answered
 from treadle.kernel.routing import redirect
 from treadle.kernel.state import Instance, Message, Slot
 from treadle.kernel.turn import Turn
@@ -21,6 +22,8 @@ def replied(t: Turn, e: Replied) -> bool:
         return False
     if e.ask == LIMIT_ASK:
         return limit_answered(t, e.choice)
+    if e.ask == OUTAGE:
+        return outage_answered(t, e.choice)
     inst = t.edit(ask.inst)
     for frame in inst.frames:
         if e.note_ref and frame.id == e.ask:
@@ -44,6 +47,8 @@ def signalled(t: Turn, e: Signalled) -> bool:
             inst.paused = True
         case "resume":
             inst.paused = False
+            if not inst.parent:
+                go_on(t)
             for other in t.everyone():
                 t.touch(other)
         case "go":

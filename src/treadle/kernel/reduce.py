@@ -25,13 +25,14 @@ visited, so an event costs the same in a run of ten and in a run of five thousan
 
 Why this cannot deadlock: an instance waits only for an activity (which has a deadline), a person, a pool (held only by
 running activities, taken all at once), the barrier of its chunk (which the checker proves to be passed in lockstep, and
-which siblings leave by ending), its children (downwards), or its parent's answer (upwards). A handler never waits
-downwards or sideways and can start whenever its instance runs nothing, so no cycle of waiting can close.
+which siblings leave by ending), the end of an outage (a timer or a person), its children (downwards), or its parent's
+answer (upwards). A handler never waits downwards or sideways and can start whenever its instance runs nothing, so no
+cycle of waiting can close.
 
 The rules, numbered for comments and tests: R1 dedup · R2 claim · R3 verify · R4 record · R5 route · R6 charge ·
 R7 attempts · R8 actions · R9 goto · R10 finish · R11 settle · R12 advance · R13 start · R14 priorities ·
 R15 merge freshness (a consequence of R11: signals are served before freed pools are handed on) · R16 timers ·
-R17 lost worker · R18 preempt, pause, abort · R19 limits · R20 upgrade.
+R17 lost worker · R18 preempt, pause, abort · R19 limits · R20 upgrade · R21 outages.
 """
 
 from collections.abc import Callable
@@ -54,9 +55,11 @@ from treadle.kernel.events import (
     SessionStarted,
     Signalled,
     TimerFired,
+    Unavailable,
     Upgraded,
 )
 from treadle.kernel.lifecycle import create
+from treadle.kernel.outages import unavailable
 from treadle.kernel.people import is_missing, replied, signalled
 from treadle.kernel.state import SEMANTICS, Frame, Instance, State
 from treadle.kernel.timers import idle, timer_fired
@@ -81,7 +84,7 @@ def outstanding(state: State) -> tuple[Command, ...]:
     """Every command that is still open, derived from the state alone: what recovery issues again."""
     if state.outcome:
         return (Done(id=state.run, outcome=state.outcome),)
-    jobs = [open_job(state.acts[id_]) for id_ in sorted(state.acts)]
+    jobs = [open_job(state.acts[id_]) for id_ in sorted(state.acts) if state.acts[id_].phase != "held"]
     asks = [command for id_ in sorted(state.asks) if (command := state.asks[id_].command) is not None]
     timers = [SetTimer(id=id_, due=state.timers[id_]) for id_ in sorted(state.timers)]
     return (*jobs, *asks, *timers)
@@ -150,6 +153,7 @@ _RULES: Final[dict[type[Any], Callable[[Turn, Any], bool]]] = {
     Exited: exited,
     Checked: checked,
     Failed: failed,
+    Unavailable: unavailable,
     TimerFired: timer_fired,
     Idle: idle,
     Replied: replied,

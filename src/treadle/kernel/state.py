@@ -12,7 +12,7 @@ import msgspec
 from immutables import Map
 
 from treadle.kernel.commands import ActivityCommand, AskHuman
-from treadle.kernel.events import Envelope, Usage
+from treadle.kernel.events import Envelope, Outages, Usage
 from treadle.protocol.items import Item, Routed
 from treadle.protocol.model import CheckRef
 
@@ -136,11 +136,18 @@ class Activity(msgspec.Struct, frozen=True, omit_defaults=True):
     """One execution of an agent, effect or check step."""
 
     command: ActivityCommand
-    phase: Literal["running", "verifying"] = "running"
+    phase: Literal["running", "verifying", "held"] = "running"
+    """Held: its agent's service is out, and it will be issued again."""
     claim: Envelope | None = None
     checks: tuple[CheckRef, ...] = ()
     nudges: int = 0
     pools: tuple[str, ...] = ()
+    losses: int = 0
+    """How often its runner has lost it."""
+    grant: str = ""
+    """What a person grants once more by letting it go on."""
+    session: str = ""
+    """The conversation that it has begun or joined."""
 
 
 class Ask(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -168,6 +175,15 @@ class DeadLetter(msgspec.Struct, frozen=True, omit_defaults=True):
     sender: str = ""
 
 
+class Outage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The last time that a service could not be used; forgotten when an agent answers again."""
+
+    why: Outages
+    detail_ref: str = ""
+    count: int = 1
+    """How often in a row it was so."""
+
+
 class State(msgspec.Struct, frozen=True, omit_defaults=True):
     """Everything about a run that the next event may depend on."""
 
@@ -189,6 +205,9 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True):
     usage: Usage = Usage()
     allowances: int = 1
     """How often the cost and time limits have been granted."""
+    outage: Outage | None = None
+    grants: Map[str, int] = Map()
+    """How often a person has granted a budget of the world's own once more, by its name."""
     outcome: str = ""
 
 

@@ -2,11 +2,13 @@
 
 import msgspec
 
+from treadle.kernel.advance import OUTAGE
 from treadle.kernel.claims import fail
 from treadle.kernel.commands import Cancel, Nudge
 from treadle.kernel.events import Idle, TimerFired
 from treadle.kernel.limits import open_limit
 from treadle.kernel.mailbox import preempt, reply
+from treadle.kernel.outages import go_on
 from treadle.kernel.state import Ask, Slot
 from treadle.kernel.turn import Turn
 
@@ -20,6 +22,8 @@ def timer_fired(t: Turn, e: TimerFired) -> bool:
     if act := t.activity(e.timer, "running", "verifying"):
         t.commands.append(Cancel(id=e.timer, why="timeout"))
         fail(t, act, "!timeout", "text:the deadline has passed")
+    elif e.timer == OUTAGE:
+        go_on(t)
     elif what == "wall":
         open_limit(t, "wall")
     elif what.startswith("preempt:"):

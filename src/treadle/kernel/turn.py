@@ -32,6 +32,8 @@ class Turn:
         self.dead = state.dead
         self.usage = state.usage
         self.allowances = state.allowances
+        self.outage = state.outage
+        self.grants = state.grants
         self.outcome = state.outcome
         self.commands: list[Command] = []
         self.freed: list[str] = []
@@ -194,5 +196,7 @@ class Turn:
             dead=self.dead,
             usage=self.usage,
             allowances=self.allowances,
+            outage=self.outage,
+            grants=self.grants,
             outcome=self.outcome,
         )

@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from treadle.kernel.advance import OUTAGE
 from treadle.kernel.commands import AskHuman
 from treadle.kernel.state import State
 from treadle.ports import Payloads
@@ -15,8 +16,18 @@ from treadle.prompts.variables import variables
 from treadle.protocol.items import Json
 from treadle.protocol.model import Protocol, Step
 
-_LIMITS: Final = {"cost": "money", "wall": "time"}
+_LIMITS: Final = {"cost": "money", "tokens": "tokens", "wall": "time"}
 _LIMIT_CHOICES: Final = {"continue": "grant the same amount once more", "abort": "end the run; its branches stay"}
+
+_OUTAGES: Final = {
+    "billing": ("An agent's service wants to be paid", "Pay, or name another agent; then let it go on."),
+    "login": (
+        "An agent's login is refused",
+        "Log in with its own program, or set its key where the run is driven (stop there, and `treadle resume`).",
+    ),
+    "budget": ("A budget is spent", "To let it go on grants the same amount once more."),
+}
+_OUTAGE_CHOICES: Final = {"continue": "try again, where it stopped", "abort": "end the run; its branches stay"}
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -52,7 +63,7 @@ def question(
 ) -> Question:
     """The question that a command puts to a person."""
     if command.graph not in protocol.graphs:
-        return _limit(protocol, state, command)
+        return _outage(command, payloads) if command.id == OUTAGE else _limit(protocol, state, command)
     step = protocol.graphs[command.graph].steps[command.step]
     known = variables(protocol, state, command, payloads, toolchain)
     name = template_of(protocol, step)
@@ -75,12 +86,30 @@ def _plain(step: Step, command: AskHuman, known: Mapping[str, Json]) -> str:
 
 def _limit(protocol: Protocol, state: State, command: AskHuman) -> Question:
     """The question of the run itself, when it has used what it may."""
-    what = _LIMITS.get(command.step, command.step)
-    spent = f" It has cost {state.usage.cost:.2f} so far." if command.step == "cost" else ""
-    allowed = protocol.limits.cost if command.step == "cost" else f"{protocol.limits.wall} s"
+    limits, usage = protocol.limits, state.usage
+    spent, allowed = {
+        "cost": (f" It has cost {usage.cost:.2f} so far.", f"{limits.cost}"),
+        "tokens": (f" It has used {usage.tokens_in + usage.tokens_out:,} so far.", f"{limits.tokens:,}"),
+    }.get(command.step, ("", f"{limits.wall} s"))
+    if usage.unpriced:
+        spent += f" The price of {usage.unpriced:,} tokens is not known."
     return Question(
         id=command.id,
-        title=f"The run has used its {what}",
+        title=f"The run has used its {_LIMITS.get(command.step, command.step)}",
         text=f"Nothing new starts until you decide. Granted {state.allowances} times so far: {allowed}.{spent}\n",
         choices=tuple(Choice(choice, _LIMIT_CHOICES.get(choice, "")) for choice in command.choices),
+    )
+
+
+def _outage(command: AskHuman, payloads: Payloads) -> Question:
+    """The question of the run itself, when an agent's service cannot be used until a person has seen to it."""
+    title, what = _OUTAGES.get(command.step, (command.step, ""))
+    said = [payloads.get(ref) for ref in command.inputs.get("gate_report", ())]
+    return Question(
+        id=command.id,
+        title=title,
+        text=finished(
+            "\n".join([f"Nothing new starts until you decide; no attempt is lost. {what}", *map(quoted, said)])
+        ),
+        choices=tuple(Choice(choice, _OUTAGE_CHOICES.get(choice, "")) for choice in command.choices),
     )

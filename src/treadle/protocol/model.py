@@ -302,6 +302,7 @@ class Limits(Model, frozen=True, kw_only=True):
     agents: int = 8
     infra_retries: int = 2
     cost: float = 0.0
+    tokens: int = 0
     wall: int = 0
 
 

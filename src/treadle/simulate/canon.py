@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from treadle.kernel.advance import OUTAGE
 from treadle.kernel.state import Frame, Group, Instance, Message, State
 from treadle.protocol.model import Graph, Protocol
 from treadle.simulate.relevance import Literal, Relevance, relevance
@@ -52,6 +53,9 @@ class Canon:
             digest.update(parts[inst.id][1])
             digest.update(_relations(state, inst, ranks))
         digest.update(_ENCODE(_queues(state, ranks)))
+        if "outage" in self._scope.signals:
+            held = sorted((id_, act.phase, act.command.retry) for id_, act in state.acts.items())
+            digest.update(_ENCODE((OUTAGE in state.timers, held)))
         return digest.digest()
 
     def _own(self, state: State, inst: Instance) -> bytes:

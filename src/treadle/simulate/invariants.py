@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from treadle.kernel.advance import AGENTS_POOL, LIMIT_ASK
+from treadle.kernel.advance import AGENTS_POOL, LIMIT_ASK, OUTAGE, is_out, is_stopped
 from treadle.kernel.commands import Command, RunAgent, RunChecks, RunEffect
 from treadle.kernel.state import Frame, Group, Instance, State
 from treadle.protocol.model import Protocol
@@ -52,6 +52,8 @@ def _hasty(protocol: Protocol, state: State, command: Command) -> Iterator[str]:
 
 
 def _activities(state: State) -> Iterator[str]:
+    if is_out(state) and state.outage is None:
+        yield "outage: a service is out, and nobody knows why"
     for id_, act in state.acts.items():
         inst = state.insts.get(act.command.inst)
         if inst is None or not inst.live:
@@ -60,11 +62,13 @@ def _activities(state: State) -> Iterator[str]:
             yield f"activity: {id_} is not what the top frame of {inst.id} is busy with"
         elif inst.frames[-1].step != act.command.step:
             yield f"activity: {id_} runs {act.command.step} but its frame stands at {inst.frames[-1].step}"
+        elif act.phase == "held" and not is_out(state):
+            yield f"activity: {id_} is held although no service is out"
 
 
 def _asks(state: State) -> Iterator[str]:
     for id_, ask in state.asks.items():
-        if id_ == LIMIT_ASK:
+        if id_ in (LIMIT_ASK, OUTAGE):
             continue
         inst = state.insts.get(ask.inst)
         if inst is None or all(frame.id != id_ or frame.status != "waiting" for frame in inst.frames):
@@ -82,7 +86,7 @@ def _timers(state: State) -> Iterator[str]:
     for timer in state.timers:
         id_, _, what = timer.rpartition("!")
         waits = what.startswith("preempt:") and state.insts[id_].live
-        if not (timer in state.acts or timer == "run!wall" or id_ in state.asks or waits):
+        if not (timer in state.acts or timer in ("run!wall", OUTAGE) or id_ in state.asks or waits):
             yield f"timer: {timer} belongs to nothing"
 
 
@@ -105,7 +109,7 @@ def _pools(protocol: Protocol, state: State) -> Iterator[str]:
                 yield f"pool: {id_} stands in the queue of {name} and does not wait"
             elif not _uses(protocol, inst, name):
                 yield f"pool: {id_} stands in the queue of {name}, which it does not need"
-            elif pool.held < limit and not is_paused(state, inst) and LIMIT_ASK not in state.asks:
+            elif pool.held < limit and not is_paused(state, inst) and not is_stopped(state):
                 yield f"pool: {id_} waits for {name}, which has room"
 
 
@@ -183,7 +187,7 @@ def _frame(protocol: Protocol, state: State, inst: Instance, frame: Frame, top: 
 def _is_forgotten(protocol: Protocol, state: State, inst: Instance) -> bool:
     """Whether the top frame stands in front of a step that nothing holds, without a place in a queue."""
     top = inst.frames[-1]
-    if top.status != "queued" or inst.ticket or is_paused(state, inst) or LIMIT_ASK in state.asks:
+    if top.status != "queued" or inst.ticket or is_paused(state, inst) or is_stopped(state):
         return False
     step = protocol.graphs[inst.graph].steps[top.step]
     groups = [inst.groups[wait.group] for wait in step.wait if wait.kind == "group" and wait.group in inst.groups]

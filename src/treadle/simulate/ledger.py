@@ -14,7 +14,7 @@ from treadle.kernel.commands import (
     RunEffect,
     SetTimer,
 )
-from treadle.kernel.events import Checked, Event, Exited, Failed, TimerFired
+from treadle.kernel.events import Checked, Event, Exited, Failed, TimerFired, Unavailable
 from treadle.kernel.reduce import outstanding
 from treadle.kernel.state import State
 
@@ -43,6 +43,8 @@ class Ledger:
                 del self.open[act]
             case Failed(act=act):
                 self.open.pop(act, None)
+            case Unavailable(act=act) if isinstance(self.open.get(act), RunAgent):
+                del self.open[act]
             case TimerFired(timer=timer):
                 self.timers.pop(timer, None)
 

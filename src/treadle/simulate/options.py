@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
-from treadle.kernel.events import Checked, Event, Exited, Failed, Replied, Signalled, TimerFired
+from treadle.kernel.advance import OUTAGE
+from treadle.kernel.commands import RunAgent
+from treadle.kernel.events import Checked, Event, Exited, Failed, Replied, Signalled, TimerFired, Unavailable
 from treadle.kernel.state import Activity, Instance, State
 from treadle.protocol.model import Protocol
 from treadle.simulate.menu import Menu, Verdict, Work
@@ -45,12 +47,18 @@ class Options:
             if command is not None:
                 choices = self._scope.menu(command.step, command.choices)
                 found += [Move(Replied(id="", ts=0, ask=id_, choice=choice)) for choice in choices]
-        found += [Move(TimerFired(id="", ts=0, timer=id_)) for id_ in sorted(state.timers) if "!preempt:" in id_]
+        found += [
+            Move(TimerFired(id="", ts=0, timer=id_))
+            for id_ in sorted(state.timers)
+            if "!preempt:" in id_ or id_ == OUTAGE
+        ]
         for inst in sorted((inst for inst in state.insts.values() if not inst.outcome), key=lambda inst: inst.n):
             found += self._of_people(state, inst)
         return found
 
     def _of_activity(self, state: State, id_: str, act: Activity) -> Iterator[Move]:
+        if act.phase == "held":
+            return
         command = act.command
         inst = state.insts[command.inst]
         work = self.menu.work(command.graph, command.step, inst.depth >= self._scope.depth)
@@ -59,9 +67,11 @@ class Options:
                 exited = Exited(id="", ts=0, act=id_, envelope=claim.envelope)
                 then = tuple(self._checked(id_, inst, command.step, verdict) for verdict in claim.verdicts)
                 yield Move(exited, then if self._scope.atomic else ())
-        else:
+        elif act.phase == "verifying":
             for verdict in self._open_verdicts(work, act):
                 yield Move(self._checked(id_, inst, command.step, verdict))
+        if "outage" in self._scope.signals and isinstance(command, RunAgent) and not command.retry:
+            yield Move(Unavailable(id="", ts=0, act=id_, why="rate"))
         for key in work.failures:
             yield Move(
                 TimerFired(id="", ts=0, timer=id_) if key == "!timeout" else Failed(id="", ts=0, act=id_, why=_WHY[key])

@@ -3,7 +3,7 @@
 from random import Random
 from typing import Literal, NamedTuple
 
-from treadle.kernel.advance import LIMIT_ASK
+from treadle.kernel.advance import LIMIT_ASK, OUTAGE
 from treadle.kernel.commands import AskHuman, RunAgent, RunChecks, RunEffect
 from treadle.kernel.events import Checked, CheckResult, Envelope, Event, Exited, Replied, RunStarted, Usage
 from treadle.protocol.model import Protocol, exit_keys
@@ -89,7 +89,7 @@ class Responder:
         return Replied(id=id_, ts=ts, ask=command.id, choice=choice, note_ref=note, actor="somebody")
 
     def _decide(self, command: AskHuman) -> str:
-        if command.id == LIMIT_ASK:
+        if command.id in (LIMIT_ASK, OUTAGE):
             return "continue" if self.mood != "ending" and self._random.random() < 0.8 else "abort"
         return self._pick(command.graph, command.step, command.choices)
 

@@ -30,7 +30,8 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     faults: tuple[str, ...] = ("!timeout", "!crash", "!invalid", "!gate", "!blocked", "!store")
     """The system exits that are looked at; of those that take the same row, only one."""
     signals: tuple[str, ...] = ()
-    """Signals that may come from outside at any time: `abort`, `pause`, or one that a graph handles."""
+    """What may come from outside at any time: `abort`, `pause`, a signal that a graph handles, or (once for each of an
+    agent's activities) an `outage`."""
     atomic: bool = True
     """A claim and its verdict are one move: nothing else can tell them apart unless it preempts."""
 
@@ -44,7 +45,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 def clip(protocol: Protocol, scope: Scope) -> Protocol:
     """The protocol with its root, attempts, budgets and limits cut down to the scope."""
-    limits = msgspec.structs.replace(protocol.limits, depth=scope.depth, infra_retries=0, cost=0.0, wall=0)
+    limits = msgspec.structs.replace(protocol.limits, depth=scope.depth, infra_retries=0, cost=0.0, tokens=0, wall=0)
     graphs = {name: _clip_graph(graph, scope) for name, graph in protocol.graphs.items()}
     return msgspec.structs.replace(protocol, root=scope.graph or protocol.root, graphs=graphs, limits=limits)
 

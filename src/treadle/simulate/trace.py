@@ -11,6 +11,7 @@ from treadle.kernel.events import (
     SessionStarted,
     Signalled,
     TimerFired,
+    Unavailable,
 )
 from treadle.protocol.items import Item, Routed
 
@@ -29,6 +30,8 @@ def describe(event: Event) -> str:
             return f"{event.act} is checked: {failed + ' failed' if failed else 'passed'}{_fields(event.derived)}"
         case Failed():
             return f"{event.act} fails: {event.why}"
+        case Unavailable():
+            return f"{event.act} is held up: {event.why}"
         case TimerFired():
             return f"timer {event.timer} fires"
         case Idle():

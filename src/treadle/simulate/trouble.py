@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from random import Random
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar, get_args
 
 from treadle.kernel.commands import AskHuman, RunAgent, RunChecks, RunEffect
 from treadle.kernel.events import (
@@ -12,10 +12,12 @@ from treadle.kernel.events import (
     Event,
     Failed,
     Idle,
+    Outages,
     Replied,
     SessionStarted,
     Signalled,
     TimerFired,
+    Unavailable,
 )
 from treadle.kernel.state import State
 from treadle.protocol.model import Protocol
@@ -37,6 +39,7 @@ class Trouble:
             self._bad_answer: 14,
             self._timer: 3,
             self._failure: 4,
+            self._outage: 2,
             self._chatter: 2,
             self._signal: 3,
             self._order: 3,
@@ -91,6 +94,15 @@ class Trouble:
             return None
         id_, ts = self._responder.stamp()
         return Failed(id=id_, ts=ts, act=job.id, why=self._random.choice(_REASONS), detail_ref="text:lost")
+
+    def _outage(self, _state: State, ledger: Ledger) -> Event | None:
+        job = self._one_of([job for job in ledger.open.values() if isinstance(job, RunAgent)])
+        if job is None:
+            return None
+        why = self._random.choice(get_args(Outages))
+        wait, grant = self._random.choice((0, 0, 60, 7200)), self._random.choice(("", "step"))
+        id_, ts = self._responder.stamp()
+        return Unavailable(id=id_, ts=ts, act=job.id, why=why, wait=wait, grant=grant if why == "budget" else "")
 
     def _chatter(self, _state: State, ledger: Ledger) -> Event | None:
         job = self._job(ledger)

@@ -1,6 +1,6 @@
 """Who waits for whom: an instance that only waits for others that never move is stuck."""
 
-from treadle.kernel.advance import LIMIT_ASK
+from treadle.kernel.advance import is_stopped
 from treadle.kernel.state import Frame, Instance, State
 from treadle.protocol.model import Protocol, Step
 
@@ -10,7 +10,7 @@ _MOVES = None
 
 def stuck(protocol: Protocol, state: State) -> list[str]:
     """The live instances that nothing from outside can ever move, directly or through others."""
-    if state.outcome or LIMIT_ASK in state.asks:
+    if state.outcome or is_stopped(state):
         return []
     live = [inst for inst in state.insts.values() if inst.live]
     waits = {inst.id: _waits_for(protocol, state, inst) for inst in live}

@@ -7,7 +7,9 @@ Seeded, so the same seed meets the same run with the same world. A run that goes
 from random import Random
 from typing import Final
 
+from treadle.kernel.advance import OUTAGE
 from treadle.kernel.events import Event, RunStarted, Signalled
+from treadle.kernel.lifecycle import ROOT
 from treadle.kernel.state import State
 from treadle.protocol.model import Protocol
 from treadle.simulate.ledger import Ledger, Open
@@ -78,7 +80,7 @@ class World:
 
     def _orders(self, state: State) -> list[tuple[str, str, str]]:
         """What people must say for the run to go on: let go what waits for it, resume what they have paused."""
-        orders = []
+        orders = [(ROOT, "resume", "")] if OUTAGE in state.timers else []
         for inst in state.insts.values():
             if inst.paused and inst.live:
                 orders.append((inst.id, "resume", ""))

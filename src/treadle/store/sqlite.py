@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from treadle.errors import PortError, TreadleError
-from treadle.kernel.events import Event, RunStarted
+from treadle.kernel.events import Event, RunStarted, Usage
 from treadle.kernel.replay import Row, encode_event
 from treadle.kernel.state import State, load_state
 from treadle.protocol.digest import digest
@@ -26,6 +26,7 @@ from treadle.store.leases import claim, release, renew
 from treadle.store.migrations import VERSION, migrate, version
 from treadle.store.records import Lease, Posted, Run, Stray, decode_protocol, encode_protocol
 from treadle.store.snapshots import newest
+from treadle.store.spending import spent_since
 from treadle.store.writer import Writer
 
 _COLUMNS: Final = "run, name, protocol, settings, created, changed, seq, acts, asks, outcome, owner"
@@ -125,6 +126,11 @@ class Store:
         query = f"SELECT {ROW} FROM events WHERE run = ? AND seq > ? ORDER BY seq"
         with spoken(self.path), glance(self._db):
             return self.run(run), self._db.execute(query, (run, after)).fetchall()
+
+    def spent(self, since: int) -> Usage:
+        """What all runs have used since a moment."""
+        with spoken(self.path), glance(self._db):
+            return spent_since(self._db, since)
 
     def audit(self, run: str) -> Audit:
         """Work a run out again from its beginning, and hold everything that is stored against it."""

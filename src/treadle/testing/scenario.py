@@ -20,11 +20,13 @@ from treadle.kernel.events import (
     Exited,
     Failed,
     Idle,
+    Outages,
     Replied,
     RunStarted,
     SessionStarted,
     Signalled,
     TimerFired,
+    Unavailable,
     Usage,
 )
 from treadle.kernel.reduce import outstanding, reduce
@@ -85,6 +87,13 @@ class Scenario:
 
     def fails(self, why: Any, at: str = "") -> Self:
         return self.happens(Failed(**self._stamp(), act=self.activity(at), why=why, detail_ref=f"ref:{why}"))
+
+    def is_held_up(self, why: Outages, at: str = "", *, wait: int = 0, grant: str = "") -> Self:
+        """An agent's service is out, or a budget is spent."""
+        act = self.activity(at)
+        return self.happens(
+            Unavailable(**self._stamp(), act=act, why=why, wait=wait, grant=grant, detail_ref="ref:why")
+        )
 
     def times_out(self, at: str = "") -> Self:
         return self.fires(self.activity(at))

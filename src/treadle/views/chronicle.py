@@ -5,7 +5,7 @@ from collections.abc import Callable
 import msgspec
 
 from treadle.kernel.commands import ActivityCommand, AskHuman, Cancel, Command, RunAgent, RunChecks, RunEffect
-from treadle.kernel.events import Checked, Event, Exited, Failed, Idle, SessionStarted, Usage
+from treadle.kernel.events import Checked, Event, Exited, Failed, Idle, SessionStarted, Unavailable, Usage
 from treadle.kernel.replay import Move, move
 from treadle.kernel.state import State
 from treadle.protocol.model import CheckRef, Protocol
@@ -106,6 +106,8 @@ class Chronicle:
                 deed = change(deed, checked=event)
             case Failed():
                 deed = change(deed, failures=(*deed.failures, event), usage=_sum(deed.usage, event.usage))
+            case Unavailable():
+                deed = change(deed, usage=_sum(deed.usage, event.usage))
             case Idle():
                 deed = change(deed, nudges=deed.nudges + 1)
             case SessionStarted():
@@ -131,4 +133,4 @@ class Chronicle:
 
 
 def _sum(one: Usage, other: Usage) -> Usage:
-    return Usage(one.tokens_in + other.tokens_in, one.tokens_out + other.tokens_out, one.cost + other.cost)
+    return one.plus(other)

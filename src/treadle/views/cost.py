@@ -18,6 +18,10 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
     tokens_in: int
     tokens_out: int
     cost: float
+    cached: int
+    """How many of the tokens that went in came from the service's cache."""
+    unpriced: int
+    """How many tokens have a price that nobody told; the cost does not count them."""
     seconds: float
     """Time at work, checks included; activities that ran at once count each."""
 
@@ -36,6 +40,8 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     instances: tuple[Share, ...]
     attempts: tuple[Share, ...]
     """First attempts, second attempts and so on: what trying again has cost."""
+    conversations: tuple[Share, ...]
+    """Those that began anew, went on, or branched off from another: what a warm start has saved shows in `cached`."""
 
 
 def cost(chronicle: Chronicle, run: str) -> Cost:
@@ -51,7 +57,15 @@ def cost(chronicle: Chronicle, run: str) -> Cost:
         steps=_shares(deeds, now, lambda deed: f"{deed.command.graph}.{deed.command.step}"),
         instances=_shares(deeds, now, lambda deed: deed.command.inst),
         attempts=_shares(deeds, now, lambda deed: str(deed.command.attempt)),
+        conversations=_shares(deeds, now, _beginning),
     )
+
+
+def _beginning(deed: Deed) -> str:
+    job = deed.command
+    if not isinstance(job, RunAgent) or not job.session:
+        return "new"
+    return "branched off" if job.fork else "went on"
 
 
 def _shares(deeds: Iterable[Deed], now: int, name_of: Callable[[Deed], str]) -> tuple[Share, ...]:
@@ -68,5 +82,7 @@ def _share(name: str, deeds: list[Deed], now: int) -> Share:
         tokens_in=sum(deed.usage.tokens_in for deed in deeds),
         tokens_out=sum(deed.usage.tokens_out for deed in deeds),
         cost=sum(deed.usage.cost for deed in deeds),
+        cached=sum(deed.usage.cached for deed in deeds),
+        unpriced=sum(deed.usage.unpriced for deed in deeds),
         seconds=sum(seconds(deed.began, deed.ended or now) for deed in deeds),
     )

@@ -15,6 +15,7 @@ from treadle.views.asking import Asked, asked
 from treadle.views.branches import Branch, forest
 from treadle.views.chronicle import Chronicle, Deed
 from treadle.views.moment import moment, seconds
+from treadle.views.outage import Out, outage
 from treadle.views.result import Result
 from treadle.views.used import Used, used
 from treadle.views.yours import Yours
@@ -41,7 +42,8 @@ class Busy(msgspec.Struct, frozen=True, kw_only=True):
     instance: str
     step: str
     who: str
-    phase: Literal["running", "verifying"]
+    phase: Literal["running", "verifying", "held"]
+    """Held: its agent's service is out, and it starts again when that is over."""
     claim: str
     """The exit that it claims, while that is being verified."""
     attempt: int
@@ -109,6 +111,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     yours: tuple[Yours, ...]
     """Activities whose agent is a person."""
     timers: tuple[Timer, ...]
+    outage: Out | None
+    """None unless an agent's service is out."""
     usage: Used
     limits: Ceilings | None
     strays: int
@@ -129,6 +133,8 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     yours: tuple[Yours, ...] = ()
     questions: Mapping[str, str] = {}
     """How each question is worded."""
+    outage: str = ""
+    """What is said about a service that is out."""
     result: Result | None = None
 
 
@@ -157,6 +163,7 @@ def status(chronicle: Chronicle, known: Known, now: int) -> Status:
         starts=starts,
         yours=known.yours,
         timers=tuple(Timer(id=id_, due=moment(due)) for id_, due in sorted(state.timers.items()) if id_ not in yours),
+        outage=outage(state, known.outage),
         usage=used(state.usage),
         limits=_limits(protocol, state) if protocol else None,
         strays=known.strays,
@@ -170,9 +177,10 @@ def condition(protocol: Protocol | None, state: State, yours: Collection[str] = 
         return "ended" if state.outcome else "new"
     if ROOT in state.insts and state.insts[ROOT].paused:
         return "paused"
-    if any(id_ not in yours for id_ in state.acts):
+    at_work = [id_ for id_, act in state.acts.items() if act.phase != "held"]
+    if any(id_ not in yours for id_ in at_work):
         return "works"
-    return "asks" if state.acts or _open(state) or (protocol and _starts(protocol, state)) else "waits"
+    return "asks" if at_work or _open(state) or (protocol and _starts(protocol, state)) else "waits"
 
 
 def _open(state: State) -> list[AskHuman]:

@@ -4,6 +4,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from treadle.kernel.advance import OUTAGE
 from treadle.kernel.commands import (
     AskHuman,
     Cancel,
@@ -28,12 +29,14 @@ from treadle.kernel.events import (
     SessionStarted,
     Signalled,
     TimerFired,
+    Unavailable,
 )
 from treadle.kernel.replay import Move
 from treadle.kernel.state import State
 from treadle.protocol.model import Protocol
 from treadle.views.evidence_records import Find, anything, payload
 from treadle.views.moment import moment
+from treadle.views.outage import WORDS
 from treadle.views.refusal import first_words, words_of, words_of_effect
 
 _FAILURES: Final = {
@@ -99,7 +102,7 @@ def _why(event: Event, find: Find) -> str:
     match event:
         case Exited(channel="effect", envelope=envelope) if envelope.payload_ref:
             return first_words(words_of_effect(payload(find, envelope.payload_ref)))
-        case Failed(detail_ref=ref) if ref:
+        case Failed(detail_ref=ref) | Unavailable(detail_ref=ref) if ref:
             return first_words(words_of(anything(find, ref)))
     return ""
 
@@ -116,6 +119,10 @@ def _event(made: Move) -> str:
             return f"{event.act} is checked: {_found(event, made.before)}"
         case Failed():
             return f"{event.act} {_FAILURES[event.why]}"
+        case Unavailable():
+            return f"{event.act} is held up: {WORDS[event.why]}"
+        case TimerFired(timer=timer) if timer == OUTAGE:
+            return "the wait for an agent's service is over"
         case TimerFired():
             return f"the time of {event.timer} is up"
         case Idle():

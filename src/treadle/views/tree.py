@@ -9,6 +9,7 @@ from treadle.kernel.state import Frame, Instance, State
 from treadle.protocol.drawing.table import who
 from treadle.protocol.model import Protocol, Step, base_of
 from treadle.simulate.waits import awaits_go
+from treadle.views.outage import held
 
 Mood = Literal["works", "checks", "waits", "asks", "done", "failed"]
 
@@ -116,6 +117,8 @@ def _afterwards(protocol: Protocol, state: State, inst: Instance, frame: Frame, 
 def _activity(state: State, frame: Frame, worker: str, attempt: int, attempts: int) -> tuple[Mood, str]:
     act = state.acts.get(frame.id)
     count = f", attempt {attempt} of {attempts}" if attempt > 1 else ""
+    if act is not None and act.phase == "held":
+        return "waits", f"{worker} {held(state)}{count}"
     if act is not None and act.phase == "verifying":
         claimed = f"{act.claim.key} claimed, " if act.claim else ""
         return "checks", f"{claimed}checking {' '.join(check.name for check in act.checks)}{count}"

@@ -11,8 +11,12 @@ class Used(msgspec.Struct, frozen=True, kw_only=True):
     tokens_in: int
     tokens_out: int
     cost: float
+    cached: int
+    """How many of the tokens that went in came from the service's cache."""
+    unpriced: int
+    """How many tokens have a price that nobody told; the cost does not count them."""
 
 
 def used(usage: Usage) -> Used:
     """The same, for programs that read it."""
-    return Used(tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, cost=usage.cost)
+    return Used(**msgspec.structs.asdict(usage))

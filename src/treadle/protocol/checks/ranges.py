@@ -19,7 +19,7 @@ def numbers_make_sense(subject: Subject) -> Iterator[Finding]:
     for name in ("depth", "children", "instances", "agents"):
         if getattr(protocol.limits, name) < 1:
             yield subject.finding(20, "", f"limits.{name}", f"limit '{name}' is below 1", "at least 1")
-    for name in ("infra_retries", "cost", "wall"):
+    for name in ("infra_retries", "cost", "tokens", "wall"):
         if getattr(protocol.limits, name) < 0:
             yield subject.finding(20, "", f"limits.{name}", f"limit '{name}' is negative", "0 means none")
     for graph_name, graph in protocol.graphs.items():

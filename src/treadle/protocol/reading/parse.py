@@ -88,7 +88,7 @@ def _perms(part: Part | None) -> tuple[Perm, ...]:
 def _limits(part: Part | None) -> Limits:
     if part is None:
         return _LIMITS
-    part.known("depth", "children", "instances", "agents", "infra_retries", "cost", "wall")
+    part.known("depth", "children", "instances", "agents", "infra_retries", "cost", "tokens", "wall")
     return Limits(
         depth=part.whole("depth", _LIMITS.depth),
         children=part.whole("children", _LIMITS.children),
@@ -96,6 +96,7 @@ def _limits(part: Part | None) -> Limits:
         agents=part.whole("agents", _LIMITS.agents, least=1),
         infra_retries=part.whole("infra_retries", _LIMITS.infra_retries),
         cost=_cost(part.get("cost")),
+        tokens=part.whole("tokens", 0),
         wall=part.seconds("wall", 0),
     )
 
