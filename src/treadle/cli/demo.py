@@ -14,6 +14,12 @@ def demo(
         Path | None, typer.Argument(help="Where to put the repository; by default a temporary folder, which is kept.")
     ] = None,
     protocol: Annotated[str, typer.Option("--protocol", "-p", help="Which protocol to watch.")] = "v3",
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            "--agent", help="Let this agent's real program do the work (claude, codex …); its model is played."
+        ),
+    ] = None,
     simulated: Annotated[
         bool, typer.Option("--simulated", help="A random run: agents, git and tests are played.")
     ] = False,
@@ -28,7 +34,9 @@ def demo(
     from treadle.errors import TreadleError
 
     if not simulated and seed is None and faults is None:
-        raise typer.Exit(perform(protocol, folder))
+        raise typer.Exit(perform(protocol, folder, agent or ""))
+    if agent:
+        raise TreadleError("in a simulated run agents are played, too; leave --agent out")
     if folder is not None:
         raise TreadleError(f"a simulated run has no repository; leave {folder} out")
     simulate(protocol, 1 if seed is None else seed, 0.1 if faults is None else faults, speed)

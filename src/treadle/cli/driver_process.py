@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -39,8 +40,8 @@ def call(folder: Path, *words: str) -> None:
 class DriverProcess(AbstractContextManager["DriverProcess"]):
     """The process that drives a run; at the end of the context there is none."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, env: Mapping[str, str] | None = None) -> None:
+        self._folder, self._env = folder, env or {}
         self._process: subprocess.Popen[bytes] | None = None
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
 
@@ -61,8 +62,8 @@ class DriverProcess(AbstractContextManager["DriverProcess"]):
     def start(self, *words: str) -> None:
         """Start a command that drives; Ctrl-C in a terminal does not reach it by itself."""
         self._process = subprocess.Popen(
-            command(*words), cwd=self._folder, env=surroundings(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=self._said, start_new_session=True,
+            command(*words), cwd=self._folder, env={**surroundings(), **self._env}, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=self._said, start_new_session=True,
         )  # fmt: skip
 
     def kill(self) -> None:

@@ -2,7 +2,7 @@
 
 import shlex
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -29,8 +29,9 @@ _FOLLOWED: Final = " → "
 class Performance:
     """One performance of a demo in a folder that has its repository."""
 
-    def __init__(self, demo: Demo, folder: Path) -> None:
+    def __init__(self, demo: Demo, folder: Path, agent: str = "", env: Mapping[str, str] | None = None) -> None:
         self._demo, self._folder = demo, folder
+        self._agent, self._env = agent or f"scripted:{SCRIPT}", env or {}
         self._open = list(demo.scenes)
         self._answered: set[str] = set()
         self._is_answered = False
@@ -43,8 +44,8 @@ class Performance:
 
     def scenes(self) -> Generator[Scene]:
         """Everything that happens, as it happens, until the run has ended; whoever stops listening ends the process."""
-        with DriverProcess(self._folder) as driving:
-            driving.start("run", SPEC, "--agent", f"scripted:{SCRIPT}", "--name", self._demo.run)
+        with DriverProcess(self._folder, self._env) as driving:
+            driving.start("run", SPEC, "--agent", self._agent, "--name", self._demo.run)
             while not self._is_recorded(driving):
                 time.sleep(_GLANCE)
             with reading(Project(self._folder)) as store:

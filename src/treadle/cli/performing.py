@@ -7,7 +7,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -18,25 +19,33 @@ from treadle.cli.output import console, is_terminal, say
 from treadle.cli.performance import Performance
 from treadle.cli.stage import play, recite, report, watch
 from treadle.cli.story import simulated
+from treadle.config.project import Project
 from treadle.errors import TreadleError
 from treadle.protocol.load import load
-from treadle.testing.demos import Demo, demo, demos, lay_out
+from treadle.testing.demos import SCRIPT, Demo, demo, demos, lay_out
 from treadle.views.moment import duration
 
 PAGE: Final = "evidence.html"
 
 
-def perform(protocol: str, folder: Path | None) -> int:
-    """Play a protocol's demo in a folder of its own, from an empty repository to the evidence; the exit code."""
+def perform(protocol: str, folder: Path | None, agent: str = "") -> int:
+    """Play a protocol's demo in a folder of its own, from an empty repository to the evidence; the exit code.
+
+    With an agent, its real program does the work, and only the model behind it is played.
+    """
     told = _demo_of(protocol)
     python = _python()
     place = (folder or Path(tempfile.mkdtemp(prefix="treadle-demo-"))).absolute()
     lay_out(protocol, place, python)
     say(f"{told.title}\nThe repository: {place}\n")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    began, performance = time.monotonic(), Performance(told, place)
+    began = time.monotonic()
     try:
-        with closing(performance.scenes()) as scenes:  # whatever ends it, nobody drives the run afterwards
+        with (
+            _played(place, agent) as env,
+            closing((performance := Performance(told, place, agent, env)).scenes()) as scenes,
+        ):
+            # whatever ends it, nobody drives the run afterwards
             if is_terminal() and not console().is_dumb_terminal:
                 watch(load(protocol), scenes)
             else:
@@ -49,6 +58,22 @@ def perform(protocol: str, folder: Path | None) -> int:
     for beat in performance.missed:
         complain(f"this should have been seen, and was not: {beat.say}")
     return UNWELL if performance.missed else 0
+
+
+@contextmanager
+def _played(place: Path, agent: str) -> Iterator[Mapping[str, str]]:
+    """A model for the agent, if there is one to be played: it says what the script has its agents do."""
+    if not agent:
+        yield {}
+        return
+    from treadle.agents.script_reading import load_script
+    from treadle.testing.model_server.acting import Actors
+    from treadle.testing.model_server.clients import client_variables
+    from treadle.testing.model_server.server import ModelServer
+
+    with ModelServer(Actors(load_script(place / SCRIPT), Project(place).runs)) as server:
+        say(f"The model of {agent} is played at {server.url}; no key is used, and nothing is paid.\n")
+        yield client_variables(server.url)
 
 
 def simulate(protocol: str, seed: int, faults: float, speed: float) -> None:

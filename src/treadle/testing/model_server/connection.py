@@ -75,7 +75,7 @@ class Connection(BaseHTTPRequestHandler):
             case "models":
                 self._send(200, {"object": "list", "data": [], "models": [], "has_more": False})
             case _:
-                self._send(200, {"server": self.server_version, "scripts": list(self.server.player.scripts.scripts)})
+                self._send(200, {"server": self.server_version, "scripts": list(self.server.player.scripts.names)})
 
     def _take_turn(self, found: Route, wire: Wire, body: bytes) -> None:
         asked = _asked(found, wire, body)

@@ -12,16 +12,15 @@ from treadle.protocol.findings import suggest
 from treadle.protocol.items import Json
 from treadle.testing.model_server.answer import Answer, Made, new_id
 from treadle.testing.model_server.request import Asked, Tool
-from treadle.testing.model_server.script import Call, Script, Scripts, Step
+from treadle.testing.model_server.script import Call, Library, Script, Step
 
-MARKER: Final = re.compile(r"\[\[script:\s*([^\[\]\s]{1,80})\s*\]\]")
 _MANY: Final = 40
 
 
 class Player:
     """Plays scripts to any number of conversations at once."""
 
-    def __init__(self, scripts: Scripts) -> None:
+    def __init__(self, scripts: Library) -> None:
         self.scripts = scripts
         self._failed: Counter[tuple[str, int]] = Counter()
         self._lock = Lock()
@@ -30,12 +29,12 @@ class Player:
         """The next turn of the model; what cannot be played is said as text."""
         named = self._named(asked)
         if named is None:
-            known = ", ".join(self.scripts.scripts)
+            known = ", ".join(self.scripts.names)
             return _complaint(f"the prompt has no marker such as [[script:NAME]]; there are {known}")
         name, step = named
-        script = self.scripts.scripts.get(name)
+        script = self.scripts.script(name)
         if script is None:
-            hint = suggest(name, self.scripts.scripts) or f"there are {', '.join(self.scripts.scripts)}"
+            hint = suggest(name, self.scripts.names) or f"there are {', '.join(self.scripts.names)}"
             return _complaint(f"there is no script '{name}' ({hint})")
         if step >= len(script.steps):
             return _complaint(f"the script '{name}' has ended: turn {step + 1} of {len(script.steps)}", name, step)
@@ -49,15 +48,9 @@ class Player:
             if entry.by == "model" and before != "model" and found:
                 found = (found[0], found[1] + 1)
             before = entry.by
-            if entry.by in {"system", "prompt"} and (name := self._name_in(entry.text)):
+            if entry.by in {"system", "prompt"} and (name := self.scripts.named_by(entry.text)):
                 found = (name, 0)
         return found
-
-    def _name_in(self, text: str) -> str:
-        if marked := MARKER.findall(text):
-            return str(marked[-1])
-        fits = (name for name, it in self.scripts.scripts.items() if it.when and all(part in text for part in it.when))
-        return next(fits, "")
 
     def _played(self, script: Script, name: str, step: int, asked: Asked) -> Answer:
         turn = _filled(script, script.steps[step], asked)

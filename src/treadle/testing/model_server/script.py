@@ -1,6 +1,7 @@
 """What a scripted model says: named scripts, each a list of steps, one for each turn of the model."""
 
-from typing import Final, Literal, get_args
+import re
+from typing import Final, Literal, Protocol, get_args
 
 import msgspec
 
@@ -10,6 +11,24 @@ StopReason = Literal["", "end_turn", "tool_use", "max_tokens", "refusal"]
 STOP_REASONS: Final[tuple[StopReason, ...]] = get_args(StopReason)
 Misbehaviour = Literal["", "hang", "cut"]
 MISBEHAVIOURS: Final[tuple[Misbehaviour, ...]] = get_args(Misbehaviour)
+
+
+MARKER: Final = re.compile(r"\[\[script:\s*([^\[\]\s]{1,80})\s*\]\]")
+
+
+class Library(Protocol):
+    """Where scripts come from."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those that a prompt may name."""
+        ...
+
+    def named_by(self, text: str) -> str:
+        """The script that a prompt names; empty if it names none."""
+        ...
+
+    def script(self, name: str) -> "Script | None": ...
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,3 +101,17 @@ class Scripts(msgspec.Struct, frozen=True):
 
     file: str
     scripts: dict[str, Script]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.scripts)
+
+    def named_by(self, text: str) -> str:
+        """The script that a prompt names, by a marker or by what it says; empty if it names none."""
+        if marked := MARKER.findall(text):
+            return str(marked[-1])
+        fits = (name for name, it in self.scripts.items() if it.when and all(part in text for part in it.when))
+        return next(fits, "")
+
+    def script(self, name: str) -> Script | None:
+        return self.scripts.get(name)

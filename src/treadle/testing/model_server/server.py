@@ -14,7 +14,7 @@ from treadle.errors import PortError
 from treadle.testing.model_server.connection import Connection
 from treadle.testing.model_server.exchange import Exchange, Welcome
 from treadle.testing.model_server.playing import Player
-from treadle.testing.model_server.script import Scripts
+from treadle.testing.model_server.script import Library
 
 HOST: Final = "127.0.0.1"
 
@@ -22,7 +22,7 @@ HOST: Final = "127.0.0.1"
 class ModelServer:
     """Plays scripts on loopback, from when it is made until it is closed."""
 
-    def __init__(self, scripts: Scripts, port: int = 0, listener: Callable[[Exchange], None] | None = None) -> None:
+    def __init__(self, scripts: Library, port: int = 0, listener: Callable[[Exchange], None] | None = None) -> None:
         try:
             self._http = Http((HOST, port), Player(scripts), listener)
         except OSError as error:
@@ -44,7 +44,7 @@ class ModelServer:
 
     @property
     def welcome(self) -> Welcome:
-        return Welcome(url=self.url, port=self.port, scripts=list(self._http.player.scripts.scripts))
+        return Welcome(url=self.url, port=self.port, scripts=list(self._http.player.scripts.names))
 
     @property
     def exchanges(self) -> list[Exchange]:

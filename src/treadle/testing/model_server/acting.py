@@ -1,0 +1,141 @@
+"""A model that plays the parts of scripted agents, so that real programs do what a script for agents says.
+
+Which part it is, the prompt tells: it is that of an activity of a project, whose folder has all that the part is about.
+"""
+
+import base64
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from treadle.agents.activity import activity_of
+from treadle.agents.placeholders import fill, fill_text
+from treadle.agents.script import Rule, Turn
+from treadle.agents.script import Script as Parts
+from treadle.agents.scripted import context_of, facts_of
+from treadle.errors import TreadleError
+from treadle.kernel.events import Outages
+from treadle.ports import Work
+from treadle.protocol.items import Json
+from treadle.results.mcp_tool import EMIT
+from treadle.runtime.dispatch import sent_work
+from treadle.testing.model_server.script import Call, Failure, Script, Step, Tokens
+
+_SHELLS: Final = {"Bash": "command", "exec_command": "cmd", "run_shell_command": "command", "bash": "command"}
+_WRITERS: Final = {"Write": "file_path", "write_file": "file_path", "write": "filePath"}
+_STATUS: Final[dict[Outages, int]] = {"rate": 429, "quota": 429, "overload": 503, "billing": 402, "login": 401}
+_DONE: Final = Step(say="Done.", usage=Tokens(tokens_in=0, tokens_out=0))
+
+
+class Actors:
+    """Plays scripted agents to the programs that work for a project."""
+
+    def __init__(self, parts: Parts, runs: Path) -> None:
+        self._parts, self._runs = parts, runs
+        self._known: dict[str, Work] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (f"the parts of {self._parts.file}",)
+
+    def named_by(self, text: str) -> str:
+        """The activity whose prompt a text is; empty if it is none."""
+        if not (found := self._find(text)):
+            self._look()
+            found = self._find(text)
+        return found
+
+    def script(self, name: str) -> Script | None:
+        """What the agent of an activity does, as turns of a model."""
+        work = self._known.get(name)
+        if work is None:
+            return None
+        try:
+            rule, context = self._part(work)
+            activity = activity_of(work)
+            return Script(steps=tuple(_steps(work, rule.turn(activity.visit, activity.attempt), context)))
+        except TreadleError as error:
+            return Script(steps=(Step(say=f"model server: {error}"),))
+
+    def _part(self, work: Work) -> tuple[Rule, dict[str, Json]]:
+        context = context_of(work, activity_of(work))
+        rule = self._parts.rule(facts_of(context))
+        if rule is None:
+            raise TreadleError(f"{self._parts.file} has no turn for {work.act}, role '{work.role}'")
+        return rule, context
+
+    def _find(self, text: str) -> str:
+        fits = [name for name, work in self._known.items() if work.prompt and work.prompt.strip() in text]
+        return fits[-1] if fits else ""
+
+    def _look(self) -> None:
+        """The latest comes last: started again, an activity has the same prompt."""
+        found = sorted(self._runs.glob("*/acts/*/work.json"), key=lambda path: (path.stat().st_mtime_ns, str(path)))
+        for work in filter(None, (sent_work(path.parent) for path in found)):
+            if not work.round:
+                self._known[f"{work.act}~{work.retry} of {work.run}"] = work
+
+
+def _steps(work: Work, turn: Turn, context: dict[str, Json]) -> list[Step]:
+    """What is said, written, run and answered, in the order of a turn's fields, each a turn of the model."""
+
+    def text(value: str) -> str:
+        return fill_text(value, context)
+
+    usage = Tokens(tokens_in=turn.usage.tokens_in or 1000, tokens_out=turn.usage.tokens_out or 50)
+    said = "\n".join(text(line) for line in turn.say)
+    writes = tuple(_write(work.lane / text(path), text(content)) for path, content in turn.write.items())
+    commands = [*_files(turn, text), *(shlex.join([text(word) for word in argv]) for argv in turn.run)]
+    steps = [Step(say=said or "I begin.", calls=writes, sleep=turn.delay, usage=usage, fail=_failure(turn, work))]
+    if not writes and commands:
+        steps = [msgspec.structs.replace(steps[0], calls=(_shell(commands[0]),))]
+        commands = commands[1:]
+    steps += [Step(calls=(_shell(command),)) for command in commands]
+    if turn.misbehave:
+        return [*steps, Step(misbehave="hang" if turn.misbehave == "hang" else "cut")]
+    if turn.exit is not None and turn.channel == "answer":
+        answer: dict[str, Json] = {"exit": fill(dict(turn.exit), context)}
+        steps.append(Step(calls=((Call(tools=(f"*{EMIT}",), arguments=answer),),)))
+    return [*steps, _DONE]
+
+
+def _failure(turn: Turn, work: Work) -> Failure | None:
+    """An outage, for as long as the script says so."""
+    broken = turn.outage
+    if broken is None or work.retry >= broken.times:
+        return None
+    wait = {"retry-after": str(broken.wait)} if broken.wait else {}
+    return Failure(
+        status=_STATUS.get(broken.why, 503), message=f"{broken.why}, try again in {broken.wait} s", headers=wait
+    )
+
+
+def _write(path: Path, content: str) -> tuple[Call, ...]:
+    """A file by the client's own tool for it, or by a command."""
+    calls = tuple(Call(tools=(tool,), arguments={at: str(path), "content": content}) for tool, at in _WRITERS.items())
+    data = base64.b64encode(content.encode()).decode()
+    folder, file = shlex.quote(str(path.parent)), shlex.quote(str(path))
+    return (*calls, *_shell(f"mkdir -p {folder} && printf %s {data} | base64 -d > {file}"))
+
+
+def _shell(command: str) -> tuple[Call, ...]:
+    more = {"run_shell_command": {"description": "a step"}, "bash": {"description": "a step"}}
+    return tuple(Call(tools=(tool,), arguments={at: command, **more.get(tool, {})}) for tool, at in _SHELLS.items())
+
+
+def _files(turn: Turn, text: Callable[[str], str]) -> list[str]:
+    """Files that are changed otherwise than by writing them anew."""
+
+    def quote(value: str) -> str:
+        return shlex.quote(text(value))
+
+    data = {path: base64.b64encode(text(content).encode()).decode() for path, content in turn.append.items()}
+    return [
+        *(f"printf %s {content} | base64 -d >> {quote(path)}" for path, content in data.items()),
+        *(f"mv {quote(path)} {quote(to)}" for path, to in turn.rename.items()),
+        *(f"rm -f {quote(path)}" for path in turn.delete),
+        *(f"chmod +x {quote(path)}" for path in turn.executable),
+    ]

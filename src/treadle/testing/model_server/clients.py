@@ -1,0 +1,27 @@
+"""What agent programs have to find in their environment so that they talk to the model server and to nobody else."""
+
+import json
+from typing import Final
+
+KEY: Final = "played"
+"""In the place of a key: nobody asks for one."""
+_MODEL: Final = "played-1"
+
+
+def client_variables(url: str) -> dict[str, str]:
+    """The variables of all agents that are known; each reads its own."""
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "options": {"baseURL": f"{url}/v1", "apiKey": KEY},
+        "models": {_MODEL: {}},
+    }
+    opencode = {"provider": {KEY: provider}, "model": f"{KEY}/{_MODEL}", "small_model": f"{KEY}/{_MODEL}"}
+    return {
+        "ANTHROPIC_BASE_URL": url,
+        "ANTHROPIC_API_KEY": KEY,
+        "OPENAI_BASE_URL": f"{url}/v1",
+        "OPENAI_API_KEY": KEY,
+        "GOOGLE_GEMINI_BASE_URL": url,
+        "GEMINI_API_KEY": KEY,
+        "OPENCODE_CONFIG_CONTENT": json.dumps(opencode),
+    }
