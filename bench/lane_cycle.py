@@ -54,9 +54,11 @@ class Counted(ProjectTools):
         ids: tuple[str, ...] | None = None,
         files: tuple[str, ...] | None = None,
         limit: float | None = None,
+        *,
+        mirrors: bool = True,
     ) -> TestRun:
         self.runs[self.stage] += 1
-        return await super().test(path, ids, files, limit)
+        return await super().test(path, ids, files, limit, mirrors=mirrors)
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> Collected:
         self.runs[self.stage] += 1

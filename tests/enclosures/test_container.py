@@ -95,6 +95,12 @@ def test_checks_never_have_a_network(job: Job, network: str, expected: list[str]
     assert [argv[at + 1] for at, word in enumerate(argv) if word == "--network"] == expected
 
 
+@pytest.mark.parametrize("is_told", [True, False])
+def test_only_who_is_told_something_has_an_input(is_told: bool) -> None:
+    argv = container().launch(msgspec.structs.replace(AGENT, is_told=is_told)).argv
+    assert ("--interactive" in argv) == is_told
+
+
 def test_root_in_a_rootless_docker_is_the_user_outside() -> None:
     argv = container(rootless=True).launch(AGENT).argv
     assert argv[argv.index("--user") + 1] == "0:0"

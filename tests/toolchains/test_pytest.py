@@ -356,3 +356,21 @@ def test_each_run_says_what_isolated_it(tmp_path: Path) -> None:
     assert ran.tampering == ()
     assert ran.command[:3] == PYTEST
     assert os.fspath(tmp_path) in " ".join(ran.command)
+
+
+def test_garbage_is_collected_as_ever_once_code_of_the_project_runs(tmp_path: Path) -> None:
+    text = """
+import gc, weakref
+
+LOADED = gc.isenabled()
+
+class Ring:
+    def __init__(self): self.me = self
+
+def test_collected():
+    ring = weakref.ref(Ring())
+    gc.collect()
+    assert (LOADED, gc.isenabled(), ring()) == (True, True, None)
+"""
+    ran = run(project(tmp_path, tests__test_garbage=text))
+    assert ran.is_green, ran.output

@@ -70,6 +70,7 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
         passed = _passed(job)
         argv = (
             *(self.engine.path, "run", "--name", name, *_PLAIN),
+            *(("--interactive",) if job.is_told else ()),
             *self._labels(job),
             *self._user(),
             *self._limits(job),

@@ -12,11 +12,15 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     cwd: Path
     """Where it works, and may write."""
+    scope: tuple[str, ...] | None = None
+    """Globs of what it may write there, for an enclosure that can tell; None: everything."""
     env: dict[str, str]
     writable: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
     network: bool = False
     """Whether it may have one; a check never may."""
+    is_told: bool = False
+    """Whether it reads its standard input."""
     key: str = ""
     """Names this very start: the same again after a crash, so that what is left of it is found."""
 

@@ -1,15 +1,19 @@
-"""The container that the settings ask for, once everything that it needs is known to be there."""
+"""The container or the box that the settings ask for, once everything that it needs is known to be there."""
 
 import stat
 from pathlib import Path
 
+import msgspec
+
 from treadle.config.model import Workspace
 from treadle.config.project import Project
+from treadle.enclosures.box import Box, find_box
 from treadle.enclosures.container import Container
 from treadle.enclosures.engine import OTHERWISE, find_engine, needed_image
 from treadle.errors import PortError, TreadleError
 
 CONTAINER = "container"
+INSTALL_BOX = "`apt install bubblewrap`, or your system's package of that name"
 
 
 async def open_container(
@@ -20,7 +24,7 @@ async def open_container(
         return None
     if not settings.image:
         raise TreadleError(f"containers need an image: set `workspace.image` in treadle.toml, or {OTHERWISE}")
-    mounts = tuple(_mount(text, project) for text in settings.mounts)
+    mounts = tuple(_seen("workspace.mounts", _mount(text, project), project) for text in settings.mounts)
     engine = await find_engine(settings.engine, settings.image)
     return Container(
         engine=engine,
@@ -35,10 +39,32 @@ async def open_container(
     )
 
 
+async def open_box(settings: Workspace, project: Project) -> Box | None:
+    """None if there is none and the settings do not insist; a `TreadleError` says what is missing."""
+    if settings.driver == CONTAINER:
+        return None
+    found = "the settings want none" if settings.box == "off" else await find_box()
+    if isinstance(found, Box):
+        writable = tuple(_seen("workspace.writable", Path(one).expanduser(), project) for one in settings.writable)
+        network = settings.network != "none"
+        return msgspec.structs.replace(found, hidden=(project.local,), writable=writable, network=network)
+    if settings.box == "on":
+        raise PortError(f"agents cannot be put in a box: {found}; {INSTALL_BOX}, or set `workspace.box` to `auto`")
+    if settings.network == "none":
+        raise PortError(
+            f"agents cannot be kept from the network without a box: {found}; {INSTALL_BOX}, set `workspace.box` to"
+            " `auto`, or set `workspace.network` to `default`"
+        )
+    return None
+
+
 def _mount(text: str, project: Project) -> Path:
-    """A folder or file that may be seen from inside; what must not be seen is refused, also through a link."""
-    path = Path(text.replace("{root}", str(project.root)))
-    said = f"workspace.mounts: {path}"
+    return Path(text.replace("{root}", str(project.root)))
+
+
+def _seen(setting: str, path: Path, project: Project) -> Path:
+    """A folder or file that may be reached from inside; what must not be is refused, also through a link."""
+    said = f"{setting}: {path}"
     try:
         real, mode = path.resolve(strict=True), path.stat().st_mode
     except (OSError, RuntimeError) as error:

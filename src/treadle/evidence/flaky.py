@@ -25,7 +25,7 @@ async def flaky_among(s: Subject, tree: str, run: TestRun, ids: Iterable[str], t
     for again in range(1, 1 + min(s.measure.settings.reruns, times or s.measure.settings.reruns)):
         if not left:
             break
-        other = await s.measure.suite(tree, ids=left, again=again)
+        other = await s.measure.suite(tree, ids=left, again=again, mirrors=False)
         if not other.is_believable:
             break
         found += [id_ for id_ in left if id_ in other.passed]

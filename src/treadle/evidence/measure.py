@@ -39,7 +39,8 @@ class Measure:
 
     async def known_suite(self, tree: str) -> TestRun:
         """A run of all tests on a tree of the past: whoever has run them there, and however that came out."""
-        return await self._cache.get(("seen", tree, self._tools.identity), TestRun) or await self.suite(tree)
+        seen = await self._cache.get(("seen", tree, self._tools.identity), TestRun)
+        return seen or await self.suite(tree, mirrors=False)
 
     async def suite(
         self,
@@ -48,19 +49,22 @@ class Measure:
         files: Sequence[str] | None = None,
         again: int = 0,
         limit: float | None = None,
+        *,
+        mirrors: bool = True,
     ) -> TestRun:
         """A run of the tests: all of them, those with some ids, or those in some files.
 
         With `again`, the run of that number after the first one; what it says holds for nobody else. With `limit`, a
-        run that ends after so many seconds.
+        run that ends after so many seconds. Without `mirrors`, one that runs no copies of tests: for questions that the
+        work is not accepted by.
         """
         chosen = None if ids is None else tuple(sorted(ids))
         wanted = None if files is None else tuple(sorted(files))
 
         async def run(path: Path) -> TestRun:
-            return await self._begun(await self._tools.test(path, chosen, wanted, limit))
+            return await self._begun(await self._tools.test(path, chosen, wanted, limit, mirrors=mirrors))
 
-        question = ("test", chosen, wanted, again) if again else ("test", chosen, wanted)
+        question = ("test", chosen, wanted, *([again] if again else []), *([] if mirrors else ["without mirrors"]))
         done = await self._once(question, tree, TestRun, run, lambda one: one.is_green and not again)
         if not again and chosen is None and wanted is None and done.is_believable:
             await self._cache.put(("seen", tree, self._tools.identity), done)

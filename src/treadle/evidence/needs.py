@@ -111,6 +111,8 @@ class Tools(Protocol):
         ids: tuple[str, ...] | None = None,
         files: tuple[str, ...] | None = None,
         limit: float | None = None,
+        *,
+        mirrors: bool = True,
     ) -> TestRun:
         """Run the tests; with a limit in seconds, if that is less than what the project gives a run."""
         ...

@@ -30,9 +30,10 @@ class ProjectTools:
         ids: tuple[str, ...] | None = None,
         files: tuple[str, ...] | None = None,
         limit: float | None = None,
+        *,
+        mirrors: bool = True,
     ) -> TestRun:
-        chain = self._toolchain if limit is None else _hurried(self._toolchain, limit)
-        return await chain.test(path, ids, files)
+        return await _adapted(self._toolchain, limit, mirrors).test(path, ids, files)
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> Collected:
         return await self._toolchain.collect(path, files)
@@ -51,10 +52,12 @@ class ProjectTools:
         return await build(tuple(argv), path, timeout=settings.timeout, sandbox=self._toolchain.sandbox)
 
 
-def _hurried(chain: Toolchain, limit: float) -> Toolchain:
-    """A toolchain whose runs end after so many seconds, if they do not have to end before."""
-    if chain.tests is None or limit >= chain.settings.timeout:
+def _adapted(chain: Toolchain, limit: float | None, mirrors: bool) -> Toolchain:
+    """A toolchain whose runs end after so many seconds, if they do not have to end before, or have no mirrors."""
+    given = chain.settings
+    timeout = given.timeout if limit is None else min(given.timeout, math.ceil(limit))
+    settings = msgspec.structs.replace(given, timeout=timeout, mirrors=given.mirrors if mirrors else 0)
+    if chain.tests is None or settings == given:
         return chain
-    settings = msgspec.structs.replace(chain.settings, timeout=math.ceil(limit))
     tests = tests_of(settings, chain.root, chain.sandbox)
     return msgspec.structs.replace(chain, settings=settings, tests=tests)

@@ -81,7 +81,7 @@ class Trial:
         tree = await self._s.git.with_files(self._on, files)
         tests = sorted({id_ for listed in groups.values() for id_ in listed})
         self._runs += 1
-        return await self._s.measure.suite(tree, ids=tests, limit=self.limit)
+        return await self._s.measure.suite(tree, ids=tests, limit=self.limit, mirrors=False)
 
     def _count(self, wrong: Wrong, groups: Groups, done: TestRun) -> None:
         for name, tests in groups.items():

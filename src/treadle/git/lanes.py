@@ -68,7 +68,7 @@ class Lanes:
                 hidden=rules.hidden,
                 alone=rules.alone,
             )
-            kept = left if left and rules.keep_work and await self._is_own(before, job) else ""
+            kept = left if left and (rules.keep_work or job.goes_on) and await self._is_own(before, job) else ""
             if kept and (before.base, before.onto, before.hidden) == (lease.base, lease.onto, lease.hidden):
                 await self._slots.refresh(slot, await self._contents(lease, head.start))
             else:

@@ -15,6 +15,9 @@ LARGE: Final = 50 * 1024 * 1024
 """Bytes; a new file beyond this is not recorded."""
 _OURS: Final = frozenset({".git", "git~1"})
 _SHORTEST: Final = 4
+_FIRST: Final = ".gG"
+_LOOKED_AT: Final = 0o170000 | stat.S_IRUSR  # of a mode: the kind, and whether its owner may read it
+_PLAIN: Final = stat.S_IFREG | stat.S_IRUSR
 _NAME: Final = attrgetter("name")
 _STEPS: Final = 1000
 """Parts of names that a link may lead over."""
@@ -45,7 +48,9 @@ def scan(root: Path) -> Found:
     for path, entry in _walk(str(root), ""):
         state = entry.stat(follow_symlinks=False)
         mode = state.st_mode
-        if is_reserved(entry.name):
+        if mode & _LOOKED_AT == _PLAIN and path.isascii() and entry.name[0] not in _FIRST:  # as nearly all are
+            files[path] = state.st_size
+        elif is_reserved(entry.name):
             odd.append(Finding("repository", path, "a git folder inside of the lane"))
         elif not _is_readable(path):
             odd.append(Finding("name", path, "a name that is not UTF-8"))
@@ -71,7 +76,7 @@ def has_files(root: Path) -> bool:
 
 def is_reserved(name: str) -> bool:
     """Whether git, somewhere, takes a name for its own folder."""
-    return len(name) >= _SHORTEST and name[0] in ".gG" and name.lower().rstrip(". ") in _OURS
+    return len(name) >= _SHORTEST and name[0] in _FIRST and name.lower().rstrip(". ") in _OURS
 
 
 def _walk(root: str, below: str) -> Iterator[tuple[str, os.DirEntry[str]]]:

@@ -81,10 +81,10 @@ def _tidy(slot: Slot, listing: Listing) -> None:
     """Remove all that is not in a tree. What is, git itself puts right, for it looks at every file's state."""
     _make_plain_folder(slot.path)
     slot.index.with_name(f"{slot.index.name}.lock").unlink(missing_ok=True)  # of a process that was killed
-    _sweep(str(slot.path), "", listing)
+    _sweep(str(slot.path), "", listing.files, listing.folders)
 
 
-def _sweep(folder: str, prefix: str, listing: Listing) -> None:
+def _sweep(folder: str, prefix: str, files: frozenset[str], folders: frozenset[str]) -> None:
     """What lies in a submodule's place is in no tree either; git makes the empty folder again."""
     mode = stat.S_IRWXU | 0o055
     if stat.S_IMODE(os.lstat(folder).st_mode) != mode:
@@ -92,13 +92,13 @@ def _sweep(folder: str, prefix: str, listing: Listing) -> None:
     with os.scandir(folder) as entries:
         found = list(entries)
     for entry in found:
-        path = f"{prefix}{entry.name}"
+        path = prefix + entry.name
         is_folder = entry.is_dir(follow_symlinks=False)
-        if path not in (listing.folders if is_folder else listing.files):
+        if path not in (folders if is_folder else files):
             if path != ".git":
                 remove(Path(entry.path))
         elif is_folder:
-            _sweep(entry.path, f"{path}/", listing)
+            _sweep(entry.path, f"{path}/", files, folders)
 
 
 def remove(path: Path) -> None:

@@ -64,6 +64,8 @@ _REMEMBERED: Final = 60_000
 """Entries of trees whose listings are kept, which take tens of megabytes."""
 _AT_LEAST: Final = 6
 """Listings that are kept in any case."""
+_FIELDS: Final = "--format=%(objectmode)%x00%(objectname)%x00%(path)"
+"""Of each entry; what ends them parts them as well."""
 _AT_ONCE: Final = 500
 """Files that are read together."""
 _listings: WeakKeyDictionary[Repository, dict[str, Listing]] = WeakKeyDictionary()
@@ -108,14 +110,9 @@ class Trees:
         return found
 
     async def _listed(self, tree: str) -> tuple[Entry, ...]:
-        said = await self._repository.git("ls-tree", "-r", "-z", "--full-tree", tree)
-        found: list[Entry] = []
-        for line in os.fsdecode(said.out).split("\0"):
-            head, _, path = line.partition("\t")
-            if path:
-                mode, _, id_ = head.split(" ")
-                found.append(Entry(mode, id_, path))
-        return tuple(found)
+        said = await self._repository.git("ls-tree", "-r", "-z", "--full-tree", _FIELDS, tree)
+        words = os.fsdecode(said.out).split("\0")[:-1]
+        return tuple(map(Entry, words[0::3], words[1::3], words[2::3]))
 
     async def shows(self, commit: str, paths: Sequence[str]) -> dict[str, bytes | None]:
         """Many files' contents; None for what is no file there.

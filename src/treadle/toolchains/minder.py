@@ -1,4 +1,4 @@
-# ruff: noqa: PTH123 - `pathlib` would double the time the minder takes to start
+# ruff: noqa: PTH123, SIM105 - what a module of the library imports would double the time the minder takes to start
 """The small process above a command of the project: it lets nothing that the command started outlive it.
 
 It runs in the same isolation as the command, or outside if that is a container, takes in its orphans, and ends
@@ -9,11 +9,15 @@ killed. Only the standard library.
 import ctypes
 import os
 import select
-import signal
 import struct
 import sys
 import time
-from contextlib import suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+else:
+    import _signal as signal
 
 _ADOPT = 36  # PR_SET_CHILD_SUBREAPER
 _AMBIENT, _CLEAR = 47, 4  # PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL
@@ -51,8 +55,10 @@ def main(argv: list[str]) -> None:
         _end_all()
         if farewell:
             _bid(farewell)
-    with suppress(OSError):  # nobody may be left to hear it
+    try:
         os.write(file, how.encode(errors="replace"))
+    except OSError:
+        pass  # nobody is left to hear it
 
 
 def _counted(words: list[str]) -> "tuple[list[str], list[str]]":
@@ -101,14 +107,15 @@ def _listen() -> int:
 def _reap(wanted: int) -> "int | None":
     """Take leave of the dead; how one of them ended, if it is among them (negative: by a signal)."""
     found = None
-    with suppress(ChildProcessError):
-        while True:
+    while True:
+        try:
             pid, status = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
-                break
-            if pid == wanted:
-                found = os.waitstatus_to_exitcode(status)
-    return found
+        except ChildProcessError:
+            return found
+        if pid == 0:
+            return found
+        if pid == wanted:
+            found = os.waitstatus_to_exitcode(status)
 
 
 def _end_all() -> None:
@@ -116,8 +123,10 @@ def _end_all() -> None:
     until = time.monotonic() + _PATIENCE
     while time.monotonic() < until:
         for child in _children():
-            with suppress(OSError):
+            try:
                 os.kill(child, signal.SIGKILL)
+            except OSError:
+                pass
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
@@ -127,13 +136,15 @@ def _end_all() -> None:
 
 
 def _bid(farewell: list[str]) -> None:
-    with suppress(OSError):
+    until = time.monotonic() + _PATIENCE
+    try:
         nothing = os.open(os.devnull, os.O_RDWR)
         actions = [(os.POSIX_SPAWN_DUP2, nothing, file) for file in (0, 1, 2)]
         child = os.posix_spawnp(farewell[0], farewell, os.environ, file_actions=actions, setsigmask=[])
-        until = time.monotonic() + _PATIENCE
         while os.waitpid(child, os.WNOHANG)[0] == 0 and time.monotonic() < until:
             time.sleep(_ROUND)
+    except OSError:
+        pass
 
 
 def _children() -> "list[int]":
@@ -145,13 +156,17 @@ def _children() -> "list[int]":
 
 
 def _raise_loopback() -> None:
-    import fcntl  # noqa: PLC0415 - only a network of our own needs these two
-    import socket  # noqa: PLC0415
+    import _socket  # noqa: PLC0415 - only a network of our own needs these two
+    import fcntl  # noqa: PLC0415
 
-    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+    try:
+        any_socket = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
         name = struct.pack("16sH14x", b"lo", 0)
-        flags = struct.unpack("16sH14x", fcntl.ioctl(any_socket, _GET_FLAGS, name))[1]
-        fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sH14x", b"lo", flags | _UP))
+        flags = struct.unpack("16sH14x", fcntl.ioctl(any_socket.fileno(), _GET_FLAGS, name))[1]
+        fcntl.ioctl(any_socket.fileno(), _SET_FLAGS, struct.pack("16sH14x", b"lo", flags | _UP))
+        any_socket.close()
+    except OSError:
+        pass
 
 
 def _narrow(places: list[str]) -> None:
@@ -189,8 +204,10 @@ def _must(result: int) -> None:
 
 
 def _prctl(what: int, value: int) -> None:
-    with suppress(OSError, AttributeError):  # where there is no such call, the rest works
+    try:
         ctypes.CDLL(None).prctl(what, value, 0, 0, 0)
+    except (OSError, AttributeError):
+        pass  # where there is no such call, the rest works
 
 
 if __name__ == "__main__":

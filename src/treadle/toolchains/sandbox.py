@@ -21,7 +21,11 @@ _TRIAL_SECONDS: Final = 10.0
 _CACHES: Final = (".cache", ".cargo", ".rustup", ".npm", ".m2", ".gradle", "go", ".local/share/uv")
 """What tools must be able to write to below the home folder."""
 _SHARED: Final = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"), Path("/proc"))
-_MINDER: Final = str(Path(__file__).with_name("minder.py"))
+_MINDER: Final = (
+    "import sys; sys.path.append(sys.argv[1]); import minder; minder.main(sys.argv[2:])",
+    str(Path(__file__).parent),
+)
+"""Imported, for a script is compiled anew each time."""
 _NAMESPACES: Final = ("--map-current-user", "--keep-caps", "--net", "--kill-child")
 
 
@@ -60,7 +64,7 @@ def places(job: Job) -> tuple[str, ...]:
 def minding(status: int, *, loopback: bool, places: Sequence[str]) -> tuple[str, ...]:
     """The command of the minder, before the number of words of its farewell."""
     made = "1" if loopback else "0"
-    return (sys.executable, "-I", "-S", _MINDER, str(status), made, str(len(places)), *places)
+    return (sys.executable, "-I", "-S", "-c", *_MINDER, str(status), made, str(len(places)), *places)
 
 
 NONE: Final = Sandbox("no sandbox: network and files are within reach")

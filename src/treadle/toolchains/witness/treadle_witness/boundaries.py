@@ -47,7 +47,7 @@ class Boundaries:
         """Draw all of them."""
         self._hook(pluginmanager, "pytest_runtest_setup", self._told, "setup")
         self._hook(pluginmanager, "pytest_runtest_call", self._told, "call")
-        self._hook(pluginmanager, "pytest_pyfunc_call", self._around, "call")
+        self._hook(pluginmanager, "pytest_pyfunc_call", self._asked, "call")
         self._hook(pluginmanager, "pytest_runtest_teardown", self._told, "teardown")
         case = unittest.case.TestCase
         case._callTestMethod = self._around(case._callTestMethod, "_callTestMethod", "call")  # type: ignore[attr-defined]
@@ -84,7 +84,11 @@ class Boundaries:
 
         return bounded
 
-    def _around(self, function: Any, name: str, when: str) -> Any:
+    def _asked(self, function: Any, name: str, when: str) -> Any:
+        """One of those who are asked in turn to call a test: with None, it has left that to the next one."""
+        return self._around(function, name, when, may_pass=True)
+
+    def _around(self, function: Any, name: str, when: str, *, may_pass: bool = False) -> Any:
         """A call of a test. What is needed at its end, it has before anything of the project runs."""
         verifies, registered, came = self._verify, self._registered, self._came
 
@@ -100,6 +104,8 @@ class Boundaries:
                     one()
                 compare()
                 raise
+            if result is None and may_pass:
+                return None
             for one in verify:
                 one()
             compare()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import operator
 import sys
-from itertools import chain
+from itertools import chain, compress, islice
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, Callable, Iterator, Mapping  # noqa: UP035 - this runs on old versions too
 
@@ -34,6 +34,7 @@ _MOVING = _CHANGING | frozenset(
 )
 """Names by which pytest and Python keep what changes."""
 _MISSING = object()
+_every, _pairwise = all, map  # whatever stands by these names later
 
 
 class Part:
@@ -47,10 +48,20 @@ class Part:
     def changes(self) -> Iterator[tuple[str, Any]]:
         """What stands by other names than it did; what is not there any more is missing."""
         now = dict(self.names)
-        for name in [*self.before, *(one for one in now if one not in self.before)]:
+        for name in _suspects(self.before, now):
             value = now.get(name, _MISSING)
             if value is not self.before.get(name, _MISSING) and name not in _MOVING and not _is_new(self, name, value):
                 yield f"{self.name}.{name}", value
+
+
+def _suspects(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """The names that may stand for something else; where all come in their old order, few are left to look at."""
+    if len(now) >= len(before) and _every(_pairwise(operator.is_, before, now)):
+        return [
+            *compress(before, _pairwise(operator.is_not, before.values(), now.values())),
+            *islice(now, len(before), None),
+        ]
+    return [*before, *(one for one in now if one not in before)]
 
 
 def watched(parts: list[Part], tell: Callable[[str], None]) -> Verify:
@@ -155,7 +166,7 @@ def _parts() -> Iterator[Part]:
         if (top in _PACKAGES and not _AFTERWARDS.intersection(inner)) or name in _BESIDE:
             yield Part(name, vars(module))
             for kind in _classes(name, module):
-                yield Part(f"{name}.{kind.__name__}", kind.__dict__, is_kind=issubclass(kind, pytest.Item))
+                yield Part(f"{name}.{kind.__name__}", kind.__dict__, is_kind=pytest.Item in kind.__mro__)
     for name in _SHARED:
         shared: Any = builtins if name == "builtins" else sys.modules.get(name)
         if shared is not None:

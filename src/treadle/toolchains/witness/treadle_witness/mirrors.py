@@ -19,6 +19,7 @@ from _pytest.runner import runtestprotocol
 
 from .near import far, near
 from .places import Place, find_places
+from .syntax import codes
 
 _SECONDS = 10.0
 """For all copies together; a test that takes more than a tenth of it has none."""
@@ -50,7 +51,7 @@ class Mirror:
             compiled = compile(module, self.function.__code__.co_filename, "exec", dont_inherit=True)
         except Exception:  # noqa: BLE001, RUF100 - what cannot be derived is left out
             return None
-        return next((code for code in _codes(compiled) if _fits(code, self.function.__code__)), None)
+        return next((code for code in codes(compiled) if _fits(code, self.function.__code__)), None)
 
 
 class Hollow:
@@ -67,7 +68,7 @@ class Hollow:
         number, own = draw.randrange(10**12, 10**15), self.function.__code__
         text = f"def {own.co_name}(*_, **__):\n    assert len(_) + len(__) == {number}"
         module = ast.increment_lineno(ast.parse(text), own.co_firstlineno - 1)
-        return next(_codes(compile(module, own.co_filename, "exec", dont_inherit=True)))
+        return next(codes(compile(module, own.co_filename, "exec", dont_inherit=True)))
 
 
 class Mirrors:
@@ -158,9 +159,9 @@ class Mirrors:
 
     def _outcome(self, mirror: Mirror | Hollow, following: Any, alarm: Callable[[float], None]) -> str:
         first = "underived"
-        for codes in mirror.series(self.draw):
+        for row in mirror.series(self.draw):
             verdict = "underived"
-            for code in codes:
+            for code in row:
                 verdict = "underived" if code is None else self._rerun(mirror, code, following, alarm)
                 first = verdict if first == "underived" else first
                 if verdict != "passed":
@@ -188,13 +189,6 @@ class Mirrors:
 
 def _written(value: Any) -> ast.expr:
     return ast.parse(repr(value), mode="eval").body
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    for one in code.co_consts:
-        if isinstance(one, CodeType):
-            yield one
-            yield from _codes(one)
 
 
 def _fits(code: CodeType, own: CodeType) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from types import CodeType
 from typing import Any, Iterator  # noqa: UP035 - this runs on old versions too
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -33,3 +34,11 @@ def inside(node: Any) -> Iterator[Any]:
         if not isinstance(one, SCOPES):
             yield one
             yield from inside(one)
+
+
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """The code of every function and class in some code, however deep."""
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield one
+            yield from codes(one)

@@ -11,7 +11,7 @@ from typing import Any, Iterator  # noqa: UP035 - this runs on old versions too
 
 import pytest
 
-from .syntax import SCOPES, inside
+from .syntax import SCOPES, codes, inside
 
 _LARGEST = 1_000_000
 _KINDS = (FunctionType, type, ModuleType)
@@ -98,7 +98,7 @@ def _bound(node: Any) -> list[str]:
 
 def _asserts(tree: Any, plain: CodeType) -> dict[tuple[str, int], list[tuple[int, int]]]:
     """By name and first line of each function, the lines of the assertions in it that can fail."""
-    raising = {(code.co_name, code.co_firstlineno): set(_raising(code)) for code in _codes(plain)}
+    raising = {(code.co_name, code.co_firstlineno): set(_raising(code)) for code in codes(plain)}
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -107,13 +107,6 @@ def _asserts(tree: Any, plain: CodeType) -> dict[tuple[str, int], list[tuple[int
             known = raising.get(key, set())
             found[key] = [(first, last) for first, last in lines if known.intersection(range(first, last + 1))]
     return found
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    for one in code.co_consts:
-        if isinstance(one, CodeType):
-            yield one
-            yield from _codes(one)
 
 
 def _raising(code: CodeType) -> Iterator[int]:

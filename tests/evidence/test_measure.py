@@ -1,0 +1,26 @@
+"""What is measured, and for whom it holds."""
+
+from pathlib import Path
+
+from tests.evidence.stage import FILES, RUN, Stage, run
+from tests.git.place import git
+from treadle.evidence.cache import Cache
+from treadle.evidence.measure import Measure
+
+OLD = "tests/calc/test_old.py"
+
+
+def test_a_run_without_mirrors_is_not_taken_for_one_that_has_some(tmp_path: Path) -> None:
+    files = {**FILES, OLD: 'def test_old() -> None:\n    assert len("ab") == 2\n'}
+
+    async def story() -> None:
+        stage = await Stage(tmp_path, files=files).start()
+        measure = Measure(stage.facts, stage.tools, Cache(tmp_path / "known", b"key"), RUN, "act")
+        tree = git(stage.root, "rev-parse", "HEAD^{tree}").strip()
+        past = await measure.known_suite(tree)
+        assert (past.is_green, past.mirrored) == (True, ())
+        work = await measure.suite(tree)
+        assert (work.is_green, work.mirrored) == (True, (f"{OLD}::test_old",))
+        assert await measure.known_suite(tree) == work, "whoever has run them"
+
+    run(story())
