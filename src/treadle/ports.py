@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from treadle.kernel.commands import RunAgent, RunChecks, RunEffect
-from treadle.kernel.events import CheckResult, Usage
+from treadle.kernel.events import CheckResult, Outages, Usage
 from treadle.kernel.state import State
 from treadle.protocol import model
 from treadle.protocol.items import Json
@@ -67,8 +67,16 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     session: str = ""
     """A conversation to continue, or (`fork`) to branch off from."""
     fork: bool = False
+    round: int = 0
+    """How often the agent was told to go on in the same conversation, because it had ended without an answer."""
+    used: Usage = Usage()
+    """What the rounds before this one have used."""
     env: dict[str, str] = {}
     """The variables of the agent contract (`TREADLE_…`)."""
+    tools_at: str = ""
+    """Where its tools are served over HTTP, with the token as bearer; empty: a server has to be started for them."""
+    writes: tuple[str, ...] | None = None
+    """Globs of what it may write in its lane; None: everything. Kept by a box, if there is one, and by the checks."""
 
     @property
     def bundle(self) -> Path:
@@ -103,6 +111,10 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
     session: str = ""
     """The conversation, if it can be continued."""
+    outage: Outages | None = None
+    """Why its service could not be used: nobody's fault, so the activity waits and costs no attempt."""
+    wait: int = 0
+    """Seconds until the service can be used again, as far as it says."""
 
 
 Watch = Callable[[Progress], None]
@@ -133,6 +145,8 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
     """Its agents outlive this process, and `attach` finds them."""
     person: bool = False
     """Its agents are people: they are not ended when this process is, and no lane is taken from under them."""
+    mcp: Literal["stdio", "http"] = "stdio"
+    """How its agents reach the tools of their step: by a server that they start, or at this process over loopback."""
 
 
 class Runner(Protocol):

@@ -12,7 +12,7 @@ import pytest
 from treadle.config.model import Notifications
 from treadle.engines.notifier import SettingsNotifier
 from treadle.errors import PortError
-from treadle.kernel.advance import LIMIT_ASK
+from treadle.kernel.advance import LIMIT_ASK, OUTAGE
 
 NOTE = (
     "import json, os, sys; json.dump([sys.argv[2:], os.environ['TREADLE_RUN'], os.environ['TREADLE_EVENT'],"
@@ -20,7 +20,7 @@ NOTE = (
 )
 
 
-def notify(what: str, text: str, *, on: tuple[str, ...] = ("ask", "failed"), **settings: object) -> None:
+def notify(what: str, text: str, *, on: tuple[str, ...] = ("ask", "failed", "outage"), **settings: object) -> None:
     made = Notifications(bell=False, on=on, **settings)  # type: ignore[arg-type]
     asyncio.run(SettingsNotifier(made).notify("r1", what, text))
 
@@ -35,6 +35,13 @@ def notify(what: str, text: str, *, on: tuple[str, ...] = ("ask", "failed"), **s
             "r1: waits for your answer (root:confirm#1.1); see `treadle status r1`",
         ),
         ("failed", "--version\x1b[2J", "failed", "r1: --version [2J"),
+        ("question", OUTAGE, "outage", "r1: waits for your answer (run!outage); see `treadle status r1`"),
+        (
+            "outage",
+            "an agent is held up (rate)",
+            "outage",
+            "r1: an agent is held up (rate); it goes on by itself, see `treadle status r1`",
+        ),
     ],
 )
 def test_a_program_gets_the_text_as_a_word_and_in_its_environment(

@@ -9,7 +9,7 @@ import pytest
 from tests.results.desk import desk
 from treadle.protocol.answers.schema import schema, tool_schemas
 from treadle.results.assignment import assignment
-from treadle.results.mcp_tool import Said, call, mcp_config, offered
+from treadle.results.mcp_tool import Said, call, mcp_config, mcp_config_at, offered
 
 RED = "dptr/cycle/red"
 
@@ -19,6 +19,12 @@ def test_the_configuration_carries_the_activity_and_nothing_else() -> None:
     (server,) = config["mcpServers"].values()
     assert server["env"] == {"TREADLE_ACT": "act-7"}
     assert [server["command"], *server["args"]] == [sys.executable, "-P", "-m", "treadle", "mcp"]
+
+
+def test_the_configuration_of_tools_that_are_served_already() -> None:
+    (server,) = mcp_config_at("http://127.0.0.1:1/a", "t").values()
+    headers = {"Authorization": "Bearer t"}
+    assert server == {"treadle": {"type": "http", "url": "http://127.0.0.1:1/a", "headers": headers}}
 
 
 def test_tools_have_the_schemas_of_the_step(tmp_path: Path) -> None:

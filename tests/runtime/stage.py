@@ -18,6 +18,7 @@ from treadle.runtime.clock import SystemClock
 from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import Dispatch
 from treadle.runtime.loop import Rests, only_people
+from treadle.runtime.tools import Tools
 from treadle.runtime.world import World
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
@@ -52,10 +53,12 @@ def with_role(table: Protocol, **limits: int) -> Protocol:
 
 
 class Stage:
-    """A store with one run in it."""
+    """A store with one run in it, which may be there already."""
 
-    def __init__(self, root: Path, table: Protocol, runner: Runner, clock: Clock | None = None) -> None:
-        self.root, self.table, self.runner = root, table, runner
+    def __init__(
+        self, root: Path, table: Protocol, runner: Runner, clock: Clock | None = None, tools: Tools | None = None
+    ) -> None:
+        self.root, self.table, self.runner, self.tools = root, table, runner, tools
         self.clock = clock or SystemClock()
         self.store = Store(root / "store.db", create=True)
         self.told = Told()
@@ -65,7 +68,8 @@ class Stage:
             id="r", name="r", protocol="", settings={}, created=now, changed=now, seq=0, acts=0, asks=0, outcome="",
             owner="",
         )  # fmt: skip
-        self.store.create(run, table, start)
+        if not self.store.runs():
+            self.store.create(run, table, start)
 
     async def drive(self, rests: Rests = only_people, changed: Callable[[Desk], None] | None = None) -> State:
         return await Host(self.store, self).drive("r", rests, changed)
@@ -84,7 +88,7 @@ class Stage:
         )
 
     def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:
-        return Dispatch(desk, world, self.root / "runs" / run.id, {})
+        return Dispatch(desk, world, self.root / "runs" / run.id, {}, tools=self.tools)
 
     def events(self) -> list[Event]:
         return [decode_event(body) for _, body in self.store.events("r")]

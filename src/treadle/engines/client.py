@@ -12,6 +12,7 @@ from treadle.engines.pinned import pinned
 from treadle.engines.surroundings import toolchain_texts
 from treadle.engines.waiting import Waiting, waiting_for
 from treadle.errors import TreadleError
+from treadle.kernel.advance import OUTAGE
 from treadle.kernel.events import Replied, Signalled
 from treadle.kernel.lifecycle import ROOT
 from treadle.kernel.people import STATUS_QUERY
@@ -78,11 +79,13 @@ class Client:
         self._signal(run, self._instance(run, at), "pause")
 
     def resume(self, run: str) -> tuple[str, ...]:
-        """Take every pause back; where there was one."""
-        paused = self.waiting(run).paused
-        for inst in paused:
+        """Take every pause back, also that of an outage, which is to be tried again; where there was one."""
+        waiting = self.waiting(run)
+        timed = waiting.outage and all(question.id != OUTAGE for question in waiting.questions)
+        found = tuple(dict.fromkeys([*waiting.paused, *([ROOT] if timed else [])]))
+        for inst in found:
             self._signal(run, inst, "resume")
-        return paused
+        return found
 
     def abort(self, run: str, *, at: str = ROOT) -> None:
         """End a run, or a part of it."""

@@ -11,6 +11,7 @@ from treadle.engines.waiting import rests
 from treadle.errors import PortError
 from treadle.kernel.state import State
 from treadle.runtime.loop import Rests, ended
+from treadle.runtime.tools import Tools
 from treadle.store.owner import is_alive, me, parse
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
@@ -21,10 +22,16 @@ class Driver:
     """Drives runs of a project. Without `starts_agents` it goes on only until an agent, a person or a time is due."""
 
     def __init__(
-        self, project: Project, store: Store, *, starts_agents: bool = True, hear: Hear = hear_nothing
+        self,
+        project: Project,
+        store: Store,
+        *,
+        starts_agents: bool = True,
+        hear: Hear = hear_nothing,
+        tools: Tools | None = None,
     ) -> None:
         self._project, self._store, self._starts_agents = project, store, starts_agents
-        self._surroundings = ProjectSurroundings(project, store, starts_agents=starts_agents, hear=hear)
+        self._surroundings = ProjectSurroundings(project, store, starts_agents=starts_agents, hear=hear, tools=tools)
         self._host = Host(store, self._surroundings)
 
     async def to_rest(self, run: str, changed: Changed | None = None) -> State:

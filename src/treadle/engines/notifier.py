@@ -12,7 +12,7 @@ import msgspec
 
 from treadle.config.model import Notifications
 from treadle.errors import PortError
-from treadle.kernel.advance import LIMIT_ASK
+from treadle.kernel.advance import LIMIT_ASK, OUTAGE
 
 QUESTION: Final = "question"
 _PATIENCE: Final = 20.0
@@ -31,7 +31,7 @@ class SettingsNotifier:
         event = _event(what, text)
         if event not in self._settings.on:
             return
-        said = _said(run, event, text)
+        said = _said(run, what, text)
         if self._settings.bell:
             _ring()
         if self._settings.command:
@@ -44,13 +44,15 @@ class SettingsNotifier:
 def _event(what: str, text: str) -> str:
     if what != QUESTION:
         return what
-    return "limit" if text == LIMIT_ASK else "ask"
+    return {LIMIT_ASK: "limit", OUTAGE: "outage"}.get(text, "ask")
 
 
-def _said(run: str, event: str, text: str) -> str:
+def _said(run: str, what: str, text: str) -> str:
     """The text that people read. It never begins with a dash: a program would take it for an option."""
-    if event in ("ask", "limit", "reminder"):
+    if what in (QUESTION, "reminder"):
         text = f"waits for your answer ({text}); see `treadle status {run}`"
+    if what == "outage":
+        text = f"{text}; it goes on by itself, see `treadle status {run}`"
     plain = "".join(char if char.isprintable() else " " for char in text)
     return f"{run}: {plain}"[:_LONGEST]
 

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import msgspec
 
 from treadle.config.project import Project
+from treadle.enclosures.box import Box
 from treadle.enclosures.container import Container
-from treadle.enclosures.opening import CONTAINER
+from treadle.enclosures.opening import CONTAINER, open_box
 from treadle.engines.containers import container_of
 from treadle.engines.notifier import SettingsNotifier
 from treadle.engines.pinned import pinned
@@ -39,6 +40,8 @@ class Ports(NamedTuple):
     integration: Integration
     container: Container | None = None
     """What agents and checks run in, if the settings ask for it."""
+    box: Box | None = None
+    """What agents run in on this machine, if there is one."""
 
 
 class ProjectPorts:
@@ -52,6 +55,7 @@ class ProjectPorts:
         """The workspace, the checks and the effects of a run; where it starts is noted the first time."""
         settings = pinned(run)
         container = await container_of(self._project, run)
+        box = await open_box(settings.config.workspace, self._project)
         opened = await self._open(settings.config.git.branch_prefix)
         await opened.integration.begin(run.id, run.created)
         tools = ProjectTools(toolchain_of(settings.config, self._project, container))
@@ -70,7 +74,7 @@ class ProjectPorts:
         own_dump = dump if settings.config.toolchain.api_dump else None
         effects = GitEffects(opened.lanes, opened.checkouts, verifier_of, policy, notifier, own_dump)
         checks = Verifier(facts, tools, cache, scope)
-        return Ports(opened.lanes, checks, effects, opened.integration, container)
+        return Ports(opened.lanes, checks, effects, opened.integration, container, box)
 
     async def _open(self, prefix: str) -> Opened:
         if prefix not in self._opened:

@@ -12,6 +12,7 @@ from treadle.engines.driving import Driver, driver_of
 from treadle.engines.result import result_of
 from treadle.errors import PortError, TreadleError, writing
 from treadle.runtime.desk import Desk
+from treadle.runtime.tools import Tools
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.views.result import is_good, told
@@ -51,10 +52,16 @@ class Service:
     """Drives whatever run is unfinished and has no driver; one that breaks does not stop the others."""
 
     def __init__(
-        self, project: Project, store: Store, tell: Tell, changed: Callable[[Desk], None], pause: float = _PAUSE
+        self,
+        project: Project,
+        store: Store,
+        tell: Tell,
+        changed: Callable[[Desk], None],
+        pause: float = _PAUSE,
+        tools: Tools | None = None,
     ) -> None:
         self._project, self._store, self._tell, self._changed = project, store, tell, changed
-        self._driver, self._pause = Driver(project, store), pause
+        self._driver, self._pause = Driver(project, store, tools=tools), pause
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._broken: dict[str, int] = {}
         """Runs that could not be driven, and how far they were; they are left alone until they change."""

@@ -12,8 +12,8 @@ from treadle.agents.command import Command
 from treadle.config.links import links_of
 from treadle.config.model import Config
 from treadle.config.project import Project
-from treadle.enclosures.enclosure import OPEN
-from treadle.enclosures.opening import open_container
+from treadle.enclosures.enclosure import OPEN, Enclosure
+from treadle.enclosures.opening import open_box, open_container
 from treadle.engines.containers import is_enclosed
 from treadle.engines.pinned import MANUAL, Level, Pinned
 from treadle.engines.surroundings import make_runner
@@ -67,10 +67,10 @@ def inspect(project: Project, protocol: Protocol, wanted: Wanted) -> Pinned:
         spec=wanted.file,
         level=wanted.level,
     )
-    container = asyncio.run(open_container(wanted.config.workspace, project)) if is_enclosed(wanted.config) else None
+    enclosure = asyncio.run(_enclosure(project, wanted.config))
     _can_be_checked(project, protocol, settings.config)
     for agent in sorted(set(settings.agents.values())):
-        runner = make_runner(project, settings, agent, container or OPEN)
+        runner = make_runner(project, settings, agent, enclosure)
         if isinstance(runner, Command):
             runner.ready()
     if wanted.name and not NAME.fullmatch(wanted.name):
@@ -78,6 +78,11 @@ def inspect(project: Project, protocol: Protocol, wanted: Wanted) -> Pinned:
     if slug(wanted.name) in wanted.used:
         raise TreadleError(f"there is a run {wanted.name} already, or its branches and refs are; give another --name")
     return settings
+
+
+async def _enclosure(project: Project, config: Config) -> Enclosure:
+    opened = await (open_container if is_enclosed(config) else open_box)(config.workspace, project)
+    return opened or OPEN
 
 
 def _can_be_checked(project: Project, protocol: Protocol, config: Config) -> None:

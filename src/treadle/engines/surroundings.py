@@ -10,22 +10,24 @@ from treadle.agents.process import Patience
 from treadle.agents.registry import Surroundings as AgentSurroundings
 from treadle.agents.registry import runner_of
 from treadle.agents.tail import AROUND
-from treadle.config.model import Toolchain
+from treadle.config.model import Limits, Toolchain
 from treadle.config.project import Project
-from treadle.enclosures.container import Container
 from treadle.enclosures.enclosure import OPEN, Enclosure
 from treadle.engines.notifier import SettingsNotifier
 from treadle.engines.pinned import MANUAL, Pinned, pinned
 from treadle.engines.project_ports import Ports, ProjectPorts
 from treadle.engines.recording import recording_of
+from treadle.kernel.events import Usage
 from treadle.kernel.lifecycle import ROOT
 from treadle.kernel.state import State
 from treadle.ports import Progress, Runner
 from treadle.protocol.checks.declarations import TOOLCHAIN
 from treadle.results.mcp_tool import HERE, INSIDE
+from treadle.runtime.budgets import Allowance, Budgets
 from treadle.runtime.clock import SystemClock
 from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import Dispatch
+from treadle.runtime.tools import Tools
 from treadle.runtime.view_files import ViewFiles
 from treadle.runtime.world import World
 from treadle.store.records import Run
@@ -43,10 +45,16 @@ class ProjectSurroundings:
     """Makes worlds; without `starts_agents`, programs are left as they are, and only people's work is taken up."""
 
     def __init__(
-        self, project: Project, store: Store, *, starts_agents: bool = True, hear: Hear = hear_nothing
+        self,
+        project: Project,
+        store: Store,
+        *,
+        starts_agents: bool = True,
+        hear: Hear = hear_nothing,
+        tools: Tools | None = None,
     ) -> None:
         self._project, self._store = project, store
-        self._starts_agents, self._hear = starts_agents, hear
+        self._starts_agents, self._hear, self._tools = starts_agents, hear, tools
         self._project_ports = ProjectPorts(project, store)
         self._ports: dict[str, Ports] = {}
 
@@ -71,12 +79,13 @@ class ProjectSurroundings:
         return World(
             clock=SystemClock(),
             payloads=self._store.payloads,
-            runner_of=cache(lambda role: self._runner(settings, role, ports.container)),
+            runner_of=cache(lambda role: self._runner(settings, role, ports.container or ports.box)),
             model_of=model_of,
             workspace=ports.workspace,
             checks=ports.checks,
             effects=ports.effects,
             notifier=SettingsNotifier(settings.config.notifications),
+            budgets=_budgets(settings.config.limits, self._store.spent),
             progress=partial(self._hear, run.id),
             show=ViewFiles(self._project.runs / run.id, self._store.payloads).show,
         )
@@ -84,13 +93,20 @@ class ProjectSurroundings:
     def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:
         config = pinned(run).config
         texts = toolchain_texts(config.toolchain, self._project.root)
-        server = INSIDE if self._ports[run.id].container else HERE
-        return Dispatch(desk, world, self._project.runs / run.id, texts, config.limits.answer, server)
+        container, box = self._ports[run.id].container, self._ports[run.id].box
+        is_apart = bool(container or (box and not box.network))  # with a loopback of its own
+        server, tools = INSIDE if container else HERE, None if is_apart else self._tools
+        return Dispatch(desk, world, self._project.runs / run.id, texts, config.limits.answer, server, tools)
 
-    def _runner(self, settings: Pinned, role: str, container: Container | None) -> Runner | None:
+    def _runner(self, settings: Pinned, role: str, enclosure: Enclosure | None) -> Runner | None:
         if not self._starts_agents and settings.kind_of(role) != MANUAL:
             return None
-        return make_runner(self._project, settings, settings.agent_of(role), container or OPEN)
+        return make_runner(self._project, settings, settings.agent_of(role), enclosure or OPEN)
+
+
+def _budgets(limits: Limits, spent: Callable[[int], Usage]) -> Budgets:
+    step = Allowance(cost=limits.step_cost, tokens=limits.step_tokens)
+    return Budgets(step=step, day=Allowance(cost=limits.day_cost, tokens=limits.day_tokens), spent=spent)
 
 
 def make_runner(project: Project, settings: Pinned, agent: str, enclosure: Enclosure = OPEN) -> Runner:

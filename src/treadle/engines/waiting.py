@@ -8,6 +8,7 @@ import msgspec
 
 from treadle.agents.answer import answered
 from treadle.engines.pinned import MANUAL, Pinned
+from treadle.kernel.advance import is_out
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.state import Activity, State
 from treadle.ports import Payloads, Work
@@ -16,6 +17,7 @@ from treadle.protocol.model import Protocol
 from treadle.runtime.dispatch import home_of, sent_work
 from treadle.runtime.loop import Rests
 from treadle.simulate.waits import awaits_go
+from treadle.views.outage import held
 
 _IDLE_TIMERS: Final = ("!remind", "!wall")
 """Timers that decide nothing: a reminder, and the run's time, which is over only once something runs."""
@@ -38,6 +40,8 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     paused: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     """Activities that programs are to do, or do."""
+    outage: str = ""
+    """Why agents are held up, and until when."""
     due: int = 0
     """When the next timer decides something, in milliseconds since the epoch; 0: none will."""
 
@@ -61,6 +65,7 @@ def waiting_for(
         works=works_in_hand(state, settings, folder),
         paused=tuple(inst.id for inst in live if inst.paused),
         agents=tuple(id_ for id_ in jobs if id_ not in people),
+        outage=held(state) if is_out(state) else "",
         due=min((due for id_, due in state.timers.items() if _decides(id_, set(people))), default=0),
     )
 
@@ -81,6 +86,8 @@ def rests(folder: Path, settings: Pinned, *, starts_agents: bool) -> Rests:
 
     def is_left(act: Activity) -> bool:
         job = act.command
+        if act.phase == "held":  # it waits for a timer, which keeps a driver here, or for a person
+            return True
         if not _is_agents(act) or not isinstance(job, RunAgent):
             return False
         if settings.kind_of(job.role) != MANUAL:

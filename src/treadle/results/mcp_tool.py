@@ -1,4 +1,4 @@
-"""The tools that an agent answers with, as data; `treadle mcp` serves them over stdio."""
+"""The tools that an agent answers with, as data; they are served over stdio or HTTP."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -51,6 +51,12 @@ def mcp_config(env: Mapping[str, str], server: Sequence[str] = HERE) -> dict[str
     variables = {name: value for name, value in env.items() if name.startswith(_VARIABLE)}
     started = {"type": "stdio", "command": server[0], "args": list(server[1:]), "env": variables}
     return {"mcpServers": {SERVER: started}}
+
+
+def mcp_config_at(address: str, token: str) -> dict[str, Any]:
+    """The content of `mcp.json` where the tools are served already: their address, and what opens it."""
+    reached = {"type": "http", "url": address, "headers": {"Authorization": f"Bearer {token}"}}
+    return {"mcpServers": {SERVER: reached}}
 
 
 def offered(task: Assignment) -> list[Offered]:

@@ -4,24 +4,30 @@ import asyncio
 import re
 from typing import Final, Literal
 
+import msgspec
+
 from treadle.kernel.commands import RunAgent
-from treadle.kernel.events import Event, Exited, Failed, Idle, SessionStarted
+from treadle.kernel.events import Event, Exited, Failed, Idle, Outages, SessionStarted, Unavailable, Usage
 from treadle.kernel.state import State
-from treadle.ports import Ended, Progress, Runner, Session, Watch
+from treadle.ports import Ended, Progress, Runner, Session, Watch, Work
 from treadle.prompts.report import report
 from treadle.protocol.items import Json
 from treadle.results.read import Reading, owed, read, take, unsaid
 from treadle.results.ways import Ways
+from treadle.runtime.budgets import Breach
 from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import Dispatch, Dispatched
 from treadle.runtime.envelope import envelope_of
 from treadle.runtime.inbox import Inbox
+from treadle.runtime.meter import Meter
 from treadle.runtime.own_fields import own_fields
 from treadle.runtime.silence import Silence
 from treadle.runtime.world import World, event_id
 
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 """What stands in a text for bytes that are none; no file or message can hold it."""
+ROUNDS: Final = 1
+"""How often an agent that ends without an answer is told to go on."""
 REMINDER: Final = "REMINDER: Emit a decision to complete this phase."
 
 
@@ -50,49 +56,96 @@ class AgentJobs:
             never: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
             return await never
         try:
-            sent, ended = await self._played(job, state, runner)
+            if breach := await self._refused(job, state):
+                return self._spent(job, breach, Usage())
+            sent, ended, reading = await self._heard(job, state, runner)
         except asyncio.CancelledError:
             if not (self._leaving == "at rest" or (self._leaving and runner.abilities.person)):
                 await self._stop(job, runner)
             raise
         finally:
             self._sessions.pop(job.id, None)
-        reading = await read(sent.work, sent.ways, sent.before, ended.final)
+            self._dispatch.ended(job)
         await take(sent.work)
+        breach = self._world.budgets.of_step(job, ended.usage)
+        if breach and reading.claim is None:
+            self._remember(job, ended)
+            return self._spent(job, breach, ended.usage)
         return await self._claim(job, state, ended, reading, sent.ways)
 
-    async def _played(self, job: RunAgent, state: State, runner: Runner) -> tuple[Dispatched, Ended]:
-        """The session that is still there, or the end of one that is not, or a new session, to its end."""
-        silence = Silence(self._world.clock)
-        watch = self._watch(job, silence)
-        sent = await self._dispatch.earlier(job)
-        session = await runner.attach(sent.work, watch) if sent else None
-        if sent and session is None and (ended := await runner.harvest(sent.work)):
-            return sent, ended
-        if sent is None or session is None:
-            sent = await self._dispatch.send(job, state, runner.abilities)
-            session = await runner.start(sent.work, watch)
-        self._sessions[job.id] = session
-        return sent, await self._watched(job, session, silence)
+    async def _heard(self, job: RunAgent, state: State, runner: Runner) -> tuple[Dispatched, Ended, Reading]:
+        """An agent's answer; one that ends without any is told so in the same conversation, and may go on once."""
+        sent, ended = await self._played(job, state, runner)
+        reading = await read(sent.work, sent.ways, sent.before, ended.final)
+        while self._may_go_on(job, sent.work, ended, reading, runner):
+            words = "\n".join([*(reading.problems or [owed(sent.ways)]), *_ignored(reading), REMINDER])
+            sent = await self._dispatch.go_on(sent, ended, words)
+            ended = await self._started(job, sent, runner)
+            reading = await read(sent.work, sent.ways, sent.before, ended.final)
+        return sent, ended, reading
 
-    def _watch(self, job: RunAgent, silence: Silence) -> Watch:
+    async def _played(self, job: RunAgent, state: State, runner: Runner) -> tuple[Dispatched, Ended]:
+        """The session that is still there, or the end of one that is not, or a new session, to its end.
+
+        What it has used is told with what the rounds before have used.
+        """
+        sent = await self._dispatch.earlier(job)
+        if sent is None:
+            sent = await self._dispatch.send(job, state, runner.abilities)
+            return sent, await self._started(job, sent, runner)
+        watched = _Watched(self._world, job, sent.work)
+        if session := await runner.attach(sent.work, self._watch(watched)):
+            await self._dispatch.serve_again(sent)
+            return sent, await self._watched(watched, session)
+        if ended := await runner.harvest(sent.work):
+            return sent, watched.counted(ended)
+        if sent.work.round:  # the conversation is there, and only what it was to be told next is not
+            await self._dispatch.serve_again(sent)
+        else:
+            sent = await self._dispatch.send(job, state, runner.abilities)
+        return sent, await self._started(job, sent, runner)
+
+    async def _started(self, job: RunAgent, sent: Dispatched, runner: Runner) -> Ended:
+        watched = _Watched(self._world, job, sent.work)
+        return await self._watched(watched, await runner.start(sent.work, self._watch(watched)))
+
+    def _watch(self, watched: "_Watched") -> Watch:
         def watch(progress: Progress) -> None:
-            silence.broken(progress)
-            self._world.progress(job.id, progress)
+            watched.silence.broken(progress)
+            self._world.progress(watched.job.id, progress)
             self._inbox.wake()
+            if progress.usage:
+                watched.meter.count(progress.usage)
 
         return watch
 
-    async def _watched(self, job: RunAgent, session: Session, silence: Silence) -> Ended:
+    async def _refused(self, job: RunAgent, state: State) -> Breach | None:
+        """Why nothing may be started today; what was started before goes on."""
+        breach = self._world.budgets.of_day(state, self._world.clock.now())
+        return breach if breach and await self._dispatch.earlier(job) is None else None
+
+    def _may_go_on(self, job: RunAgent, work: Work, ended: Ended, reading: Reading, runner: Runner) -> bool:
+        """Whether an agent that has not answered properly can be told so in the conversation that it has just left."""
+        is_over = ended.how == "done" and reading.claim is None and bool(ended.session) and not ended.outage
+        able = runner.abilities.resume and work.round < ROUNDS
+        return is_over and able and not self._world.budgets.of_step(job, ended.usage)
+
+    async def _watched(self, watched: "_Watched", session: Session) -> Ended:
+        job = watched.job
+        self._sessions[job.id] = session
         step = self._desk.protocol.graphs[job.graph].steps[job.step]
-        waiting = asyncio.ensure_future(session.wait())
+        waiting, stopping = asyncio.ensure_future(session.wait()), asyncio.ensure_future(watched.meter.stop(session))
         try:
-            async for count in silence.beyond(step.nudge_after, waiting):
+            async for count in watched.silence.beyond(step.nudge_after, waiting):
                 id_ = event_id(job, f"idle{count}")
                 self._inbox.put(Idle(id=id_, ts=self._world.clock.now(), act=job.id, idle_s=step.nudge_after))
-            return await waiting
+            ended = await waiting
+            if watched.meter.breach:
+                await stopping
+            return watched.counted(ended)
         finally:
             waiting.cancel()
+            stopping.cancel()
 
     async def _stop(self, job: RunAgent, runner: Runner) -> None:
         """End the session, also one that was about to start, and save what it has left."""
@@ -108,9 +161,10 @@ class AgentJobs:
         for warning in reading.warnings:
             self._desk.stray(job.id, "answer", warning)
         await self._dispatch.keep_notes(job, reading.notes)
-        if ended.session:
-            self._inbox.put(SessionStarted(id=event_id(job, "session"), ts=now, act=job.id, session=ended.session))
+        self._remember(job, ended)
         if reading.claim is None or (reading.channel == "final" and ended.code):
+            if ended.outage:
+                return self._outage(job, ended, ended.outage, now)
             return self._failure(job, ended, reading, ways, now)
         protocol, name = self._desk.protocol, reading.claim.exit
         own = own_fields(protocol, name, job, state, self._world.payloads)
@@ -121,6 +175,34 @@ class AgentJobs:
             act=job.id,
             envelope=envelope,
             channel=reading.channel,
+            usage=ended.usage,
+        )
+
+    def _remember(self, job: RunAgent, ended: Ended) -> None:
+        """The conversation, so that it can be continued."""
+        if ended.session:
+            now = self._world.clock.now()
+            self._inbox.put(SessionStarted(id=event_id(job, "session"), ts=now, act=job.id, session=ended.session))
+
+    def _spent(self, job: RunAgent, breach: Breach, usage: Usage) -> Unavailable:
+        return Unavailable(
+            id=event_id(job, "unavailable"),
+            ts=self._world.clock.now(),
+            act=job.id,
+            why="budget",
+            grant=breach.grant,
+            detail_ref=self._world.payloads.put({"report": breach.words}),
+            usage=usage,
+        )
+
+    def _outage(self, job: RunAgent, ended: Ended, why: Outages, now: int) -> Unavailable:
+        return Unavailable(
+            id=event_id(job, "unavailable"),
+            ts=now,
+            act=job.id,
+            why=why,
+            wait=ended.wait,
+            detail_ref=self._world.payloads.put({"report": _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", ended.detail)}),
             usage=ended.usage,
         )
 
@@ -145,6 +227,19 @@ class AgentJobs:
             detail_ref=self._world.payloads.put(detail),
             usage=ended.usage,
         )
+
+
+class _Watched:
+    """A session of an agent, as it is watched."""
+
+    def __init__(self, world: World, job: RunAgent, work: Work) -> None:
+        self.job = job
+        self.silence = Silence(world.clock)
+        self.meter = Meter(world.budgets, job, work.used)
+
+    def counted(self, ended: Ended) -> Ended:
+        """Its end, with what all rounds have used."""
+        return msgspec.structs.replace(ended, usage=self.meter.total(ended))
 
 
 def _words(ended: Ended) -> list[str]:

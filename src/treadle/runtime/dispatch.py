@@ -13,20 +13,24 @@ import msgspec
 from treadle.errors import writing
 from treadle.kernel.commands import ActivityCommand, RunAgent
 from treadle.kernel.state import State
-from treadle.ports import Abilities, Work
+from treadle.ports import Abilities, Ended, Work
 from treadle.prompts import bundle
+from treadle.prompts.scope import permissions
+from treadle.results.assignment import Assignment
 from treadle.results.exits import FILE as EXITS
 from treadle.results.exits import extract, packed
 from treadle.results.files import look, replace
-from treadle.results.mcp_tool import HERE, mcp_config
+from treadle.results.mcp_tool import HERE, mcp_config, mcp_config_at
 from treadle.results.prepare import Before, keep, kept, prepare
 from treadle.results.strict_json import MAX_ANSWER
 from treadle.results.ways import Ways, ways_of
 from treadle.runtime.desk import Desk
+from treadle.runtime.tools import Tools, assigned
 from treadle.runtime.view_files import shown
 from treadle.runtime.world import World
 
 _WORK: Final = "work.json"
+_MCP: Final = "mcp.json"
 _NOTES: Final = "handoff"
 _LONGEST: Final = 80
 
@@ -50,10 +54,12 @@ class Dispatch:
         toolchain: Mapping[str, str],
         limit: int = MAX_ANSWER,
         server: Sequence[str] = HERE,
+        tools: Tools | None = None,
     ) -> None:
         self._desk, self._world = desk, world
         self._folder, self._toolchain, self._limit = folder, toolchain, limit
-        self._server = server
+        self._server, self._tools = server, tools
+        self._served: dict[str, Assignment] = {}
 
     async def earlier(self, job: RunAgent) -> Dispatched | None:
         """What an earlier process has sent out for this activity."""
@@ -61,6 +67,13 @@ class Dispatch:
         work = await asyncio.to_thread(sent_work, home)
         before = await kept(home)
         return Dispatched(work, self._ways(job), before) if work and before is not None else None
+
+    async def serve_again(self, sent: Dispatched) -> None:
+        """Serve the tools of an agent that an earlier process has started, where that did; noted if it cannot be."""
+        at = sent.work.tools_at
+        if at and await self._tools_of(sent.work, sent.ways) != at:
+            lost = f"its tools cannot be served at {at} any more; `treadle emit` and its last output work"
+            self._desk.stray(sent.work.act, "tools", lost)
 
     async def send(self, job: RunAgent, state: State, abilities: Abilities) -> Dispatched:
         """Get a lane, write the bundle, and note how things stand: all of it, or it was never sent."""
@@ -81,11 +94,16 @@ class Dispatch:
             model=self._world.model_of(job.role, job.tier),
             session=job.session if abilities.resume and (abilities.fork or not job.fork) else "",
             fork=job.fork and abilities.fork,
+            writes=permissions(self._desk.protocol, job, self._world.payloads).writes,
         )
+        ways = self._ways(job)
         # Should an agent delete its lane's `.git`, its git must not climb to the user's repository.
         env = {**bundle.environment(work), "GIT_CEILING_DIRECTORIES": str(lane.path.parent)}
-        files = self._contents(job, state, env, work.token, by_hand=abilities.person)
-        work = msgspec.structs.replace(work, prompt=files["prompt.md"].decode(), env=env)
+        work = msgspec.structs.replace(work, env=env)
+        if abilities.mcp == "http":
+            work = msgspec.structs.replace(work, tools_at=await self._tools_of(work, ways))
+        files = self._contents(job, state, work, by_hand=abilities.person)
+        work = msgspec.structs.replace(work, prompt=files["prompt.md"].decode())
         await bundle.write(home, files)
         with writing(home):
             await asyncio.to_thread(work.out.mkdir, exist_ok=True)
@@ -93,7 +111,30 @@ class Dispatch:
             before = await prepare(lane.path)
             await keep(before, home)
             await asyncio.to_thread(replace, home, _WORK, msgspec.json.encode(work, enc_hook=str))
-        return Dispatched(work, self._ways(job), before)
+        return Dispatched(work, ways, before)
+
+    async def go_on(self, sent: Dispatched, ended: Ended, words: str) -> Dispatched:
+        """Another round of the same conversation, in the same lane, with the same token; `ended` counts all so far."""
+        before = sent.work
+        work = msgspec.structs.replace(
+            before,
+            prompt=words,
+            session=ended.session,
+            fork=False,
+            round=before.round + 1,
+            used=ended.usage,
+        )
+        if work.tools_at:  # this process may not serve them yet
+            work = msgspec.structs.replace(work, tools_at=await self._tools_of(work, sent.ways))
+        with writing(work.home):
+            await asyncio.to_thread(replace, work.bundle, _MCP, self._mcp(work))
+            await asyncio.to_thread(replace, work.home, _WORK, msgspec.json.encode(work, enc_hook=str))
+        return sent._replace(work=work)
+
+    def ended(self, job: RunAgent) -> None:
+        """Nobody works on the activity any more: its tools take nothing from now on."""
+        if self._tools and (task := self._served.pop(job.id, None)):
+            self._tools.close(task)
 
     async def keep_notes(self, job: RunAgent, notes: str) -> None:
         """Keep what an agent left for its successor in the same instance."""
@@ -103,14 +144,19 @@ class Dispatch:
                 await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
                 await asyncio.to_thread(replace, folder, f"{folder_name(job.inst)}.md", notes.encode(errors="replace"))
 
-    def _contents(
-        self, job: RunAgent, state: State, env: dict[str, str], token: str, *, by_hand: bool
-    ) -> dict[str, bytes]:
+    async def _tools_of(self, work: Work, ways: Ways) -> str:
+        """Where the tools of an activity are served by this process; empty if they are not."""
+        if self._tools is None:
+            return ""
+        task = self._served[work.act] = assigned(work, ways)
+        return await self._tools.open(task, work.env, work.tools_at)
+
+    def _contents(self, job: RunAgent, state: State, work: Work, *, by_hand: bool) -> dict[str, bytes]:
         notes = look(self._folder / _NOTES, f"{folder_name(job.inst)}.md")
         step = self._desk.protocol.graphs[job.graph].steps[job.step]
         files = {
-            EXITS: packed(extract(self._desk.protocol, step, token, self._limit)),
-            "mcp.json": msgspec.json.encode(mcp_config(env, self._server)),
+            EXITS: packed(extract(self._desk.protocol, step, work.token, self._limit)),
+            _MCP: self._mcp(work),
             **shown(self._desk.protocol, state, state.insts[job.inst], self._world.payloads),
         }
         return bundle.contents(
@@ -123,6 +169,10 @@ class Dispatch:
             by_hand=by_hand,
             files=files,
         )
+
+    def _mcp(self, work: Work) -> bytes:
+        at = work.tools_at
+        return msgspec.json.encode(mcp_config_at(at, work.token) if at else mcp_config(work.env, self._server))
 
     def _ways(self, job: RunAgent) -> Ways:
         return ways_of(self._desk.protocol, self._desk.protocol.graphs[job.graph].steps[job.step], self._limit)

@@ -7,6 +7,7 @@ from treadle.kernel.commands import ActivityCommand
 from treadle.kernel.state import State
 from treadle.ports import Checks, Clock, Effects, Notifier, Payloads, Progress, Runner, Workspace
 from treadle.protocol.model import Protocol
+from treadle.runtime.budgets import NO_BUDGETS, Budgets
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +24,7 @@ class World:
     checks: Checks
     effects: Effects
     notifier: Notifier
+    budgets: Budgets = NO_BUDGETS
     progress: Callable[[str, Progress], None] = lambda _act, _progress: None
     """Hears of every sign of life of an agent."""
     show: Callable[[Protocol, State], None] = lambda _protocol, _state: None
