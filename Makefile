@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself; a fresh machine needs Python 3.11 or later, git and make.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-agents check bench soak docs coverage node-tools go-tools agents pins clean
+.PHONY: help demo test test-agents check bench soak docs coverage node-tools go-tools box-tools agents pins clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -19,9 +19,11 @@ demo: $(READY) ## watch v3 build a small library, in one command
 	@.venv/bin/treadle demo
 
 test: $(READY) ## the test suite (without the soak tests)
+	@$(PY) -m tools.box.install || true
 	$(PYTEST) -n auto --dist worksteal
 
 test-agents: $(READY) agents ## the tests that start real coding agents, against a model that is played
+	@$(PY) -m tools.box.install || true
 	$(PYTEST) -m agents -n auto --dist worksteal
 
 check: $(READY) node-tools ## format, lint, types, import rules, generated docs, protocols
@@ -53,6 +55,10 @@ node-tools: $(READY) ## install node and what the tests of JavaScript need, in t
 
 go-tools: $(READY) ## install Go for the test that needs it, in the user's cache
 	@$(PY) -m tools.go.install
+
+# Where it cannot be had, this says so and `make test` skips what needs it, with the same reason.
+box-tools: $(READY) ## put bubblewrap in the user's cache, for the tests of the box that agents run in
+	@$(PY) -m tools.box.install
 
 agents: $(READY) ## install the real coding agents that tests can start, in the user's cache (1.8 GB)
 	@$(PY) -m tools.agents.install

@@ -1,7 +1,14 @@
 """How the tests run on any machine."""
 
+import pytest
 from hypothesis import settings
 
 # Whether an example took long says something about the machine, not about the code.
 settings.register_profile("steady", deadline=None)
 settings.load_profile("steady")
+
+
+@pytest.fixture(autouse=True)
+def _no_box(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Agents of tests note what they do where the test looks, outside of their lanes; tests of the box ask for one."""
+    monkeypatch.setenv("TREADLE_SET", "workspace.box=off")

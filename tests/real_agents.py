@@ -1,14 +1,17 @@
 """Starts real coding agents against the model server, where nothing but loopback can be reached.
 
-`python -m tests.real_agents JOB` is what runs inside: the server, and one agent after the other.
+`play` starts programs one after the other; `inside_apart` runs a function of a test in there, which may start them as
+Treadle does. `python -m tests.real_agents JOB` is what runs inside: the server, and the programs or the function.
 """
 
 import asyncio
 import functools
+import importlib
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +41,10 @@ class Job(msgspec.Struct, frozen=True):
     """What is to happen inside."""
 
     scripts: str
-    starts: list[Start]
+    starts: list[Start] = []
+    function: str = ""
+    """In place of programs: a function, by module and name."""
+    folder: str = ""
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -71,10 +77,43 @@ def starting(agent: str, prompt: str, folder: Path) -> Start:
 
 def play(scripts: str, *starts: Start, folder: Path) -> list[Ended]:
     """Start agents one after the other, in a network that has only a loopback if there can be one."""
-    job = folder / "job.json"
-    job.write_bytes(msgspec.json.encode(Job(scripts, list(starts))))
-    command = [sys.executable, "-m", "tests.real_agents", str(job)]
-    told, telling = os.pipe()
+    done = _run_apart(Job(scripts, list(starts)), folder, None, PATIENCE * len(starts))
+    assert done.stdout, done.stderr.decode()
+    return msgspec.json.decode(done.stdout, type=list[Ended])
+
+
+def inside_apart(function: "Inside", folder: Path, scripts: str) -> Any:
+    """What a function of a test's module returns, as JSON has it, that is called in such a network by another process.
+
+    It gets the server and the folder, and may assert. Its environment has the agents' programs on PATH, a HOME in the
+    folder, a fake key and the address of the server where each agent looks for them, and nothing of ours.
+    """
+    where = program(FOLDER, "claude").parent
+    if not where.exists():
+        pytest.skip(f"there are no agents in {FOLDER}; run `make agents`")
+    home, answer = folder / "user", folder / "answer.json"
+    home.mkdir(parents=True)
+    env = {"PATH": f"{where}:/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8"}
+    job = Job(scripts, function=named(function), folder=str(folder))
+    done = _run_apart(job, folder, env, PATIENCE)
+    assert answer.exists(), (done.stdout + done.stderr).decode()
+    return json.loads(answer.read_bytes())
+
+
+def another(function: Callable[[Path], None], folder: Path) -> "subprocess.Popen[bytes]":
+    """A function of a test's module in one more process, in the same surroundings: one that can be killed."""
+    code = f"import {function.__module__} as module; from pathlib import Path; import sys; "
+    code += f"module.{function.__name__}(Path(sys.argv[1]))"
+    return subprocess.Popen([sys.executable, "-c", code, str(folder)], cwd=ROOT, stdout=subprocess.PIPE)
+
+
+def _run_apart(
+    job: Job, folder: Path, env: dict[str, str] | None, seconds: float
+) -> "subprocess.CompletedProcess[bytes]":
+    told = folder / "job.json"
+    told.write_bytes(msgspec.json.encode(job))
+    command = [sys.executable, "-m", "tests.real_agents", str(told)]
+    heard, telling = os.pipe()
     lasts, ends = os.pipe()
     apart = namespace()
     if apart:
@@ -82,15 +121,13 @@ def play(scripts: str, *starts: Start, folder: Path) -> list[Ended]:
     else:
         print("no network of its own can be had here: the agents have that of the machine")  # noqa: T201
     try:
-        done = subprocess.run(
-            command, cwd=ROOT, stdin=lasts, pass_fds=[telling], capture_output=True,
-            timeout=PATIENCE * len(starts), check=False,
+        return subprocess.run(
+            command, cwd=ROOT, env=env, stdin=lasts, pass_fds=[telling], capture_output=True,
+            timeout=seconds, check=False,
         )  # fmt: skip
     finally:
-        for each in (told, telling, lasts, ends):
+        for each in (heard, telling, lasts, ends):
             os.close(each)
-    assert done.stdout, done.stderr.decode()
-    return msgspec.json.decode(done.stdout, type=list[Ended])
 
 
 @functools.cache
@@ -113,6 +150,20 @@ def inside(job: Job) -> list[Ended]:
             )  # fmt: skip
             found.append(Ended(done.returncode, done.stdout, done.stderr, server.exchanges[before:]))
     return found
+
+
+def inside_function(job: Job) -> None:
+    """What happens in there if it is a function that is to be called."""
+    module, _, name = job.function.partition(":")
+    folder = Path(job.folder)
+    with ModelServer(read_scripts(job.scripts, "scripts.yaml")) as server:
+        os.environ |= {name: value.replace("{url}", server.url) for name, value in KEYS.items()}
+        answer = getattr(importlib.import_module(module), name)(server, folder)
+    (folder / "answer.json").write_text(json.dumps(answer))
+
+
+def named(function: "Inside") -> str:
+    return f"{function.__module__}:{function.__name__}"
 
 
 def _claude(prompt: str, _: Path) -> tuple[list[str], dict[str, str]]:
@@ -159,9 +210,22 @@ def _opencode(prompt: str, _: Path) -> tuple[list[str], dict[str, str]]:
     return ["run", "--format", "json", "-m", "played/played-1", prompt], variables
 
 
+Inside = Callable[[ModelServer, Path], Any]
 AGENTS = {"claude": _claude, "codex": _codex, "gemini": _gemini, "opencode": _opencode}
+KEYS = {
+    **_claude("", Path())[1],
+    **_opencode("", Path())[1],
+    "GEMINI_API_KEY": KEY,
+    "GOOGLE_GEMINI_BASE_URL": "{url}",
+    "GEMINI_CLI_NO_RELAUNCH": "true",
+    "OPENAI_API_KEY": KEY,
+    "OPENAI_BASE_URL": "{url}/v1",
+}
 
 
 if __name__ == "__main__":
-    answer = inside(msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=Job))
-    sys.stdout.buffer.write(msgspec.json.encode(answer))
+    told = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=Job)
+    if told.function:
+        inside_function(told)
+    else:
+        sys.stdout.buffer.write(msgspec.json.encode(inside(told)))

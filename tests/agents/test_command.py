@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from treadle.agents.command import Command
+from treadle.agents.environment import clean
 from treadle.agents.kept import Kept
-from treadle.agents.process import Patience
+from treadle.agents.process import Patience, Place, start_program
 from treadle.agents.processes import look, send
 from treadle.errors import PortError, TreadleError
 from treadle.ports import Ended, Progress, Work
@@ -105,6 +106,19 @@ def test_output_that_is_no_text(tmp_path: Path) -> None:
 def test_input_is_empty_and_the_lane_is_the_current_folder(tmp_path: Path) -> None:
     ended, stage = played("reads", tmp_path)
     assert ended.final == f"input: '', session: True, folder: {stage.work.lane}\n"
+
+
+def test_a_file_can_be_its_input(tmp_path: Path) -> None:
+    stage, said = stage_in(tmp_path), tmp_path / "said"
+    said.write_text("words\n" * 50_000)
+
+    async def play() -> Ended:
+        place = Place(stdin=said)
+        argv = ("/usr/bin/env", "wc", "-l")
+        session = await start_program(stage.work, argv, clean(), stage.watch, QUICK, place=place)
+        return await asyncio.wait_for(session.wait(), PATIENCE)
+
+    assert asyncio.run(play()).final == "50000\n"
 
 
 def test_a_flood_costs_little_memory(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from treadle.agents.script_reading import load_script, read_script
 from treadle.errors import ProtocolError, TreadleError
+from treadle.kernel.events import Usage
 
 BAD = """\
 agents:
@@ -95,3 +96,31 @@ def test_the_example_of_the_documentation_is_a_script() -> None:
     assert examples
     for example in examples:
         read_script(example, "scripted-agents.md")
+
+
+@pytest.mark.parametrize(
+    ("outage", "message"),
+    [
+        ("{wait: 5}", "does not say which outage (write `why: rate` in it)"),
+        ("{why: rates}", "there is no 'rates' (did you mean 'rate'?)"),
+        ("{why: rate, wait: -1}", "must be a number from 0 to 1e+06"),
+        ("{why: rate, wait: 1.5}", "must be a whole number"),
+        ("{why: rate, until: 5}", "unknown key 'until'"),
+        ("rate", "must be a mapping, not text"),
+    ],
+)
+def test_an_outage_that_is_none(outage: str, message: str) -> None:
+    with pytest.raises(ProtocolError, match=re.escape(message)):
+        read_script(f"agents: [turns: [outage: {outage}]]", "s.yaml")
+
+
+@pytest.mark.parametrize(
+    ("usage", "read"),
+    [
+        ("{tokens_in: 10, cached: 4, tokens_out: 5, cost: 0.5}", Usage(10, 5, 0.5, cached=4)),
+        ("{tokens_in: 10, tokens_out: 5, cost: 0}", Usage(10, 5)),
+        ("{tokens_in: 10, tokens_out: 5}", Usage(10, 5, unpriced=15)),
+    ],
+)
+def test_without_a_cost_the_price_is_not_known(usage: str, read: Usage) -> None:
+    assert read_script(f"agents: [turns: [usage: {usage}]]", "s.yaml").rules[0].turns[0].usage == read

@@ -264,3 +264,12 @@ def test_what_the_step_was_given_can_be_looked_up_by_slot(work: Work) -> None:
     (work.bundle / "inputs" / "scaffold.InitWork.json").write_text('{"interfaceFile": "src/x.py"}')
     found = context_of(work, activity_of(work))
     assert fill_text("{inputs[scaffold.InitWork][interfaceFile]}", found) == "src/x.py"
+
+
+@pytest.mark.parametrize(("times", "retry", "out"), [(1, 0, True), (1, 1, False), (2, 1, True), (2, 2, False)])
+def test_a_service_is_out_as_often_as_the_script_says(times: int, retry: int, out: bool, work: Work) -> None:
+    text = f"outage: {{why: quota, wait: 60, times: {times}}}\nusage: {{tokens_in: 3, cost: 1}}\nexit: {{type: Ok}}"
+    ended = play(turn(text), msgspec.structs.replace(work, retry=retry))
+    assert (ended.how, ended.outage, ended.wait) == (("failed", "quota", 60) if out else ("done", None, 0))
+    assert ended.usage == Usage(3, cost=1.0), "what was used until then counts"
+    assert (work.out / "answer.json").exists() is not out

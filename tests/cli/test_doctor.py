@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.box import box_here
 from tests.cli.treadle import treadle
 from treadle.cli.health.tools import is_treadles
 from treadle.store.migrations import migrate
@@ -167,13 +168,46 @@ def test_without_git_nothing_is_said_that_only_git_knows(root: Path, monkeypatch
     assert (found["git"]["detail"], "repository" in found, "store" in found) == ("not found", False, True)
 
 
-def test_no_sandbox_is_said_to_hold_agents(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_sandbox(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(root.parent / "bin"))
-    line = told()["sandbox of checks"]
-    assert line["detail"] == (
-        "no sandbox: network and files are within reach (of agents anyway, unless they run in containers)"
-    )
+    found = told()
+    line = found["sandbox of checks"]
+    assert line["detail"] == "no sandbox: network and files are within reach"
     assert line["fix"].startswith("apt install bubblewrap")
+    line = found["sandbox of agents"]
+    assert (line["state"], line["detail"].partition(";")[0]) == ("warn", "none: there is no program 'bwrap'")
+    assert line["fix"].startswith("`apt install bubblewrap`")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ('box = "on"', "agents cannot be put in a box: there is no program 'bwrap'"),
+        ('network = "none"', "agents cannot be kept from the network without a box: there is no program 'bwrap'"),
+        ('network = "none"\nbox = "off"', "without a box: the settings want none"),
+    ],
+)
+def test_a_box_that_the_settings_ask_for(settings: str, said: str, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "treadle.toml").write_text(f"[workspace]\n{settings}\n")
+    monkeypatch.setenv("PATH", str(root.parent / "bin"))
+    line = told()["sandbox of agents"]
+    assert (line["state"], line["required"]) == ("missing", True)
+    assert said in line["detail"]
+    assert "`apt install bubblewrap`" in line["fix"]
+
+
+def test_the_box_of_agents(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    box_here(monkeypatch)
+    assert told()["sandbox of agents"] == {
+        "what": "sandbox of agents",
+        "state": "ok",
+        "detail": "bubblewrap: writes only to its scope, own processes, its network",
+        "fix": "",
+        "required": False,
+    }
+    (root / "treadle.toml").write_text('[workspace]\nbox = "off"\n')
+    line = told()["sandbox of agents"]
+    assert (line["state"], line["fix"]) == ("warn", "set `workspace.box` to `auto`")
 
 
 def test_a_script_of_the_project_is_found_and_not_started(root: Path) -> None:
@@ -187,8 +221,7 @@ def test_a_script_of_the_project_is_found_and_not_started(root: Path) -> None:
 def test_agents_tell_their_version_without_the_users_keys(root: Path) -> None:
     program(root, "claude", f'env > {root.parent}/seen; echo "2.1.325 (Claude Code)"')
     line = told()["agent claude"]
-    assert (line["state"], line["detail"].split(" (/")[0]) == ("warn", "2.1.325 (Claude Code)")
-    assert "Treadle does not drive it yet" in line["detail"]
+    assert (line["state"], line["detail"].split(" (/")[0]) == ("ok", "2.1.325 (Claude Code)")
     seen = (root.parent / "seen").read_text()
     assert "not for doctors" not in seen
     assert "ANTHROPIC_API_KEY" not in seen

@@ -211,14 +211,14 @@ def test_a_prompt_is_not_read_through_a_link(here: Path) -> None:
     assert "hunter2" not in treadle("show", "r", "scaffold#1.1").out
 
 
-def test_costs_are_told_in_four_ways(here: Path) -> None:
+def test_costs_are_told_in_five_ways(here: Path) -> None:
     record(here, refuses=2)
     out = treadle("cost", "r").out
     assert [line for line in out.splitlines() if line.startswith("###")] == [
-        "### By role", "### By step", "### By instance", "### By attempt",
+        "### By role", "### By step", "### By instance", "### By attempt", "### By conversation",
     ]  # fmt: skip
     assert "| planner | 3 | 3,000 | 600 | 0.75 |" in out
-    assert out.count("| total | 6 | 6,000 | 1,200 | 1.50 |") == 4
+    assert out.count("| total | 6 | 6,000 | 1,200 | 1.50 |") == 5
 
 
 def test_a_replay_says_what_it_has_verified(here: Path) -> None:

@@ -21,7 +21,6 @@ def chores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Chores:
     found = Chores(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("TREADLE_SET", raising=False)
     return found
 
 

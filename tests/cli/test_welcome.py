@@ -29,7 +29,7 @@ def test_what_is_offered_follows_from_what_is_here(kept: Kept) -> None:
     [
         ('[agents]\ndefault = "command:./mine"\n', "run spec.yaml"),
         ("[agents]\ntdd = 'manual'  # myself\n", "run spec.yaml"),
-        ('[agents]\ndefault = "claude"\n', "run spec.yaml --level 0"),
+        ('[agents]\ndefault = "claud"\n', "run spec.yaml --level 0"),
         ('[agents]\n#default = "command:./mine"\n', "run spec.yaml --level 0"),
         ('[agents]\n[toolchain]\ntest = "command"\n', "run spec.yaml --level 0"),
     ],

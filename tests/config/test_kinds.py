@@ -34,6 +34,7 @@ GOOD: list[tuple[Kind, object, Value]] = [
     (kinds.IMAGE, "registry.example.org:5000/a/b:1.2@sha256:ab", "registry.example.org:5000/a/b:1.2@sha256:ab"),
     (kinds.NETWORK, "filtered_net-1", "filtered_net-1"),
     (kinds.PLACES, ["/opt/tools", "{root}/.venv", "/opt/tools"], ("/opt/tools", "{root}/.venv")),
+    (kinds.FOLDERS, ["~/.cache/uv", "/opt/models"], ("~/.cache/uv", "/opt/models")),
 ]
 
 BAD: list[tuple[Kind, object, str]] = [
@@ -48,6 +49,10 @@ BAD: list[tuple[Kind, object, str]] = [
     (kinds.PLACES, ["/a/../b"], "write whole paths"),
     (kinds.PLACES, ["{root}"], "write whole paths"),
     (kinds.PLACES, ["/"], "write whole paths"),
+    (kinds.FOLDERS, ["~"], "write whole paths"),
+    (kinds.FOLDERS, ["/"], "write whole paths"),
+    (kinds.FOLDERS, ["~root/x"], "write whole paths"),
+    (kinds.FOLDERS, ["~/../x"], "write whole paths"),
     (kinds.TEXT, 3, "must be text, not a whole number"),
     (kinds.TEXT, " ", "not empty"),
     (kinds.TEXT, "a\nb", "on one line"),
@@ -86,7 +91,7 @@ BAD: list[tuple[Kind, object, str]] = [
     (kinds.AGENT, "claud", "did you mean 'claude'"),
     (kinds.AGENT, "claude:opus", "'claude' takes nothing after it"),
     (kinds.AGENT, "command:", "write `command:PROGRAM ARGS`"),
-    (kinds.AGENT, "zzz", "agents are manual, command:…, scripted:…, replay:…; claude, "),
+    (kinds.AGENT, "zzz", "agents are claude, codex, .*manual, command:…, "),
     (kinds.VARIABLES, ["A=b"], "not their values"),
     (kinds.VARIABLES, ["a b"], "not the name of a variable"),
     (kinds.VARIABLES, ["TREADLE_TOKEN"], "Treadle sets those itself"),

@@ -1,5 +1,7 @@
 """R21: a service that is out holds up whoever met it, at no cost, until a time or a person ends it."""
 
+from functools import partial
+
 import pytest
 
 from tests.kernel.protocols import TREE, WORK_AND_REVIEW, agent, graph, protocol, to
@@ -49,7 +51,8 @@ def test_a_person_may_give_up() -> None:
 
 def test_who_goes_on_by_hand_need_not_wait() -> None:
     run = Scenario(WORK_AND_REVIEW).is_held_up("quota", wait=7200).signals("resume")
-    assert run.issued(RunAgent) and run.issued(CancelTimer)
+    assert run.issued(RunAgent)
+    assert run.issued(CancelTimer)
     assert OUTAGE not in run.state.timers
 
 
@@ -78,7 +81,8 @@ def test_agents_side_by_side_meet_one_outage_and_wait_for_the_latest_time() -> N
     first, second, third = run.running()
     run.is_held_up("rate", first, wait=60).is_held_up("rate", second, wait=600).is_held_up("rate", third)
     assert 598 <= waits(run) <= 600
-    assert run.state.outage and run.state.outage.count == 1
+    assert run.state.outage
+    assert run.state.outage.count == 1
     assert {job.id for job in run.fires(OUTAGE).issued(RunAgent)} == {f"{at}#1.1" for at in (first, second, third)}
 
 
@@ -95,7 +99,8 @@ def test_a_person_is_asked_even_if_time_was_waited_for() -> None:
     run = Scenario(TREE).says("Plan", parts=items("a", "b"))
     first, second = run.running()
     run.is_held_up("rate", first).is_held_up("login", second)
-    assert OUTAGE in run.state.asks and OUTAGE not in run.state.timers
+    assert OUTAGE in run.state.asks
+    assert OUTAGE not in run.state.timers
     assert len(run.answers("continue", OUTAGE).issued(RunAgent)) == 2
 
 
@@ -103,7 +108,8 @@ def test_time_does_not_replace_a_person() -> None:
     run = Scenario(TREE).says("Plan", parts=items("a", "b"))
     first, second = run.running()
     run.is_held_up("login", first).is_held_up("rate", second)
-    assert OUTAGE in run.state.asks and OUTAGE not in run.state.timers
+    assert OUTAGE in run.state.asks
+    assert OUTAGE not in run.state.timers
 
 
 def test_a_budget_is_granted_once_more_by_going_on() -> None:
@@ -132,3 +138,42 @@ def test_who_is_held_up_can_be_aborted_and_tells_nothing_any_more() -> None:
     assert run.happens(Exited(id="late", ts=0, act=f"{held}#1.1", envelope=Envelope("Ready"))).state is before
     run.signals("abort", to=held.partition(":")[0])
     assert f"{held}#1.1" not in run.state.acts
+
+
+LIMITED = protocol(graph({"work": agent({"Ready": to("@end:Done")})}), limits=Limits(tokens=100))
+
+
+@pytest.mark.parametrize("first", [LIMIT_ASK, OUTAGE])
+def test_the_end_of_an_outage_does_not_lift_a_limit(first: str) -> None:
+    run = Scenario(LIMITED)
+    run.happens(Unavailable(id="x", ts=9, act=run.activity(), why="rate", usage=Usage(tokens_in=100)))
+    ends = {
+        LIMIT_ASK: partial(run.answers, "continue", LIMIT_ASK),
+        OUTAGE: partial(run.fires, OUTAGE),
+    }
+    assert not ends.pop(first)().issued(RunAgent)
+    (last,) = ends.values()
+    (again,) = last().issued(RunAgent)
+    assert (again.attempt, again.retry) == (1, 1)
+
+
+def test_the_end_of_an_outage_does_not_lift_a_pause() -> None:
+    run = Scenario(TREE).says("Plan", parts=items("a", "b"))
+    first, second = run.running()
+    run.is_held_up("rate", first).is_held_up("rate", second).signals("pause", to=first.partition(":")[0])
+    assert [job.id for job in run.fires(OUTAGE).issued(RunAgent)] == [f"{second}#1.1"]
+    resumed = run.signals("resume", to=first.partition(":")[0])
+    assert [job.id for job in resumed.issued(RunAgent)] == [f"{first}#1.1"]
+
+
+def test_who_takes_a_pause_back_grants_nothing() -> None:
+    run = Scenario(WORK_AND_REVIEW).is_held_up("budget", grant="step:work").signals("pause").signals("resume")
+    assert OUTAGE in run.state.asks
+    assert not run.state.grants
+    assert not run.issued(RunAgent)
+
+
+def test_a_grant_counts_once_however_often_it_is_held_up_afterwards() -> None:
+    run = Scenario(WORK_AND_REVIEW).is_held_up("budget", grant="day:1").signals("pause")
+    run.answers("continue", OUTAGE).signals("resume")
+    assert run.is_held_up("rate").fires(OUTAGE).state.grants["day:1"] == 1

@@ -4,11 +4,11 @@ import msgspec
 import pytest
 
 from tests.prompts.stage import REPORT, TOOLCHAIN, Memory, scene
-from treadle.kernel.advance import LIMIT_ASK
+from treadle.kernel.advance import LIMIT_ASK, OUTAGE
 from treadle.kernel.commands import AskHuman
 from treadle.kernel.events import Usage
 from treadle.kernel.state import State
-from treadle.prompts.question import Choice, Question, question
+from treadle.prompts.question import Choice, Question, own_words, question
 from treadle.prompts.report import report
 from treadle.protocol.items import Json
 from treadle.protocol.load import load
@@ -125,5 +125,40 @@ def test_the_run_asks_for_more_money() -> None:
     assert "5.25" in found.text
     assert [choice.help for choice in found.choices] == [
         "grant the same amount once more",
+        "end the run; its branches stay",
+    ]
+
+
+def test_the_run_asks_for_more_tokens_and_says_what_it_does_not_know() -> None:
+    protocol = msgspec.structs.replace(V3, limits=msgspec.structs.replace(V3.limits, tokens=5000))
+    state = State(run="r", usage=Usage(4000, 1500, unpriced=1200))
+    command = AskHuman(id=LIMIT_ASK, inst="root", graph="", step="tokens", choices=("continue", "abort"))
+    found = question(protocol, state, command, Memory(), {})
+    assert found.title == "The run has used its tokens"
+    assert (
+        "Granted 1 times so far: 5,000. It has used 5,500 so far. The price of 1,200 tokens is not known." in found.text
+    )
+
+
+@pytest.mark.parametrize(
+    ("why", "title", "advice"),
+    [
+        ("login", "An agent's login is refused", "Log in with its own program, or set its key"),
+        ("billing", "An agent's service wants to be paid", "Pay, or name another agent"),
+        ("budget", "A budget is spent", "To let it go on grants the same amount once more."),
+    ],
+)
+def test_an_outage_is_told_with_what_to_do_and_what_was_said(why: str, title: str, advice: str) -> None:
+    payloads = Memory()
+    ref = payloads.put({"report": "HTTP 401\n# Ignore this: \x1b[2J"})
+    choices = ("continue", "abort")
+    command = AskHuman(id=OUTAGE, inst="root", graph="", step=why, choices=choices, inputs={"gate_report": (ref,)})
+    found = question(V3, State(run="r"), command, payloads, {})
+    assert (found.title, own_words(command)[0]) == (title, title)
+    assert f"no attempt is lost. {advice}" in found.text
+    assert "\n> HTTP 401\n> # Ignore this: " in found.text
+    assert "\x1b" not in found.text
+    assert [choice.help for choice in found.choices] == [
+        "try again, where it stopped",
         "end the run; its branches stay",
     ]

@@ -19,6 +19,7 @@ IN_THE_SUITE = [
     ("riper", "cycles", 400),
     ("dptr", "batch", 1000),
     ("v3", "leaf", 150),
+    ("v3", "outages", 1500),
     ("v3", "planning", 2000),
     ("fractal", "leaf", 5000),
     ("fractal", "failures", 1000),

@@ -1,8 +1,11 @@
 from pathlib import Path
 
 from tests.recorded import USED, record
-from tests.views.logs import read
+from tests.views.logs import NOW, read, written
+from treadle.kernel.advance import OUTAGE
+from treadle.kernel.events import Envelope, Exited, SessionStarted, TimerFired, Unavailable, Usage
 from treadle.views.cost import cost
+from treadle.views.used import price
 
 
 def test_every_way_of_adding_up_gives_the_whole(tmp_path: Path) -> None:
@@ -13,7 +16,7 @@ def test_every_way_of_adding_up_gives_the_whole(tmp_path: Path) -> None:
         state.usage.tokens_out,
         state.usage.cost,
     )
-    for shares in (used.roles, used.steps, used.instances, used.attempts):
+    for shares in (used.roles, used.steps, used.instances, used.attempts, used.conversations):
         assert sum(share.tokens_in for share in shares) == used.total.tokens_in
         assert sum(share.cost for share in shares) == used.total.cost
         assert sum(share.activities for share in shares) == used.total.activities
@@ -25,3 +28,23 @@ def test_trying_again_has_its_price(tmp_path: Path) -> None:
     assert [(share.name, share.activities) for share in used.attempts] == [("1", 4), ("2", 1), ("3", 1)]
     assert [share.name for share in used.roles] == ["planner", "tdd", "impl"]
     assert {share.name: share.cost for share in used.steps}["node.scaffold"] == 3 * USED.cost
+
+
+OUT = Usage(1000, 10, 0.0, cached=900, unpriced=1010)
+
+
+def test_what_an_outage_has_cost_counts_and_an_unknown_price_stays_unknown() -> None:
+    out = Unavailable(id="out", ts=NOW, act="root:work#1.1", why="rate", usage=OUT)
+    done = Exited(id="done", ts=NOW, act="root:work#1.1", envelope=Envelope("Ready"), usage=Usage(5, 5, 0.25))
+    used = cost(written(out, TimerFired(id="over", ts=NOW, timer=OUTAGE), done), "r")
+    assert (used.total.tokens_in, used.total.cost, used.total.cached, used.total.unpriced) == (1005, 0.25, 900, 1010)
+    assert [(share.name, share.activities) for share in used.attempts] == [("1", 1)]
+    assert [price(share.cost, share.unpriced) for share in used.steps] == ["0.25 + unknown"]
+
+
+def test_conversations_are_told_by_how_they_began() -> None:
+    began = SessionStarted(id="s", ts=NOW, act="root:work#1.1", session="talk")
+    out = Unavailable(id="out", ts=NOW, act="root:work#1.1", why="rate", usage=OUT)
+    assert [share.name for share in cost(written(began, out), "r").conversations] == ["new"]
+    gone_on = written(began, out, TimerFired(id="over", ts=NOW, timer=OUTAGE))
+    assert [share.name for share in cost(gone_on, "r").conversations] == ["new"], "an outage begins no other"

@@ -18,14 +18,14 @@ _CODE: Final = re.compile(r"-?[0-9]{1,9}", re.ASCII)
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """The files of one session of an activity; each time the activity is issued again, the next folder is used."""
+    """The files of one session of an activity; each time it is issued again or goes on, it has the next folder."""
 
     root: Path
     retry: int
 
     @classmethod
     def of(cls, work: Work) -> "Kept":
-        return cls(work.home.absolute() / "agent", work.retry)
+        return cls(work.home.absolute() / "agent", work.retry + work.round)
 
     @property
     def mark(self) -> str:
@@ -57,6 +57,15 @@ class Kept(msgspec.Struct, frozen=True):
     def farewell(self) -> Path:
         """The words of the command that ends what runs elsewhere for this session; not there if nothing does."""
         return self.root / f"{self.retry}.farewell"
+
+    @property
+    def place(self) -> Path:
+        """What the program of this session runs in, in words; not there if it is nothing."""
+        return self.root / f"{self.retry}.place"
+
+    def is_enclosed(self) -> bool:
+        """Whether a program stands between the keeper and this one, and tells its end in numbers of its own."""
+        return bool(self._record(self.place) or self.farewell_words())
 
     def farewell_words(self) -> tuple[str, ...]:
         """The command that ends what runs elsewhere; empty if nothing does."""

@@ -22,9 +22,9 @@ def outcome(work: Work, longest: int = MAX_FINAL) -> Ended | None:
     how, code, detail = kept.ended()
     if answered(work):
         return Ended(how="done", final=final, code=code)
-    if code is not None and kept.farewell_words():
-        if code in NOT_STARTED:
-            return Ended(how="failed", final=final, code=code, detail=last_words(NOT_STARTED[code], kept.stderr))
+    if code in NOT_STARTED and kept.farewell_words():
+        return Ended(how="failed", final=final, code=code, detail=last_words(NOT_STARTED[code], kept.stderr))
+    if code is not None and kept.is_enclosed():
         code = signal_in(code)
     if code == 0:
         return Ended(how="done", final=final, code=code, detail=last_words("", kept.stderr))

@@ -23,15 +23,18 @@ from treadle.agents.kept import Kept
 from treadle.agents.outcome import STOPPED, UNHEARD, last_words, outcome
 from treadle.agents.processes import Process, lacks, lives, look
 from treadle.agents.tail import MAX_FINAL, Tail, end_of, escaped, last_line
-from treadle.enclosures.enclosure import OPEN, Enclosure, Job, Launch
+from treadle.enclosures.enclosure import OPEN, Enclosure, Job
 from treadle.errors import PortError
 from treadle.ports import Ended, Progress, Watch, Work
+from treadle.results import executor_result, handoff
 
 _BOOT: Final = "import sys; sys.path.append(sys.argv[1]); from treadle.agents.keeper import main; main(sys.argv[2:])"
 _SOURCES: Final = str(Path(__file__).parents[2])
 _QUICK: Final = 0.01
 _POLL: Final = 0.1
 _START_UP: Final = 30.0
+_ANSWERS: Final = (executor_result.FILE, handoff.FILES[0])
+"""What every agent may write in its lane: answers that are taken out of it."""
 
 
 class Patience(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +56,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     enclosure: Enclosure = OPEN
     readable: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
+    stdin: Path | None = None
+    """A file that it reads as its input; None: there is none."""
 
 
 ON_THIS_MACHINE: Final = Place()
@@ -149,11 +154,12 @@ async def start_program(
     try:
         kept.folder.mkdir(parents=True, exist_ok=True)
         work.out.mkdir(parents=True, exist_ok=True)
-        launch = place.enclosure.launch(_job(work, kept, argv, env, place))
-        _note_farewell(kept, launch)
+        launch = await asyncio.to_thread(place.enclosure.launch, _job(work, kept, argv, env, place))
+        _note(kept.farewell, "\0".join(launch.farewell))
+        _note(kept.place, "" if place.enclosure == OPEN else place.enclosure.name)
     except OSError as error:
         raise PortError(f"{error.filename} cannot be prepared for an agent: {error.strerror}", retryable=True) from None
-    pid = _spawn_keeper(work, kept, launch.argv, launch.env, patience)
+    pid = _spawn_keeper(work, kept, launch.argv, launch.env, patience, place.stdin)
     return ProgramSession(work, await _introduced(kept, pid), watch, patience, listen)
 
 
@@ -163,21 +169,23 @@ def _job(work: Work, kept: Kept, argv: Sequence[str], env: dict[str, str], place
     return Job(
         argv=tuple(argv),
         cwd=work.lane.absolute(),
+        scope=None if work.writes is None else (*work.writes, *_ANSWERS),
         env=env,
         writable=tuple(path.absolute() for path in (work.out, *place.writable)),
         readable=seen,
         network=True,
+        is_told=place.stdin is not None,
         key=str(kept.folder),
     )
 
 
-def _note_farewell(kept: Kept, launch: Launch) -> None:
-    """Write down how to end it before it begins: nobody may be there to remember."""
-    kept.farewell.unlink(missing_ok=True)
-    if launch.farewell:
-        file = os.open(kept.farewell, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+def _note(path: Path, text: str) -> None:
+    """Write down what it runs in and how to end it before it begins: nobody may be there to remember."""
+    path.unlink(missing_ok=True)
+    if text:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         with os.fdopen(file, "w", encoding="utf-8") as opened:
-            opened.write("\0".join(launch.farewell))
+            opened.write(text)
 
 
 async def attach_program(
@@ -206,11 +214,13 @@ async def harvest_program(work: Work, patience: Patience) -> Ended | None:
     return found
 
 
-def _spawn_keeper(work: Work, kept: Kept, argv: Sequence[str], env: dict[str, str], patience: Patience) -> int:
+def _spawn_keeper(
+    work: Work, kept: Kept, argv: Sequence[str], env: dict[str, str], patience: Patience, stdin: Path | None
+) -> int:
     """Start a keeper that is nobody's business but its own: no terminal, no open files, a session to itself."""
     logging = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
     actions = [
-        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 0, str(stdin or os.devnull), os.O_RDONLY, 0),  # which its program inherits
         (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
         (os.POSIX_SPAWN_OPEN, 2, str(kept.log), logging, 0o600),
     ]

@@ -7,12 +7,16 @@ from typing import Final
 
 import msgspec
 
+from treadle.agents.acp.dialect import Acp, AcpRunner
+from treadle.agents.claude import Claude, sandbox_works
+from treadle.agents.codex import Codex
 from treadle.agents.command import Command
 from treadle.agents.manual import Manual, Tell
+from treadle.agents.one_shot import Dialect, OneShot
 from treadle.agents.process import Patience
 from treadle.agents.replay import FolderRecording, Recording, Replay
 from treadle.agents.scripted import Scripted
-from treadle.config.agents import parse_agent
+from treadle.config.agents import SPEAKING_ACP, parse_agent
 from treadle.enclosures.enclosure import OPEN, Enclosure
 from treadle.errors import TreadleError
 from treadle.ports import Runner
@@ -48,8 +52,10 @@ def _manual(_text: str, around: Surroundings) -> Runner:
 
 
 def _scripted(text: str, around: Surroundings) -> Runner:
+    """It writes its files in this process, out of any box; that its commands were in one would only mislead."""
     file = around.root / text
-    return Scripted.load(file, allowed=around.allowed, patience=around.patience, enclosure=around.enclosure)
+    enclosure = around.enclosure if around.enclosure.is_apart else OPEN
+    return Scripted.load(file, allowed=around.allowed, patience=around.patience, enclosure=enclosure)
 
 
 def _replay(text: str, around: Surroundings) -> Runner:
@@ -64,7 +70,34 @@ def _replay(text: str, around: Surroundings) -> Runner:
     return Replay(recording=FolderRecording(folder))
 
 
+def _claude(_text: str, around: Surroundings) -> Runner:
+    is_enclosed = around.enclosure != OPEN
+    return _one_shot(Claude(is_enclosed=is_enclosed, has_sandbox=not is_enclosed and sandbox_works()), around)
+
+
+def _codex(_text: str, around: Surroundings) -> Runner:
+    return _one_shot(Codex(is_enclosed=around.enclosure != OPEN), around)
+
+
+def _acp(text: str, around: Surroundings) -> Runner:
+    enclosure = around.enclosure
+    dialect = Acp.parse(text, around.root, is_enclosed=enclosure != OPEN, is_apart=enclosure.is_apart)
+    return AcpRunner(dialect=dialect, allowed=around.allowed, patience=around.patience, enclosure=enclosure)
+
+
+def _short_form(command: str) -> Make:
+    return lambda _, around: _acp(command, around)
+
+
+def _one_shot(dialect: Dialect, around: Surroundings) -> Runner:
+    return OneShot(dialect=dialect, allowed=around.allowed, patience=around.patience, enclosure=around.enclosure)
+
+
 RUNNERS: Final[dict[str, Make]] = {
+    **{name: _short_form(command) for name, command in SPEAKING_ACP.items()},
+    "acp": _acp,
+    "claude": _claude,
+    "codex": _codex,
     "command": _command,
     "manual": _manual,
     "replay": _replay,

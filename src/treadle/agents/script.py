@@ -5,13 +5,21 @@ from typing import Final, Literal, get_args
 
 import msgspec
 
-from treadle.kernel.events import Usage
+from treadle.kernel.events import Outages, Usage
 from treadle.protocol.items import Json
 
 Channel = Literal["answer", "executor-result", "handoff", "message", "code"]
 CHANNELS: Final[tuple[Channel, ...]] = get_args(Channel)
 Misbehaviour = Literal["", "hang", "crash"]
 CRITERIA: Final = ("role", "step", "instance", "graph", "mode", "visit", "attempt")
+
+
+class Broken(msgspec.Struct, frozen=True, kw_only=True):
+    """A service that cannot be used, the first times that an activity is issued."""
+
+    why: Outages
+    wait: int = 0
+    times: int = 1
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +34,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     executable: tuple[str, ...] = ()
     run: tuple[tuple[str, ...], ...] = ()
     usage: Usage = Usage()
+    outage: Broken | None = None
     misbehave: Misbehaviour = ""
     exit: dict[str, Json] | None = None
     channel: Channel = "answer"

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, cast, get_args
 
 from treadle.agents.placeholders import faults
-from treadle.agents.script import CHANNELS, CRITERIA, Channel, Misbehaviour, Rule, Script, Turn
+from treadle.agents.script import CHANNELS, CRITERIA, Broken, Channel, Misbehaviour, Rule, Script, Turn
 from treadle.errors import ProtocolError, TreadleError
-from treadle.kernel.events import Usage
+from treadle.kernel.events import Outages, Usage
 from treadle.protocol.answers.paths import path_fault
 from treadle.protocol.findings import Finding, Place, suggest
 from treadle.protocol.items import Json
@@ -16,7 +16,8 @@ from treadle.protocol.reading.source import MAX_TEXT, Node, kind_of, read
 _TOP: Final = ("agents",)
 _TURNS: Final = "turns"
 _MISBEHAVIOUR: Final = ("hang", "crash")
-_USAGE: Final = ("tokens_in", "tokens_out", "cost")
+_OUTAGES: Final = get_args(Outages)
+_USAGE: Final = ("tokens_in", "tokens_out", "cached", "cost")
 _MAX_DELAY: Final = 86_400
 
 
@@ -184,10 +185,21 @@ class _Reading:
         return int(value)
 
     def usage(self, node: Node, where: str) -> Usage:
+        """What a turn uses; without a cost its price is not known."""
         parts = self.mapping(node, where, _USAGE)
-        counts = {name: self.whole(parts[name], f"{where}.{name}", 0, 10**12) for name in _USAGE[:2] if name in parts}
-        cost = self.number(parts["cost"], f"{where}.cost", 0, 1e9) if "cost" in parts else 0.0
-        return Usage(cost=float(cost), **counts)
+        counts = {name: self.whole(parts[name], f"{where}.{name}", 0, 10**12) for name in _USAGE[:3] if name in parts}
+        if "cost" in parts:
+            return Usage(cost=float(self.number(parts["cost"], f"{where}.cost", 0, 1e9)), **counts)
+        return Usage(unpriced=counts.get("tokens_in", 0) + counts.get("tokens_out", 0), **counts)
+
+    def outage(self, node: Node, where: str) -> Broken | None:
+        parts = self.mapping(node, where, ("why", "wait", "times"))
+        if "why" not in parts:
+            self.blame(node.place, where, "does not say which outage", "write `why: rate` in it")
+            return None
+        given = {name: part for name, part in parts.items() if name != "why"}
+        counts = {name: self.whole(part, f"{where}.{name}", 0, 10**6) for name, part in given.items()}
+        return Broken(why=cast(Outages, self.word(parts["why"], f"{where}.why", _OUTAGES)), **counts)
 
     def exit(self, node: Node, where: str) -> dict[str, Json]:
         if not isinstance(node.value, dict):
@@ -240,6 +252,7 @@ _READERS: Final[dict[str, Callable[[_Reading, Node, str], Any]]] = {
     "executable": _Reading.paths,
     "run": _Reading.commands,
     "usage": _Reading.usage,
+    "outage": _Reading.outage,
     "misbehave": _misbehaviour,
     "exit": _Reading.exit,
     "channel": _channel,

@@ -64,7 +64,7 @@ class Scripted(msgspec.Struct, frozen=True, kw_only=True):
         """Begin the turn that is for this activity; a `PortError` if there is none."""
         activity = activity_of(work)
         context = context_of(work, activity)
-        rule = self.script.rule(_facts(context))
+        rule = self.script.rule(facts_of(context))
         if rule is None:
             raise PortError(_no_turn(self.script, activity, context))
         part = _Part(work, watch, rule.turn(activity.visit, activity.attempt), context, self)
@@ -98,6 +98,9 @@ class _Part:
         for at, argv in enumerate(self.turn.run):
             await self._run(at, tuple(self._text(word) for word in argv))
         self.watch(Progress(usage=self.turn.usage))
+        if (broken := self.turn.outage) and self.work.retry < broken.times:
+            detail = f"the script says that there is an outage: {broken.why}"
+            return Ended(how="failed", detail=detail, usage=self.turn.usage, outage=broken.why, wait=broken.wait)
         match self.turn.misbehave:
             case "hang":
                 await asyncio.Event().wait()
@@ -201,7 +204,8 @@ def _read(path: Path) -> Json:
     return value
 
 
-def _facts(context: dict[str, Json]) -> dict[str, str]:
+def facts_of(context: dict[str, Json]) -> dict[str, str]:
+    """What the criteria of rules are held against."""
     return {name: str(context.get(name, "")) for name in CRITERIA}
 
 

@@ -23,6 +23,7 @@ from treadle.views.moment import duration
 from treadle.views.refusal import reason, words_of
 from treadle.views.result import Result, is_good
 from treadle.views.result import told as result_told
+from treadle.views.used import price
 
 LONGEST = 20_000
 """Characters of a text that are shown; `--json` has all of it."""
@@ -84,7 +85,7 @@ def _facts(told: Story) -> Iterator[str]:
     )
     used = told.usage
     if used.tokens_in or used.tokens_out or used.cost:
-        yield f"used {used.tokens_in:,} tokens in, {used.tokens_out:,} out, cost {used.cost:.2f}"
+        yield f"used {used.tokens_in:,} tokens in, {used.tokens_out:,} out, cost {price(used.cost, used.unpriced)}"
 
 
 def section(title: str, text: str) -> Iterator[str]:

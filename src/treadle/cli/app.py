@@ -43,7 +43,7 @@ COMMANDS = (
     "gc",
     "model-server",
 )
-GROUPS = ("protocol", "spec")
+GROUPS = ("agents", "protocol", "spec")
 
 
 def main() -> int:

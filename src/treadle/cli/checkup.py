@@ -10,7 +10,7 @@ from treadle.cli.health.agents import agent_lines
 from treadle.cli.health.line import Line, missing
 from treadle.cli.health.machine import disk_line, git_line, python_line, sqlite_line
 from treadle.cli.health.project import project_lines
-from treadle.cli.health.sandbox import checks_line, container_line
+from treadle.cli.health.sandbox import agents_line, checks_line, container_line
 from treadle.cli.health.tools import toolchain_lines
 from treadle.config.model import Config
 from treadle.config.project import Project, current_folder, find_project
@@ -28,7 +28,9 @@ async def checkup() -> list[Line]:
         git_line(),
         toolchain_lines(config, project or Project(current_folder()), protocol if project else None),
         agent_lines(in_force, project),
-        asyncio.gather(checks_line(), container_line(config.workspace, project)),
+        asyncio.gather(
+            checks_line(), agents_line(config.workspace, project), container_line(config.workspace, project)
+        ),
         project_lines(project, config.git.branch_prefix),
     )
     about = [machine, python_line(), sqlite_line(project), disk_line(project)]

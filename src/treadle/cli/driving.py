@@ -19,6 +19,8 @@ from treadle.engines.pinned import pinned
 from treadle.engines.result import result_of
 from treadle.engines.waiting import rests
 from treadle.errors import PortError, TreadleError
+from treadle.mcp.http import HttpTools
+from treadle.runtime.tools import Tools
 from treadle.store.sqlite import Store
 
 _GLANCE: Final = 0.1
@@ -42,8 +44,8 @@ def _goes_on(run: str) -> str:
 
 def _drive(project: Project, store: Store, runs: Sequence[str], *, as_json: bool, follow: bool) -> int:
     board = _board(store, runs, as_json=as_json)
-    with board:
-        several = run_interruptibly(_all(project, store, runs, board, follow), _ADVICE)
+    with board, HttpTools() as tools:
+        several = run_interruptibly(_all(project, store, runs, board, follow, tools), _ADVICE)
     if several is None:
         for run in runs:
             complain(f"interrupted; {_goes_on(run)}")
@@ -64,8 +66,10 @@ def standing(project: Project, store: Store, run: str) -> Standing:
     return Standing(run, record.outcome, Client(project, store).waiting(run), asyncio.run(result_of(project, record)))
 
 
-async def _all(project: Project, store: Store, runs: Sequence[str], board: Board, follow: bool) -> list[bool]:
-    driver = Driver(project, store, hear=board.hear)
+async def _all(
+    project: Project, store: Store, runs: Sequence[str], board: Board, follow: bool, tools: Tools
+) -> list[bool]:
+    driver = Driver(project, store, hear=board.hear, tools=tools)
     if len(runs) == 1:
         await _one(project, store, driver, runs[0], board, follow)
         return [True]

@@ -56,15 +56,18 @@ def _settle(project: Project, store: Store, run: str, still: Still, verdict: Ver
 
 
 def unpaused(project: Project, store: Store, run: str, *, as_json: bool) -> bool:
-    """Whether a run that another process drives was paused: its pause is taken back, and that process goes on."""
-    record = store.run(run)
-    if record.outcome or not driver_of(record) or not Client(project, store).resume(run):
+    """Whether a run that another process drives was paused or held up: it is to go on, and that process takes it up."""
+    record, client = store.run(run), Client(project, store)
+    if record.outcome or not driver_of(record):
+        return False
+    is_held_up = bool(client.waiting(run).outage)
+    if not client.resume(run):
         return False
     if as_json:
         asyncio.run(take_up(project, store, run))
         print_json(standing(project, store, run).as_json())
     else:
-        typer.echo(f"the pause of {run} is taken back")
+        typer.echo(f"{run} tries again what was held up" if is_held_up else f"the pause of {run} is taken back")
         _settle(project, store, run, lambda _: False, lambda _project, _store: 0)
     return True
 

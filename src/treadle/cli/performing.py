@@ -71,9 +71,12 @@ def _played(place: Path, agent: str) -> Iterator[Mapping[str, str]]:
     from treadle.testing.model_server.clients import client_variables
     from treadle.testing.model_server.server import ModelServer
 
-    with ModelServer(Actors(load_script(place / SCRIPT), Project(place).runs)) as server:
+    with (
+        ModelServer(Actors(load_script(place / SCRIPT), Project(place).runs)) as server,
+        tempfile.TemporaryDirectory(prefix="treadle-home-") as home,
+    ):
         say(f"The model of {agent} is played at {server.url}; no key is used, and nothing is paid.\n")
-        yield client_variables(server.url)
+        yield client_variables(server.url, Path(home))
 
 
 def simulate(protocol: str, seed: int, faults: float, speed: float) -> None:

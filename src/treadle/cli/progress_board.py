@@ -17,6 +17,7 @@ from treadle.protocol import model
 from treadle.views.moment import duration
 from treadle.views.refusal import first_words, reason, words_of_effect
 from treadle.views.tree import Line, tree
+from treadle.views.used import price
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -159,9 +160,9 @@ class Picture:
         from treadle.cli.stage import drawn
 
         usage = state.usage
-        for act in state.acts:
-            if (heard := self._heard.get((run, act))) and heard.usage:
-                usage = _sum(usage, heard.usage)
+        for id_, act in state.acts.items():  # of the others, the run has counted it
+            if act.phase == "running" and (heard := self._heard.get((run, id_))) and heard.usage:
+                usage = usage.plus(heard.usage)
         title = " · ".join([run, protocol.name, duration(time.time() - state.started / 1000), *_costs(usage)])
         return Panel(
             drawn(tree(protocol, state), room, self._details(run, protocol, state)),
@@ -181,10 +182,7 @@ class Picture:
         return found
 
 
-def _sum(one: Usage, other: Usage) -> Usage:
-    return Usage(one.tokens_in + other.tokens_in, one.tokens_out + other.tokens_out, one.cost + other.cost)
-
-
 def _costs(usage: Usage) -> list[str]:
     tokens = usage.tokens_in + usage.tokens_out
-    return [*([f"{tokens:,} tokens"] if tokens else []), *([f"${usage.cost:.2f}"] if usage.cost else [])]
+    cost = [f"cost {price(usage.cost, usage.unpriced)}"] if usage.cost or usage.unpriced else []
+    return [*([f"{tokens:,} tokens"] if tokens else []), *cost]

@@ -9,17 +9,19 @@ from treadle.cli.progress_board import Lines
 from treadle.config.project import Project
 from treadle.engines.opening import opened_store
 from treadle.engines.serving import Service, only_one
+from treadle.mcp.http import HttpTools
 
 
 def serve(project: Project) -> int:
     """Serve a project until it is interrupted; the exit code."""
-    with only_one(project), opened_store(project, create=True) as store:
+    with only_one(project), opened_store(project, create=True) as store, HttpTools() as tools:
         lines = Lines(store.payloads, names_runs=True)
         service = Service(
             project,
             store,
             lambda run, text: complain(harmless(f"{run} {text}")),
             lambda desk: lines.show(desk.run, desk.protocol, desk.state),
+            tools=tools,
         )
         typer.echo(f"serving {project.root}; Ctrl-C ends it")
         advice = "ending the agents and keeping their work; once more ends at once"

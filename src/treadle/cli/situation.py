@@ -15,15 +15,19 @@ from treadle.cli.standing import in_hand
 from treadle.config.project import Project
 from treadle.engines.pinned import pinned
 from treadle.engines.result import result_of
+from treadle.kernel.state import State
 from treadle.store.sqlite import Store
 from treadle.views.asking import told as told_question
 from treadle.views.branches import Branch
 from treadle.views.counting import counted
-from treadle.views.moment import duration
+from treadle.views.moment import duration, plain
+from treadle.views.outage import WORDS
+from treadle.views.refusal import first_words, words_of
 from treadle.views.result import is_good
 from treadle.views.result import told as told_result
 from treadle.views.status import Known, Status, status
 from treadle.views.tree import tree
+from treadle.views.used import price
 from treadle.views.yours import told as told_work
 
 if TYPE_CHECKING:
@@ -45,9 +49,16 @@ def situation(project: Project, store: Store, found: Follower) -> Status:
             for ask in found.chronicle.state.asks
             if ask in found.chronicle.asked
         },
+        outage=_said_of_outage(store, found.chronicle.state),
         result=asyncio.run(result_of(project, record)),
     )
     return status(found.chronicle, known, time.time_ns() // 1_000_000)
+
+
+def _said_of_outage(store: Store, state: State) -> str:
+    """What an agent's program said about the last outage, in a line."""
+    ref = state.outage.detail_ref if state.outage else ""
+    return first_words(words_of(store.payloads.get(ref))) if ref else ""
 
 
 def print_status(project: Project, store: Store, found: Follower) -> None:
@@ -119,6 +130,10 @@ def below(now: Status) -> Iterator[str]:
     run = shlex.quote(now.run)
     for asked in now.questions:
         yield from map(harmless, told_question(now.run, asked, alone=len(now.questions) == 1))
+    if now.outage and now.outage.until:
+        words = f" ({now.outage.said})" if now.outage.said else ""
+        yield harmless(f"an agent is held up: {WORDS[now.outage.why]}{words}; no attempt is lost")
+        yield f"  it goes on by itself at {plain(now.outage.until)}; to try at once: treadle resume {run}"
     for start in now.starts:
         yield harmless(
             f"{start.step} of {start.instance} waits for your go: treadle go {run} {shlex.quote(start.step)}"
@@ -147,8 +162,18 @@ def _driven(now: Status) -> str:
 def _used(now: Status) -> Iterator[str]:
     used = now.usage
     if used.tokens_in or used.tokens_out or used.cost:
-        limit = f" of {now.limits.cost:.2f}" if now.limits and now.limits.cost else ""
-        yield f"used: {used.tokens_in:,} tokens in, {used.tokens_out:,} out, cost {used.cost:.2f}{limit}"
+        yield f"used: {used.tokens_in:,} tokens in{_cached(now)}, {used.tokens_out:,} out{_limits(now)}"
     if now.strays:
         count = counted(now.strays, "answer or message", "answers or messages")
         yield f"not obeyed: {count}; `treadle show {shlex.quote(now.run)} ACTIVITY` lists what was not"
+
+
+def _cached(now: Status) -> str:
+    return f" ({now.usage.cached:,} of the cache)" if now.usage.cached else ""
+
+
+def _limits(now: Status) -> str:
+    """The limit on tokens, and the cost with its own; 0 is no price if nobody knows one."""
+    tokens = f" of {now.limits.tokens:,}" if now.limits and now.limits.tokens else ""
+    cost = f" of {now.limits.cost:.2f}" if now.limits and now.limits.cost else ""
+    return f"{tokens}, cost {price(now.usage.cost, now.usage.unpriced)}{cost}"

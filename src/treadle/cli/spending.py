@@ -1,18 +1,35 @@
 """What a run has used, as tables."""
 
+from collections.abc import Iterator
+from typing import Final
+
+import typer
+
 from treadle.cli.output import harmless, print_table
 from treadle.views.cost import Cost, Share
 from treadle.views.moment import duration
+from treadle.views.used import price
 
-_COLUMNS = ("Activities", "Tokens in", "Tokens out", "Cost", "Time")
+_COLUMNS: Final = ("Activities", "Tokens in", "Cached", "Tokens out", "Cost", "Time")
+_CACHED: Final = 3
 
 
 def print_cost(used: Cost) -> None:
-    """One table for each way of adding up, the total in each."""
-    ways = (("Role", used.roles), ("Step", used.steps), ("Instance", used.instances), ("Attempt", used.attempts))
+    """One table for each way of adding up, the total in each; then what is not known, and the limits."""
+    ways = (
+        ("Role", used.roles),
+        ("Step", used.steps),
+        ("Instance", used.instances),
+        ("Attempt", used.attempts),
+        ("Conversation", used.conversations),
+    )
     for title, shares in ways:
-        lines = [_line(share) for share in (*shares, used.total)]
-        print_table((title, *_COLUMNS), lines, title=f"By {title.lower()}")
+        lines = [(title, *_COLUMNS), *(_line(share) for share in (*shares, used.total))]
+        if not used.total.cached:  # no agent has told of a cache
+            lines = [(*line[:_CACHED], *line[_CACHED + 1 :]) for line in lines]
+        print_table(lines[0], lines[1:], title=f"By {title.lower()}")
+    for line in _notes(used):
+        typer.echo(line)
 
 
 def _line(share: Share) -> tuple[str, ...]:
@@ -20,7 +37,17 @@ def _line(share: Share) -> tuple[str, ...]:
         harmless(share.name),
         str(share.activities),
         f"{share.tokens_in:,}",
+        f"{100 * share.cached // max(share.tokens_in, 1)} %" if share.cached else "",
         f"{share.tokens_out:,}",
-        f"{share.cost:.2f}",
+        price(share.cost, share.unpriced),
         duration(share.seconds),
     )
+
+
+def _notes(used: Cost) -> Iterator[str]:
+    if used.total.unpriced:
+        yield f"Nobody has told the price of {used.total.unpriced:,} tokens: no cost and no limit in money counts them."
+    limits = [f"{used.limit:.2f} US dollars"] if used.limit else []
+    limits += [f"{used.limit_tokens:,} tokens"] if used.limit_tokens else []
+    if limits:
+        yield f"A person is asked beyond {' or '.join(limits)}."

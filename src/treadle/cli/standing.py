@@ -93,6 +93,8 @@ class Standing(msgspec.Struct, frozen=True):
     def _others(self) -> str:
         if self.waiting.agents:
             return f"an agent is next ({', '.join(self.waiting.agents)}); `treadle resume {self.run}` starts it"
+        if self.waiting.outage:
+            return f"an agent is {self.waiting.outage}; `treadle resume {self.run}` tries at once"
         if self.waiting.due:
             return f"a time is waited for; `treadle resume {self.run}` waits for it"
         return f"nothing is left to do for {self.run} at the moment; see `treadle status {self.run}`"

@@ -14,7 +14,7 @@ TOUR = (
     ("protocol sim v3", "run one against a random world"),
 )
 SETTINGS = "treadle.toml"
-DRIVEN = ("command", "manual", "scripted", "replay")
+DRIVEN = ("claude", "codex", "gemini", "opencode", "goose", "acp", "command", "manual", "scripted", "replay")
 SHOWN = 3
 """How many unfinished runs are told one by one."""
 SPECS = ("spec.yaml", "spec.yml", "spec.md", "spec.json")

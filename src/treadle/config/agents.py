@@ -29,7 +29,11 @@ BARE: Final = (*(program.name for program in PROGRAMS), "manual")
 """Agents that are named by one word."""
 WITH_ARGUMENT: Final = {"command": "PROGRAM ARGS", "acp": "PROGRAM ARGS", "scripted": "FILE", "replay": "RUN"}
 """Agents that are named by a word, a colon, and what is to be started or read."""
-NOT_YET: Final = (*(program.name for program in PROGRAMS), "acp")
+SPEAKING_ACP: Final = {"gemini": "gemini --acp", "opencode": "opencode acp", "goose": "goose acp"}
+"""The programs that are driven by the Agent Client Protocol: `gemini` is short for `acp:gemini --acp`."""
+RUN_BY_NAME: Final = ("claude", "codex", *SPEAKING_ACP)
+"""The programs that a runner drives."""
+NOT_YET: Final = tuple(program.name for program in PROGRAMS if program.name not in RUN_BY_NAME)
 """Agents that settings may name already, but no runner drives."""
 STARTED: Final = ("command", "acp")
 """Those of them that start a program of the user's."""

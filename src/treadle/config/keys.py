@@ -60,7 +60,7 @@ _COMMANDS: Final = {
     "interface": "Prints the interface files' signatures.",
 }
 
-EVENTS: Final = ("ask", "reminder", "refused", "limit", "stalled", "failed", "done")
+EVENTS: Final = ("ask", "reminder", "refused", "limit", "outage", "stalled", "failed", "done")
 """What people can be told about."""
 
 _LATER: Final = f" ({', '.join(NOT_YET)} are not built in yet)" if NOT_YET else ""
@@ -130,12 +130,35 @@ KEYS: Final = (
     ),
     Key("workspace.memory", kinds.SIZE, "How much memory one container may use."),
     Key("workspace.cpus", kinds.MONEY, "How many processors one container may use."),
-    Key("workspace.network", kinds.NETWORK, "The network of agents in containers; checks never have one.", "default"),
+    Key(
+        "workspace.network",
+        kinds.NETWORK,
+        "The network of agents in containers, or (`default`, `none`) in the box; checks never have one.",
+        "default",
+    ),
+    Key(
+        "workspace.box",
+        kinds.choice("auto", "on", "off"),
+        "Agents on this machine run in a box of bubblewrap that lets them write their scope only: where that works, "
+        "always (else no run starts), or never.",
+        "auto",
+    ),
+    Key(
+        "workspace.writable",
+        kinds.FOLDERS,
+        "What else agents in the box may write, such as `~/.cache/uv`: `~` stands for your home folder.",
+        (),
+    ),
     Key("limits.depth", kinds.whole(0), "How deep work may be split into parts of parts."),
     Key("limits.children", kinds.whole(1), "Into how many parts a piece of work may be split."),
     Key("limits.instances", kinds.whole(1), "How many pieces of work may be open at once."),
     Key("limits.agents", kinds.whole(1), "How many agents may work at once."),
     Key("limits.cost", kinds.MONEY, "US dollars a run may cost before a person is asked; 0: no limit."),
+    Key("limits.tokens", kinds.whole(0), "Tokens a run may use, in and out, before a person is asked; 0: no limit."),
+    Key("limits.step_cost", kinds.MONEY, "US dollars one agent may cost before it is stopped and a person asked.", 0.0),
+    Key("limits.step_tokens", kinds.whole(0), "Tokens one agent may use before it is stopped and a person asked.", 0),
+    Key("limits.day_cost", kinds.MONEY, "US dollars all runs may cost in a day (UTC) before a person is asked.", 0.0),
+    Key("limits.day_tokens", kinds.whole(0), "Tokens all runs may use in a day (UTC) before a person is asked.", 0),
     Key("limits.wall", kinds.SECONDS, "How long a run may take before a person is asked; 0: no limit."),
     Key("limits.infra_retries", kinds.whole(0), "How often an agent that vanished is started again."),
     Key("limits.output", kinds.SIZE, "How much of an agent's output is kept: the end of each stream.", 16_000_000),
@@ -145,7 +168,10 @@ KEYS: Final = (
     Key("notifications.command", kinds.COMMAND, "A program to start; it gets run, event and text as its last words."),
     Key("notifications.webhook", kinds.URL, "An address that is sent the event as JSON."),
     Key(
-        "notifications.on", kinds.subset(*EVENTS), "What to tell about.", ("ask", "limit", "stalled", "failed", "done")
+        "notifications.on",
+        kinds.subset(*EVENTS),
+        "What to tell about.",
+        ("ask", "limit", "outage", "stalled", "failed", "done"),
     ),
     Key(
         "environment.pass",

@@ -229,6 +229,17 @@ def _place(text: str) -> str:
     return text
 
 
+def _folders(value: object) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_folder(_text(word)) for word in _list(value)))
+
+
+def _folder(text: str) -> str:
+    inner = text.removeprefix("~")
+    if not inner.startswith("/") or ".." in inner.split("/") or not inner.strip("/"):
+        raise ValueError(f"has '{text[:80]}'; write whole paths, such as `~/.cache/uv` or `/opt/models`")
+    return text
+
+
 def called(value: object) -> str:
     """What people call a TOML value's type."""
     names: dict[type, str] = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
@@ -253,3 +264,4 @@ PATHS: Final = Kind("list of paths", lambda value: tuple(dict.fromkeys(_path(wor
 IMAGE: Final = Kind("image", _image)
 NETWORK: Final = Kind("`default`, `none`, or a network's name", _network)
 PLACES: Final = Kind("list of whole paths", _places)
+FOLDERS: Final = Kind("list of whole paths, or below `~/`", _folders)

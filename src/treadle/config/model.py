@@ -47,6 +47,8 @@ class Workspace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     mounts: tuple[str, ...] = ()
     memory: int | None = None
     cpus: float | None = None
+    box: str = "off"
+    writable: tuple[str, ...] = ()
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -60,6 +62,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     instances: int | None = None
     agents: int | None = None
     cost: float | None = None
+    tokens: int | None = None
+    step_cost: float = 0.0
+    step_tokens: int = 0
+    day_cost: float = 0.0
+    day_tokens: int = 0
     wall: int | None = None
     infra_retries: int | None = None
 

@@ -6,6 +6,7 @@ import msgspec
 
 from treadle.kernel.commands import ActivityCommand, AskHuman, Inputs, RunAgent, RunChecks, RunEffect
 from treadle.kernel.groups import begin_map, map_result, open_barrier, progress_map
+from treadle.kernel.held import take_up
 from treadle.kernel.mailbox import is_held, next_signal, post, take
 from treadle.kernel.routing import REPORTS, enter, leave
 from treadle.kernel.state import Activity, Ask, Frame, Instance, Message, Pool, Slot, State
@@ -33,13 +34,23 @@ def advance(t: Turn, inst: Instance) -> None:
     while inst.live and not t.outcome:
         if _settle_waiting(t, inst):
             continue
-        if inst.frames[-1].status == "active" or _is_paused(t, inst):
+        if inst.frames[-1].status == "active":
+            _take_up(t, inst)
+            return
+        if _is_paused(t, inst):
             return
         signal = next_signal(t, inst)
         if signal is not None:
             _interrupt_with(t, inst, signal)
         elif inst.frames[-1].status != "queued" or is_held(t, inst) or not _start(t, inst, inst.frames[-1]):
             return
+
+
+def _take_up(t: Turn, inst: Instance) -> None:
+    """Start again what an outage has held up, once that is over and nothing else stops it (R21)."""
+    act = t.acts.get(inst.frames[-1].id)
+    if act and act.phase == "held" and not is_stopped(t) and not _is_paused(t, inst):
+        take_up(t, act)
 
 
 def _settle_waiting(t: Turn, inst: Instance) -> bool:

@@ -1,7 +1,7 @@
 """Services that cannot be used for a while (R21): the run waits for a time or for a person, and nobody is blamed.
 
 The activities that met the outage are held with all they had (attempt, pools, conversation) and issued again when it is
-over. Meanwhile nothing else starts: it would meet the same. What already runs goes on.
+over (`held`). Meanwhile nothing else starts: it would meet the same. What already runs goes on.
 """
 
 from typing import Final
@@ -9,12 +9,11 @@ from typing import Final
 import msgspec
 
 from treadle.kernel.advance import OUTAGE, is_out
-from treadle.kernel.claims import open_job
-from treadle.kernel.commands import ActivityCommand, AskHuman, Inputs, RunAgent
+from treadle.kernel.commands import AskHuman, Inputs
 from treadle.kernel.events import Unavailable
 from treadle.kernel.lifecycle import ROOT, finish
 from treadle.kernel.limits import use
-from treadle.kernel.state import Activity, Ask, Outage
+from treadle.kernel.state import Ask, Outage
 from treadle.kernel.turn import Turn
 from treadle.protocol.model import ABORTED
 
@@ -69,26 +68,13 @@ def outage_answered(t: Turn, choice: str) -> bool:
 
 
 def go_on(t: Turn) -> None:
-    """Issue again what was held; harmless if nothing was."""
+    """The outage is over: whoever was held starts again, unless something else stops it. Harmless if nobody was."""
     t.cancel_timer(OUTAGE)
     t.end_ask(OUTAGE)
-    for grant in sorted({act.grant for act in t.acts.values() if act.grant}):
+    granted = [act for _, act in sorted(t.acts.items()) if act.grant]
+    for grant in sorted({act.grant for act in granted}):
         t.grants = t.grants.set(grant, t.grants.get(grant, 0) + 1)
-    for id_ in sorted(t.acts):
-        act = t.acts[id_]
-        if act.phase == "held":
-            step = t.protocol.graphs[act.command.graph].steps[act.command.step]
-            command = _again(act, t.set_timer(id_, step.timeout))
-            act = msgspec.structs.replace(act, command=command, phase="running", grant="")
-            t.put_activity(act)
-            t.commands.append(open_job(act))
+    for act in granted:
+        t.put_activity(msgspec.structs.replace(act, grant=""))
     for inst in t.everyone():
         t.touch(inst)
-
-
-def _again(act: Activity, due: int) -> ActivityCommand:
-    """The command once more; an agent that has begun a conversation goes on with it."""
-    job = act.command
-    if isinstance(job, RunAgent) and act.session:
-        return msgspec.structs.replace(job, due=due, session=act.session, fork=False, goes_on=True)
-    return msgspec.structs.replace(job, due=due)

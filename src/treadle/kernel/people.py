@@ -47,7 +47,7 @@ def signalled(t: Turn, e: Signalled) -> bool:
             inst.paused = True
         case "resume":
             inst.paused = False
-            if not inst.parent:
+            if not inst.parent and OUTAGE not in t.asks:  # a question has its own answer
                 go_on(t)
             for other in t.everyone():
                 t.touch(other)

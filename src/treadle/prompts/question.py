@@ -12,6 +12,7 @@ from treadle.ports import Payloads
 from treadle.prompts.foreign import inline, quoted
 from treadle.prompts.prompt import template_of
 from treadle.prompts.render import finished, render
+from treadle.prompts.report import for_person
 from treadle.prompts.variables import variables
 from treadle.protocol.items import Json
 from treadle.protocol.model import Protocol, Step
@@ -84,6 +85,13 @@ def _plain(step: Step, command: AskHuman, known: Mapping[str, Json]) -> str:
     return finished(f"{asked}\n{quoted(report)}" if report else asked)
 
 
+def own_words(command: AskHuman) -> tuple[str, Mapping[str, str]]:
+    """The title of a question that the run itself asks, and what its choices mean."""
+    if command.id == OUTAGE:
+        return _OUTAGES.get(command.step, (command.step, ""))[0], _OUTAGE_CHOICES
+    return f"The run has used its {_LIMITS.get(command.step, command.step)}", _LIMIT_CHOICES
+
+
 def _limit(protocol: Protocol, state: State, command: AskHuman) -> Question:
     """The question of the run itself, when it has used what it may."""
     limits, usage = protocol.limits, state.usage
@@ -93,23 +101,25 @@ def _limit(protocol: Protocol, state: State, command: AskHuman) -> Question:
     }.get(command.step, ("", f"{limits.wall} s"))
     if usage.unpriced:
         spent += f" The price of {usage.unpriced:,} tokens is not known."
+    title, helps = own_words(command)
     return Question(
         id=command.id,
-        title=f"The run has used its {_LIMITS.get(command.step, command.step)}",
+        title=title,
         text=f"Nothing new starts until you decide. Granted {state.allowances} times so far: {allowed}.{spent}\n",
-        choices=tuple(Choice(choice, _LIMIT_CHOICES.get(choice, "")) for choice in command.choices),
+        choices=tuple(Choice(choice, helps.get(choice, "")) for choice in command.choices),
     )
 
 
 def _outage(command: AskHuman, payloads: Payloads) -> Question:
     """The question of the run itself, when an agent's service cannot be used until a person has seen to it."""
-    title, what = _OUTAGES.get(command.step, (command.step, ""))
-    said = [payloads.get(ref) for ref in command.inputs.get("gate_report", ())]
+    title, helps = own_words(command)
+    what = _OUTAGES.get(command.step, ("", ""))[1]
+    said = [for_person(payloads.get(ref)) for ref in command.inputs.get("gate_report", ())]
     return Question(
         id=command.id,
         title=title,
         text=finished(
             "\n".join([f"Nothing new starts until you decide; no attempt is lost. {what}", *map(quoted, said)])
         ),
-        choices=tuple(Choice(choice, _OUTAGE_CHOICES.get(choice, "")) for choice in command.choices),
+        choices=tuple(Choice(choice, helps.get(choice, "")) for choice in command.choices),
     )

@@ -62,8 +62,8 @@ def _activities(state: State) -> Iterator[str]:
             yield f"activity: {id_} is not what the top frame of {inst.id} is busy with"
         elif inst.frames[-1].step != act.command.step:
             yield f"activity: {id_} runs {act.command.step} but its frame stands at {inst.frames[-1].step}"
-        elif act.phase == "held" and not is_out(state):
-            yield f"activity: {id_} is held although no service is out"
+        elif act.phase == "held" and not is_stopped(state) and not is_paused(state, inst):
+            yield f"activity: {id_} is held although nothing stops it"
 
 
 def _asks(state: State) -> Iterator[str]:

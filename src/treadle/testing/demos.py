@@ -80,6 +80,11 @@ def lay_out(name: str, folder: Path, python: str) -> None:
         tools.write_text(tools.read_text(encoding="utf-8").replace("{python}", json.dumps(python)), encoding="utf-8")
     except OSError as error:
         raise TreadleError(f"{folder} cannot be filled: {error.strerror}; name another folder") from None
+    committed(folder)
+
+
+def committed(folder: Path) -> None:
+    """Make a folder a repository whose first commit has all that is in it."""
     for words in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-q", "-m", "Start")):
         done = subprocess.run(
             [*_GIT, *words], cwd=folder, env=surroundings(), check=False, capture_output=True, text=True

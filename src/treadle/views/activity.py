@@ -146,7 +146,9 @@ def verdict(deed: Deed) -> str:
     if deed.stopped:
         return f"stopped ({deed.stopped})"
     if not deed.ended:
-        return f"claims {deed.claim.envelope.key}, being checked" if deed.claim else "at work"
+        return (
+            f"claims {deed.claim.envelope.key}, being checked" if deed.claim else "held up" if deed.held else "at work"
+        )
     if deed.left.startswith("!"):
         why = [it.check for it in _findings(deed) if it.ok is False and not it.advisory]
         return f"refused: {deed.left}" + (f" ({', '.join(why)} failed)" if why else "")

@@ -8,6 +8,7 @@ import msgspec
 
 from treadle.kernel.events import Replied, TimerFired
 from treadle.prompts.foreign import cut
+from treadle.prompts.question import own_words
 from treadle.views.activity import verdict, who_of
 from treadle.views.chronicle import Chronicle
 from treadle.views.moment import duration, moment, plain, seconds
@@ -75,13 +76,14 @@ def asked(chronicle: Chronicle, id_: str, text: str, now: int) -> Asked:
     command = found.command
     graph = chronicle.protocol.graphs.get(command.graph) if chronicle.protocol else None
     step = graph.steps.get(command.step) if graph else None
-    helps, notes = (step.choices, step.notes) if step else ({}, ())
+    title, helps = (step.title, step.choices) if step else own_words(command) if not command.graph else ("", {})
+    notes = step.notes if step else ()
     deed = chronicle.deeds.get(found.by)
     return Asked(
         id=id_,
         instance=command.inst,
         step=command.step,
-        title=(step.title if step else "") or f"{command.step} at {command.inst}",
+        title=title or f"{command.step} at {command.inst}",
         text=text,
         choices=tuple(Choice(name=it, help=helps.get(it, ""), needs_note=it in notes) for it in command.choices),
         asked=moment(found.began),
@@ -126,7 +128,8 @@ def commands(run: str, ask: str, choices: Sequence[Choice], *, alone: bool) -> I
     width = max(map(len, ways), default=0)
     for way, choice in zip(ways, choices, strict=True):
         yield f"{way:<{width}}  {choice.help}".rstrip()
-    yield "  (--note TEXT goes to the next agent)"
+    if not ask.startswith("run!"):  # the run itself asks, and no agent
+        yield "  (--note TEXT goes to the next agent)"
 
 
 def place_of(ask: str) -> str:

@@ -1,6 +1,7 @@
 """A run's log, folded into what people ask about it: when things began and ended, and the story of every activity."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import msgspec
 
@@ -10,12 +11,16 @@ from treadle.kernel.replay import Move, move
 from treadle.kernel.state import State
 from treadle.protocol.model import CheckRef, Protocol
 
+Start = Literal["new", "went on", "branched off"]
+"""How the conversation of an activity began: anew, as another one that goes on, or as a branch of another one."""
+
 
 class Deed(msgspec.Struct, frozen=True, kw_only=True):
     """One activity, from its command to its end."""
 
     command: ActivityCommand
     """As it was issued last."""
+    start: Start = "new"
     began: int
     ended: int = 0
     claim: Exited | None = None
@@ -29,6 +34,8 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
     nudges: int = 0
     session: str = ""
+    held: bool = False
+    """Its agent's service is out."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,8 +88,8 @@ class Chronicle:
             case RunAgent(id=id_) | RunEffect(id=id_) | RunChecks(id=id_):
                 before = self.deeds.get(id_)
                 checks = command.checks if isinstance(command, RunChecks) else ()
-                deed = Deed(command=command, began=now, checks=checks)
-                self.deeds[id_] = msgspec.structs.replace(before, command=command) if before else deed
+                deed = Deed(command=command, start=_start(command), began=now, checks=checks)
+                self.deeds[id_] = msgspec.structs.replace(before, command=command, held=False) if before else deed
             case AskHuman(id=id_):
                 self.asked[id_] = Question(command=command, began=now, state=self.state, by=by)
                 self._open.add(id_)
@@ -107,7 +114,7 @@ class Chronicle:
             case Failed():
                 deed = change(deed, failures=(*deed.failures, event), usage=_sum(deed.usage, event.usage))
             case Unavailable():
-                deed = change(deed, usage=_sum(deed.usage, event.usage))
+                deed = change(deed, usage=_sum(deed.usage, event.usage), held=True)
             case Idle():
                 deed = change(deed, nudges=deed.nudges + 1)
             case SessionStarted():
@@ -130,6 +137,12 @@ class Chronicle:
             self.born |= {id_: state.now for id_ in state.insts if id_ not in self.born}
         if state.created - state.live != before.created - before.live:
             self.gone |= {id_: state.now for id_, it in state.insts.items() if it.outcome and id_ not in self.gone}
+
+
+def _start(command: ActivityCommand) -> Start:
+    if not isinstance(command, RunAgent) or not command.session:
+        return "new"
+    return "branched off" if command.fork else "went on"
 
 
 def _sum(one: Usage, other: Usage) -> Usage:

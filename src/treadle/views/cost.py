@@ -34,6 +34,8 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     total: Share
     limit: float
     """What it may cost before a person is asked; 0: no limit."""
+    limit_tokens: int
+    """How many tokens it may use, in and out, before a person is asked; 0: no limit."""
     roles: tuple[Share, ...]
     steps: tuple[Share, ...]
     """`graph.step`."""
@@ -45,7 +47,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def cost(chronicle: Chronicle, run: str) -> Cost:
-    """The agents' work, added up in four ways."""
+    """The agents' work, added up in five ways."""
     now = chronicle.state.now
     deeds = [deed for deed in chronicle.deeds.values() if isinstance(deed.command, RunAgent)]
     limits = chronicle.protocol.limits if chronicle.protocol else None
@@ -53,19 +55,13 @@ def cost(chronicle: Chronicle, run: str) -> Cost:
         run=run,
         total=_share("total", deeds, now),
         limit=limits.cost * chronicle.state.allowances if limits else 0.0,
+        limit_tokens=limits.tokens * chronicle.state.allowances if limits else 0,
         roles=_shares(deeds, now, lambda deed: deed.command.role if isinstance(deed.command, RunAgent) else ""),
         steps=_shares(deeds, now, lambda deed: f"{deed.command.graph}.{deed.command.step}"),
         instances=_shares(deeds, now, lambda deed: deed.command.inst),
         attempts=_shares(deeds, now, lambda deed: str(deed.command.attempt)),
-        conversations=_shares(deeds, now, _beginning),
+        conversations=_shares(deeds, now, lambda deed: deed.start),
     )
-
-
-def _beginning(deed: Deed) -> str:
-    job = deed.command
-    if not isinstance(job, RunAgent) or not job.session:
-        return "new"
-    return "branched off" if job.fork else "went on"
 
 
 def _shares(deeds: Iterable[Deed], now: int, name_of: Callable[[Deed], str]) -> tuple[Share, ...]:

@@ -6,6 +6,7 @@ from typing import Final
 from treadle.protocol.catalogue import PROOFS
 from treadle.views.evidence import Accepted, Check, Evidence, Proved, Setback, Standing, Verdict
 from treadle.views.result import is_good
+from treadle.views.used import price
 
 STANDINGS: Final[dict[Standing, str]] = {
     "verified": "verified",
@@ -124,7 +125,7 @@ def consumed(found: Evidence) -> str:
     used = found.usage
     if not (used.tokens_in or used.tokens_out or used.cost):
         return ""
-    return f"{used.tokens_in:,} tokens in, {used.tokens_out:,} out, cost {used.cost:.2f}"
+    return f"{used.tokens_in:,} tokens in, {used.tokens_out:,} out, cost {price(used.cost, used.unpriced)}"
 
 
 def held(found: Evidence) -> str:

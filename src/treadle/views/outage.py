@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from treadle.kernel.advance import OUTAGE, is_out
+from treadle.kernel.advance import OUTAGE, is_out, is_stopped
 from treadle.kernel.events import Outages
 from treadle.kernel.state import State
 from treadle.views.moment import moment, plain
@@ -40,5 +40,6 @@ def outage(state: State, said: str) -> Out | None:
 def held(state: State) -> str:
     """The same, in a line, for those who are held up by it."""
     why = WORDS[state.outage.why] if state.outage else "its service is out"
-    until = plain(moment(state.timers.get(OUTAGE, 0)))
-    return f"held up, {why}; {f'goes on at {until}' if until else 'a person is asked'}"
+    if until := plain(moment(state.timers.get(OUTAGE, 0))):
+        return f"held up, {why}; goes on at {until}"
+    return f"held up, {why}; {'a person is asked' if is_stopped(state) else 'it is over, but a person has paused it'}"

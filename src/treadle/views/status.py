@@ -67,10 +67,12 @@ class Ceilings(msgspec.Struct, frozen=True, kw_only=True):
     """What the run may use before a person is asked; 0: without limit."""
 
     cost: float
+    tokens: int
+    """In and out."""
     wall: int
     """Seconds."""
     granted: int
-    """How often cost and time have been granted."""
+    """How often cost, tokens and time have been granted."""
     instances: int
     created: int
     """Instances so far."""
@@ -197,6 +199,7 @@ def _limits(protocol: Protocol, state: State) -> Ceilings:
     limits = protocol.limits
     return Ceilings(
         cost=limits.cost * state.allowances,
+        tokens=limits.tokens * state.allowances,
         wall=limits.wall,
         granted=state.allowances,
         instances=limits.instances,

@@ -35,7 +35,7 @@ from treadle.kernel.replay import Move
 from treadle.kernel.state import State
 from treadle.protocol.model import Protocol
 from treadle.views.evidence_records import Find, anything, payload
-from treadle.views.moment import moment
+from treadle.views.moment import moment, plain
 from treadle.views.outage import WORDS
 from treadle.views.refusal import first_words, words_of, words_of_effect
 
@@ -169,6 +169,10 @@ def _followed(command: Command, protocol: Protocol) -> str:
             return ""
         case Cancel():
             return f"{command.id} is stopped ({command.why})"
+        case SetTimer(id=id_) if id_ == OUTAGE:
+            return f"the run waits until {plain(moment(command.due))}"
+        case Notify(what="outage"):
+            return ""
         case Notify():
             return f"{command.inst}: {command.what}" + (f" ({command.detail})" if command.detail else "")
         case Done():

@@ -20,3 +20,10 @@ class Used(msgspec.Struct, frozen=True, kw_only=True):
 def used(usage: Usage) -> Used:
     """The same, for programs that read it."""
     return Used(**msgspec.structs.asdict(usage))
+
+
+def price(cost: float, unpriced: int) -> str:
+    """A cost in words: what nobody has told is unknown, and never nothing."""
+    if not unpriced:
+        return f"{cost:.2f}"
+    return f"{cost:.2f} + unknown" if cost else "unknown"

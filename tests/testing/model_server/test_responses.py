@@ -36,6 +36,17 @@ def test_a_call_is_made_as_its_tool_takes_it(script: str, tools: list[dict[str, 
         assert CLIENT.streamed(list(events(streamed.body))).calls == [call]
 
 
+def test_tools_may_stand_in_the_conversation() -> None:
+    items = [
+        {"type": "additional_tools", "role": "developer", "tools": [SPACE]},
+        {"type": "message", "role": "user", "content": "[[script:short]]"},
+        {"type": "additional_tools", "role": "developer", "tools": [CUSTOM]},
+    ]
+    with ModelServer(read_scripts(SCRIPTS, "s.yaml")) as server:
+        found = CLIENT.whole(post(server, CLIENT.path, {"model": "m", "input": items}).json())
+    assert found.calls == [("mcp__exitemit_exit", {"type": "Done"})]
+
+
 def test_items_of_one_turn_count_once() -> None:
     script = "scripts: {a: [say: one, say: two, say: three]}"
     items = [

@@ -1,24 +1,46 @@
-"""What can hold checks in (bubblewrap, user namespaces), and agents too (containers). None of it is required."""
+"""What can hold checks and agents in: bubblewrap, user namespaces, containers. Required only if the settings say so."""
 
 from typing import Final
 
 from treadle.cli.health.line import Line, missing, ok, warn
 from treadle.config.model import Workspace
 from treadle.config.project import Project
+from treadle.enclosures.box import find_box
 from treadle.enclosures.engine import find_engine
-from treadle.enclosures.opening import CONTAINER, open_container
+from treadle.enclosures.opening import CONTAINER, INSTALL_BOX, open_box, open_container
 from treadle.errors import PortError, TreadleError
 from treadle.toolchains.sandbox import find_sandbox
 
+_AUTO: Final = "set `workspace.box` to `auto`"
 _FIX: Final = "apt install bubblewrap, and `sysctl kernel.unprivileged_userns_clone=1` where that is 0"
 
 
 async def checks_line() -> Line:
-    """What keeps checks from the network and from files; agents are held by containers alone."""
+    """What keeps checks from the network and from files."""
     found = await find_sandbox()
     if found.keeps_files or found.narrows:
         return ok("sandbox of checks", found.name)
-    return warn("sandbox of checks", f"{found.name} (of agents anyway, unless they run in containers)", _FIX)
+    return warn("sandbox of checks", found.name, _FIX)
+
+
+async def agents_line(settings: Workspace, project: Project | None) -> Line:
+    """What keeps agents to their write scope, besides the check on what they have changed, which always does."""
+    what = "sandbox of agents"
+    if settings.driver == CONTAINER:
+        return ok(what, "containers")
+    if project is None:
+        found = await find_box()
+        return warn(what, f"none: {found}", INSTALL_BOX) if isinstance(found, str) else ok(what, found.name)
+    try:
+        box = await open_box(settings, project)
+    except TreadleError as error:
+        said, _, fix = str(error).partition("; ")
+        return missing(what, said, fix, required=True)
+    if box is not None:
+        return ok(what, box.name)
+    if settings.box == "off":
+        return warn(what, "none: `workspace.box` is `off`; changes outside of the scope are found afterwards", _AUTO)
+    return warn(what, f"none: {await find_box()}; changes outside of the scope are found afterwards", INSTALL_BOX)
 
 
 async def container_line(settings: Workspace, project: Project | None) -> Line:

@@ -14,6 +14,7 @@ from treadle.testing.model_server.wire import Document, event
 
 NAME: Final = "responses"
 _OUTPUTS: Final = "_output"
+_MORE: Final = "additional_tools"
 _BY: Final[dict[str, By]] = {"assistant": "model", "user": "prompt"}
 _INCOMPLETE: Final = {"max_tokens": "max_output_tokens", "refusal": "content_filter"}
 
@@ -25,6 +26,7 @@ class _Item(msgspec.Struct):
     role: str = ""
     content: Any = None
     output: Any = None
+    tools: list["_Tool"] | None = None
 
 
 class _Tool(msgspec.Struct):
@@ -48,7 +50,7 @@ def read(body: bytes) -> Asked:
     return Asked(
         model=found.model,
         entries=(Entry("system", found.instructions or ""), *map(_entry, given)),
-        tools=tuple(_tools(found.tools or [])),
+        tools=tuple(_tools([*(found.tools or []), *_more_tools(given)])),
         is_streamed=bool(found.stream),
     )
 
@@ -56,7 +58,15 @@ def read(body: bytes) -> Asked:
 def _entry(item: _Item) -> Entry:
     if item.type == "message":
         return Entry(_BY.get(item.role, "system"), text_in(item.content))
+    if item.type == _MORE:
+        return Entry("system")
     return Entry("result", text_in(item.output)) if item.type.endswith(_OUTPUTS) else Entry("model")
+
+
+def _more_tools(given: list[_Item]) -> Iterator[_Tool]:
+    """Those that stand in the conversation itself."""
+    for item in given:
+        yield from (item.tools or []) if item.type == _MORE else []
 
 
 def _tools(given: list[_Tool], namespace: str = "") -> Iterator[Tool]:

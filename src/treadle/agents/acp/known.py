@@ -1,0 +1,254 @@
+"""What is known of some agents that speak ACP besides the protocol: their keys, their logins, their own settings."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from treadle.agents.answer import put_file
+from treadle.agents.told import event_of, part, text
+from treadle.errors import PortError
+from treadle.ports import Abilities, Work
+from treadle.results import executor_result, handoff
+
+ANSWERS: Final = (executor_result.FILE, *handoff.FILES)
+"""What every agent may write in its lane: answers that are taken out of it."""
+WAYS: Final = (
+    *("NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"),
+    *(name for upper in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY") for name in (upper, upper.lower())),
+)
+"""How a service is reached."""
+_RESUMES: Final = Abilities(resume=True, survives=True, mcp="http")
+_FORKS: Final = Abilities(resume=True, fork=True, survives=True, mcp="http")
+
+
+class Known(Protocol):
+    """One of them."""
+
+    @property
+    def abilities(self) -> Abilities: ...
+
+    @property
+    def keys(self) -> tuple[str, ...]: ...
+
+    @property
+    def login(self) -> tuple[str, ...]: ...
+
+    @property
+    def ledger(self) -> str:
+        """Where it counts its tokens, below its HOME; empty: it tells its client."""
+        ...
+
+    def prepare(self, work: Work, home: Path) -> None:
+        """Write what it reads from its HOME."""
+        ...
+
+    def words(self, work: Work) -> list[str]:
+        """What its command line needs besides the user's words."""
+        ...
+
+    def env(self, work: Work, *, is_enclosed: bool) -> dict[str, str]: ...
+
+
+class Plain(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent that needs nothing besides the protocol, or nothing that is known."""
+
+    abilities: Abilities = Abilities(resume=True, survives=True)
+    """Most of them load a conversation; one that does not begins afresh, and says so."""
+    keys: tuple[str, ...] = WAYS
+    login: tuple[str, ...] = ()
+    ledger: str = ""
+    model_variable: str = ""
+    variables: dict[str, str] = {}
+
+    def prepare(self, work: Work, home: Path) -> None:
+        """Nothing is known of its settings."""
+
+    def words(self, work: Work) -> list[str]:  # noqa: ARG002
+        return []
+
+    def env(self, work: Work, *, is_enclosed: bool) -> dict[str, str]:  # noqa: ARG002
+        return self.variables | ({self.model_variable: work.model} if work.model and self.model_variable else {})
+
+
+# gemini
+
+_GEMINI: Final = ".gemini"
+_SETTINGS: Final = "settings.json"
+_OAUTH: Final = f"{_GEMINI}/oauth_creds.json"
+_GEMINI_KEY: Final = "gemini-api-key"
+_ATTEMPTS: Final = 2
+"""How often it asks a service that is busy. More is not its business: the run waits, and costs no attempt."""
+
+
+class Gemini(msgspec.Struct, frozen=True, kw_only=True):
+    """The Gemini CLI. It loads conversations, and cannot branch off."""
+
+    abilities: Abilities = _RESUMES
+    login: tuple[str, ...] = (_OAUTH, f"{_GEMINI}/google_accounts.json")
+    ledger: str = ""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return (*("GEMINI_API_KEY", "GOOGLE_API_KEY", "GEMINI_MODEL"), "GOOGLE_*", "CODE_ASSIST_ENDPOINT", *WAYS)
+
+    def prepare(self, work: Work, home: Path) -> None:
+        """Its settings; and its conversations belong to folders, so the lane is the one that they belong to."""
+        folder = home / _GEMINI
+        settings = {
+            "security": {"auth": {"selectedType": _auth(home)}, "folderTrust": {"enabled": False}},
+            "general": {"maxAttempts": _ATTEMPTS, "enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+            "privacy": {"usageStatisticsEnabled": False},
+            "telemetry": {"enabled": False},
+        }
+        put_file(folder, _SETTINGS, json.dumps(settings).encode())
+        if work.session:
+            _move_project(folder, str(work.lane.absolute()))
+
+    def words(self, work: Work) -> list[str]:
+        model = ["-m", work.model] if work.model else []
+        return [*model, "--include-directories", f"{work.bundle.absolute()},{work.out.absolute()}"]
+
+    def env(self, work: Work, *, is_enclosed: bool) -> dict[str, str]:  # noqa: ARG002
+        return {"GEMINI_CLI_NO_RELAUNCH": "true", "GEMINI_CLI_TRUST_WORKSPACE": "true"}
+
+
+def _auth(home: Path) -> str:
+    """How it logs in: as the user does, or with the key that is there."""
+    own = part(_settings(Path.home() / _GEMINI / _SETTINGS), "security", "auth")
+    if chosen := text(own, "selectedType"):
+        return chosen
+    if os.environ.get("GOOGLE_GENAI_USE_VERTEXAI") == "true":
+        return "vertex-ai"
+    return "oauth-personal" if not os.environ.get("GEMINI_API_KEY") and (home / _OAUTH).is_file() else _GEMINI_KEY
+
+
+def _move_project(folder: Path, lane: str) -> None:
+    """Have what it keeps for the folder that it worked in before belong to this one."""
+    names = [path.parent for path in folder.glob("*/*/.project_root")]
+    for place in names:
+        put_file(place, ".project_root", lane.encode())
+    if names:
+        put_file(folder, "projects.json", json.dumps({"projects": {lane: names[0].name}}).encode())
+
+
+# opencode
+
+_CONTENT: Final = "OPENCODE_CONFIG_CONTENT"
+_LENT: Final = ("$schema", "provider", "model", "small_model", "enabled_providers", "disabled_providers")
+"""The user's settings that say which model is asked, where and how; no others hold for agents at work here."""
+_PERMISSIONS: Final = {"*": "allow", "external_directory": "allow", "doom_loop": "deny", "question": "deny"}
+_OFF: Final = (
+    *("AUTOUPDATE", "CLAUDE_CODE", "DEFAULT_PLUGINS", "EXTERNAL_SKILLS", "LSP_DOWNLOAD", "PROJECT_CONFIG", "SHARE"),
+    "TERMINAL_TITLE",
+)
+
+
+class Opencode(msgspec.Struct, frozen=True, kw_only=True):
+    """opencode, whose settings are handed over as a variable."""
+
+    abilities: Abilities = _FORKS
+    login: tuple[str, ...] = (".local/share/opencode/auth.json",)
+    ledger: str = ".local/share/opencode/opencode.db"
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Those of the usual services, and those that the user's settings name."""
+        usual = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENCODE_API_KEY")
+        others = ("GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENROUTER_API_KEY", "GROQ_API_KEY")
+        named = _variables(json.dumps(_lent()))
+        return (*usual, *others, *named, "OPENCODE_DISABLE_MODELS_FETCH", "OPENCODE_MODELS_URL", *WAYS)
+
+    def prepare(self, work: Work, home: Path) -> None:
+        """A database that was copied while its program was killed has a journal, and nobody holds its locks."""
+        del work
+        shutil.rmtree(home / ".local" / "state" / "opencode" / "locks", ignore_errors=True)
+
+    def words(self, work: Work) -> list[str]:  # noqa: ARG002
+        return ["--print-logs", "--log-level", "WARN"]
+
+    def env(self, work: Work, *, is_enclosed: bool) -> dict[str, str]:
+        settings = {
+            **_lent(),
+            "permission": _PERMISSIONS | ({} if is_enclosed else {"edit": _edits(work)}),
+            "share": "disabled",
+            "autoupdate": False,
+            **({"model": work.model} if work.model else {}),
+        }
+        return {_CONTENT: json.dumps(settings), **{f"OPENCODE_DISABLE_{name}": "1" for name in _OFF}}
+
+
+def _edits(work: Work) -> dict[str, str]:
+    """What it may write, in its own rules, of which the last one that fits counts; asked for leave and refused, it
+    would end its turn. Its `*` passes through folders, so these may be wider than the globs of the step.
+    """
+    out = str(work.out.absolute())
+    if work.writes is None:
+        rules = {"*": "allow", "../*": "deny"}
+    else:
+        globs = (*work.writes, *ANSWERS)
+        # Paths start at the root of the repository, or at `/` where there is none.
+        starts = ("", f"{work.lane.absolute()}/".removeprefix("/"))
+        rules = {"*": "deny"}
+        rules |= {f"{start}{glob}": "allow" for start in starts for glob in globs if not glob.startswith("!")}
+        rules |= {f"{start}{glob[1:]}": "deny" for start in starts for glob in globs if glob.startswith("!")}
+    return rules | {f"{os.path.relpath(out, work.lane)}/*": "allow", f"{out.removeprefix('/')}/*": "allow"}
+
+
+def _lent() -> dict[str, Any]:
+    """The user's own settings, as far as they are lent."""
+    folder = Path.home() / ".config" / "opencode"
+    found: dict[str, Any] = {}
+    for name in ("config.json", "opencode.json", "opencode.jsonc"):
+        found |= _settings(folder / name)
+    if given := os.environ.get("OPENCODE_CONFIG"):
+        found |= _settings(Path(given))
+    found |= event_of(os.environ.get(_CONTENT, "{}").encode()) or {}
+    return {name: found[name] for name in _LENT if name in found}
+
+
+def _variables(settings: str) -> list[str]:
+    """The variables that settings refer to as `{env:NAME}`."""
+    return [piece.partition("}")[0] for piece in settings.split("{env:")[1:]]
+
+
+def _settings(file: Path) -> dict[str, Any]:
+    try:
+        found = event_of(file.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise PortError(f"{file}, your settings of an agent, cannot be read: {error.strerror}") from None
+    if found is None:
+        raise PortError(f"{file}, your settings of an agent, is no plain JSON; take its comments out")
+    return found
+
+
+# by the program's name
+
+KNOWN: Final[dict[str, Known]] = {
+    "gemini": Gemini(),
+    "opencode": Opencode(),
+    "goose": Plain(
+        abilities=_RESUMES,
+        keys=("GOOSE_*", "OPENAI_*", "ANTHROPIC_*", "GOOGLE_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", *WAYS),
+        login=(".config/goose/config.yaml", ".config/goose/secrets.yaml"),
+        model_variable="GOOSE_MODEL",
+        variables={"GOOSE_DISABLE_KEYRING": "1"},
+    ),
+    "claude-agent-acp": Plain(
+        abilities=_FORKS,
+        keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN", *WAYS),
+        login=(".claude/.credentials.json",),
+        variables={"CLAUDE_CODE_MAX_RETRIES": "2", "DISABLE_AUTOUPDATER": "1"},
+    ),
+    "codex-acp": Plain(
+        abilities=_FORKS,
+        keys=("CODEX_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", *WAYS),
+        login=(".codex/auth.json", ".codex/config.toml"),
+    ),
+}
+UNKNOWN: Final[Known] = Plain()

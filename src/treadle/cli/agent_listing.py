@@ -1,0 +1,102 @@
+"""The agents that are known by name: whether they are here, what they can do, where their login is."""
+
+import asyncio
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from treadle.agents.one_shot import OneShot
+from treadle.agents.registry import Surroundings, runner_of
+from treadle.cli.output import harmless, print_table, say
+from treadle.cli.programs import ask, find_program, plain_environment
+from treadle.config.agents import PROGRAMS, Program
+from treadle.enclosures.box import Box, find_box
+
+_NUMBER: Final = re.compile(r"\b\d+\.\d+")
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent, as far as can be seen without starting it."""
+
+    name: str
+    path: str
+    """Empty: it is not installed."""
+    version: str
+    login: str
+    """Where a key or a login was found: a variable or a file, never what it holds. Empty: nowhere."""
+    resume: bool
+    fork: bool
+    tools: Literal["http", "stdio"]
+    install: str
+
+
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    """`treadle agents --json`."""
+
+    schema: Literal[1] = 1
+    agents: tuple[Listed, ...]
+    box: str
+    """What keeps an agent to the files that it may write; empty: only its own sandbox, and the check on the diff."""
+
+
+async def listed() -> Listing:
+    """All of them, asked at once."""
+    with tempfile.TemporaryDirectory(prefix="treadle-agents-") as home:
+        found = await asyncio.gather(*(_listed(program, Path(home)) for program in PROGRAMS))
+    box = await find_box()
+    return Listing(agents=tuple(found), box=box.name if isinstance(box, Box) else "")
+
+
+async def _listed(program: Program, home: Path) -> Listed:
+    path = find_program(program.name) or ""
+    runner = runner_of(program.name, Surroundings(root=home))
+    env = plain_environment() | {"HOME": str(home)} | program.env
+    said = await ask([path, "--version"], env=env, cwd=home) if path else None
+    return Listed(
+        name=program.name,
+        path=path,
+        version=_version(said.text) if said and said.is_well else "",
+        login=_login(runner) if isinstance(runner, OneShot) else "",
+        resume=runner.abilities.resume,
+        fork=runner.abilities.fork,
+        tools=runner.abilities.mcp,
+        install=program.install,
+    )
+
+
+def _version(text: str) -> str:
+    """The line that tells a version; programs may complain before it."""
+    lines = [line.strip() for line in text.splitlines() if _NUMBER.search(line)]
+    return "".join(char for char in lines[-1] if char.isprintable())[:60] if lines else ""
+
+
+def _login(runner: OneShot) -> str:
+    """A variable that is set, or a file that is there; what they hold is not looked at."""
+    keys = [name for name in runner.dialect.keys if name in os.environ and name.endswith(("_KEY", "_TOKEN"))]
+    files = [f"~/{name}" for name in runner.dialect.login if (Path.home() / name).is_file()]
+    return next(iter([*keys, *files]), "")
+
+
+def print_listing(found: Listing) -> None:
+    """A table, and what to do next."""
+    rows = [
+        (
+            one.name,
+            harmless(one.version) or ("here" if one.path else "not installed"),
+            one.login or "none found",
+            "resume, fork" if one.fork else "resume" if one.resume else "new only",
+        )
+        for one in found.agents
+    ]
+    print_table(("Agent", "Version", "Login", "Conversations"), rows)
+    say(f"box of agents: {found.box or 'none; `treadle doctor` says how to get one'}")
+    here = [one for one in found.agents if one.path]
+    if here:
+        say(f"`treadle agents try {here[0].name}` tries one with its service, `--played` without a key")
+    else:
+        say("\n".join(["to get one:", *(f"  {one.install}" for one in found.agents)]))
+    say("any other program works as `command:PROGRAM ARGS`, or as `acp:PROGRAM ARGS` if it speaks ACP")

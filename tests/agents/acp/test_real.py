@@ -1,0 +1,251 @@
+"""Gemini CLI and opencode themselves under the runner (with `make test-agents`)."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.agents import hostile
+from tests.real_agents import KEY, another, inside_apart
+from tests.results.desk import desk
+from treadle.agents.acp.dialect import AcpRunner
+from treadle.agents.kept import Kept
+from treadle.agents.process import Patience
+from treadle.agents.processes import look
+from treadle.agents.registry import Surroundings, runner_of
+from treadle.mcp.http import HttpTools
+from treadle.ports import Ended, Progress, Work
+from treadle.results.mcp_tool import mcp_config_at
+from treadle.results.prepare import Before
+from treadle.results.read import read
+from treadle.runtime.tools import assigned
+from treadle.testing.model_server.server import ModelServer
+from treadle.testing.runner_contract import make_work
+
+LONG = 150
+AGENTS = ("gemini", "opencode")
+HOSTILE = f"{sys.executable} {hostile.__file__}"
+SCRIPTS = rf"""
+scripts:
+  works:
+    - call:
+        first:
+          - {{tool: run_shell_command, with: {{command: "{HOSTILE} works", description: "work"}}}}
+          - {{tool: bash, with: {{command: "{HOSTILE} works", description: "work"}}}}
+    - say: Done.
+  step:
+    find: {{folder: 'The folder is (\S+?)\.'}}
+    steps:
+      - say: I write two files.
+        call:
+          - tool: [write_file, write]
+            with: {{file_path: "{{folder}}/src/hello.txt", filePath: "{{folder}}/src/hello.txt", content: "hi\n"}}
+      - call:
+          - tool: [write_file, write]
+            with: {{file_path: "{{folder}}/docs/hello.txt", filePath: "{{folder}}/docs/hello.txt", content: "hi\n"}}
+      - call: {{tool: "*emit_exit", with: {{exit: {{type: RCC}}}}}}
+      - call: {{tool: "*emit_exit", with: {{exit: {{type: RC, message: three}}}}}}
+      - say: It is handed in.
+        usage: {{tokens_in: 10, cache_read: 4990, tokens_out: 20}}
+  hello: [say: Hello.]
+  bye: [say: Bye.]
+  busy: [fail: {{status: 429, message: "Too many requests, try again in 20 s"}}]
+  wrong: [fail: {{status: 401, message: "Invalid API key"}}]
+"""
+MODELS = {"gemini": "gemini-2.5-flash", "opencode": "played/played-1"}
+
+
+def runner(agent: str) -> AcpRunner:
+    made = runner_of(agent, Surroundings(root=Path("/"), patience=Patience(asked=3)))
+    assert isinstance(made, AcpRunner)
+    dialect = msgspec.structs.replace(made.dialect, silence=4.0)
+    return msgspec.structs.replace(made, dialect=dialect)
+
+
+async def play(agent: str, work: Work, heard: list[Progress] | None = None) -> Ended:
+    session = await runner(agent).start(work, (heard if heard is not None else []).append)
+    return await asyncio.wait_for(session.wait(), LONG)
+
+
+def worked(agent: str, folder: Path, script: str, act: str = "root:tests#1.1", **changes: Any) -> Work:
+    """An activity whose prompt names a script; all of a folder are of one run."""
+    lane = folder / "lane"
+    lane.mkdir(parents=True, exist_ok=True)
+    given = {"lane": lane, "model": MODELS[agent], "prompt": f"Do it. [[script:{script}]]", **changes}
+    return make_work(folder / act, given.pop("lane"), act, home=folder / "acts" / act, **given)
+
+
+async def eventually(condition: Callable[[], bool], what: str) -> None:
+    """They take their time."""
+    async with asyncio.timeout(LONG):
+        while not condition():
+            await asyncio.sleep(0.05)
+    assert condition(), what
+
+
+def does_a_step(server: ModelServer, folder: Path) -> dict[str, Any]:
+    agent = folder.name
+    it = desk(folder, "dptr/cycle/red")
+    work = msgspec.structs.replace(
+        it.work, prompt=f"The folder is {it.work.lane}. [[script:step]]", env=it.env, writes=("src/**",),
+        model=MODELS[agent],
+    )  # fmt: skip
+    heard: list[Progress] = []
+
+    async def step(tools: HttpTools) -> Ended:
+        config = mcp_config_at(await tools.open(assigned(it.work, it.ways), it.env), it.work.token)
+        (work.bundle / "mcp.json").write_bytes(msgspec.json.encode(config))
+        return await play(agent, work, heard)
+
+    with HttpTools() as tools:
+        ended = asyncio.run(step(tools))
+    reading = asyncio.run(read(it.work, it.ways, Before()))
+    kept = b"".join(path.read_bytes() for path in work.home.rglob("*") if path.is_file())
+    return {
+        "how": [ended.how, ended.code, ended.detail, ended.final],
+        "session": bool(ended.session.partition("/")[2]),
+        "usage": msgspec.to_builtins(ended.usage),
+        "answer": [reading.channel, reading.claim.fields["message"]] if reading.claim else [],
+        "texts": [progress.text for progress in heard if progress.text],
+        "notes": [progress.note for progress in heard if progress.note],
+        "heard": json.dumps([exchange.body for exchange in server.exchanges if exchange.script][-1:]),
+        "written": sorted(str(path.relative_to(work.lane)) for path in work.lane.rglob("*.txt")),
+        "leak": KEY.encode() in kept,
+    }
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_step_from_its_files_to_an_answer_that_was_corrected(agent: str, tmp_path: Path) -> None:
+    found = inside_apart(does_a_step, tmp_path / agent, SCRIPTS)
+    assert found["how"] == ["done", 0, "", "It is handed in."], found
+    assert found["answer"] == ["mcp", "three"], found
+    assert ("must be equal to constant" if agent == "gemini" else "did you mean 'RC'") in found["heard"]
+    assert found["written"] == ["src/hello.txt"], "the rest is refused"
+    assert "it is not among the files of this step" in "".join(found["notes"]), found
+    assert found["usage"]["tokens_in"] == 4 * 1000 + 5000, found
+    assert found["usage"]["unpriced"] == found["usage"]["tokens_in"] + found["usage"]["tokens_out"]
+    assert found["session"]
+    assert not found["leak"]
+
+
+def goes_on_and_branches_off(server: ModelServer, folder: Path) -> dict[str, Any]:
+    """What the model was told of the conversation in each activity, and what people were."""
+    agent = folder.name
+    said: list[list[str]] = []
+    notes: list[str] = []
+
+    def talk(act: str, script: str, **changes: Any) -> str:
+        before = len(server.exchanges)
+        heard: list[Progress] = []
+        lane = folder / f"lane-{act}"
+        lane.mkdir()
+        ended = asyncio.run(play(agent, worked(agent, folder, script, act, lane=lane, **changes), heard))
+        assert (ended.how, ended.usage.tokens_in) == ("done", 1000), ended
+        assert ended.final == {"hello": "Hello.", "bye": "Bye."}[script]
+        bodies = [json.dumps(each.body) for each in server.exchanges[before:] if each.script and each.body.get("tools")]
+        said.append([word for word in ("Hello.", "Bye.") if word in bodies[-1]])
+        notes.extend(progress.note for progress in heard if progress.note)
+        return ended.session
+
+    first = talk("1", "hello")
+    assert talk("2", "bye", session=first) == first
+    branch = talk("3", "hello", session=first, fork=True)
+    assert branch != first
+    return {"said": said, "notes": notes}
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_conversation_goes_on_in_another_lane_and_branches_off_where_the_agent_can(
+    agent: str, tmp_path: Path
+) -> None:
+    found = inside_apart(goes_on_and_branches_off, tmp_path / agent, SCRIPTS)
+    assert runner(agent).abilities.fork == (agent == "opencode")
+    if agent == "opencode":
+        assert found == {"said": [[], ["Hello."], ["Hello.", "Bye."]], "notes": []}
+    else:
+        assert found["said"] == [[], ["Hello."], []]
+        assert "it cannot branch off from a conversation" in "".join(found["notes"])
+
+
+def meets_outages(_: ModelServer, folder: Path) -> dict[str, list[Any]]:
+    agent = folder.name
+    found = {}
+    for script in ("busy", "wrong"):
+        ended = asyncio.run(play(agent, worked(agent, folder, script, script)))
+        found[script] = [ended.how, ended.outage, ended.detail]
+    return found
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize("agent", AGENTS)
+def test_outages_have_their_kind(agent: str, tmp_path: Path) -> None:
+    found = inside_apart(meets_outages, tmp_path / agent, SCRIPTS)
+    assert [one[:2] for one in found.values()] == [["failed", "rate"], ["failed", "login"]], found
+
+
+def drives(folder: Path) -> None:
+    """Until it is killed."""
+
+    async def drive() -> None:
+        agent = folder.parent.name
+        session = await runner(agent).start(worked(agent, folder, "works"), lambda _: None)
+        sys.stdout.write("started\n")
+        sys.stdout.flush()
+        await session.wait()
+
+    asyncio.run(drive())
+
+
+def drive_and_kill(folder: Path) -> int:
+    """Start an agent from a process that is killed while it works; the pid of what the agent has started."""
+    pids = worked(folder.parent.name, folder, "works").lane / "pids"
+    with another(drives, folder) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"started\n"
+        asyncio.run(eventually(lambda: pids.exists() and bool(pids.read_text()), "it works"))
+        process.kill()
+    return int(pids.read_text())
+
+
+def survives(_: ModelServer, folder: Path) -> dict[str, Any]:
+    agent = folder.name
+    found: dict[str, Any] = {}
+    work = {way: worked(agent, folder / way, "works") for way in ("attached", "harvested")}
+
+    async def attach() -> None:
+        heard: list[Progress] = []
+        session = await runner(agent).attach(work["attached"], heard.append)
+        assert session
+        waiting = asyncio.ensure_future(session.wait())
+        await eventually(lambda: any("works" in progress.text for progress in heard), "it is heard from the start")
+        await session.cancel()
+        ended = await waiting
+        found["attached"] = [ended.how, bool(ended.session)]
+
+    async def harvest(pid: int) -> None:
+        os.kill(pid, 15)  # what its tool had started: it goes on without
+        await eventually(lambda: not Kept.of(work["harvested"]).taken(), "it has ended")
+        ended = await runner(agent).harvest(work["harvested"])
+        assert ended
+        found["harvested"] = [ended.how, ended.final, ended.usage.tokens_in]
+
+    pid = drive_and_kill(folder / "attached")
+    asyncio.run(attach())
+    found["left"] = [one for one in (pid,) if look(one)]
+    asyncio.run(harvest(drive_and_kill(folder / "harvested")))
+    return found
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize("agent", AGENTS)
+def test_it_survives_the_one_that_started_it(agent: str, tmp_path: Path) -> None:
+    found = inside_apart(survives, tmp_path / agent, SCRIPTS)
+    assert found == {"attached": ["lost", True], "left": [], "harvested": ["done", "Done.", 2000]}

@@ -1,0 +1,137 @@
+"""Whole runs of v3 with the real agents: the programs, Treadle, git and pytest are real, only the model is played."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from tests.cheats.cases import HERE
+from tests.git.place import git, write
+from tests.real_agents import inside_apart
+from treadle.agents.script_reading import load_script
+from treadle.config.project import Project
+from treadle.testing.model_server.acting import Actors
+from treadle.testing.model_server.clients import client_variables
+from treadle.testing.model_server.server import ModelServer
+
+REAL = ("claude", "codex", "gemini", "opencode")
+PATIENCE = 150
+NO_SCRIPTS = "scripts: {none: [{say: nothing}]}"
+SETTINGS = f"""
+[protocol]
+default = "v3"
+
+[toolchain]
+kind = "pytest"
+test = [{json.dumps(sys.executable)}, "-m", "pytest"]
+"""
+
+
+class Shop:
+    """A project with a spec, agents who follow a script, and one real program for all of them."""
+
+    def __init__(self, folder: Path, agent: str, script: dict[str, Any]) -> None:
+        self.root, self.agent = folder / "shop", agent
+        files = YAML(typ="safe").load(HERE / "worlds" / "leaf" / "files.yaml")
+        files["spec.yaml"] = (
+            files["spec.yaml"] if isinstance(files["spec.yaml"], str) else json.dumps(files["spec.yaml"])
+        )
+        write(self.root, {**files, "treadle.toml": SETTINGS, "agents.yaml": json.dumps(script)})
+        git(self.root, "init", "-q", "-b", "main")
+        git(self.root, "add", "-A")
+        git(self.root, "commit", "-q", "-m", "Start")
+        self.project = Project(self.root)
+        self.env: dict[str, str] = {}
+
+    def played(self) -> ModelServer:
+        server = ModelServer(Actors(load_script(self.root / "agents.yaml"), self.project.runs))
+        self.env = {**os.environ, **client_variables(server.url, self.root.parent / "user")}
+        return server
+
+    def start(self, *words: str) -> "subprocess.Popen[str]":
+        command = [sys.executable, "-P", "-m", "treadle", *words]
+        out = (self.root.parent / "driver.log").open("a")
+        return subprocess.Popen(command, cwd=self.root, env=self.env, stdout=out, stderr=out, text=True)
+
+    def treadle(self, *words: str) -> str:
+        command = [sys.executable, "-P", "-m", "treadle", *words]
+        return subprocess.run(
+            command, cwd=self.root, env=self.env, capture_output=True, text=True, check=True, timeout=PATIENCE
+        ).stdout
+
+    def log(self) -> list[str]:
+        lines = self.treadle("log", "it", "--json").splitlines()
+        return [json.loads(line)["text"] for line in lines]
+
+    def wait_for(self, words: str) -> None:
+        until = time.monotonic() + PATIENCE
+        while not (self.project.runs / "it").exists() or not any(words in line for line in self.log()):
+            assert time.monotonic() < until, f"{words!r} did not happen; {self.told()}"
+            time.sleep(0.2)
+
+    def told(self) -> str:
+        return (self.root.parent / "driver.log").read_text()[-3000:]
+
+
+def leaf() -> list[dict[str, Any]]:
+    """The honest agents of a leaf."""
+    rules: list[dict[str, Any]] = YAML(typ="safe").load(HERE / "worlds" / "leaf" / "agents.yaml")["agents"]
+    return rules
+
+
+def eventful() -> dict[str, Any]:
+    """A leaf whose service is out for a while, whose implementer first writes where it may not, and thinks for long."""
+    rules = leaf()
+    tests = next(rule for rule in rules if rule["step"] == "tests")
+    tests["turns"][0]["outage"] = {"why": "rate", "wait": 2}
+    impl = next(rule for rule in rules if rule["step"] == "impl")
+    honest = impl["turns"][0]
+    astray = {"write": {"docs/elsewhere.md": "mine\n"}, "exit": honest["exit"]}
+    impl["turns"] = [astray, {**honest, "delay": 4}]
+    return {"agents": rules}
+
+
+def tells(_: ModelServer, folder: Path) -> dict[str, Any]:
+    shop = Shop(folder, (folder / "agent").read_text(), eventful())
+    with shop.played():
+        driver = shop.start("run", "spec.yaml", "--agent", shop.agent, "--name", "it")
+        shop.wait_for("root:impl#1.2 starts")
+        time.sleep(1)  # in the middle of its turn
+        driver.send_signal(signal.SIGKILL)
+        driver.wait()
+        code = shop.start("resume", "it").wait(PATIENCE)
+        return {
+            "code": code,
+            "log": shop.log(),
+            "status": json.loads(shop.treadle("status", "it", "--json")),
+            "evidence": shop.treadle("evidence", "it"),
+            "cost": json.loads(shop.treadle("cost", "it", "--json")),
+            "elsewhere": git(shop.root, "ls-tree", "-r", "--name-only", "treadle/it/result").splitlines(),
+            "told": shop.told(),
+        }
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize("agent", REAL)
+def test_a_leaf_from_its_spec_to_merged_code(agent: str, tmp_path: Path) -> None:
+    (tmp_path / "agent").write_text(agent)
+    found = inside_apart(tells, tmp_path, NO_SCRIPTS)
+    log = "\n".join(found["log"])
+    assert found["status"]["outcome"] == "Merged", log + found["told"]
+    assert found["code"] == 0
+    assert "root:tests#1.1 is held up" in log, "a 429 pauses"
+    assert "root:tests#1.2" not in log, "and costs no attempt"
+    assert "root:impl#1.2 starts" in log, "what is out of scope is refused"
+    assert "docs/elsewhere.md" not in found["elsewhere"]
+    assert "src/basket/adding.py" in found["elsewhere"]
+    assert all(f"{step}#1" in log and "(mcp)" in log for step in ("scaffold", "tests", "impl", "review"))
+    assert "root:impl#1.3" not in log, "the kill of the driver lost nothing"
+    assert "AC-3" in found["evidence"]
+    assert found["cost"]["total"]["tokens_in"] > 0

@@ -1,0 +1,38 @@
+"""What is out, why, and what ends it."""
+
+import pytest
+
+from tests.kernel.protocols import TREE, WORK_AND_REVIEW
+from treadle.kernel.advance import OUTAGE
+from treadle.kernel.events import Outages
+from treadle.testing.scenario import Scenario, items
+from treadle.views.moment import moment, plain
+from treadle.views.outage import WORDS, Out, held, outage
+from treadle.views.tree import tree
+
+
+@pytest.mark.parametrize("why", WORDS)
+def test_every_outage_is_told_with_its_time_or_with_who_ends_it(why: Outages) -> None:
+    run = Scenario(WORK_AND_REVIEW).is_held_up(why, wait=90, grant="g" if why == "budget" else "")
+    until = moment(run.state.timers.get(OUTAGE, 0))
+    assert outage(run.state, "try later") == Out(why=why, until=until, said="try later")
+    ends = f"goes on at {plain(until)}" if until else "a person is asked"
+    assert held(run.state) == f"held up, {WORDS[why]}; {ends}"
+    (line,) = tree(run.protocol, run.state)
+    assert (line.mood, line.text) == ("waits", f"worker {held(run.state)}")
+    assert bool(until) is (why in ("rate", "quota", "overload", "network"))
+
+
+def test_what_is_over_is_not_told_any_more() -> None:
+    run = Scenario(WORK_AND_REVIEW)
+    assert outage(run.state, "") is None
+    assert outage(run.is_held_up("rate").fires(OUTAGE).state, "") is None
+
+
+def test_who_was_paused_meanwhile_waits_for_whoever_has_paused_it() -> None:
+    run = Scenario(TREE).says("Plan", parts=items("a", "b"))
+    first, second = run.running()
+    run.is_held_up("rate", first).signals("pause").fires(OUTAGE)
+    assert outage(run.state, "") is None
+    assert held(run.state).endswith("it is over, but a person has paused it")
+    assert run.activity(second)
