@@ -19,6 +19,7 @@ import msgspec
 import pytest
 
 from tools.agents.install import FOLDER, program
+from tools.box.install import FOLDER as BOX
 from treadle.testing.model_server.exchange import Exchange
 from treadle.testing.model_server.script_reading import read_scripts
 from treadle.testing.model_server.server import ModelServer
@@ -93,7 +94,7 @@ def inside_apart(function: "Inside", folder: Path, scripts: str) -> Any:
         pytest.skip(f"there are no agents in {FOLDER}; run `make agents`")
     home, answer = folder / "user", folder / "answer.json"
     home.mkdir(parents=True)
-    env = {"PATH": f"{where}:/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8"}
+    env = {"PATH": f"{where}:{BOX}:/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8"}
     job = Job(scripts, function=named(function), folder=str(folder))
     done = _run_apart(job, folder, env, PATIENCE)
     assert answer.exists(), (done.stdout + done.stderr).decode()

@@ -16,6 +16,7 @@ from treadle.runtime.budgets import Allowance, Budgets
 from treadle.runtime.world import World
 from treadle.store.records import Run
 from treadle.testing.runner_contract import until
+from treadle.views.outage import held
 
 OK = '{"exit": {"type": "Ok"}}'
 USED = Usage(100, 10, 0.5, 80, 1)
@@ -135,6 +136,16 @@ def test_an_outage_is_no_reason_for_a_further_round(tmp_path: Path) -> None:
     happened = drive(tmp_path, Rounds(ended(outage="rate", wait=60)))
     (out,) = [event for event in happened if isinstance(event, Unavailable)]
     assert (out.why, out.wait, out.usage) == ("rate", 60, USED)
+
+
+def test_people_are_told_of_an_outage_with_the_time_at_which_it_ends(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, with_role(ONE_STEP), Rounds(ended(outage="quota", wait=3600)))
+    state = asyncio.run(stage.drive(is_out))
+    stage.store.close()
+    ((run, what, text),) = stage.told.messages
+    assert (run, what) == ("r", "outage")
+    assert text == f"an agent is {held(state)}"
+    assert "goes on at" in text
 
 
 def test_an_answer_counts_although_the_service_went_away_afterwards(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def _said(run: str, what: str, text: str) -> str:
     if what in (QUESTION, "reminder"):
         text = f"waits for your answer ({text}); see `treadle status {run}`"
     if what == "outage":
-        text = f"{text}; it goes on by itself, see `treadle status {run}`"
+        text = f"{text}; see `treadle status {run}`"
     plain = "".join(char if char.isprintable() else " " for char in text)
     return f"{run}: {plain}"[:_LONGEST]
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from treadle.errors import TreadleError
+from treadle.kernel.advance import is_out
 from treadle.kernel.commands import ActivityCommand, AskHuman, Notify, RunAgent, RunChecks, RunEffect
 from treadle.kernel.events import Checked, Event, Exited, Failed
 from treadle.kernel.state import State
@@ -16,6 +17,7 @@ from treadle.runtime.desk import Desk
 from treadle.runtime.envelope import envelope_of
 from treadle.runtime.own_fields import own_fields
 from treadle.runtime.world import World, event_id
+from treadle.views.outage import held
 
 
 class Perform:
@@ -91,6 +93,8 @@ class Perform:
     async def notify(self, message: Notify) -> None:
         """Tell people something."""
         text = f"{message.inst}: {message.detail}" if message.detail else message.inst
+        if message.what == "outage" and is_out(self._desk.state):  # with the time at which it goes on
+            text = f"an agent is {held(self._desk.state)}"
         await self._quietly(lambda: self._world.notifier.notify(self._desk.run, message.what, text))
 
     def performed(self, address: str) -> None:

@@ -1,6 +1,7 @@
-"""An agent that speaks ACP over its standard streams and does what its prompt says: `python stand_in.py CAPABILITIES`.
+"""An agent that speaks ACP over its standard streams: `python stand_in.py CAPABILITIES [ACTIONS]`.
 
-The prompt ends with a list of actions in JSON. Everything that the client sends is written to `heard.jsonl`.
+It does what its prompt says, which ends with a list of actions in JSON, or what its command line says. Everything that
+the client sends is written to `heard.jsonl`.
 """
 
 import json
@@ -113,8 +114,8 @@ def answer(method: str, params: dict[str, Any], able: dict[str, Any]) -> dict[st
         case "session/fork":
             return {"result": {"sessionId": f"{params['sessionId']}-branch"}}
         case "session/prompt":
-            words = params["prompt"][0]["text"]
-            return act(json.loads(words.rpartition("ACTIONS:")[2]))
+            found = params["prompt"][0]["text"].rpartition("ACTIONS:")
+            return act(json.loads(found[2] if found[1] else sys.argv[2]))
         case "session/resume" | "session/set_config_option":
             return {"result": {"configOptions": []}}
     return {"error": {"code": -32601, "message": f"there is no {method}"}}

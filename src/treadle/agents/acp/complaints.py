@@ -1,11 +1,14 @@
 """What an agent's log says of its service, while the agent itself says nothing."""
 
 import asyncio
+import re
 from typing import Final
 
 from treadle.agents.outages import outage_of
 
 _LOOK: Final = 0.25
+_QUOTED: Final = re.compile(r'error="([^"]{5,})"')
+"""What a line of a log calls the error."""
 _COMPLAINING: Final = ("error", "fail", "retry")
 
 
@@ -29,14 +32,15 @@ class Complaints:
 
     def hear(self, line: str) -> None:
         if any(word in line.lower() for word in _COMPLAINING) and outage_of(line):
-            self._last, self._count = line, self._count + 1
+            told = _QUOTED.search(line)
+            self._last, self._count = told[1] if told else line, self._count + 1
 
     async def lasting(self) -> str:
         """Wait until there were several, and nothing else for too long; the last one."""
-        while not (said := self._verdict()):
+        while not (said := self.verdict()):
             await asyncio.sleep(_LOOK)
         return said
 
-    def _verdict(self) -> str:
-        is_long = asyncio.get_running_loop().time() - self._since > self._silence
+    def verdict(self) -> str:
+        is_long = asyncio.get_running_loop().time() - self._since >= self._silence
         return self._last if is_long and self._count > 1 and not self._busy else ""

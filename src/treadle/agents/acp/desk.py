@@ -132,14 +132,15 @@ class Desk:
 
     def _work(self, news: dict[str, Any]) -> None:
         """Some agents tell of a call only when they ask about it, or when it is done."""
-        name, status = text(news, "toolCallId"), text(news, "status")
-        if name not in self._calls:
+        name, before = text(news, "toolCallId"), self._calls.get(text(news, "toolCallId"))
+        if before is None:
             self.show()
             self._said = ""
-            tell("progress", text=short(text(news, "title")))
-        call = self._calls[name] = {**self._calls.get(name, {}), **news}
+        call = self._calls[name] = {**(before or {}), **news}
+        if (title := text(call, "title")) and title != text(before or {}, "title"):
+            tell("progress", text=short(title))
         self.complaints.tool(name, is_at_work=text(call, "status") not in _DONE)
-        if status == "failed" and (why := refusal(self.job, call)):
+        if text(news, "status") == "failed" and (why := refusal(self.job, call)):
             self._refuse(call, why)  # by the agent's own rules
 
     def _refuse(self, call: dict[str, Any], why: str) -> None:

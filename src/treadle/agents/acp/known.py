@@ -80,6 +80,7 @@ _GEMINI: Final = ".gemini"
 _SETTINGS: Final = "settings.json"
 _OAUTH: Final = f"{_GEMINI}/oauth_creds.json"
 _GEMINI_KEY: Final = "gemini-api-key"
+_LONG_AGO: Final = "session-2000-01-01T00-00"
 _ATTEMPTS: Final = 2
 """How often it asks a service that is busy. More is not its business: the run waits, and costs no attempt."""
 
@@ -107,10 +108,12 @@ class Gemini(msgspec.Struct, frozen=True, kw_only=True):
         put_file(folder, _SETTINGS, json.dumps(settings).encode())
         if work.session:
             _move_project(folder, str(work.lane.absolute()))
+            _put_aside(folder, work.session.partition("/")[2])
 
     def words(self, work: Work) -> list[str]:
         model = ["-m", work.model] if work.model else []
-        return [*model, "--include-directories", f"{work.bundle.absolute()},{work.out.absolute()}"]
+        seen = [str(path.absolute()) for path in (work.bundle, work.out) if path.is_dir()]
+        return [*model, *(["--include-directories", ",".join(seen)] if seen else [])]
 
     def env(self, work: Work, *, is_enclosed: bool) -> dict[str, str]:  # noqa: ARG002
         return {"GEMINI_CLI_NO_RELAUNCH": "true", "GEMINI_CLI_TRUST_WORKSPACE": "true"}
@@ -133,6 +136,20 @@ def _move_project(folder: Path, lane: str) -> None:
         put_file(place, ".project_root", lane.encode())
     if names:
         put_file(folder, "projects.json", json.dumps({"projects": {lane: names[0].name}}).encode())
+
+
+def _put_aside(folder: Path, session: str) -> None:
+    """Give a conversation's file a name of long ago.
+
+    Whoever loads a conversation in the minute in which it was begun would open the same file for a new one first, and
+    find it empty.
+    """
+    if not session.isascii() or not session.replace("-", "").isalnum():
+        return
+    for chats in folder.glob("tmp/*/chats"):
+        found = sorted(chats.glob(f"session-*-{session[:8]}.jsonl"))
+        if found and not found[0].name.startswith(_LONG_AGO):
+            found[0].replace(found[0].with_name(f"{_LONG_AGO}-{session[:8]}.jsonl"))
 
 
 # opencode

@@ -52,7 +52,8 @@ async def talk(job: Job, process: Process, prompt: str, complaints: Complaints, 
     except ConnectionError:
         with suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), _CANCELLING)
-        tell("error", during=during, message=f"the agent ended too early, with exit code {process.returncode}")
+        how = "broke off" if process.returncode is None else f"ended too early, with exit code {process.returncode}"
+        tell("error", during=during, message=f"the agent {how}")
     except TimeoutError:
         tell("error", during="start", message=f"the agent said nothing for {_START_UP:.0f} seconds")
     except (ValidationError, ValueError) as error:

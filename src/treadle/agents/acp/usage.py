@@ -28,7 +28,7 @@ def ledger_usage(file: Path, name: str, since: int) -> dict[str, int]:
     """What opencode has written down of this turn: it tells its clients only of the last request."""
     total = dict.fromkeys(("tokens_in", "tokens_out", "cached"), 0)
     try:
-        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=1)) as base:
+        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=1)) as base:
             rows = base.execute(_COUNTED, (since, name, name)).fetchall()
     except sqlite3.Error:
         return {}

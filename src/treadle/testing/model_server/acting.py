@@ -21,12 +21,14 @@ from treadle.kernel.events import Outages
 from treadle.ports import Work
 from treadle.protocol.items import Json
 from treadle.results.mcp_tool import EMIT
+from treadle.runtime.agent import REMINDER
 from treadle.runtime.dispatch import sent_work
 from treadle.testing.model_server.script import Call, Failure, Script, Step, Tokens
 
 _SHELLS: Final = {"Bash": "command", "exec_command": "cmd", "run_shell_command": "command", "bash": "command"}
 _WRITERS: Final = {"Write": "file_path", "write_file": "file_path", "write": "filePath"}
 _STATUS: Final[dict[Outages, int]] = {"rate": 429, "quota": 429, "overload": 503, "billing": 402, "login": 401}
+_REMINDED: Final = ", reminded"
 _DONE: Final = Step(say="Done.", usage=Tokens(tokens_in=0, tokens_out=0))
 
 
@@ -41,8 +43,10 @@ class Actors:
     def names(self) -> tuple[str, ...]:
         return (f"the parts of {self._parts.file}",)
 
-    def named_by(self, text: str) -> str:
-        """The activity whose prompt a text is; empty if it is none."""
+    def named_by(self, text: str, current: str) -> str:
+        """The activity whose prompt a text is; empty if it is none. Whoever is reminded has only to answer."""
+        if current and REMINDER in text:
+            return f"{current.removesuffix(_REMINDED)}{_REMINDED}"
         if not (found := self._find(text)):
             self._look()
             found = self._find(text)
@@ -50,13 +54,14 @@ class Actors:
 
     def script(self, name: str) -> Script | None:
         """What the agent of an activity does, as turns of a model."""
-        work = self._known.get(name)
+        work = self._known.get(name.removesuffix(_REMINDED))
         if work is None:
             return None
         try:
             rule, context = self._part(work)
             activity = activity_of(work)
-            return Script(steps=tuple(_steps(work, rule.turn(activity.visit, activity.attempt), context)))
+            steps = _steps(work, rule.turn(activity.visit, activity.attempt), context)
+            return Script(steps=tuple(steps[-2:] if name.endswith(_REMINDED) else steps))
         except TreadleError as error:
             return Script(steps=(Step(say=f"model server: {error}"),))
 

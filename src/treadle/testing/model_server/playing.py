@@ -48,7 +48,9 @@ class Player:
             if entry.by == "model" and before != "model" and found:
                 found = (found[0], found[1] + 1)
             before = entry.by
-            if entry.by in {"system", "prompt"} and (name := self.scripts.named_by(entry.text)):
+            if entry.by in {"system", "prompt"} and (
+                name := self.scripts.named_by(entry.text, found[0] if found else "")
+            ):
                 found = (name, 0)
         return found
 

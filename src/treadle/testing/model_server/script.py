@@ -24,8 +24,8 @@ class Library(Protocol):
         """Those that a prompt may name."""
         ...
 
-    def named_by(self, text: str) -> str:
-        """The script that a prompt names; empty if it names none."""
+    def named_by(self, text: str, current: str) -> str:
+        """The script that a prompt names; empty if it names none, and the current one goes on."""
         ...
 
     def script(self, name: str) -> "Script | None": ...
@@ -106,7 +106,7 @@ class Scripts(msgspec.Struct, frozen=True):
     def names(self) -> tuple[str, ...]:
         return tuple(self.scripts)
 
-    def named_by(self, text: str) -> str:
+    def named_by(self, text: str, current: str) -> str:  # noqa: ARG002
         """The script that a prompt names, by a marker or by what it says; empty if it names none."""
         if marked := MARKER.findall(text):
             return str(marked[-1])

@@ -1,0 +1,112 @@
+"""What known agents are told besides the protocol."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from treadle.agents.acp.known import KNOWN, UNKNOWN
+from treadle.errors import PortError
+from treadle.testing.runner_contract import make_work
+
+VARIABLES = "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "OPENCODE_CONFIG", "OPENCODE_CONFIG_CONTENT"
+
+
+@pytest.fixture
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's HOME, without any settings."""
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    return tmp_path / "user"
+
+
+def put(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def test_who_can_do_what() -> None:
+    able = {name: (one.abilities.resume, one.abilities.fork, one.abilities.mcp) for name, one in KNOWN.items()}
+    assert able["gemini"] == (True, False, "http"), "it cannot branch off"
+    assert able["opencode"] == (True, True, "http")
+    assert (UNKNOWN.abilities.fork, UNKNOWN.abilities.mcp) == (False, "stdio")
+    assert all(one.abilities.survives for one in (*KNOWN.values(), UNKNOWN))
+
+
+@pytest.mark.parametrize(
+    ("environment", "settings", "login", "expected"),
+    [
+        ({}, "", False, "gemini-api-key"),
+        ({}, "", True, "oauth-personal"),
+        ({"GEMINI_API_KEY": "k"}, "", True, "gemini-api-key"),
+        ({"GOOGLE_GENAI_USE_VERTEXAI": "true"}, "", True, "vertex-ai"),
+        ({}, '{"security": {"auth": {"selectedType": "gateway"}}, "mcpServers": {"mine": {}}}', False, "gateway"),
+    ],
+)
+def test_how_gemini_logs_in(
+    environment: dict[str, str], settings: str, login: bool, expected: str, user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    home = user.parent / "home"
+    if settings:
+        put(user / ".gemini" / "settings.json", settings)
+    if login:
+        put(home / ".gemini" / "oauth_creds.json", "{}")
+    KNOWN["gemini"].prepare(make_work(user.parent, user.parent / "lane"), home)
+    written = json.loads((home / ".gemini" / "settings.json").read_text())
+    assert written["security"]["auth"]["selectedType"] == expected
+    assert written["general"]["maxAttempts"] == 2
+    assert "mcpServers" not in written, "servers of the user's are not for agents at work"
+
+
+def test_a_conversation_of_gemini_moves_to_the_lane_that_goes_on_with_it(user: Path) -> None:
+    home = user.parent / "home"
+    put(home / ".gemini" / "tmp" / "lane-1" / ".project_root", "/old/lane-1")
+    chats = home / ".gemini" / "tmp" / "lane-1" / "chats"
+    put(chats / "session-2026-11-16T17-12-d8b571d2.jsonl", "all of it")
+    work = make_work(user.parent, user.parent / "lane", session="a/d8b571d2-4546-4227-a48a-2abe83bf5681")
+    KNOWN["gemini"].prepare(work, home)
+    put(chats / "session-2026-11-16T17-13-d8b571d2.jsonl", "nothing")
+    KNOWN["gemini"].prepare(work, home)
+    kept = {path.name: path.read_text() for path in chats.iterdir()}
+    assert kept["session-2000-01-01T00-00-d8b571d2.jsonl"] == "all of it"
+    assert kept["session-2026-11-16T17-13-d8b571d2.jsonl"] == "nothing"
+    assert json.loads((home / ".gemini" / "projects.json").read_text()) == {"projects": {str(work.lane): "lane-1"}}
+    assert (home / ".gemini" / "tmp" / "lane-1" / ".project_root").read_text() == str(work.lane)
+
+
+def test_gemini_is_told_its_model_and_what_it_may_read(user: Path) -> None:
+    work = make_work(user.parent, user.parent / "lane", model="flash")
+    work.out.mkdir(exist_ok=True)
+    assert KNOWN["gemini"].words(work) == ["-m", "flash", "--include-directories", f"{work.bundle},{work.out}"]
+
+
+def test_of_the_users_settings_opencode_gets_those_of_the_service(user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    provider = {"mine": {"options": {"apiKey": "{env:MY_KEY}"}}}
+    put(user / ".config/opencode/opencode.json", json.dumps({"provider": provider, "mcp": {"a": 1}, "plugin": ["x"]}))
+    monkeypatch.setenv("OPENCODE_CONFIG_CONTENT", '{"model": "mine/small", "permission": "allow"}')
+    agent = KNOWN["opencode"]
+    work = make_work(user.parent, user.parent / "lane", writes=("src/**", "!src/x"))
+    written = json.loads(agent.env(work, is_enclosed=False)["OPENCODE_CONFIG_CONTENT"])
+    assert (written["provider"], written["model"]) == (provider, "mine/small")
+    assert not {"mcp", "plugin"} & {*written}
+    edits = written["permission"]["edit"]
+    assert (edits["*"], edits["src/**"], edits["src/x"]) == ("deny", "allow", "deny")
+    assert "MY_KEY" in agent.keys
+    chosen = make_work(user.parent, user.parent / "lane", model="mine/large")
+    assert json.loads(agent.env(chosen, is_enclosed=True)["OPENCODE_CONFIG_CONTENT"])["model"] == "mine/large"
+    assert "edit" not in json.loads(agent.env(work, is_enclosed=True)["OPENCODE_CONFIG_CONTENT"])["permission"]
+
+
+def test_settings_that_cannot_be_read_are_told(user: Path) -> None:
+    put(user / ".config/opencode/opencode.jsonc", "{} // mine")
+    with pytest.raises(PortError, match="take its comments out"):
+        KNOWN["opencode"].env(make_work(user.parent, user.parent / "lane"), is_enclosed=False)
+
+
+def test_others_are_told_their_model_by_a_variable(user: Path) -> None:
+    work = make_work(user.parent, user.parent / "lane", model="large")
+    assert KNOWN["goose"].env(work, is_enclosed=False)["GOOSE_MODEL"] == "large"
+    assert UNKNOWN.env(work, is_enclosed=False) == {}
