@@ -23,6 +23,7 @@ from treadle.testing.model_server.server import ModelServer
 
 REAL = ("claude", "codex", "gemini", "opencode")
 PATIENCE = 150
+SIX = Path(__file__).with_name("six")
 NO_SCRIPTS = "scripts: {none: [{say: nothing}]}"
 SETTINGS = f"""
 [protocol]
@@ -37,13 +38,13 @@ test = [{json.dumps(sys.executable)}, "-m", "pytest"]
 class Shop:
     """A project with a spec, agents who follow a script, and one real program for all of them."""
 
-    def __init__(self, folder: Path, agent: str, script: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, agent: str, script: dict[str, Any], more: dict[str, str] | None = None) -> None:
         self.root, self.agent = folder / "shop", agent
         files = YAML(typ="safe").load(HERE / "worlds" / "leaf" / "files.yaml")
         files["spec.yaml"] = (
             files["spec.yaml"] if isinstance(files["spec.yaml"], str) else json.dumps(files["spec.yaml"])
         )
-        write(self.root, {**files, "treadle.toml": SETTINGS, "agents.yaml": json.dumps(script)})
+        write(self.root, {**files, "treadle.toml": SETTINGS, "agents.yaml": json.dumps(script), **(more or {})})
         git(self.root, "init", "-q", "-b", "main")
         git(self.root, "add", "-A")
         git(self.root, "commit", "-q", "-m", "Start")
@@ -135,3 +136,32 @@ def test_a_leaf_from_its_spec_to_merged_code(agent: str, tmp_path: Path) -> None
     assert "root:impl#1.3" not in log, "the kill of the driver lost nothing"
     assert "AC-3" in found["evidence"]
     assert found["cost"]["total"]["tokens_in"] > 0
+
+
+def works_at_once(_: ModelServer, folder: Path) -> dict[str, Any]:
+    """Six agents, each of whom waits a while, so that all are there together."""
+    names = [f"part{n}" for n in range(6)]
+    turn = {"delay": 3, "write": {"notes/{spec[name]}.txt": "{spec[name]}\n"}, "exit": {"type": "Written"}}
+    more = {
+        "treadle.toml": SETTINGS.replace("v3", "six"),
+        "order.json": json.dumps({"items": [{"name": name} for name in names]}),
+        ".treadle/protocols/six/protocol.yaml": (SIX / "protocol.yaml").read_text(),
+        ".treadle/protocols/six/templates/write.jinja": (SIX / "templates" / "write.jinja").read_text(),
+    }
+    shop = Shop(folder, (folder / "agent").read_text(), {"agents": [{"step": "write", "turns": [turn]}]}, more)
+    with shop.played() as server:
+        code = shop.start("run", "order.json", "--agent", shop.agent, "--name", "it").wait(PATIENCE)
+        first = [each for each in server.exchanges if each.script and each.step == 0]
+    return {"code": code, "log": shop.log(), "told": shop.told(), "scripts": sorted({each.script for each in first})}
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize("agent", REAL)
+def test_six_at_once_do_not_meet(agent: str, tmp_path: Path) -> None:
+    (tmp_path / "agent").write_text(agent)
+    found = inside_apart(works_at_once, tmp_path, NO_SCRIPTS)
+    log = found["log"]
+    assert found["code"] == 0, "\n".join(log) + found["told"]
+    assert len(found["scripts"]) == 6
+    begun = next(at for at, line in enumerate(log) if line.count(" starts as ") == 6)
+    assert sum("claims Written (mcp)" in line for line in log[begun:]) == 6

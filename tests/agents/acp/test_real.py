@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -38,6 +37,11 @@ scripts:
         first:
           - {{tool: run_shell_command, with: {{command: "{HOSTILE} works", description: "work"}}}}
           - {{tool: bash, with: {{command: "{HOSTILE} works", description: "work"}}}}
+    - say: Done.
+  waits:
+    - call:
+        tool: [run_shell_command, bash]
+        with: {{command: "echo 0 > pids; while [ ! -e go ]; do sleep 0.05; done; echo gone", description: "wait"}}
     - say: Done.
   step:
     find: {{folder: 'The folder is (\S+?)\.'}}
@@ -196,7 +200,7 @@ def drives(folder: Path) -> None:
 
     async def drive() -> None:
         agent = folder.parent.name
-        session = await runner(agent).start(worked(agent, folder, "works"), lambda _: None)
+        session = await runner(agent).start(worked(agent, folder, folder.name), lambda _: None)
         sys.stdout.write("started\n")
         sys.stdout.flush()
         await session.wait()
@@ -204,25 +208,25 @@ def drives(folder: Path) -> None:
     asyncio.run(drive())
 
 
-def drive_and_kill(folder: Path) -> int:
+def drive_and_kill(folder: Path) -> tuple[Work, int]:
     """Start an agent from a process that is killed while it works; the pid of what the agent has started."""
-    pids = worked(folder.parent.name, folder, "works").lane / "pids"
+    work = worked(folder.parent.name, folder, folder.name)
+    pids = work.lane / "pids"
     with another(drives, folder) as process:
         assert process.stdout
         assert process.stdout.readline() == b"started\n"
         asyncio.run(eventually(lambda: pids.exists() and bool(pids.read_text()), "it works"))
         process.kill()
-    return int(pids.read_text())
+    return work, int(pids.read_text())
 
 
 def survives(_: ModelServer, folder: Path) -> dict[str, Any]:
     agent = folder.name
     found: dict[str, Any] = {}
-    work = {way: worked(agent, folder / way, "works") for way in ("attached", "harvested")}
 
-    async def attach() -> None:
+    async def attach(work: Work) -> None:
         heard: list[Progress] = []
-        session = await runner(agent).attach(work["attached"], heard.append)
+        session = await runner(agent).attach(work, heard.append)
         assert session
         waiting = asyncio.ensure_future(session.wait())
         await eventually(lambda: any(progress.text for progress in heard), "it is heard from the start")
@@ -230,17 +234,17 @@ def survives(_: ModelServer, folder: Path) -> dict[str, Any]:
         ended = await waiting
         found["attached"] = [ended.how, bool(ended.session)]
 
-    async def harvest(pid: int) -> None:
-        os.kill(pid, 15)  # what its tool had started: it goes on without
-        await eventually(lambda: not Kept.of(work["harvested"]).taken(), "it has ended")
-        ended = await runner(agent).harvest(work["harvested"])
+    async def harvest(work: Work) -> None:
+        (work.lane / "go").touch()
+        await eventually(lambda: not Kept.of(work).taken(), "it has ended")
+        ended = await runner(agent).harvest(work)
         assert ended
         found["harvested"] = [ended.how, ended.final, ended.usage.tokens_in]
 
-    pid = drive_and_kill(folder / "attached")
-    asyncio.run(attach())
+    work, pid = drive_and_kill(folder / "works")
+    asyncio.run(attach(work))
     found["left"] = [one for one in (pid,) if look(one)]
-    asyncio.run(harvest(drive_and_kill(folder / "harvested")))
+    asyncio.run(harvest(drive_and_kill(folder / "waits")[0]))
     return found
 
 
