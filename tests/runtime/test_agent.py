@@ -7,11 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.kernel.protocols import agent, graph, protocol, to
 from tests.runtime.stage import ONE_STEP, Stage, with_role
 from treadle.kernel.advance import is_out
 from treadle.kernel.events import Event, Exited, Failed, SessionStarted, Unavailable, Usage
 from treadle.ports import Abilities, Ended, Progress, Watch, Work
-from treadle.runtime.agent import REMINDER
+from treadle.protocol.model import Exit, Thread
+from treadle.runtime.agent import DEGRADED, REMINDER
 from treadle.runtime.budgets import Allowance, Budgets
 from treadle.runtime.world import World
 from treadle.store.records import Run
@@ -193,3 +195,35 @@ def test_nobody_goes_on_whose_budget_is_spent(tmp_path: Path) -> None:
     happened = drive(tmp_path, runner, tokens=110)
     assert [event.why for event in happened if isinstance(event, Unavailable)] == ["budget"]
     assert len(runner.works) == 1
+
+
+TWO_STEPS = protocol(
+    graph(
+        {
+            "work": agent({"Ok": to("again")}, timeout=60, nudge_after=0),
+            "again": agent({"Ok": to("@end:Done")}, timeout=60, nudge_after=0, thread=Thread(kind="fork", step="work")),
+        },
+        input=("task", ""),
+    ),
+    exits={"Ok": Exit()},
+    templates={"work.jinja": "Do your part."},
+)
+
+
+@pytest.mark.parametrize("fork", [True, False])
+def test_who_cannot_branch_off_begins_anew_and_that_is_told(fork: bool, tmp_path: Path) -> None:
+    runner, heard = Rounds(ended(OK), ended(OK)), list[str]()
+    runner.abilities = Abilities(resume=True, fork=fork)
+
+    class Heard(Stage):
+        def world(self, run: Run) -> World:
+            return replace(super().world(run), progress=lambda _act, progress: heard.append(progress.note))
+
+    stage = Heard(tmp_path, with_role(TWO_STEPS), runner)
+    asyncio.run(asyncio.wait_for(stage.drive(), 30))
+    started = [event.is_new for event in stage.events() if isinstance(event, SessionStarted)]
+    stage.store.close()
+    second = runner.works[1]
+    assert (second.session, second.fork) == (("talk", True) if fork else ("", False))
+    assert started == [False, not fork]
+    assert (DEGRADED in heard) is not fork

@@ -77,6 +77,11 @@ class Claude(msgspec.Struct, frozen=True, kw_only=True):
         used = [name for name in _CLOUDS if os.environ.get(name)]
         return (*_KEYS, *_NETWORK, *used, *(name for cloud in used for name in _CLOUDS[cloud]))
 
+    @property
+    def sandbox(self) -> str:
+        """Its sandbox is for commands; its rules are for its file tools, and hold in any case."""
+        return "" if self.is_enclosed else "its own sandbox" if self.has_sandbox else "its own rules"
+
     def prepare(self, work: Work, home: Path) -> None:
         """Nothing: all that it has to know is said on its command line."""
 

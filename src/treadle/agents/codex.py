@@ -67,6 +67,10 @@ class Codex(msgspec.Struct, frozen=True, kw_only=True):
     def keys(self) -> tuple[str, ...]:
         return (*_SECRETS, *_WAYS, *_named_secrets(_lent_settings()))
 
+    @property
+    def sandbox(self) -> str:
+        return "" if self.is_enclosed else "its own sandbox"
+
     def prepare(self, work: Work, home: Path) -> None:
         """Write its settings; they hold secrets (a token, maybe a key), so they never are words of its command."""
         if not self.is_enclosed:

@@ -55,6 +55,11 @@ class Dialect(Protocol):
         """The parts of its usage that count from the beginning of a conversation."""
         ...
 
+    @property
+    def sandbox(self) -> str:
+        """What of its own keeps it to its files; empty: nothing, or something else does."""
+        ...
+
     def prepare(self, work: Work, home: Path) -> None:
         """Write what it reads from its HOME."""
         ...

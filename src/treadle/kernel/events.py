@@ -78,6 +78,8 @@ class SessionStarted(Fact, frozen=True, kw_only=True):
 
     act: str
     session: str
+    is_new: bool = False
+    """It began anew although another one was to be continued: this kind of agent cannot do that."""
 
 
 class Exited(Fact, frozen=True, kw_only=True):

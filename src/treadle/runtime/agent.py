@@ -16,7 +16,7 @@ from treadle.results.read import Reading, owed, read, take, unsaid
 from treadle.results.ways import Ways
 from treadle.runtime.budgets import Breach
 from treadle.runtime.desk import Desk
-from treadle.runtime.dispatch import Dispatch, Dispatched
+from treadle.runtime.dispatch import Dispatch, Dispatched, goes_on
 from treadle.runtime.envelope import envelope_of
 from treadle.runtime.inbox import Inbox
 from treadle.runtime.meter import Meter
@@ -28,6 +28,7 @@ _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 """What stands in a text for bytes that are none; no file or message can hold it."""
 ROUNDS: Final = 1
 """How often an agent that ends without an answer is told to go on."""
+DEGRADED: Final = "this agent cannot branch off from a conversation: it begins anew, and its prompt has what was agreed"
 REMINDER: Final = "REMINDER: Emit a decision to complete this phase."
 
 
@@ -69,8 +70,9 @@ class AgentJobs:
         await take(sent.work)
         breach = self._world.budgets.of_step(job, ended.usage)
         if breach and reading.claim is None:
-            self._remember(job, ended)
+            self._remember(job, ended, runner)
             return self._spent(job, breach, ended.usage)
+        self._remember(job, ended, runner)
         return await self._claim(job, state, ended, reading, sent.ways)
 
     async def _heard(self, job: RunAgent, state: State, runner: Runner) -> tuple[Dispatched, Ended, Reading]:
@@ -91,6 +93,8 @@ class AgentJobs:
         """
         sent = await self._dispatch.earlier(job)
         if sent is None:
+            if job.session and not goes_on(job, runner.abilities):
+                self._world.progress(job.id, Progress(note=DEGRADED))
             sent = await self._dispatch.send(job, state, runner.abilities)
             return sent, await self._started(job, sent, runner)
         watched = _Watched(self._world, job, sent.work)
@@ -161,7 +165,6 @@ class AgentJobs:
         for warning in reading.warnings:
             self._desk.stray(job.id, "answer", warning)
         await self._dispatch.keep_notes(job, reading.notes)
-        self._remember(job, ended)
         if reading.claim is None or (reading.channel == "final" and ended.code):
             if ended.outage:
                 return self._outage(job, ended, ended.outage, now)
@@ -178,11 +181,18 @@ class AgentJobs:
             usage=ended.usage,
         )
 
-    def _remember(self, job: RunAgent, ended: Ended) -> None:
-        """The conversation, so that it can be continued."""
+    def _remember(self, job: RunAgent, ended: Ended, runner: Runner) -> None:
+        """The conversation, so that it can be continued; and whether it is another one than was meant."""
         if ended.session:
-            now = self._world.clock.now()
-            self._inbox.put(SessionStarted(id=event_id(job, "session"), ts=now, act=job.id, session=ended.session))
+            self._inbox.put(
+                SessionStarted(
+                    id=event_id(job, "session"),
+                    ts=self._world.clock.now(),
+                    act=job.id,
+                    session=ended.session,
+                    is_new=bool(job.session) and not goes_on(job, runner.abilities),
+                )
+            )
 
     def _spent(self, job: RunAgent, breach: Breach, usage: Usage) -> Unavailable:
         return Unavailable(

@@ -92,7 +92,7 @@ class Dispatch:
             prompt="",
             token=secrets.token_hex(16),
             model=self._world.model_of(job.role, job.tier),
-            session=job.session if abilities.resume and (abilities.fork or not job.fork) else "",
+            session=job.session if goes_on(job, abilities) else "",
             fork=job.fork and abilities.fork,
             writes=permissions(self._desk.protocol, job, self._world.payloads).writes,
         )
@@ -176,6 +176,11 @@ class Dispatch:
 
     def _ways(self, job: RunAgent) -> Ways:
         return ways_of(self._desk.protocol, self._desk.protocol.graphs[job.graph].steps[job.step], self._limit)
+
+
+def goes_on(job: RunAgent, abilities: Abilities) -> bool:
+    """Whether an agent of these abilities can go on with, or branch off from, the conversation that it is to."""
+    return bool(job.session) and abilities.resume and (abilities.fork or not job.fork)
 
 
 def home_of(folder: Path, job: ActivityCommand) -> Path:

@@ -118,7 +118,7 @@ class Chronicle:
             case Idle():
                 deed = change(deed, nudges=deed.nudges + 1)
             case SessionStarted():
-                deed = change(deed, session=event.session)
+                deed = change(deed, session=event.session, start="new" if event.is_new else deed.start)
             case _:
                 pass
         is_over = deed.command.id not in self.state.acts and not deed.ended

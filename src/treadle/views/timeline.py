@@ -112,7 +112,8 @@ def _event(made: Move) -> str:
         case RunStarted():
             return "the run starts"
         case SessionStarted():
-            return f"{event.act} has a conversation that can be resumed"
+            anew = ", begun anew: this agent cannot branch off from another" if event.is_new else ""
+            return f"{event.act} has a conversation that can be resumed{anew}"
         case Exited():
             return f"{event.act} claims {event.envelope.key}" + (f" ({event.channel})" if event.channel else "")
         case Checked():

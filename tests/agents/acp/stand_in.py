@@ -72,6 +72,9 @@ def act(actions: list[list[Any]]) -> dict[str, Any]:
         match name:
             case "say":
                 say(*words)
+            case "flood":
+                for _ in range(words[0]):
+                    say("flood " * 100_000)
             case "call":
                 update("tool_call", toolCallId=words[0], title=words[0], **words[1])
             case "permission":

@@ -127,8 +127,7 @@ class AcpBench:
         return lane
 
     def runner(self, behaviour: Behaviour, work: Work) -> AcpRunner:  # noqa: ARG002
-        flood = [("say", "flood " * 100_000) for _ in range(40)]
-        return runner(*(flood if behaviour == "floods" else [("run", *HOSTILE, behaviour)]))
+        return runner(("flood", 40) if behaviour == "floods" else ("run", *HOSTILE, behaviour))
 
     async def help(self, behaviour: Behaviour, work: Work) -> None:
         if behaviour == "works":

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import msgspec
 import pytest
 
 from tests.agents import hostile
+from tests.box import PATH
 from tests.real_agents import KEY, another, inside_apart
 from tests.results.desk import desk
 from treadle.agents.acp.dialect import AcpRunner
@@ -18,6 +20,8 @@ from treadle.agents.kept import Kept
 from treadle.agents.process import Patience
 from treadle.agents.processes import look
 from treadle.agents.registry import Surroundings, runner_of
+from treadle.enclosures.box import find_box
+from treadle.enclosures.enclosure import OPEN, Enclosure
 from treadle.mcp.http import HttpTools
 from treadle.ports import Ended, Progress, Work
 from treadle.results.mcp_tool import mcp_config_at
@@ -43,6 +47,15 @@ scripts:
         tool: [run_shell_command, bash]
         with: {{command: "echo 0 > pids; while [ ! -e go ]; do sleep 0.05; done; echo gone", description: "wait"}}
     - say: Done.
+  writes:
+    - call:
+        tool: [run_shell_command, bash]
+        with: {{command: "mkdir -p src; echo x > src/in; echo x > out; echo x > ../beside", description: "write"}}
+    - call:
+        first:
+          - {{tool: write_file, with: {{file_path: "docs/by-tool", content: "x"}}}}
+          - {{tool: write, with: {{filePath: "docs/by-tool", content: "x"}}}}
+    - say: Tried.
   step:
     find: {{folder: 'The folder is (\S+?)\.'}}
     steps:
@@ -65,15 +78,15 @@ scripts:
 MODELS = {"gemini": "gemini-2.5-flash", "opencode": "played/played-1"}
 
 
-def runner(agent: str) -> AcpRunner:
-    made = runner_of(agent, Surroundings(root=Path("/"), patience=Patience(asked=3)))
+def runner(agent: str, enclosure: Enclosure = OPEN) -> AcpRunner:
+    made = runner_of(agent, Surroundings(root=Path("/"), patience=Patience(asked=3), enclosure=enclosure))
     assert isinstance(made, AcpRunner)
     dialect = msgspec.structs.replace(made.dialect, silence=4.0)
     return msgspec.structs.replace(made, dialect=dialect)
 
 
-async def play(agent: str, work: Work, heard: list[Progress] | None = None) -> Ended:
-    session = await runner(agent).start(work, (heard if heard is not None else []).append)
+async def play(agent: str, work: Work, heard: list[Progress] | None = None, enclosure: Enclosure = OPEN) -> Ended:
+    session = await runner(agent, enclosure).start(work, (heard if heard is not None else []).append)
     return await asyncio.wait_for(session.wait(), LONG)
 
 
@@ -193,6 +206,29 @@ def meets_outages(_: ModelServer, folder: Path) -> dict[str, list[Any]]:
 def test_outages_have_their_kind(agent: str, tmp_path: Path) -> None:
     found = inside_apart(meets_outages, tmp_path / agent, SCRIPTS)
     assert [one[:2] for one in found.values()] == [["failed", "rate"], ["failed", "login"]], found
+
+
+def works_in_a_box(_: ModelServer, folder: Path) -> Any:
+    agent = folder.name
+    os.environ["PATH"] += f"{os.pathsep}{PATH.partition(os.pathsep)[0]}"
+    box = asyncio.run(find_box())
+    if isinstance(box, str):
+        return box
+    work = worked(agent, folder, "writes", writes=("src/**",))
+    for name in ("src", "docs"):
+        (work.lane / name).mkdir()
+    ended = asyncio.run(play(agent, work, enclosure=box))
+    written = sorted(str(path.relative_to(folder)) for path in folder.glob("lane/**/*") if path.is_file())
+    return [ended.how, ended.final, written, (folder / "beside").exists()]
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize("agent", AGENTS)
+def test_in_a_box_it_writes_only_what_it_may(agent: str, tmp_path: Path) -> None:
+    found = inside_apart(works_in_a_box, tmp_path / agent, SCRIPTS)
+    if isinstance(found, str):
+        pytest.skip(f"{found}; run `make box-tools`, or `apt install bubblewrap`")
+    assert found == ["done", "Tried.", ["lane/src/in"], False]
 
 
 def drives(folder: Path) -> None:

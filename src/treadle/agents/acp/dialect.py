@@ -57,6 +57,11 @@ class Acp(msgspec.Struct, frozen=True, kw_only=True):
     def login(self) -> tuple[str, ...]:
         return self.known.login
 
+    @property
+    def sandbox(self) -> str:
+        """Where nothing encloses it, it asks before it writes."""
+        return "" if self.is_enclosed else "its own rules"
+
     def prepare(self, work: Work, home: Path) -> None:
         self.known.prepare(work, home)
 
