@@ -57,8 +57,6 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
             self.folder.chmod(0o700)
         except (OSError, shutil.Error) as error:
             raise PortError(f"the folder {self.folder} of a conversation cannot be made: {error}") from None
-        if work.session and not self.home.is_dir():
-            return ""
         return name
 
     # what a program counts from the beginning of a conversation
@@ -83,21 +81,46 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
         for name in files:
             source, target = owner / name, self.home / name
             if source.is_file():
+                self._clear(target)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source, target)
                 target.chmod(0o600)
 
+    def _clear(self, target: Path) -> None:
+        """Remove what stands in the way of a file: a link that an agent has left would lead the login elsewhere."""
+        below = [*reversed(target.relative_to(self.home).parents), target.relative_to(self.home)]
+        for path in (self.home / part for part in below):
+            if path.is_symlink():
+                path.unlink()
+
     def hand_back(self, files: tuple[str, ...], owner: Path) -> None:
-        """Give a login that the program has renewed back to the user, unless the user's own is newer."""
+        """Give a login that the program has renewed back to the user, unless the user's own is newer.
+
+        An agent may write this HOME: a file that is not the same login with other values is left where it is.
+        """
         for name in files:
             source, target = self.home / name, owner / name
             if source.is_symlink() or not source.is_file() or not target.is_file():
                 continue
-            if source.stat().st_mtime_ns > target.stat().st_mtime_ns and source.read_bytes() != target.read_bytes():
+            new, old = look(source.parent, source.name), target.read_bytes()
+            is_newer = source.stat().st_mtime_ns > target.stat().st_mtime_ns
+            if isinstance(new, bytes) and is_newer and new != old and _shape(new) == _shape(old) is not None:
                 part = target.with_name(f".{target.name}.treadle")
-                shutil.copy2(source, part)
+                part.write_bytes(new)
                 part.chmod(0o600)
                 part.replace(target)
+
+
+def _shape(data: bytes) -> object:
+    """What a login is made of, without its values; None if it is no JSON."""
+    try:
+        return _kinds(msgspec.json.decode(data))
+    except msgspec.DecodeError:
+        return None
+
+
+def _kinds(value: object) -> object:
+    return {key: _kinds(each) for key, each in value.items()} if isinstance(value, dict) else type(value).__name__
 
 
 def _copy(source: Path, target: Path) -> None:

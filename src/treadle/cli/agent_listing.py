@@ -19,7 +19,7 @@ from treadle.enclosures.box import Box, find_box
 _NUMBER: Final = re.compile(r"\b\d+\.\d+")
 
 
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
+class KnownAgent(msgspec.Struct, frozen=True, kw_only=True):
     """An agent, as far as can be seen without starting it."""
 
     name: str
@@ -34,38 +34,44 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     install: str
 
 
-class Listing(msgspec.Struct, frozen=True, kw_only=True):
+class KnownAgents(msgspec.Struct, frozen=True, kw_only=True):
     """`treadle agents --json`."""
 
     schema: Literal[1] = 1
-    agents: tuple[Listed, ...]
+    agents: tuple[KnownAgent, ...]
     box: str
     """What keeps an agent to the files that it may write; empty: only its own sandbox, and the check on the diff."""
 
 
-async def listed() -> Listing:
+async def listed() -> KnownAgents:
     """All of them, asked at once."""
     with tempfile.TemporaryDirectory(prefix="treadle-agents-") as home:
         found = await asyncio.gather(*(_listed(program, Path(home)) for program in PROGRAMS))
     box = await find_box()
-    return Listing(agents=tuple(found), box=box.name if isinstance(box, Box) else "")
+    return KnownAgents(agents=tuple(found), box=box.name if isinstance(box, Box) else "")
 
 
-async def _listed(program: Program, home: Path) -> Listed:
+async def _listed(program: Program, home: Path) -> KnownAgent:
     path = find_program(program.name) or ""
     runner = runner_of(program.name, Surroundings(root=home))
-    env = plain_environment() | {"HOME": str(home)} | program.env
-    said = await ask([path, "--version"], env=env, cwd=home) if path else None
-    return Listed(
+    return KnownAgent(
         name=program.name,
         path=path,
-        version=_version(said.text) if said and said.is_well else "",
+        version=await version_of(program, home),
         login=_login(runner) if isinstance(runner, OneShot) else "",
         resume=runner.abilities.resume,
         fork=runner.abilities.fork,
         tools=runner.abilities.mcp,
         install=program.install,
     )
+
+
+async def version_of(program: Program, home: Path) -> str:
+    """As the program tells it, with another home and none of the user's keys; empty if it does not."""
+    path = find_program(program.name)
+    env = plain_environment() | {"HOME": str(home)} | program.env
+    said = await ask([path, "--version"], env=env, cwd=home) if path else None
+    return _version(said.text) if said and said.is_well else ""
 
 
 def _version(text: str) -> str:
@@ -81,7 +87,7 @@ def _login(runner: OneShot) -> str:
     return next(iter([*keys, *files]), "")
 
 
-def print_listing(found: Listing) -> None:
+def print_listing(found: KnownAgents) -> None:
     """A table, and what to do next."""
     rows = [
         (

@@ -1,19 +1,14 @@
 """What a trial has shown of an agent: the document, and its lines."""
 
-import msgspec
-
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final, Literal
 
+import msgspec
+
 from treadle.cli.output import harmless, say
-from treadle.kernel.advance import is_out
 from treadle.kernel.commands import RunAgent
-from treadle.store.sqlite import Store
 from treadle.views.chronicle import Chronicle, Deed
 from treadle.views.moment import duration, seconds
-from treadle.views.outage import WORDS
-from treadle.views.refusal import first_words, words_of
 
 RUN: Final = "trial"
 """The name of the run in the scratch repository."""
@@ -40,8 +35,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it wrote the file that it was asked for, and said so."""
     channel: str
     """How its answer came: `mcp` is the tool `emit_exit`."""
-    schema_kept: Seen
-    """Whether every answer was what the step's schema asks for, at once."""
+    fits: Seen
+    """Whether its answers were what the schemas of the steps ask for, and none was sent back."""
     resume: Seen
     """Whether it knew in a continued conversation what it was told before."""
     fork: Seen
@@ -59,3 +54,91 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """What went wrong, in words; empty: nothing."""
     folder: str
     """The scratch repository, which is kept."""
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a trial besides its log."""
+
+    agent: str
+    kind: str
+    version: str
+    sandbox: str
+    played: bool
+    folder: str
+    trouble: str = ""
+    known: frozenset[str] = frozenset()
+    """The steps whose conversations had the word from the beginning."""
+
+
+def deeds_of(chronicle: Chronicle) -> dict[str, Deed]:
+    """What each step's agent has done."""
+    return {deed.command.step: deed for deed in chronicle.deeds.values() if isinstance(deed.command, RunAgent)}
+
+
+def judged(chronicle: Chronicle, facts: Facts) -> Trial:
+    """The verdict on an agent."""
+    deeds, usage = deeds_of(chronicle), chronicle.state.usage
+    note, astray = deeds.get("note"), deeds.get("astray")
+    wrote = bool(note and note.left == "Noted")
+    channel = note.claim.channel if note and note.claim else ""
+    return Trial(
+        agent=facts.agent,
+        version=facts.version,
+        played=facts.played,
+        works=wrote and not facts.trouble and (channel == "mcp" or facts.kind in _FREE),
+        outcome=chronicle.state.outcome,
+        writes=_seen(wrote),
+        channel=channel,
+        fits=_fits(deeds),
+        resume=_recalled(deeds.get("recall"), facts),
+        fork=_recalled(deeds.get("branch"), facts),
+        kept_in=_seen(astray.left == "Tried") if astray and astray.claim else "not tried",
+        sandbox=facts.sandbox,
+        tokens=usage.tokens_in + usage.tokens_out,
+        cost=usage.cost,
+        unpriced=usage.unpriced,
+        seconds=seconds(chronicle.state.started, chronicle.state.now),
+        trouble=facts.trouble,
+        folder=facts.folder,
+    )
+
+
+def _seen(it: bool) -> Seen:
+    return "yes" if it else "no"
+
+
+def _fits(deeds: Mapping[str, Deed]) -> Seen:
+    is_refused = any(failure.why == "invalid" for deed in deeds.values() for failure in deed.failures)
+    return _seen(not is_refused) if is_refused or any(deed.claim for deed in deeds.values()) else "not tried"
+
+
+def _recalled(deed: Deed | None, facts: Facts) -> Seen:
+    """Whether a conversation was really continued: then it knows the word."""
+    return "not tried" if deed is None or deed.claim is None else _seen(deed.command.step in facts.known)
+
+
+def print_trial(found: Trial) -> None:
+    """What was seen, a line each."""
+    tools = {"mcp": "yes", "": "not tried"}.get(found.channel, f"no, it answered by {found.channel}")
+    kept = {"no": "no; the check on the diff has found it"}.get(found.kept_in, found.kept_in)
+    lines = {
+        "version": harmless(found.version) or "not told",
+        "writes a file in its scope": found.writes,
+        "answers by the tool emit_exit": tools,
+        "keeps to the schema of a step": found.fits,
+        "goes on with a conversation": found.resume,
+        "branches off from one": found.fork,
+        "is kept out of other files": kept,
+        "what is in force for that": found.sandbox,
+        "used": _used(found),
+    }
+    for what, seen in lines.items():
+        say(f"{what:31} {seen}")
+    if found.trouble:
+        say(harmless(f"it went wrong: {found.trouble}"))
+    say(f"to look closer: cd {found.folder} && treadle log {RUN}")
+
+
+def _used(found: Trial) -> str:
+    price = "price not told" if found.unpriced and not found.cost else f"{found.cost:.2f} US dollars"
+    return f"{found.tokens:,} tokens, {price}, {duration(found.seconds)}"

@@ -32,13 +32,15 @@ def try_(
     played: Annotated[
         bool, typer.Option("--played", help="Play the model on loopback: no key, no cost; the program is real.")
     ] = False,
+    timeout: Annotated[float, typer.Option(help="Stop it after so many seconds.", min=1)] = 240,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
     """Puts an agent through four short steps in a scratch repository, and says what was seen. Uses its service."""
-    from treadle.cli.agent_trial import print_trial, tried
+    from treadle.cli.agent_trial import tried
+    from treadle.cli.agent_verdict import print_trial
     from treadle.cli.output import print_json
 
-    found = tried(name, played=played, quiet=as_json)
+    found = tried(name, played=played, quiet=as_json, patience=timeout)
     if as_json:
         print_json(found)
     else:

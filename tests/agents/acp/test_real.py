@@ -147,6 +147,7 @@ def test_a_step_from_its_files_to_an_answer_that_was_corrected(agent: str, tmp_p
     assert found["written"] == ["src/hello.txt"], "the rest is refused"
     assert "it is not among the files of this step" in "".join(found["notes"]), found
     assert found["usage"]["tokens_in"] == 4 * 1000 + 5000, found
+    assert found["usage"]["cached"] == 4990
     assert found["usage"]["unpriced"] == found["usage"]["tokens_in"] + found["usage"]["tokens_out"]
     assert found["session"]
     assert not found["leak"]
@@ -192,12 +193,19 @@ def test_a_conversation_goes_on_in_another_lane_and_branches_off_where_the_agent
         assert "it cannot branch off from a conversation" in "".join(found["notes"])
 
 
-def meets_outages(_: ModelServer, folder: Path) -> dict[str, list[Any]]:
+def meets_outages(server: ModelServer, folder: Path) -> dict[str, list[Any]]:
     agent = folder.name
     found = {}
-    for script in ("busy", "wrong"):
-        ended = asyncio.run(play(agent, worked(agent, folder, script, script)))
-        found[script] = [ended.how, ended.outage, ended.detail]
+
+    def meet(name: str, script: str) -> None:
+        ended = asyncio.run(play(agent, worked(agent, folder, script, name)))
+        found[name] = [ended.how, ended.outage, ended.wait, ended.detail]
+
+    meet("busy", "busy")
+    meet("wrong", "wrong")
+    for name in ("GOOGLE_GEMINI_BASE_URL", "OPENCODE_CONFIG_CONTENT"):
+        os.environ[name] = os.environ[name].replace(server.url, "http://127.0.0.1:9")
+    meet("offline", "hello")
     return found
 
 
@@ -205,7 +213,9 @@ def meets_outages(_: ModelServer, folder: Path) -> dict[str, list[Any]]:
 @pytest.mark.parametrize("agent", AGENTS)
 def test_outages_have_their_kind(agent: str, tmp_path: Path) -> None:
     found = inside_apart(meets_outages, tmp_path / agent, SCRIPTS)
-    assert [one[:2] for one in found.values()] == [["failed", "rate"], ["failed", "login"]], found
+    assert found["busy"][:3] == ["failed", "rate", 20], found
+    assert found["wrong"][:2] == ["failed", "login"], found
+    assert found["offline"][:2] == ["failed", "network"], found
 
 
 def works_in_a_box(_: ModelServer, folder: Path) -> Any:

@@ -42,11 +42,28 @@ def test_a_ledger_counts_the_messages_of_this_turn_and_of_its_helpers(tmp_path: 
         base.executemany("insert into session values (?, ?)", [("it", None), ("helper", "it"), ("other", None)])
         rows = [("it", 99, spent), ("it", 100, spent), ("helper", 101, spent), ("other", 101, spent), ("it", 102, "no")]
         base.executemany("insert into message values (?, ?, ?)", rows)
-    assert ledger_usage(file, "it", 100) == {"tokens_in": 36, "tokens_out": 6, "cached": 10}
-    assert ledger_usage(file, "none", 100) == {}
+    assert ledger_usage(tmp_path, "*.db", "it", 100) == {"tokens_in": 36, "tokens_out": 6, "cached": 10}
+    assert ledger_usage(tmp_path, "*.db", "none", 100) == {}
+
+
+def test_a_ledger_of_lines_counts_each_message_once(tmp_path: Path) -> None:
+    tokens = {"input": 10, "output": 2, "thoughts": 1, "cached": 5}
+    lines = [
+        {"id": "a", "timestamp": "2026-11-16T17:12:36.187Z", "tokens": tokens},
+        {"id": "b", "timestamp": "2026-11-16T17:12:37Z", "tokens": {"input": 1}},
+        {"id": "b", "timestamp": "2026-11-16T17:12:37Z", "tokens": tokens},
+        {"id": "c", "timestamp": "never", "tokens": tokens},
+        {"$set": {}},
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(["odd", *map(json.dumps, lines)]))
+    since = 1_794_849_156_187
+    assert ledger_usage(tmp_path, "*.jsonl", "", since) == {"tokens_in": 20, "tokens_out": 6, "cached": 10}
+    assert ledger_usage(tmp_path, "*.jsonl", "", since + 1) == {"tokens_in": 10, "tokens_out": 3, "cached": 5}
+    assert ledger_usage(tmp_path, "*.jsonl", "", since + 1000) == {}
 
 
 def test_what_is_no_ledger_counts_nothing(tmp_path: Path) -> None:
-    assert ledger_usage(tmp_path / "none", "it", 0) == {}
-    (tmp_path / "odd").write_text("no database at all")
-    assert ledger_usage(tmp_path / "odd", "it", 0) == {}
+    assert ledger_usage(tmp_path, "*.db", "it", 0) == {}
+    (tmp_path / "odd.db").write_text("no database at all")
+    assert ledger_usage(tmp_path, "*.db", "it", 0) == {}
+    assert ledger_usage(tmp_path, "*.jsonl", "it", 0) == {}

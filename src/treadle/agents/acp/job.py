@@ -27,7 +27,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     is_enclosed: bool = False
     """Whether something else keeps the agent to what it may write."""
     ledger: str = ""
-    """A database below its HOME in which opencode counts its tokens."""
+    """Files below its HOME in which it writes down its tokens, as a glob."""
     silence: float = 20.0
     """Seconds without a sign of life after which an agent that complains about its service is ended."""
 

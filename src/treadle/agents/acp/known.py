@@ -39,7 +39,7 @@ class Known(Protocol):
 
     @property
     def ledger(self) -> str:
-        """Where it counts its tokens, below its HOME; empty: it tells its client."""
+        """Where it writes down its tokens, as a glob below its HOME; empty: it tells its client all there is."""
         ...
 
     def prepare(self, work: Work, home: Path) -> None:
@@ -90,7 +90,7 @@ class Gemini(msgspec.Struct, frozen=True, kw_only=True):
 
     abilities: Abilities = _RESUMES
     login: tuple[str, ...] = (_OAUTH, f"{_GEMINI}/google_accounts.json")
-    ledger: str = ""
+    ledger: str = f"{_GEMINI}/tmp/*/chats/**/*.jsonl"
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -122,7 +122,7 @@ async def _cancel(agent: ClientSideConnection, name: str, asking: "asyncio.Futur
 
 def _tell_usage(desk: Desk, name: str, since: int, asking: "asyncio.Future[PromptResponse]") -> None:
     """By its own ledger if it has one, else as it says."""
-    used = ledger_usage(Path.home() / desk.job.ledger, name, since) if desk.job.ledger else {}
+    used = ledger_usage(Path.home(), desk.job.ledger, name, since) if desk.job.ledger else {}
     if not used and asking.done() and not asking.cancelled() and not asking.exception():
         used = told_usage(plain(asking.result()))
     if used or desk.cost:

@@ -1,0 +1,56 @@
+"""The same call by a shell script: the program, its words, its variables and its tools are those of Treadle's call."""
+
+import asyncio
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import msgspec
+
+from bench.agent_call_treadle import PROTOCOL, Call, lay_out
+from treadle.agents.environment import clean, contract
+from treadle.mcp.http import HttpTools
+from treadle.ports import Work
+from treadle.prompts import bundle
+from treadle.results.emit import FILE
+from treadle.results.mcp_tool import mcp_config_at
+from treadle.results.ways import ways_of
+from treadle.runtime.tools import assigned
+
+SCRIPT = Path(__file__).with_name("agent_call_script.sh")
+
+
+class Caller:
+    """Has a HOME and a checkout that stay."""
+
+    def __init__(self, folder: Path, tools: HttpTools) -> None:
+        self._folder, self._tools = folder, tools
+        self._home, self._lane = folder / "home", folder / "checkout"
+        self._home.mkdir(parents=True)
+        lay_out(self._lane)
+
+    def call(self, name: str, like: Call) -> float:
+        work, runner = self._prepared(name, like.work), like.runner
+        runner.dialect.prepare(work, self._home)
+        env = {**clean((*runner.allowed, *runner.dialect.keys)), "HOME": str(self._home), **contract(work)}
+        env |= runner.dialect.env(work, self._home)
+        words = runner.command(work, self._home, "", env["PATH"])
+        files = [self._lane, work.bundle / "prompt.md", work.home / "stream", work.out / FILE]
+        began = time.perf_counter()
+        done = subprocess.run([SCRIPT, *files, *words], env=env, capture_output=True, text=True, check=False)
+        taken = time.perf_counter() - began
+        if done.returncode or "Written" not in done.stdout:
+            raise AssertionError(f"{done.returncode}: {done.stdout} {done.stderr}")
+        return taken
+
+    def _prepared(self, name: str, like: Work) -> Work:
+        """An activity as that one, with files, a token and an address of tools of its own."""
+        work = msgspec.structs.replace(like, home=self._folder / name, lane=self._lane, token=f"{name}-{like.token}")
+        shutil.copytree(like.bundle, work.bundle)
+        work.out.mkdir()
+        work = msgspec.structs.replace(work, env=bundle.environment(work))
+        step = PROTOCOL.graphs[PROTOCOL.root].steps[work.step]
+        at = asyncio.run(self._tools.open(assigned(work, ways_of(PROTOCOL, step)), work.env))
+        (work.bundle / "mcp.json").write_bytes(msgspec.json.encode(mcp_config_at(at, work.token)))
+        return work
