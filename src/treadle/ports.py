@@ -75,6 +75,8 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     """The variables of the agent contract (`TREADLE_…`)."""
     tools_at: str = ""
     """Where its tools are served over HTTP, with the token as bearer; empty: a server has to be started for them."""
+    turns: int = 0
+    """How many turns its model may take, where the agent's program can be told so; 0: without limit."""
     writes: tuple[str, ...] | None = None
     """Globs of what it may write in its lane; None: everything. Kept by a box, if there is one, and by the checks."""
 

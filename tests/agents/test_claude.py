@@ -77,6 +77,8 @@ def test_all_is_said_each_time(tmp_path: Path) -> None:
     assert after(first, "--mcp-config") == str(tmp_path / "home" / "bundle" / "mcp.json")
     assert after(first, "--setting-sources") == ""
     assert "--model" not in first
+    assert "--max-turns" not in first
+    assert after(words_of(tmp_path, turns=7), "--max-turns") == "7"
 
 
 ANSWERS = ["Edit(/.ai/executor-result)", "Edit(/.ai/HANDOFF.md)"]

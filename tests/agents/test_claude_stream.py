@@ -38,7 +38,7 @@ def is_success(told: Told) -> bool:
         ("refused", "Done.", Usage(3000, 150, 0.015), "", None),
         ("interrupted", "", Usage(2000, 50, 0.005, unpriced=1000), "(aborted_streaming)", None),
         ("forbidden", "Failed to authenticate. API Error: 403 scripted 403", Usage(), "403 scripted", "login"),
-        ("budget", "", Usage(400_000, 40_000, unpriced=440_000), "Reached maximum budget ($3)", None),
+        ("budget", "", Usage(400_000, 40_000, unpriced=440_000), "Reached maximum budget ($3)", "budget"),
         ("schema", "", Usage(4000, 200, unpriced=4200), "(structured_output_retry_exhausted)", None),
         ("rate", "API Error: Request rejected (429) · scripted 429", Usage(), "(429)", "rate"),
         ("offline", None, Usage(), "ECONNREFUSED", "network"),

@@ -94,6 +94,8 @@ class Claude(msgspec.Struct, frozen=True, kw_only=True):
             words += ["--mcp-config", str(servers)]
         if work.model:
             words += ["--model", work.model]
+        if work.turns:
+            words += ["--max-turns", str(work.turns)]
         if _is_kept(home, session):
             words += ["--resume", session, *(["--fork-session"] if work.fork else [])]
         return words

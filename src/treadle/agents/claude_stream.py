@@ -123,6 +123,8 @@ class ClaudeReader:
 
     def _outage(self, result: dict[str, Any], trouble: str) -> Outages | None:
         """Words count only if it was the service that failed: an agent may speak of quotas, too."""
+        if trouble and text(result, "subtype") in _LIMITS:
+            return "budget"
         status = whole(result, "api_error_status") or None
         if not trouble or not (status or text(result, "terminal_reason") == "api_error"):
             return None
@@ -131,6 +133,10 @@ class ClaudeReader:
     def _wait(self, trouble: str) -> int:
         until = min(max(self._resets - int(time.time()), 0), _LONGEST)
         return until if self._resets else wait_of(trouble)
+
+
+_LIMITS: Final = ("error_max_turns", "error_max_budget_usd")
+"""It was stopped by what it may use, and not by anything that went wrong."""
 
 
 def _trouble(result: dict[str, Any]) -> str:

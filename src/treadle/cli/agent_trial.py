@@ -38,7 +38,7 @@ from treadle.views.refusal import first_words, words_of
 if TYPE_CHECKING:
     from treadle.testing.model_server.server import ModelServer
 
-_DATA: Final = Path(__file__).parents[1] / "trials" / "agent"
+DATA: Final = Path(__file__).parents[1] / "trials" / "agent"
 _PROTOCOL: Final = "agent-trial"
 _SCRIPT: Final = "script.yaml"
 _GLANCE: Final = 0.2
@@ -89,15 +89,21 @@ async def _facts(agent: Agent, folder: Path, *, played: bool) -> Facts:
     project = Project(folder)
     box = await open_box(load_settings(project, os.environ).config().workspace, project)
     runner = runner_of(str(agent), Surroundings(root=folder, enclosure=box or OPEN))
-    program = next((one for one in PROGRAMS if one.name == agent.kind), None)
     return Facts(
         agent=str(agent),
         kind=agent.kind,
-        version=await version_of(program, folder.parent) if program else "",
+        version=await _version(agent),
         sandbox=_sandbox(runner),
         played=played,
         folder=str(folder),
     )
+
+
+async def _version(agent: Agent) -> str:
+    """Of the programs that are known by name; what another takes `--version` for, nobody knows."""
+    with tempfile.TemporaryDirectory(prefix="treadle-home-") as home:
+        asked = [version_of(program, Path(home)) for program in PROGRAMS if program.name == agent.kind]
+        return "".join([await one for one in asked])
 
 
 def _sandbox(runner: Runner) -> str:
@@ -109,8 +115,8 @@ def _sandbox(runner: Runner) -> str:
 
 
 def _lay_out(folder: Path, word: str) -> None:
-    shutil.copytree(_DATA / _PROTOCOL, folder / ".treadle" / "protocols" / _PROTOCOL)
-    shutil.copyfile(_DATA / _SCRIPT, folder / _SCRIPT)
+    shutil.copytree(DATA / _PROTOCOL, folder / ".treadle" / "protocols" / _PROTOCOL)
+    shutil.copyfile(DATA / _SCRIPT, folder / _SCRIPT)
     (folder / "treadle.toml").write_text(f'[protocol]\ndefault = "{_PROTOCOL}"\n', encoding="utf-8")
     (folder / "spec.json").write_text(json.dumps({"id": RUN, "word": word}), encoding="utf-8")
     committed(folder)

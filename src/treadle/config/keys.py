@@ -157,6 +157,12 @@ KEYS: Final = (
     Key("limits.tokens", kinds.whole(0), "Tokens a run may use, in and out, before a person is asked; 0: no limit."),
     Key("limits.step_cost", kinds.MONEY, "US dollars one agent may cost before it is stopped and a person asked.", 0.0),
     Key("limits.step_tokens", kinds.whole(0), "Tokens one agent may use before it is stopped and a person asked.", 0),
+    Key(
+        "limits.step_turns",
+        kinds.whole(0),
+        "Turns the model of one agent may take before a person is asked; `claude` and `gemini` can be told so.",
+        0,
+    ),
     Key("limits.day_cost", kinds.MONEY, "US dollars all runs may cost in a day (UTC) before a person is asked.", 0.0),
     Key("limits.day_tokens", kinds.whole(0), "Tokens all runs may use in a day (UTC) before a person is asked.", 0),
     Key("limits.wall", kinds.SECONDS, "How long a run may take before a person is asked; 0: no limit."),

@@ -65,6 +65,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     tokens: int | None = None
     step_cost: float = 0.0
     step_tokens: int = 0
+    step_turns: int = 0
     day_cost: float = 0.0
     day_tokens: int = 0
     wall: int | None = None

@@ -39,6 +39,7 @@ _EXAMPLES: Final[dict[str, Value]] = {
     "limits.tokens": 10_000_000,
     "limits.step_cost": 5.0,
     "limits.step_tokens": 2_000_000,
+    "limits.step_turns": 200,
     "limits.day_cost": 50.0,
     "limits.day_tokens": 30_000_000,
     "limits.wall": 28_800,

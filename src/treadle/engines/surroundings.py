@@ -106,7 +106,8 @@ class ProjectSurroundings:
 
 def _budgets(limits: Limits, spent: Callable[[int], Usage]) -> Budgets:
     step = Allowance(cost=limits.step_cost, tokens=limits.step_tokens)
-    return Budgets(step=step, day=Allowance(cost=limits.day_cost, tokens=limits.day_tokens), spent=spent)
+    day = Allowance(cost=limits.day_cost, tokens=limits.day_tokens)
+    return Budgets(step=step, turns=limits.step_turns, day=day, spent=spent)
 
 
 def make_runner(project: Project, settings: Pinned, agent: str, enclosure: Enclosure = OPEN) -> Runner:

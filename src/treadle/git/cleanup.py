@@ -30,6 +30,7 @@ def _remove_spare(folder: Path) -> list[Path]:
         if is_slot and not path.with_name(f"{path.name}.json").exists() and _is_idle(path):
             remove(path)
             Slot(path).index.unlink(missing_ok=True)
+            Slot(path).taken.unlink(missing_ok=True)
             removed.append(path)
     return removed
 

@@ -155,10 +155,11 @@ class Lanes:
         if not lease.act or not await asyncio.to_thread(is_as_left, slot):
             return ""
         repository, refs = self.integration.repository, self.integration.refs
-        taken = await self._take(slot, lease)
-        if taken.tree == await repository.tree(lease.base):
+        await repository.mend()
+        tree = await self._recorder.left(slot, lease.base, lease.hidden)
+        if tree == await repository.tree(lease.base):
             return ""
-        commit = await repository.commit(taken.tree, (lease.base,), f"left by {lease.act}\n", 0)
+        commit = await repository.commit(tree, (lease.base,), f"left by {lease.act}\n", 0)
         await refs.put(self.integration.names(lease.run).of_activity(lease.act, "wip"), commit)
         return commit
 

@@ -30,6 +30,15 @@ class Taken(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...]
 
 
+class _Last(msgspec.Struct, frozen=True):
+    """What came of a slot last, from what, and what tells whether the index of it is still the same file."""
+
+    base: str
+    hidden: tuple[str, ...]
+    tree: str
+    stamp: tuple[int, ...]
+
+
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     """An activity's work as a commit."""
 
@@ -56,18 +65,42 @@ class Recorder:
     def __init__(self, repository: Repository, large: int = LARGE) -> None:
         self._repository, self._large = repository, large
         self.trees = Trees(repository)
+        self._last: dict[Path, _Last] = {}
 
     async def take(self, slot: Slot, base: str, hidden: Iterable[str] = ()) -> Taken:
         """The tree of a slot that was filled from `base` without what is hidden."""
         if slot.path.is_symlink() or not slot.path.is_dir():
             raise PortError(f"the lane {slot.path} is gone, or something else stands in its place", retryable=True)
-        listing = await self.trees.listing(base)
-        found = await asyncio.to_thread(scan, slot.path)
+        listing, globs = await self.trees.listing(base), tuple(hidden)
+        try:
+            found = await asyncio.to_thread(scan, slot.path, listing.files)
+            taken = await self._taken(slot, listing, globs, found)
+        except PortError as error:
+            if error.retryable:
+                raise
+            # git stumbled over a file, maybe one that may not be read: look at all of them
+            found = await asyncio.to_thread(scan, slot.path)
+            taken = await self._taken(slot, listing, globs, found)
+        self._last[slot.path] = _Last(base, globs, taken.tree, _stamp(slot.taken))
+        return taken
+
+    async def left(self, slot: Slot, base: str, hidden: Iterable[str] = ()) -> str:
+        """The same tree without findings, at little cost if nothing was touched since it was taken."""
+        globs, last = tuple(hidden), self._last.get(slot.path)
+        if last and (last.base, last.hidden, last.stamp) == (base, globs, _stamp(slot.taken)):
+            words = ("ls-files", "--modified", "--others", "--exclude-standard", "-z")
+            if not (await self._repository.git(*words, index=slot.taken, files=slot.path)).out:
+                return last.tree
+        return (await self.take(slot, base, globs)).tree
+
+    async def _taken(self, slot: Slot, listing: Listing, hidden: tuple[str, ...], found: Found) -> Taken:
         findings = [*found.odd, *self._large_ones(found, listing), *_inside_submodules(found, listing)]
         left_out = [*NOT_RECORDED, *_left_out(findings, listing)]
         absent = [one for one in _named(listing, hidden) if one.path not in found.files]
         async with self._index(slot) as index:
             await self._add(index, slot.path, left_out)
+            with writing(slot.taken):
+                await asyncio.to_thread(_copied, index, slot.taken)
             await self._put_back(index, [*absent, *listing.submodules])
             tree = (await self._repository.git("write-tree", index=index)).text
         return Taken(tree, tuple(findings))
@@ -125,9 +158,24 @@ class Recorder:
         return [Finding("large", path, f"{size} bytes; the limit is {self._large}") for path, size in sizes.items()]
 
 
-def _named(listing: Listing, globs: Iterable[str]) -> list[Entry]:
+def _named(listing: Listing, globs: tuple[str, ...]) -> list[Entry]:
     is_named = naming(globs)
-    return [entry for entry in listing.entries if is_named(entry.path)]
+    return [entry for entry in listing.entries if is_named(entry.path)] if globs else []
+
+
+def _copied(index: Path, to: Path) -> None:
+    """A new file each time, with the index's own time."""
+    to.unlink(missing_ok=True)
+    shutil.copy2(index, to)
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """What nobody can set back once a file was written anew; nothing if there is none."""
+    try:
+        state = path.lstat()
+    except OSError:
+        return ()
+    return state.st_ino, state.st_size, state.st_ctime_ns
 
 
 def _inside_submodules(found: Found, listing: Listing) -> list[Finding]:

@@ -28,6 +28,11 @@ class Slot(msgspec.Struct, frozen=True):
     def index(self) -> Path:
         return self.path.with_name(f"{self.path.name}.index")
 
+    @property
+    def taken(self) -> Path:
+        """The index with which its tree was taken last."""
+        return self.path.with_name(f"{self.path.name}.taken")
+
 
 class Contents(msgspec.Struct, frozen=True):
     """What is to lie in a slot: a tree, and the commit and branch that its own git folder shows."""

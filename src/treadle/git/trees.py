@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
+from operator import attrgetter
 from pathlib import Path
 from typing import Final, Literal
 from weakref import WeakKeyDictionary
@@ -68,6 +69,7 @@ _FIELDS: Final = "--format=%(objectmode)%x00%(objectname)%x00%(path)"
 """Of each entry; what ends them parts them as well."""
 _AT_ONCE: Final = 500
 """Files that are read together."""
+_PATH: Final = attrgetter("path")
 _listings: WeakKeyDictionary[Repository, dict[str, Listing]] = WeakKeyDictionary()
 
 
@@ -110,6 +112,12 @@ class Trees:
         return found
 
     async def _listed(self, tree: str) -> tuple[Entry, ...]:
+        """Most trees differ in a few files only from one that was listed before."""
+        if latest := next(reversed(self._known), ""):
+            options = ("-r", "-z", "--raw", "--no-renames", "--no-abbrev")
+            said = await self._repository.git("diff-tree", *options, latest, tree, ok=(0, 128))
+            if said.code == 0 and latest in self._known:
+                return _altered(self._known[latest], os.fsdecode(said.out).split("\0")[:-1])
         said = await self._repository.git("ls-tree", "-r", "-z", "--full-tree", _FIELDS, tree)
         words = os.fsdecode(said.out).split("\0")[:-1]
         return tuple(map(Entry, words[0::3], words[1::3], words[2::3]))
@@ -176,3 +184,15 @@ class Trees:
         chosen = [entry for entry in await self.entries(commit) if is_named(entry.path)]
         lines = [f"{entry.mode} {entry.id} {entry.path}\0" for entry in sorted(chosen, key=lambda one: one.path)]
         return sha256(os.fsencode("".join(lines))).hexdigest()
+
+
+def _altered(listing: Listing, raw: list[str]) -> tuple[Entry, ...]:
+    """A listing with the differences between its tree and another one applied."""
+    entries = dict(listing.by_path)
+    for head, path in zip(raw[0::2], raw[1::2], strict=True):
+        _, mode, _, id_, letter = head.split(" ")
+        if letter == "D":
+            del entries[path]
+        else:
+            entries[path] = Entry(mode, id_, path)
+    return tuple(sorted(entries.values(), key=_PATH))

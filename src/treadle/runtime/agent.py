@@ -212,6 +212,7 @@ class AgentJobs:
             act=job.id,
             why=why,
             wait=ended.wait,
+            grant=f"step:{job.id}" if why == "budget" else "",
             detail_ref=self._world.payloads.put({"report": _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", ended.detail)}),
             usage=ended.usage,
         )

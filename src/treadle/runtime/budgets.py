@@ -44,6 +44,8 @@ class Budgets(msgspec.Struct, frozen=True, kw_only=True):
     """The budgets of a project that are no run's own."""
 
     step: Allowance = Allowance()
+    turns: int = 0
+    """How many turns a model may take in one activity; 0: without limit."""
     day: Allowance = Allowance()
     spent: Callable[[int], Usage] = lambda _since: Usage()
     """What all runs have used since a moment, in milliseconds since the epoch."""

@@ -92,6 +92,7 @@ class Dispatch:
             prompt="",
             token=secrets.token_hex(16),
             model=self._world.model_of(job.role, job.tier),
+            turns=self._world.budgets.turns,
             session=job.session if goes_on(job, abilities) else "",
             fork=job.fork and abilities.fork,
             writes=permissions(self._desk.protocol, job, self._world.payloads).writes,

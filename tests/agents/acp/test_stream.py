@@ -49,6 +49,8 @@ def test_a_step(name: str) -> None:
         ({"code": -32000, "message": "Authentication required"}, "login", 0),
         ({"message": "AI_APICallError: Too many requests, try again in 20 s"}, "rate", 20),
         ({"code": -32603, "message": "Internal error", "data": "fetch failed"}, "network", 0),
+        ({"code": 500, "message": "exception TypeError: fetch failed sending request"}, "network", 0),
+        ({"code": 500, "message": "it broke"}, "overload", 0),
         ({"code": -32602, "message": "Invalid params"}, None, 0),
         ({"during": "start", "message": "rate limit"}, None, 0),
         ({"code": "odd"}, None, 0),

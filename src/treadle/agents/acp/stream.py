@@ -12,6 +12,8 @@ AUTH_REQUIRED: Final = -32000
 """The protocol's own number for: log in first."""
 NAME: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z._:-]{0,199}", re.ASCII)
 """A conversation's name that is handed on; an agent may call it anything."""
+_ANYTHING: Final = 500
+"""What Gemini says of every failure that has no status: words tell more."""
 _STOPPED: Final = {
     "max_tokens": "its answer was cut off: the model's limit of tokens was reached",
     "max_turn_requests": "it has reached its own limit of requests",
@@ -94,7 +96,8 @@ class AcpReader:
             return
         found = _STATUS.search(self._trouble)
         status = code if isinstance(code, int) and 400 <= code < 600 else int(found[1]) if found else None
-        self._outage = outage_of(self._trouble, status)
+        by_words = outage_of(self._trouble) if status == _ANYTHING else None
+        self._outage = by_words or outage_of(self._trouble, status)
 
 
 def _usage(event: dict[str, Any]) -> Usage:

@@ -1,0 +1,194 @@
+"""`treadle agents` and `treadle agents try`, with programs that stand in for agents, and with the real ones."""
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.treadle import treadle
+from tests.real_agents import inside_apart
+from treadle.cli.agent_trial import DATA
+from treadle.config.agents import PROGRAMS
+from treadle.protocol.check import check
+from treadle.protocol.load import load
+from treadle.testing.model_server.server import ModelServer
+
+SECRET = "sk-do-not-print-this"
+VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CODEX_API_KEY", "OPENAI_API_KEY")
+AGENT = f"""#!{sys.executable}
+import json, os, pathlib
+kind = {{"note": "Noted", "astray": "Tried"}}.get(os.environ["TREADLE_STEP"], "Recalled")
+context = json.loads((pathlib.Path(os.environ["TREADLE_BUNDLE"]) / "context.json").read_text())
+if kind == "Noted":
+    pathlib.Path("notes").mkdir()
+    pathlib.Path("notes/word.txt").write_text("a word")
+more = {{"Tried": {{"refused": True}}, "Recalled": {{"word": ""}}}}.get(kind, {{}})
+print(json.dumps({{"exit": {{"type": kind, **more}}}}))
+"""
+
+
+class Place:
+    """A folder to work in, one for programs on the PATH, one for temporary files, and a home without any login."""
+
+    def __init__(self, folder: Path) -> None:
+        self.here, self.programs, self.temporary, self.home = (folder / name for name in ("here", "bin", "tmp", "home"))
+        for each in (self.here, self.programs, self.temporary, self.home):
+            each.mkdir()
+
+    def program(self, name: str, text: str) -> Path:
+        path = self.programs / name
+        path.write_text(text)
+        path.chmod(0o755)
+        return path
+
+    @property
+    def left(self) -> list[str]:
+        return sorted(str(path) for path in self.temporary.iterdir())
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    found = Place(tmp_path)
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", f"{found.programs}:/usr/bin:/bin")
+    monkeypatch.setenv("HOME", str(found.home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(found.home))
+    monkeypatch.setenv("TMPDIR", str(found.temporary))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.chdir(found.here)
+    return found
+
+
+def listing() -> dict[str, dict[str, Any]]:
+    document = treadle("agents", "--json").json()
+    assert set(document) == {"schema", "agents", "box"}
+    return {one["name"]: one for one in document["agents"]}
+
+
+def test_without_any_agent_it_says_how_to_get_one(place: Place) -> None:
+    assert list(listing()) == [program.name for program in PROGRAMS]
+    assert not any(one["path"] or one["version"] or one["login"] for one in listing().values())
+    said = treadle("agents")
+    assert said.code == 0
+    assert all(program.install in said.out for program in PROGRAMS)
+    assert "not installed" in said.out
+    assert not place.left
+
+
+def test_a_version_is_told_also_after_complaints_and_by_a_program_with_nothing_of_ours(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
+    told = 'echo "careful: this is deprecated" >&2; echo "\x1b[1mclaude 1.2.3 ($1 $ANTHROPIC_API_KEY)"'
+    path = place.program("claude", f"#!/bin/sh\n{told}\n")
+    place.program("codex", "#!/bin/sh\necho 4.5.6; exit 1\n")
+    found = listing()
+    assert (found["claude"]["path"], found["claude"]["version"]) == (str(path), "[1mclaude 1.2.3 (--version )")
+    assert (found["codex"]["version"], found["gemini"]["path"]) == ("", "")
+    said = treadle("agents").out
+    assert "\x1b" not in said
+    assert "| codex | here |" in said
+    assert "`treadle agents try claude`" in said
+
+
+def test_a_login_is_found_by_variable_or_file_and_never_printed(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    (place.home / ".codex").mkdir()
+    (place.home / ".codex" / "auth.json").write_text(SECRET)
+    found = listing()
+    assert found["claude"]["login"] == "ANTHROPIC_API_KEY"
+    assert found["codex"]["login"] == "~/.codex/auth.json"
+    assert SECRET not in json.dumps(found) + treadle("agents").out
+
+
+@pytest.mark.parametrize(
+    ("agent", "said"),
+    [
+        ("clude", "there is no agent 'clude' (did you mean 'claude'?)"),
+        ("claude", "there is no program 'claude' in the folders of PATH; `treadle agents` says how to get it"),
+        ("command:./none", "there is no program './none'"),
+        ("scripted:none.yaml", "none.yaml"),
+        ("manual", "`manual` is a person: there is nothing to try"),
+        ("command:", "write `command:PROGRAM ARGS`"),
+    ],
+)
+def test_who_is_not_there_is_not_tried_and_nothing_is_made(agent: str, said: str, place: Place) -> None:
+    outcome = treadle("agents", "try", agent)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert said in outcome.err
+    assert not place.left
+
+
+def test_a_program_of_the_users_own_is_found_from_here_and_may_answer_as_it_likes(place: Place) -> None:
+    agent = place.here / "agent.py"
+    agent.write_text(AGENT)
+    agent.chmod(0o755)
+    outcome = treadle("agents", "try", "command:./agent.py --fast")
+    assert outcome.code == 0, outcome.out + outcome.err
+    lines = dict(line.split("  ", 1) for line in outcome.out.splitlines() if "  " in line.strip())
+    seen = {what.strip(): it.strip() for what, it in lines.items()}
+    assert seen["version"] == "not told"
+    assert seen["writes a file in its scope"] == "yes"
+    assert seen["answers by the tool emit_exit"] == "no, it answered by message"[: len(seen["answers by the tool emit_exit"])]
+    assert seen["goes on with a conversation"] == seen["branches off from one"] == "no"
+    assert seen["is kept out of other files"] == "yes"
+    (folder,) = place.left
+    assert f"to look closer: cd {folder} && treadle log trial" in outcome.out
+    assert list(place.here.iterdir()) == [agent]
+
+
+def scripted(place: Place, turn: dict[str, Any], *words: str) -> dict[str, Any]:
+    (place.here / "script.yaml").write_text(json.dumps({"agents": [{"turns": [turn]}]}))
+    outcome = treadle("agents", "try", "scripted:script.yaml", "--json", *words)
+    assert outcome.code == 1
+    found: dict[str, Any] = outcome.json()
+    assert place.left == [found["folder"]]
+    assert (found["works"], found["outcome"], found["fork"]) == (False, "", "not tried")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("why", "said"),
+    [("login", "its login is refused: the script says"), ("rate", "its service takes no more requests for now: the")],
+)
+def test_a_service_that_is_out_is_told_and_not_waited_for(why: str, said: str, place: Place) -> None:
+    found = scripted(place, {"outage": {"why": why, "wait": 7200}, "exit": {"type": "Noted"}})
+    assert found["trouble"].startswith(said)
+    assert (found["writes"], found["channel"], found["sandbox"]) == ("no", "", "none")
+
+
+def test_who_never_answers_is_stopped(place: Place) -> None:
+    found = scripted(place, {"misbehave": "hang"}, "--timeout", "4")
+    assert found["trouble"] == "it did not come to its end within 4 seconds"
+
+
+def test_the_protocol_of_the_trial_is_sound() -> None:
+    assert check(load(str(DATA / "agent-trial"))) == []
+
+
+def tries(_: ModelServer, folder: Path) -> dict[str, Any]:
+    (folder / "tmp").mkdir()
+    os.environ["TMPDIR"] = str(folder / "tmp")
+    outcome = treadle("agents", "try", (folder / "agent").read_text(), "--played", "--json")
+    assert outcome.code == 0, outcome.out + outcome.err
+    return {**outcome.json(), "left": [str(path) for path in (folder / "tmp").iterdir()]}
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize(
+    ("agent", "fork"), [("claude", "yes"), ("codex", "yes"), ("gemini", "no"), ("opencode", "yes")]
+)
+def test_the_real_programs_pass_with_a_model_that_is_played(agent: str, fork: str, tmp_path: Path) -> None:
+    (tmp_path / "agent").write_text(agent)
+    found = inside_apart(tries, tmp_path, "scripts: {none: [{say: nothing}]}")
+    assert (found["works"], found["outcome"], found["channel"]) == (True, "Tried", "mcp"), found
+    assert (found["writes"], found["fits"], found["resume"], found["fork"]) == ("yes", "yes", "yes", fork)
+    assert found["version"]
+    assert found["kept_in"] == "yes" or "box" not in found["sandbox"]
+    assert found["left"] == [found["folder"]]
