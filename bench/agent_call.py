@@ -3,7 +3,9 @@
 The model is played and answers at once, so what takes long in a real call is as short as it can be. Treadle's time is
 that of an activity in a real run, from its dispatch to its claim in the log: lane, bundle, HOME, keeper, stream and
 answer, and no checks. The script (`agent_call_script.sh`) has the same words, variables, prompt and tools, served by
-the same process; its HOME and its checkout stay, as a user's do. There is no box on either side: its cost is told apart.
+the same process, and a checkout that stays. Each conversation of Treadle's has a HOME of its own, which some programs
+take long to move into, so the script is measured with a new HOME as well as with one that stays, as a user's does.
+There is no box on either side; what it costs is told apart.
 """
 
 import asyncio
@@ -46,6 +48,9 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
     treadle: list[Parts]
     script: list[float]
+    """With a new HOME each time."""
+    at_home: list[float]
+    """With a HOME that stays."""
     boxed: list[Parts]
     """In a box; empty if there is none here."""
 
@@ -54,7 +59,7 @@ def main() -> None:
     if why := lacking():
         print(why)
         return
-    print(f"{'':<7} {'':<10} {'first s':>8} {'then s':>7} {'ratio':>6}   (medians of {ROUNDS} rounds in turn)")
+    print(f"{'':<26} {'first s':>8} {'then s':>7} {'treadle : it':>13}   (medians of {ROUNDS} rounds in turn)")
     for agent in AGENTS:
         with tempfile.TemporaryDirectory(prefix="treadle-bench-") as name:
             folder = Path(name)
@@ -63,16 +68,24 @@ def main() -> None:
 
 
 def tell(agent: str, found: Measured) -> None:
-    treadle, script, boxed = [one.total for one in found.treadle], found.script, [one.total for one in found.boxed]
-    for name, one in (("treadle", treadle), ("script", script)):
-        ratio = median(a / b for a, b in zip(one[1:], script[1:], strict=True))
-        goal = f"   (goal: at most {MOST})" if name == "treadle" else ""
-        print(f"{agent:<7} {name:<10} {one[0]:>8.2f} {median(one[1:]):>7.2f} {ratio:>6.2f}{goal}")
-    parts = {name: median(getattr(one, name) for one in found.treadle[1:]) for name in Parts.__struct_fields__}
-    told = "lane and bundle {sent:.3f}, HOME and keeper {started:.3f}, the program and its stream {worked:.3f}, claim {claimed:.3f}"
-    print(f"{'':<7} of treadle's seconds: {told.format(**parts)}")
-    cost = median(a - b for a, b in zip(boxed[1:], treadle[1:], strict=True)) if boxed else None
-    print(f"{'':<7} a box adds {cost:.3f} s" if cost is not None else f"{'':<7} no box can be had here", flush=True)
+    treadle = [one.total for one in found.treadle]
+    print(f"{agent:<8} {'treadle':<17} {treadle[0]:>8.2f} {median(treadle[1:]):>7.2f}")
+    for name, one, goal in (
+        ("script, new HOME", found.script, f"   (goal: at most {MOST})"),
+        ("script, own HOME", found.at_home, ""),
+    ):
+        ratio = median(a / b for a, b in zip(treadle[1:], one[1:], strict=True))
+        print(f"{agent:<8} {name:<17} {one[0]:>8.2f} {median(one[1:]):>7.2f} {ratio:>13.2f}{goal}")
+    then = {name: median(getattr(one, name) for one in found.treadle[1:]) for name in Parts.__struct_fields__}
+    print(
+        "{sent:>10.3f} s for lane and bundle, {started:.3f} for HOME and keeper, {claimed:.3f} for the claim".format(
+            **then
+        )
+    )
+    once = found.treadle[0].sent - then["sent"]
+    print(f"{once:>10.3f} s once in a process, for its first lane and the server of tools")
+    boxed = [a.total - b for a, b in zip(found.boxed[1:], treadle[1:], strict=False)]
+    print(f"{median(boxed):>+10.3f} s in a box" if boxed else f"{'':>10} no box can be had here", flush=True)
 
 
 def measure(server: ModelServer, folder: Path) -> Any:
@@ -82,14 +95,15 @@ def measure(server: ModelServer, folder: Path) -> Any:
     has_box = isinstance(asyncio.run(find_box()), Box)
     project = Project(folder / "repo")
     agent_call_treadle.lay_out(project.root)
-    found = Measured(treadle=[], script=[], boxed=[])
+    found = Measured(treadle=[], script=[], at_home=[], boxed=[])
     with opened_store(project, create=True) as store, HttpTools() as tools:
         treadle = agent_call_treadle.Caller(project, store, tools, agent)
         script = agent_call_script.Caller(folder / "script", tools)
         for n in range(ROUNDS + 1):  # the first round makes the pool of lanes and starts the server of tools
             call = treadle.call(f"r{n}")
             found.treadle.append(call.parts)
-            found.script.append(script.call(f"s{n}", call))
+            found.script.append(script.call(f"s{n}", call, f"home-{n}"))
+            found.at_home.append(script.call(f"h{n}", call))
             if has_box:
                 found.boxed.append(treadle.call(f"b{n}", "on").parts)
     return msgspec.to_builtins(found)

@@ -22,20 +22,21 @@ SCRIPT = Path(__file__).with_name("agent_call_script.sh")
 
 
 class Caller:
-    """Has a HOME and a checkout that stay."""
+    """Has a checkout that stays."""
 
     def __init__(self, folder: Path, tools: HttpTools) -> None:
         self._folder, self._tools = folder, tools
-        self._home, self._lane = folder / "home", folder / "checkout"
-        self._home.mkdir(parents=True)
+        self._lane = folder / "checkout"
         lay_out(self._lane)
 
-    def call(self, name: str, like: Call) -> float:
-        work, runner = self._prepared(name, like.work), like.runner
-        runner.dialect.prepare(work, self._home)
-        env = {**clean((*runner.allowed, *runner.dialect.keys)), "HOME": str(self._home), **contract(work)}
-        env |= runner.dialect.env(work, self._home)
-        words = runner.command(work, self._home, "", env["PATH"])
+    def call(self, name: str, like: Call, home_name: str = "home") -> float:
+        """The seconds that it takes; the HOME of a name stays."""
+        work, runner, home = self._prepared(name, like.work), like.runner, self._folder / home_name
+        home.mkdir(exist_ok=True)
+        runner.dialect.prepare(work, home)
+        env = {**clean((*runner.allowed, *runner.dialect.keys)), "HOME": str(home), **contract(work)}
+        env |= runner.dialect.env(work, home)
+        words = runner.command(work, home, "", env["PATH"])
         files = [self._lane, work.bundle / "prompt.md", work.home / "stream", work.out / FILE]
         began = time.perf_counter()
         done = subprocess.run([SCRIPT, *files, *words], env=env, capture_output=True, text=True, check=False)

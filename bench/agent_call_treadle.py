@@ -120,7 +120,7 @@ class Noted:
         def runner_of(role: str) -> Runner:
             runner = world.runner_of(role)
             if not isinstance(runner, OneShot):
-                raise AssertionError(f"{runner} is no program")
+                raise TypeError(f"{runner} is no program that is started once")
             self.watched = Watched(runner)
             return self.watched
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from treadle.cli import documents, trial_documents
+from treadle.cli import agent_listing, agent_verdict, documents, trial_documents
 from treadle.cli.health import line
 from treadle.kernel import commands, events
 from treadle.protocol import items, model
@@ -60,6 +60,8 @@ DOCUMENTS: Final[dict[str, type[msgspec.Struct]]] = {
     "treadle config KEY --json": documents.Setting,
     "treadle config --keys --json": documents.SettingKeys,
     "treadle doctor --json": documents.Health,
+    "treadle agents --json": agent_listing.KnownAgents,
+    "treadle agents try --json": agent_verdict.Trial,
     "treadle model-server --json": exchange.Welcome,
     "treadle model-server --json, each request": exchange.Exchange,
 }
@@ -88,7 +90,7 @@ The same as [JSON Schema](json.schema.json).
 
 
 SOURCES: Final = (
-    row, run, explore, scope, model, items, line, documents, trial_documents, activity, asking, branches, commands,
+    row, run, explore, scope, model, items, line, documents, trial_documents, agent_listing, agent_verdict, activity, asking, branches, commands,
     cost, events, evidence, exchange, listing, rest, result, status, timeline, used, yours,
 )  # fmt: skip
 """Where the structures come from, those that others extend first; a string under a field says what it means."""

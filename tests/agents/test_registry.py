@@ -10,7 +10,7 @@ from treadle.agents.process import Patience
 from treadle.agents.registry import RUNNERS, Surroundings, runner_of
 from treadle.agents.replay import FolderRecording, Replay
 from treadle.agents.scripted import Scripted
-from treadle.config.agents import BARE, NOT_YET, WITH_ARGUMENT
+from treadle.config.agents import BARE, WITH_ARGUMENT
 from treadle.errors import TreadleError
 
 
@@ -66,13 +66,5 @@ def test_every_runner_can_be_named_in_the_settings() -> None:
     assert set(RUNNERS) <= {*BARE, *WITH_ARGUMENT}
 
 
-def test_an_agent_that_is_to_come_says_so(around: Surroundings) -> None:
-    to_come = sorted({*BARE, *WITH_ARGUMENT} - set(RUNNERS))
-    for kind in to_come:
-        text = f"{kind}:x" if kind in WITH_ARGUMENT else kind
-        with pytest.raises(TreadleError, match=f"the agent '{kind}' is not built in yet; there are .*manual"):
-            runner_of(text, around)
-
-
-def test_what_settings_may_name_has_a_runner_or_is_said_to_have_none_yet() -> None:
-    assert {*BARE, *WITH_ARGUMENT} - {*RUNNERS} == {*NOT_YET}
+def test_what_settings_may_name_has_a_runner() -> None:
+    assert {*BARE, *WITH_ARGUMENT} == {*RUNNERS}

@@ -22,7 +22,6 @@ VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOK
 AGENT = f"""#!{sys.executable}
 import json, os, pathlib
 kind = {{"note": "Noted", "astray": "Tried"}}.get(os.environ["TREADLE_STEP"], "Recalled")
-context = json.loads((pathlib.Path(os.environ["TREADLE_BUNDLE"]) / "context.json").read_text())
 if kind == "Noted":
     pathlib.Path("notes").mkdir()
     pathlib.Path("notes/word.txt").write_text("a word")
@@ -135,7 +134,7 @@ def test_a_program_of_the_users_own_is_found_from_here_and_may_answer_as_it_like
     seen = {what.strip(): it.strip() for what, it in lines.items()}
     assert seen["version"] == "not told"
     assert seen["writes a file in its scope"] == "yes"
-    assert seen["answers by the tool emit_exit"] == "no, it answered by message"[: len(seen["answers by the tool emit_exit"])]
+    assert seen["answers by the tool emit_exit"] == "no, by its last words"
     assert seen["goes on with a conversation"] == seen["branches off from one"] == "no"
     assert seen["is kept out of other files"] == "yes"
     (folder,) = place.left
@@ -164,8 +163,8 @@ def test_a_service_that_is_out_is_told_and_not_waited_for(why: str, said: str, p
 
 
 def test_who_never_answers_is_stopped(place: Place) -> None:
-    found = scripted(place, {"misbehave": "hang"}, "--timeout", "4")
-    assert found["trouble"] == "it did not come to its end within 4 seconds"
+    found = scripted(place, {"misbehave": "hang"}, "--timeout", "1")
+    assert found["trouble"] == "it did not come to its end within 1 s"
 
 
 def test_the_protocol_of_the_trial_is_sound() -> None:

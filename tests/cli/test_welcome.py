@@ -5,7 +5,7 @@ import pytest
 from tests.cli.kept import Kept, run
 from tests.cli.treadle import treadle
 from treadle.cli.welcome import DRIVEN
-from treadle.config.agents import BARE, NOT_YET, WITH_ARGUMENT
+from treadle.config.agents import BARE, WITH_ARGUMENT
 
 pytestmark = pytest.mark.usefixtures("kept")
 
@@ -41,7 +41,7 @@ def test_a_run_is_offered_as_it_would_start(kept: Kept, settings: str, command: 
 
 
 def test_the_agents_that_are_driven_are_those_that_settings_know() -> None:
-    assert {*DRIVEN} == {*BARE, *WITH_ARGUMENT} - {*NOT_YET}
+    assert {*DRIVEN} == {*BARE, *WITH_ARGUMENT}
 
 
 def test_without_a_commit_no_run_is_offered(kept: Kept) -> None:

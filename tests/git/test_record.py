@@ -1,6 +1,7 @@
 """Recording a lane: the files that are there, byte for byte, whatever an agent did to make it otherwise."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -226,5 +227,61 @@ def test_unwritable_folders_are_cleaned(tmp_path: Path) -> None:
         (lane / "locked").chmod(0o500)
         again = await stage.lanes.open(stage.state, stage.job(n="1.2"))
         assert not (again.path / "locked").exists()
+
+    run(story())
+
+
+def _same_size_and_time(lane: Path) -> None:
+    path = lane / "src/app.py"
+    times = path.stat()
+    path.write_bytes(path.read_bytes().replace(b"1", b"2"))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+@pytest.mark.parametrize(
+    "bend",
+    [
+        _same_size_and_time,
+        lambda lane: write(lane, {"src/later.py": "later\n"}),
+        lambda lane: (lane / "src/new.py").unlink(),
+        lambda lane: (lane / "src/new.py").rename(lane / "src/moved.py"),
+        lambda lane: (lane / "src/app.py").chmod(0o755),
+        lambda lane: ((lane / "src").rename(lane / "code"), (lane / "src").symlink_to("code")),
+    ],
+)
+def test_what_is_changed_after_it_was_recorded_is_saved(tmp_path: Path, bend: Callable[[Path], object]) -> None:
+    async def story() -> None:
+        stage, lane, act = await opened(tmp_path)
+        write(lane, {"src/new.py": "x\n", "README.md": "changed\n"})
+        recorded = await stage.lanes.record(RUN, act, at=5000)
+        assert await stage.repository.tree(await stage.lanes.save(RUN, act)) == recorded.tree
+        bend(lane)
+        saved = await stage.repository.tree(await stage.lanes.save(RUN, act))
+        assert saved != recorded.tree
+        assert saved == (await stage.lanes.record(RUN, act, at=5000)).tree
+
+    run(story())
+
+
+def test_an_index_that_was_exchanged_hides_nothing(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, lane, act = await opened(tmp_path)
+        await stage.lanes.record(RUN, act, at=5000)
+        write(lane, {"src/new.py": "x\n"})
+        forged = lane.with_name("forged")
+        await stage.repository.git("add", "-A", index=forged, files=lane)
+        forged.replace(lane.with_name(f"{lane.name}.taken"))
+        assert stage.cat(await stage.lanes.save(RUN, act), "src/new.py") == "x"
+
+    run(story())
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="everything may be read")
+def test_a_known_file_that_may_not_be_read_is_found(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, lane, act = await opened(tmp_path)
+        (lane / "src/app.py").chmod(0o000)
+        recorded = await stage.lanes.record(RUN, act, at=5000)
+        assert [(one.kind, one.path) for one in recorded.findings] == [("special", "src/app.py")]
 
     run(story())

@@ -1,5 +1,6 @@
-"""Links in a lane: which of them lead out."""
+"""What lies in a lane: links that lead out, and what is odd under a name that was known."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,17 @@ def test_a_link_leads_out_by_itself_or_over_others(tmp_path: Path, links: dict[s
 
     assert sorted(one.path for one in found.odd if one.kind == "link") == out
     assert set(found.links) == set(links)
+
+
+def test_a_known_name_vouches_for_plain_files_only(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("four")
+    (tmp_path / "new").write_text("four")
+    (tmp_path / "link").symlink_to("/etc")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    known = {"file", "link", "folder", "pipe", "gone"}
+
+    found = scan(tmp_path, known)
+
+    assert found.files == {"file": 0, "new": 4, "link": 4}
+    assert sorted((one.kind, one.path) for one in found.odd) == [("link", "link"), ("special", "pipe")]

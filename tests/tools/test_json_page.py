@@ -71,6 +71,7 @@ def test_every_command_that_prints_json_is_on_the_page() -> None:
         "config limits.agents",
         "config --keys",
         "doctor",
+        "agents",
         "spec check nowhere.yaml",
     ],
 )

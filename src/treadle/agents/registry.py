@@ -111,10 +111,4 @@ def runner_of(text: str, around: Surroundings) -> Runner:
         agent = parse_agent(text)
     except ValueError as error:
         raise TreadleError(str(error)) from None
-    make = RUNNERS.get(agent.kind)
-    if make is None:
-        known = ", ".join(sorted(RUNNERS))
-        raise TreadleError(
-            f"the agent '{agent.kind}' is not built in yet; there are {known}: try `command:PROGRAM ARGS`"
-        )
-    return make(agent.argument, around)
+    return RUNNERS[agent.kind](agent.argument, around)

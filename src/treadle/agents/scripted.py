@@ -8,7 +8,7 @@ import asyncio
 import json
 import os
 import shutil
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
@@ -25,7 +25,7 @@ from treadle.agents.placeholders import fill, fill_text
 from treadle.agents.played import record_of, start_playing
 from treadle.agents.process import Patience, Place, start_program
 from treadle.agents.processes import lacks
-from treadle.agents.script import CRITERIA, Rule, Script, Turn
+from treadle.agents.script import CRITERIA, Channel, Rule, Script, Turn
 from treadle.agents.script_reading import load_script
 from treadle.agents.tail import MAX_FINAL, MAX_LINE
 from treadle.enclosures.enclosure import OPEN, Enclosure
@@ -153,19 +153,12 @@ class _Part:
             return
         given = fill(dict(self.turn.exit), self.context)
         assert isinstance(given, dict)
-        files = LaneFiles(self.work.lane)
-        match self.turn.channel:
-            case "answer":
-                put_answer(self.work, given)
-            case "executor-result":
-                files.write(".ai/executor-result", _json({"exit": given}))
-            case "handoff":
-                front: dict[str, Json] = {"step": self.work.step, "attempt": self.work.attempt, "exit": given}
-                files.write(".ai/HANDOFF.md", f"---\n{_lines(front)}---\n")
-            case "message":
-                self._say(_json({"exit": given}))
-            case "code":
-                self._say(f"→[{given['type']},{given.get('message', '')}]")
+        if self.turn.channel == "answer":
+            put_answer(self.work, given)
+        for path, text in answer_files(self.work, self.turn.channel, given).items():
+            LaneFiles(self.work.lane).write(path, text)
+        if said := answer_words(self.turn.channel, given):
+            self._say(said)
 
     def _say(self, line: str) -> None:
         self.said.append(line)
@@ -176,6 +169,29 @@ class _Part:
 
     def _text(self, text: str) -> str:
         return fill_text(text, self.context)
+
+
+def answer_files(work: Work, channel: Channel, given: Mapping[str, Json]) -> dict[str, str]:
+    """The files of the lane that an answer is handed in by."""
+    front: dict[str, Json] = {"step": work.step, "attempt": work.attempt, "exit": dict(given)}
+    match channel:
+        case "executor-result":
+            return {".ai/executor-result": _json({"exit": dict(given)})}
+        case "handoff":
+            return {".ai/HANDOFF.md": f"---\n{_lines(front)}---\n"}
+        case _:
+            return {}
+
+
+def answer_words(channel: Channel, given: Mapping[str, Json]) -> str:
+    """The last words that an answer is handed in by."""
+    match channel:
+        case "message":
+            return _json({"exit": dict(given)})
+        case "code":
+            return f"→[{given['type']},{given.get('message', '')}]"
+        case _:
+            return ""
 
 
 def context_of(work: Work, activity: Activity) -> dict[str, Json]:

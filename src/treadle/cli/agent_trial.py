@@ -32,6 +32,7 @@ from treadle.ports import Runner
 from treadle.store.sqlite import Store
 from treadle.testing.demos import committed
 from treadle.views.chronicle import Chronicle, Deed
+from treadle.views.moment import duration
 from treadle.views.outage import WORDS
 from treadle.views.refusal import first_words, words_of
 
@@ -53,9 +54,9 @@ def tried(text: str, *, played: bool, quiet: bool, patience: float) -> Trial:
     _lay_out(folder, word)
     facts = asyncio.run(_facts(agent, folder, played=played))
     if not quiet:
-        say(f"{agent} is tried in {folder}; this takes a minute or two, and {patience:g} seconds at most")
+        say(f"{agent} is tried in {folder}; this takes a minute or two, and {duration(patience)} at most")
     with _model(folder, played=played) as (env, server):
-        _drive(folder, str(agent), env, time.monotonic() + patience, quiet=quiet)
+        _drive(folder, str(agent), env, patience, quiet=quiet)
         with reading(Project(folder)) as store:
             chronicle = read_run(store, RUN).chronicle
             known = [step for step, deed in deeds_of(chronicle).items() if _says(store, deed, word)]
@@ -140,20 +141,19 @@ def _model(folder: Path, *, played: bool) -> "Iterator[tuple[Mapping[str, str], 
         yield client_variables(server.url, Path(home)), server
 
 
-def _drive(folder: Path, agent: str, env: Mapping[str, str], until: float, *, quiet: bool) -> None:
+def _drive(folder: Path, agent: str, env: Mapping[str, str], patience: float, *, quiet: bool) -> None:
     """To its end, or as far as it comes in time."""
     with DriverProcess(folder, env) as driving:
         driving.start("run", "spec.json", "--agent", agent, "--name", RUN)
-        shown = set[str]()
-        while not driving.is_gone and time.monotonic() < until:
+        while not driving.is_gone and not _so_far(folder):
             time.sleep(_GLANCE)
-            chronicle = _so_far(folder)
-            for step in [] if quiet or not chronicle else [*deeds_of(chronicle).keys() - shown]:
+        until, shown = time.monotonic() + patience, set[str]()
+        while (chronicle := _so_far(folder)) and not (driving.is_gone or _waits_beyond(chronicle, until)):
+            for step in [] if quiet else [*deeds_of(chronicle).keys() - shown]:
                 shown.add(step)
                 say(f"  {step} …")
-            if chronicle and _waits_beyond(chronicle, until):
-                break
-        if _so_far(folder) is None:
+            time.sleep(_GLANCE)
+        if not chronicle:
             raise TreadleError(f"the trial could not be started in {folder}:\n{driving.last_words}")
 
 
@@ -165,9 +165,9 @@ def _so_far(folder: Path) -> Chronicle | None:
 
 
 def _waits_beyond(chronicle: Chronicle, until: float) -> bool:
-    """Whether a service is out for longer than anybody waits here."""
+    """Whether the time is up, or will be when a service that is out can be used again."""
     due = chronicle.state.timers.get(OUTAGE, 0) / 1000
-    return due - time.time() > until - time.monotonic()
+    return until - time.monotonic() < max(due - time.time(), 0)
 
 
 def _says(store: Store, deed: Deed, word: str) -> bool:
@@ -192,5 +192,5 @@ def _trouble(chronicle: Chronicle, store: Store, patience: float) -> str:
         said = words_of(store.payloads.get(state.outage.detail_ref)) if state.outage.detail_ref else ""
         return ": ".join(filter(None, (WORDS[state.outage.why], first_words(said))))
     refs = [failure.detail_ref for deed in chronicle.deeds.values() for failure in deed.failures if failure.detail_ref]
-    late = "" if state.outcome else f"it did not come to its end within {patience:g} seconds"
+    late = "" if state.outcome else f"it did not come to its end within {duration(patience)}"
     return "; ".join(filter(None, (late, first_words(words_of(store.payloads.get(refs[-1]))) if refs else "")))

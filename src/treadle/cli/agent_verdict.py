@@ -14,6 +14,14 @@ RUN: Final = "trial"
 """The name of the run in the scratch repository."""
 _FREE: Final = ("command", "scripted")
 """Agents that may answer as they like: nobody has told them of tools."""
+_CHANNELS: Final = {
+    "": "not tried",
+    "mcp": "yes",
+    "emit": "no, by `treadle emit`",
+    "executor-result": "no, by .ai/executor-result",
+    "handoff": "no, by HANDOFF.md",
+    "final": "no, by its last words",
+}
 
 Seen = Literal["yes", "no", "not tried"]
 
@@ -119,7 +127,7 @@ def _recalled(deed: Deed | None, facts: Facts) -> Seen:
 
 def print_trial(found: Trial) -> None:
     """What was seen, a line each."""
-    tools = {"mcp": "yes", "": "not tried"}.get(found.channel, f"no, it answered by {found.channel}")
+    tools = _CHANNELS.get(found.channel, f"no, by {found.channel}")
     kept = {"no": "no; the check on the diff has found it"}.get(found.kept_in, found.kept_in)
     lines = {
         "version": harmless(found.version) or "not told",

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from treadle.cli.founding import Plan
 from treadle.cli.health.agents import INSTEAD
-from treadle.config.agents import NOT_YET
 from treadle.config.detect.found import Found
 from treadle.config.keys import find_key
 from treadle.config.kinds import Value
@@ -70,8 +69,6 @@ def next_steps(plan: Plan, git_steps: list[str]) -> Iterator[str]:
     yield from git_steps
     if not plan.agents:
         yield INSTEAD
-    elif plan.agents[0] in NOT_YET:
-        yield f"Treadle does not drive {plan.agents[0]} yet: {INSTEAD}"
     yield from plan.main.advice if plan.main else ()
     for cure in cures(plan.lacks):
         yield f"{cure}: {'; '.join(lack.what for lack in plan.lacks if lack.fix == cure)}"

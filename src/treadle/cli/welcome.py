@@ -84,7 +84,7 @@ def _run(spec: str) -> tuple[str, str]:
 
 
 def _has_agent() -> bool:
-    """Whether the settings name an agent by what it is; those by name alone are not built in yet."""
+    """Whether the settings name an agent."""
     section = ""
     for line in _lines(os.path.join(root(), SETTINGS)):
         section = line.strip() if line.startswith("[") else section

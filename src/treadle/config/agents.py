@@ -31,10 +31,6 @@ WITH_ARGUMENT: Final = {"command": "PROGRAM ARGS", "acp": "PROGRAM ARGS", "scrip
 """Agents that are named by a word, a colon, and what is to be started or read."""
 SPEAKING_ACP: Final = {"gemini": "gemini --acp", "opencode": "opencode acp", "goose": "goose acp"}
 """The programs that are driven by the Agent Client Protocol: `gemini` is short for `acp:gemini --acp`."""
-RUN_BY_NAME: Final = ("claude", "codex", *SPEAKING_ACP)
-"""The programs that a runner drives."""
-NOT_YET: Final = tuple(program.name for program in PROGRAMS if program.name not in RUN_BY_NAME)
-"""Agents that settings may name already, but no runner drives."""
 STARTED: Final = ("command", "acp")
 """Those of them that start a program of the user's."""
 
@@ -66,7 +62,6 @@ def parse_agent(text: str) -> Agent:
         if not argument:
             raise ValueError(f"'{kind}' needs more: write `{kind}:{WITH_ARGUMENT[kind]}`")
         return Agent(kind, argument)
-    known = [name if name in BARE else f"{name}:…" for name in (*BARE, *WITH_ARGUMENT) if name not in NOT_YET]
-    later = f"; {', '.join(NOT_YET)} are not built in yet" if NOT_YET else ""
-    hint = suggest(kind, (*BARE, *WITH_ARGUMENT)) or f"agents are {', '.join(known)}{later}"
+    known = [name if name in BARE else f"{name}:…" for name in (*BARE, *WITH_ARGUMENT)]
+    hint = suggest(kind, (*BARE, *WITH_ARGUMENT)) or f"agents are {', '.join(known)}"
     raise ValueError(f"there is no agent '{kind[:40]}' ({hint})")

@@ -6,7 +6,6 @@ from typing import Final
 import msgspec
 
 from treadle.config import kinds
-from treadle.config.agents import NOT_YET
 from treadle.config.kinds import Kind, Value
 from treadle.protocol.checks.declarations import TOOLCHAIN
 
@@ -63,10 +62,8 @@ _COMMANDS: Final = {
 EVENTS: Final = ("ask", "reminder", "refused", "limit", "outage", "stalled", "failed", "done")
 """What people can be told about."""
 
-_LATER: Final = f" ({', '.join(NOT_YET)} are not built in yet)" if NOT_YET else ""
-
 KEYS: Final = (
-    Key("agents.default", kinds.AGENT, f"The agent of every role that has none of its own{_LATER}.", "claude"),
+    Key("agents.default", kinds.AGENT, "The agent of every role that has none of its own.", "claude"),
     Key("agents.ROLE", kinds.AGENT, "The agent of one role of a protocol, such as `tdd` or `impl`."),
     Key("models.TIER.AGENT", kinds.TEXT, "The model that an agent uses for a tier: `models.strong.claude`."),
     Key(

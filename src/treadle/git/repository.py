@@ -13,7 +13,7 @@ import shlex
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -174,18 +174,18 @@ class Repository:
         """Whether `new` holds `old`."""
         return (await self.git("merge-base", "--is-ancestor", old, new, ok=(0, 1))).code == 0
 
-    async def keep(self, contents: Sequence[bytes]) -> list[str]:
-        """Files' contents among the objects, all at once; their ids."""
+    async def keep(self, contents: Sequence[bytes], kind: Literal["blob", "tree"] = "blob") -> list[str]:
+        """Files' contents (or folders, as git writes them) among the objects, all at once; their ids."""
         if not contents:
             return []
         if len(contents) == 1:
-            return [(await self.git("hash-object", "-w", "--stdin", stdin=contents[0])).text]
+            return [(await self.git("hash-object", "-w", "-t", kind, "--stdin", stdin=contents[0])).text]
         with tempfile.TemporaryDirectory(prefix="treadle-files-") as folder:
             paths = [Path(folder, str(number)) for number in range(len(contents))]
             for path, data in zip(paths, contents, strict=True):
                 await asyncio.to_thread(path.write_bytes, data)
             stdin = "".join(f"{path}\n" for path in paths).encode()
-            said = await self.git("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=stdin)
+            said = await self.git("hash-object", "-w", "-t", kind, "--no-filters", "--stdin-paths", stdin=stdin)
         return said.text.split()
 
     async def blobs(self, ids: list[str]) -> list[bytes]:
@@ -196,6 +196,13 @@ class Repository:
                 raise PortError(f"git has no file {shorten(id_)}")
             found.append(one.data)
         return found
+
+    async def raw_tree(self, tree: str) -> bytes:
+        """A folder by its id, as git writes it."""
+        found = (await self._objects.read([tree]))[0]
+        if found is None or found.kind != "tree":
+            raise PortError(f"git has no folder {shorten(tree)}")
+        return found.data
 
     async def show(self, commit: str, path: str) -> bytes | None:
         """A file as a commit has it; None if there is none."""

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from treadle.errors import PortError, writing
+from treadle.git.folders import held
 from treadle.git.own_folder import own_config, put, write_git_folder
 from treadle.git.repository import Repository
 from treadle.git.scan import has_files
@@ -94,16 +95,14 @@ def _sweep(folder: str, prefix: str, files: frozenset[str], folders: frozenset[s
     mode = stat.S_IRWXU | 0o055
     if stat.S_IMODE(os.lstat(folder).st_mode) != mode:
         os.chmod(folder, mode)  # noqa: PTH101 - strings: this is done for every folder of a large tree
-    with os.scandir(folder) as entries:
-        found = list(entries)
-    for entry in found:
-        path = prefix + entry.name
-        is_folder = entry.is_dir(follow_symlinks=False)
-        if path not in (folders if is_folder else files):
-            if path != ".git":
-                remove(Path(entry.path))
-        elif is_folder:
-            _sweep(entry.path, f"{path}/", files, folders)
+    found = held(folder, prefix)
+    for path in found.files - files - {".git"}:
+        remove(Path(folder, path.removeprefix(prefix)))
+    for name in found.folders:
+        if prefix + name in folders:
+            _sweep(f"{folder}/{name}", f"{prefix}{name}/", files, folders)
+        elif prefix + name != ".git":
+            remove(Path(folder, name))
 
 
 def remove(path: Path) -> None:

@@ -1,18 +1,17 @@
 """What commits hold and how they differ, read from the objects alone."""
 
 import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from operator import attrgetter
-from pathlib import Path
 from typing import Final, Literal
 from weakref import WeakKeyDictionary
 
 import msgspec
 
 from treadle.git.globs import naming
+from treadle.git.graft import grafted
 from treadle.git.repository import Repository
 
 DIFF: Final = 2_000_000
@@ -144,19 +143,10 @@ class Trees:
 
     async def changed(self, commit: str, files: Mapping[str, Entry | None]) -> str:
         """The tree of a commit with some files replaced or (None) removed."""
-        tree = await self._repository.tree(commit)
-        if not files:
-            return tree
-        gone = "0" * len(tree)
-        lines = [
-            f"{entry.mode} {entry.id}\t{path}\0" if entry else f"0 {gone}\t{path}\0" for path, entry in files.items()
-        ]
-        stdin = "".join(lines).encode(errors="surrogateescape")
-        with tempfile.TemporaryDirectory(prefix="treadle-index-") as folder:
-            index = Path(folder, "index")
-            await self._repository.git("read-tree", tree, index=index)
-            await self._repository.git("update-index", "-z", "--index-info", stdin=stdin, index=index)
-            return (await self._repository.git("write-tree", index=index)).text
+        tree, known = await self._repository.tree(commit), (await self.listing(commit)).by_path
+        others = {path: entry for path, entry in files.items() if known.get(path) != entry}
+        wanted = {path: (entry.mode, entry.id) if entry else None for path, entry in others.items()}
+        return await grafted(self._repository, tree, wanted) if wanted else tree
 
     async def changes(self, base: str, commit: str) -> list[Change]:
         """The paths that differ, renames found."""

@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from treadle.git.folders import held
 from treadle.protocol.test_paths import is_test
 
 Stamps = dict[str, tuple[int, int, int]]
@@ -26,12 +27,13 @@ def rewritten(checkout: Path, before: Stamps) -> list[str]:
 
 
 def _test_files(root: str) -> Iterator[str]:
-    """Strings all the way: this looks at every name of a large tree, before each run of its tests."""
-    start = len(root) + 1
-    for folder, folders, files in os.walk(root):
-        folders[:] = [name for name in folders if name not in _PASSED_OVER]
-        prefix = f"{folder}/"[start:]
-        yield from (path for name in files if name.endswith(_DECIDING) and is_test(path := f"{prefix}{name}"))
+    waiting = [""]
+    while waiting:
+        prefix = waiting.pop()
+        with suppress(OSError):  # a folder that may not be read
+            found = held(f"{root}/{prefix}".rstrip("/"), prefix)
+            waiting += [f"{prefix}{name}/" for name in found.folders if name not in _PASSED_OVER]
+            yield from (path for path in found.files if path.endswith(_DECIDING) and is_test(path))
 
 
 def _stamped(root: str, names: Iterable[str]) -> Stamps:

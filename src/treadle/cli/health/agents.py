@@ -7,7 +7,7 @@ from typing import Final
 
 from treadle.cli.health.line import Line, missing, ok, warn
 from treadle.cli.programs import ask, find_program, plain_environment
-from treadle.config.agents import NOT_YET, PROGRAMS, STARTED, Program, parse_agent
+from treadle.config.agents import PROGRAMS, STARTED, Program, parse_agent
 from treadle.config.project import Project
 from treadle.config.settings import Settings, Source
 from treadle.enclosures.opening import CONTAINER
@@ -36,9 +36,7 @@ async def _program(program: Program, home: str, *, required: bool) -> Line:
     path = find_program(program.name)
     if path is None:
         named = ", but the settings name it" if required else ""
-        later = "; Treadle does not drive it yet" if program.name in NOT_YET else ""
-        fix = INSTEAD if program.name in NOT_YET else program.install
-        return missing(what, f"not found{named}{later}", fix, required=required)
+        return missing(what, f"not found{named}", program.install, required=required)
     env = plain_environment() | {"HOME": home} | program.env
     said = await ask([path, "--version"], env=env, cwd=Path(home))
     if not said.is_well or not said.first_line:
@@ -47,8 +45,6 @@ async def _program(program: Program, home: str, *, required: bool) -> Line:
             f"{path} does not tell its version: {said.first_line or f'exit code {said.code}'}",
             f"try `{program.name} --version`",
         )
-    if program.name in NOT_YET:
-        return warn(what, f"{said.first_line} ({path}); Treadle does not drive it yet", INSTEAD)
     return ok(what, f"{said.first_line} ({path})")
 
 

@@ -6,7 +6,8 @@ Which part it is, the prompt tells: it is that of an activity of a project, whos
 import base64
 import shlex
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from threading import Lock
 from typing import Final
 
 import msgspec
@@ -15,7 +16,7 @@ from treadle.agents.activity import activity_of
 from treadle.agents.placeholders import fill, fill_text
 from treadle.agents.script import Rule, Turn
 from treadle.agents.script import Script as Parts
-from treadle.agents.scripted import context_of, facts_of
+from treadle.agents.scripted import answer_files, answer_words, context_of, facts_of
 from treadle.errors import TreadleError
 from treadle.kernel.events import Outages
 from treadle.ports import Work
@@ -38,6 +39,8 @@ class Actors:
     def __init__(self, parts: Parts, runs: Path) -> None:
         self._parts, self._runs = parts, runs
         self._known: dict[str, Work] = {}
+        self._seen: set[tuple[int, Path]] = set()
+        self._lock = Lock()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -47,10 +50,9 @@ class Actors:
         """The activity whose prompt a text is; empty if it is none. Whoever is reminded has only to answer."""
         if current and REMINDER in text:
             return f"{current.removesuffix(_REMINDED)}{_REMINDED}"
-        if not (found := self._find(text)):
+        with self._lock:  # conversations are led at once
             self._look()
-            found = self._find(text)
-        return found
+            return self._find(text)
 
     def script(self, name: str) -> Script | None:
         """What the agent of an activity does, as turns of a model."""
@@ -60,8 +62,8 @@ class Actors:
         try:
             rule, context = self._part(work)
             activity = activity_of(work)
-            steps = _steps(work, rule.turn(activity.visit, activity.attempt), context)
-            return Script(steps=tuple(steps[-2:] if name.endswith(_REMINDED) else steps))
+            does = _answer if name.endswith(_REMINDED) else _steps
+            return Script(steps=tuple(does(work, rule.turn(activity.visit, activity.attempt), context)))
         except TreadleError as error:
             return Script(steps=(Step(say=f"model server: {error}"),))
 
@@ -73,38 +75,54 @@ class Actors:
         return rule, context
 
     def _find(self, text: str) -> str:
-        fits = [name for name, work in self._known.items() if work.prompt and work.prompt.strip() in text]
-        return fits[-1] if fits else ""
+        """The longest prompt that it has, and of equal ones the latest: an activity that starts again has the same."""
+        fits = [(len(work.prompt), at, name) for at, (name, work) in enumerate(self._known.items())]
+        return max((one for one in fits if self._known[one[2]].prompt.strip() in text), default=(0, 0, ""))[2]
 
     def _look(self) -> None:
-        """The latest comes last: started again, an activity has the same prompt."""
-        found = sorted(self._runs.glob("*/acts/*/work.json"), key=lambda path: (path.stat().st_mtime_ns, str(path)))
-        for work in filter(None, (sent_work(path.parent) for path in found)):
-            if not work.round:
-                self._known[f"{work.act}~{work.retry} of {work.run}"] = work
+        """For activities that were sent out since; the latest comes last."""
+        there = {(path.stat().st_mtime_ns, path) for path in self._runs.glob("*/acts/*/work.json")}
+        for one in sorted(there - self._seen):
+            work = sent_work(one[1].parent)
+            if work and work.prompt.strip() and not work.round:
+                self._known.pop(name := f"{work.act}~{work.retry} of {work.run}", None)
+                self._known[name] = work
+        self._seen |= there
 
 
 def _steps(work: Work, turn: Turn, context: dict[str, Json]) -> list[Step]:
-    """What is said, written, run and answered, in the order of a turn's fields, each a turn of the model."""
+    """What is said, written, run and answered, in the order of a turn's fields, each a turn of the model.
+
+    Only the last may come without calls: a client takes such a turn for the end.
+    """
 
     def text(value: str) -> str:
         return fill_text(value, context)
 
-    usage = Tokens(tokens_in=turn.usage.tokens_in or 1000, tokens_out=turn.usage.tokens_out or 50)
-    said = "\n".join(text(line) for line in turn.say)
     writes = tuple(_write(work.lane / text(path), text(content)) for path, content in turn.write.items())
     commands = [*_files(turn, text), *(shlex.join([text(word) for word in argv]) for argv in turn.run)]
-    steps = [Step(say=said or "I begin.", calls=writes, sleep=turn.delay, usage=usage, fail=_failure(turn, work))]
-    if not writes and commands:
-        steps = [msgspec.structs.replace(steps[0], calls=(_shell(commands[0]),))]
-        commands = commands[1:]
-    steps += [Step(calls=(_shell(command),)) for command in commands]
+    steps = [*([Step(calls=writes)] if writes else []), *(Step(calls=(_shell(command),)) for command in commands)]
     if turn.misbehave:
-        return [*steps, Step(misbehave="hang" if turn.misbehave == "hang" else "cut")]
-    if turn.exit is not None and turn.channel == "answer":
-        answer: dict[str, Json] = {"exit": fill(dict(turn.exit), context)}
-        steps.append(Step(calls=((Call(tools=(f"*{EMIT}",), arguments=answer),),)))
-    return [*steps, _DONE]
+        steps.append(Step(misbehave="hang" if turn.misbehave == "hang" else "cut"))
+    else:
+        steps += _answer(work, turn, context)
+    said = "\n".join(filter(None, [*map(text, turn.say), steps[0].say]))
+    usage = Tokens(tokens_in=turn.usage.tokens_in or 1000, tokens_out=turn.usage.tokens_out or 50)
+    first = msgspec.structs.replace(steps[0], say=said, sleep=turn.delay, usage=usage, fail=_failure(turn, work))
+    return [first, *steps[1:]]
+
+
+def _answer(work: Work, turn: Turn, context: dict[str, Json]) -> list[Step]:
+    """The turns by which an answer is handed in; the last one says only that, or the answer itself."""
+    given = fill(dict(turn.exit), context) if turn.exit is not None else {}
+    assert isinstance(given, dict)
+    if not given:
+        return [_DONE]
+    if turn.channel == "answer":
+        return [Step(calls=((Call(tools=(f"*{EMIT}",), arguments={"exit": given}),),)), _DONE]
+    files = answer_files(work, turn.channel, given)
+    said = msgspec.structs.replace(_DONE, say=answer_words(turn.channel, given) or _DONE.say)
+    return [*(Step(calls=(_write(work.lane / path, content),)) for path, content in files.items()), said]
 
 
 def _failure(turn: Turn, work: Work) -> Failure | None:
@@ -137,10 +155,14 @@ def _files(turn: Turn, text: Callable[[str], str]) -> list[str]:
     def quote(value: str) -> str:
         return shlex.quote(text(value))
 
+    def folder(value: str) -> str:
+        parent = str(PurePosixPath(text(value)).parent)
+        return "" if parent == "." else f"mkdir -p {shlex.quote(parent)} && "
+
     data = {path: base64.b64encode(text(content).encode()).decode() for path, content in turn.append.items()}
     return [
-        *(f"printf %s {content} | base64 -d >> {quote(path)}" for path, content in data.items()),
-        *(f"mv {quote(path)} {quote(to)}" for path, to in turn.rename.items()),
+        *(f"{folder(path)}printf %s {content} | base64 -d >> {quote(path)}" for path, content in data.items()),
+        *(f"{folder(to)}mv {quote(path)} {quote(to)}" for path, to in turn.rename.items()),
         *(f"rm -f {quote(path)}" for path in turn.delete),
         *(f"chmod +x {quote(path)}" for path in turn.executable),
     ]

@@ -1,0 +1,240 @@
+"""What is remembered, in SQLite: every call is one transaction, durable when it returns, whoever else writes.
+
+A space holds a graph of its own and sees no other: the project's is the one without a name, a dialogue's has its name.
+"""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import blake2b
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Final
+
+from treadle.memory import words
+from treadle.memory.graph import Added, Contents, Deletion, Entity, Graph, Relation
+from treadle.memory.shape import opened
+from treadle.store.connection import explained, glance, transaction
+
+PROJECT: Final = ""
+"""The space of the project's own graph, the only one whose texts are indexed: dialogues are short."""
+_AMONG: Final = "(SELECT value FROM json_each(?))"
+
+
+class Unknown(Exception):  # noqa: N818 - what is said is the public server's, word for word
+    """An entity that is not there; the call has changed nothing."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Entity with name {name} not found")
+
+
+class Memory:
+    """A memory file; threads may share it, and processes may have it open at the same time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._db: sqlite3.Connection | None = None
+
+    def close(self) -> None:
+        with self._lock:
+            if self._db:
+                self._db.close()
+            self._db = None
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing, one after the other."""
+        with self._spoken() as db, transaction(db):
+            yield db
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Everything that is read inside was true at one moment."""
+        with self._spoken() as db, glance(db):
+            yield db
+
+    @contextmanager
+    def _spoken(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                if self._db is None:
+                    self._db = opened(self.path)
+                yield self._db
+            except sqlite3.Error as error:
+                raise explained(self.path, error) from error
+
+
+class Space:
+    """One graph in a memory, with what the public server does to its own."""
+
+    def __init__(self, memory: Memory, name: str = PROJECT) -> None:
+        self._memory, self.name = memory, name
+
+    def create_entities(self, entities: Sequence[Entity]) -> tuple[Entity, ...]:
+        """Those whose name was not there before the call."""
+        with self._memory.writing() as db:
+            known = self._known(db, [entity.name for entity in entities])
+            fresh = tuple(entity for entity in entities if entity.name not in known)
+            for entity in fresh:
+                self.insert(db, entity)
+        return fresh
+
+    def create_relations(self, relations: Sequence[Relation]) -> tuple[Relation, ...]:
+        """Those that were not there before the call."""
+        with self._memory.writing() as db:
+            fresh = tuple(relation for relation in relations if not self._has(db, relation))
+            self._link(db, fresh)
+        return fresh
+
+    def add_observations(self, given: Sequence[Contents]) -> tuple[Added, ...]:
+        """What was new to each entity; `Unknown` if one is not there."""
+        with self._memory.writing() as db:
+            return tuple(self._add(db, each) for each in given)
+
+    def delete_entities(self, names: Sequence[str]) -> None:
+        """Forget entities and every relation that touches their names, whether they are there or not."""
+        with self._memory.writing() as db:
+            for name in set(names):
+                for id_, type_ in self._named(db, name):
+                    self._forget(db, id_, name, type_)
+                db.execute("DELETE FROM relations WHERE space = ? AND source = ?", (self.name, name))
+                db.execute("DELETE FROM relations WHERE space = ? AND target = ?", (self.name, name))
+
+    def delete_observations(self, deletions: Sequence[Deletion]) -> None:
+        """Forget what is there of these; of several entities of one name, the first one's."""
+        with self._memory.writing() as db:
+            for deletion in deletions:
+                for entity, _ in self._named(db, deletion.entity_name)[:1]:
+                    for content in set(deletion.observations):
+                        self._unsay(db, _same(db, entity, content))
+
+    def delete_relations(self, relations: Sequence[Relation]) -> None:
+        """Forget what is there of these."""
+        with self._memory.writing() as db:
+            for relation in relations:
+                db.execute(
+                    "DELETE FROM relations WHERE space = ? AND source = ? AND target = ? AND type = ?",
+                    (self.name, relation.from_, relation.to, relation.relation_type),
+                )
+
+    def read_graph(self) -> Graph:
+        """Everything."""
+        with self._memory.reading() as db:
+            heads = db.execute("SELECT id, name, type FROM entities WHERE space = ? ORDER BY id", (self.name,))
+            entities = _filled(heads.fetchall(), self._everything(db))
+            rows = db.execute("SELECT source, target, type FROM relations WHERE space = ? ORDER BY id", (self.name,))
+            return Graph(entities, tuple(Relation(*row) for row in rows))
+
+    def search_nodes(self, query: str) -> Graph:
+        """Entities in which the query occurs as it is, in any case, and the relations that touch them."""
+        with self._memory.reading() as db:
+            hits = words.found(db, query) if self.name == PROJECT else None
+            return self._around(db, words.scanned(db, self.name, query) if hits is None else hits)
+
+    def open_nodes(self, names: Sequence[str]) -> Graph:
+        """The entities of these names, and the relations that touch them."""
+        with self._memory.reading() as db:
+            return self._around(db, [id_ for name in set(names) for id_, _ in self._named(db, name)])
+
+    def insert(self, db: sqlite3.Connection, entity: Entity) -> None:
+        """Put an entity there, whatever else is."""
+        row = (self.name, entity.name, entity.entity_type)
+        id_ = db.execute("INSERT INTO entities (space, name, type) VALUES (?, ?, ?)", row).lastrowid
+        if self.name == PROJECT:
+            words.add_entity(db, id_ or 0, entity.name, entity.entity_type)
+        self._say(db, id_ or 0, entity.observations)
+
+    def merge(self, graph: Graph) -> Graph:
+        """Take in what another graph has and this one does not, all or nothing; what was taken in."""
+        with self._memory.writing() as db:
+            known = self._known(db, [entity.name for entity in graph.entities])
+            entities = tuple(entity for entity in graph.entities if entity.name not in known)
+            for entity in entities:
+                self.insert(db, entity)
+            relations = tuple(relation for relation in graph.relations if not self._has(db, relation))
+            self._link(db, relations)
+        return Graph(entities, relations)
+
+    def _known(self, db: sqlite3.Connection, names: Iterable[str]) -> set[str]:
+        return {name for name in set(names) if self._named(db, name)}
+
+    def _named(self, db: sqlite3.Connection, name: str) -> list[tuple[int, str]]:
+        """Id and type of the entities of a name."""
+        return db.execute(
+            "SELECT id, type FROM entities WHERE space = ? AND name = ? ORDER BY id", (self.name, name)
+        ).fetchall()
+
+    def _has(self, db: sqlite3.Connection, relation: Relation) -> bool:
+        statement = "SELECT 1 FROM relations WHERE space = ? AND source = ? AND target = ? AND type = ?"
+        return bool(
+            db.execute(statement, (self.name, relation.from_, relation.to, relation.relation_type)).fetchone()
+        )
+
+    def _link(self, db: sqlite3.Connection, relations: Iterable[Relation]) -> None:
+        rows = [(self.name, relation.from_, relation.to, relation.relation_type) for relation in relations]
+        db.executemany("INSERT INTO relations (space, source, target, type) VALUES (?, ?, ?, ?)", rows)
+
+    def _add(self, db: sqlite3.Connection, given: Contents) -> Added:
+        found = self._named(db, given.entity_name)
+        if not found:
+            raise Unknown(given.entity_name)
+        entity = found[0][0]
+        fresh = tuple(content for content in given.contents if not _same(db, entity, content))
+        self._say(db, entity, fresh)
+        return Added(given.entity_name, fresh)
+
+    def _say(self, db: sqlite3.Connection, entity: int, contents: Iterable[str]) -> None:
+        statement = "INSERT INTO observations (entity, mark, content) VALUES (?, ?, ?)"
+        rows = [(db.execute(statement, (entity, _mark(text), text)).lastrowid or 0, text) for text in contents]
+        if self.name == PROJECT:
+            words.add_observations(db, rows)
+
+    def _unsay(self, db: sqlite3.Connection, rows: list[tuple[int, str]]) -> None:
+        db.executemany("DELETE FROM observations WHERE id = ?", [(id_,) for id_, _ in rows])
+        if self.name == PROJECT:
+            words.forget_observations(db, rows)
+
+    def _forget(self, db: sqlite3.Connection, entity: int, name: str, type_: str) -> None:
+        self._unsay(db, db.execute("SELECT id, content FROM observations WHERE entity = ?", (entity,)).fetchall())
+        db.execute("DELETE FROM entities WHERE id = ?", (entity,))
+        if self.name == PROJECT:
+            words.forget_entity(db, entity, name, type_)
+
+    def _everything(self, db: sqlite3.Connection) -> Iterator[tuple[int, str]]:
+        return db.execute(
+            "SELECT entity, content FROM observations WHERE entity IN (SELECT id FROM entities WHERE space = ?)"
+            " ORDER BY entity, id",
+            (self.name,),
+        )
+
+    def _around(self, db: sqlite3.Connection, ids: Iterable[int]) -> Graph:
+        """Entities, and the relations that touch their names."""
+        wanted = json.dumps(list(ids))
+        heads = db.execute(f"SELECT id, name, type FROM entities WHERE id IN {_AMONG} ORDER BY id", (wanted,)).fetchall()
+        said = f"SELECT entity, content FROM observations WHERE entity IN {_AMONG} ORDER BY entity, id"
+        touching = " UNION ".join(
+            f"SELECT id, source, target, type FROM relations WHERE space = ? AND {end} IN"
+            f" (SELECT name FROM entities WHERE id IN {_AMONG})"
+            for end in ("source", "target")
+        )
+        rows = db.execute(f"{touching} ORDER BY id", (self.name, wanted, self.name, wanted))
+        return Graph(_filled(heads, db.execute(said, (wanted,))), tuple(Relation(*row[1:]) for row in rows))
+
+
+def _filled(heads: list[tuple[int, str, str]], said: Iterable[tuple[int, str]]) -> tuple[Entity, ...]:
+    contents = {id_: tuple(text for _, text in rows) for id_, rows in groupby(said, key=itemgetter(0))}
+    return tuple(Entity(name, type_, contents.get(id_, ())) for id_, name, type_ in heads)
+
+
+def _same(db: sqlite3.Connection, entity: int, content: str) -> list[tuple[int, str]]:
+    """The observations of an entity that say exactly this; the mark finds them, the text decides."""
+    statement = "SELECT id, content FROM observations WHERE entity = ? AND mark = ? AND content = ?"
+    return db.execute(statement, (entity, _mark(content), content)).fetchall()
+
+
+def _mark(content: str) -> bytes:
+    return blake2b(content.encode(), digest_size=8).digest()
