@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself; a fresh machine needs Python 3.11 or later, git and make.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-agents check bench soak docs coverage node-tools go-tools box-tools agents pins clean
+.PHONY: help demo test test-agents check bench soak docs coverage node-tools go-tools mcp-tools box-tools agents pins clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -22,7 +22,7 @@ test: $(READY) ## the test suite (without the soak tests)
 	@$(PY) -m tools.box.install || true
 	$(PYTEST) -n auto --dist worksteal
 
-test-agents: $(READY) agents ## the tests that start real coding agents, against a model that is played
+test-agents: $(READY) agents mcp-tools ## the tests that start real coding agents, against a model that is played
 	@$(PY) -m tools.box.install || true
 	$(PYTEST) -m agents -n auto --dist worksteal
 
@@ -34,7 +34,11 @@ check: $(READY) node-tools ## format, lint, types, import rules, generated docs,
 	$(DOCS) --check
 	.venv/bin/treadle protocol check
 
+# Where the agents, the box or the public memory server cannot be had, the benchmark that calls them says so.
 bench: $(READY_BENCH) ## measure, beside other programs, in an environment of its own
+	@.venv-bench/bin/python -m tools.agents.install || true
+	@.venv-bench/bin/python -m tools.box.install || true
+	@.venv-bench/bin/python -m tools.mcp.install || true
 	.venv-bench/bin/python bench/run.py
 
 # A soak test runs for about SOAK_MINUTES; the hard limit is there for one that does not stop.
@@ -55,6 +59,9 @@ node-tools: $(READY) ## install node and what the tests of JavaScript need, in t
 
 go-tools: $(READY) ## install Go for the test that needs it, in the user's cache
 	@$(PY) -m tools.go.install
+
+mcp-tools: $(READY) ## install the public memory server and the MCP inspector, in the user's cache (120 MB)
+	@$(PY) -m tools.mcp.install
 
 # Where it cannot be had, this says so and `make test` skips what needs it, with the same reason.
 box-tools: $(READY) ## put bubblewrap in the user's cache, for the tests of the box that agents run in

@@ -90,7 +90,8 @@ The same as [JSON Schema](json.schema.json).
 
 
 SOURCES: Final = (
-    row, run, explore, scope, model, items, line, documents, trial_documents, agent_listing, agent_verdict, activity, asking, branches, commands,
+    row, run, explore, scope, model, items, line, documents, trial_documents, agent_listing, agent_verdict,
+    activity, asking, branches, commands,
     cost, events, evidence, exchange, listing, rest, result, status, timeline, used, yours,
 )  # fmt: skip
 """Where the structures come from, those that others extend first; a string under a field says what it means."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.chores import Chores
 from tests.cli.treadle import treadle
 from tests.real_agents import inside_apart
 from treadle.cli.agent_trial import DATA
@@ -167,6 +168,14 @@ def test_who_never_answers_is_stopped(place: Place) -> None:
     assert found["trouble"] == "it did not come to its end within 1 s"
 
 
+def test_no_run_begins_whose_agent_is_not_there(place: Place) -> None:
+    Chores(place.here)
+    found = treadle("run", "chore.yaml", "-p", "decide", "--agent", "claude")
+    assert found.code == 2
+    assert "there is no program 'claude' in the folders of PATH; `treadle agents` says how to get it" in found.err
+    assert "no runs yet" in treadle("status").err
+
+
 def test_the_protocol_of_the_trial_is_sound() -> None:
     assert check(load(str(DATA / "agent-trial"))) == []
 
@@ -174,20 +183,17 @@ def test_the_protocol_of_the_trial_is_sound() -> None:
 def tries(_: ModelServer, folder: Path) -> dict[str, Any]:
     (folder / "tmp").mkdir()
     os.environ["TMPDIR"] = str(folder / "tmp")
-    outcome = treadle("agents", "try", (folder / "agent").read_text(), "--played", "--json")
+    outcome = treadle("agents", "try", "claude", "--played", "--json")
     assert outcome.code == 0, outcome.out + outcome.err
     return {**outcome.json(), "left": [str(path) for path in (folder / "tmp").iterdir()]}
 
 
 @pytest.mark.agents
-@pytest.mark.parametrize(
-    ("agent", "fork"), [("claude", "yes"), ("codex", "yes"), ("gemini", "no"), ("opencode", "yes")]
-)
-def test_the_real_programs_pass_with_a_model_that_is_played(agent: str, fork: str, tmp_path: Path) -> None:
-    (tmp_path / "agent").write_text(agent)
+def test_a_real_program_passes_with_a_model_that_is_played(tmp_path: Path) -> None:
+    """The others do so in tests/test_agent_pages.py."""
     found = inside_apart(tries, tmp_path, "scripts: {none: [{say: nothing}]}")
     assert (found["works"], found["outcome"], found["channel"]) == (True, "Tried", "mcp"), found
-    assert (found["writes"], found["fits"], found["resume"], found["fork"]) == ("yes", "yes", "yes", fork)
+    assert (found["writes"], found["fits"], found["resume"], found["fork"]) == ("yes", "yes", "yes", "yes")
     assert found["version"]
     assert found["kept_in"] == "yes" or "box" not in found["sandbox"]
     assert found["left"] == [found["folder"]]

@@ -182,6 +182,15 @@ def test_agents_that_are_installed_are_named_and_not_started(root: Path) -> None
     assert load_settings(Project(root), {"HOME": "/nowhere"}).config().agents == {"default": "codex"}
 
 
+def test_of_several_agents_the_first_is_taken_and_all_are_named(root: Path) -> None:
+    for name in ("opencode", "claude", "gemini"):
+        fake_agent(root.parent / "bin", name)
+    assert "Agents    claude, gemini, opencode\n" in treadle("init").out
+    text = (root / "treadle.toml").read_text()
+    assert '# Why: found on this machine: claude, gemini, opencode\ndefault = "claude"\n' in text
+    assert '\n#standard = { claude = "sonnet" }\n' in text
+
+
 def test_a_protocols_own_files(root: Path) -> None:
     git(root, "init", "-q")
     assert treadle("protocol", "new", "mine").code == 0

@@ -38,6 +38,15 @@ def test_the_protocols_own_roles_and_tiers_are_shown() -> None:
         assert word in text
 
 
+@pytest.mark.parametrize(("agent", "model"), [("claude", "sonnet"), ("codex", "a-model"), ("gemini", "flash")])
+def test_examples_are_for_the_agent_that_is_here(agent: str, model: str, tmp_path: Path) -> None:
+    text = starter({"agents.default": Chosen(agent)}, load("v3"))
+    assert f'\n#standard = {{ {agent} = "{model}" }}\n' in text
+    said = loaded(re.sub(r"(?m)^#(\w[\w-]* = )", r"\1", text), tmp_path)
+    assert said.config().agents["default"] == agent
+    assert agent in said.config().agents.values()
+
+
 def test_what_was_detected_is_set_with_its_reason(tmp_path: Path) -> None:
     commands = {"test": guess("go test ./...", "go.mod"), "format": Guess(("sh", "-c", 'test -z "$(x)"'), "x")}
     found = Found(language="Go", why="go.mod", kind="gotest", commands=commands, report="out/*.xml")

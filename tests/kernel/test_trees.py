@@ -150,7 +150,7 @@ def test_an_abandoned_question_is_not_answered() -> None:
     [
         (Limits(depth=0), "a", "no children at depth 0"),
         (Limits(children=1), "ab", "2 children are too many (limit 1)"),
-        (Limits(instances=2), "ab", "1 instances are live (limit 2)"),
+        (Limits(instances=2), "ab", "1 instance is live (limit 2), and 2 would be added: do this part directly"),
     ],
 )
 def test_a_spawn_beyond_a_limit_is_a_failed_gate(limits: Limits, keys: str, why: str) -> None:

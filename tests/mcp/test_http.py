@@ -87,7 +87,7 @@ def test_a_session_outlives_the_driver(tmp_path: Path) -> None:
         assert at["type"] == "http"
         async with client_at(at["url"], at["headers"]) as client:
             tools = [tool.name for tool in (await client.list_tools()).tools]
-            assert tools == ["emit_exit", "exit_Ok", "exit_Nok", "status", "handoff"]
+            assert tools == ["emit_exit", "exit_Ok", "exit_Nok", "status", "handoff", "payload_get"]
             wrong = await client.call_tool("emit_exit", {"exit": {"type": "Okk"}})
             assert wrong.is_error
             assert "did you mean 'Ok'" in text(wrong)

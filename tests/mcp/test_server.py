@@ -87,9 +87,12 @@ def test_it_speaks_to_clients_of_before_and_ends_with_its_input(tmp_path: Path) 
     assert answers[1]["result"]["content"][0]["text"] == "RC: accepted; you can stop now"
 
 
-def test_outside_of_a_step() -> None:
+def test_outside_of_a_step_and_of_a_project(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "treadle", "mcp"]
-    done = subprocess.run(command, env={}, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "only inside of a step" in done.stderr
-    assert "Traceback" not in done.stderr
+    for env, words in (({}, "is not in a project"), ({"TREADLE_ACT": "a"}, "only inside of a step")):
+        done = subprocess.run(
+            command, env=env, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout) == (2, "")
+        assert words in done.stderr
+        assert "Traceback" not in done.stderr

@@ -35,6 +35,7 @@ def test_what_is_in_a_bundle() -> None:
         "exits.json",
         "handoff.md",
         "mcp.json",
+        "payloads.json",
         "prompt.md",
         "schema.json",
     ]

@@ -129,14 +129,18 @@ def test_the_run_asks_for_more_money() -> None:
     ]
 
 
-def test_the_run_asks_for_more_tokens_and_says_what_it_does_not_know() -> None:
+@pytest.mark.parametrize(
+    ("allowances", "granted"), [(1, ""), (2, ", granted again once so far"), (3, ", granted again 2 times so far")]
+)
+def test_the_run_asks_for_more_tokens_and_says_what_it_does_not_know(allowances: int, granted: str) -> None:
     protocol = msgspec.structs.replace(V3, limits=msgspec.structs.replace(V3.limits, tokens=5000))
-    state = State(run="r", usage=Usage(4000, 1500, unpriced=1200))
+    state = State(run="r", usage=Usage(4000, 1500, unpriced=1200), allowances=allowances)
     command = AskHuman(id=LIMIT_ASK, inst="root", graph="", step="tokens", choices=("continue", "abort"))
     found = question(protocol, state, command, Memory(), {})
     assert found.title == "The run has used its tokens"
-    assert (
-        "Granted 1 times so far: 5,000. It has used 5,500 so far. The price of 1,200 tokens is not known." in found.text
+    assert found.text == (
+        f"Nothing new starts until you decide. The limit is 5,000{granted}. It has used 5,500 so far."
+        " The price of 1,200 tokens is not known.\n"
     )
 
 

@@ -9,7 +9,8 @@ import pytest
 from tests.results.desk import desk
 from treadle.protocol.answers.schema import schema, tool_schemas
 from treadle.results.assignment import assignment
-from treadle.results.mcp_tool import Said, call, mcp_config, mcp_config_at, offered
+from treadle.results.mcp_tool import call, mcp_config, mcp_config_at, offered
+from treadle.results.offered import Said
 
 RED = "dptr/cycle/red"
 

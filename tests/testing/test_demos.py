@@ -8,7 +8,7 @@ from treadle.agents.script_reading import load_script
 from treadle.errors import TreadleError
 from treadle.protocol.load import load
 from treadle.protocol.model import tag_of
-from treadle.testing.demos import DEMOS, SCRIPT, SPEC, demo, demos, lay_out
+from treadle.testing.demos import DEMOS, SCRIPT, SPEC, Beat, demo, demos, lay_out
 
 
 @pytest.mark.parametrize("name", demos())
@@ -40,3 +40,9 @@ def test_another_repository_is_left_alone(tmp_path: Path, monkeypatch: pytest.Mo
     lay_out("v3", tmp_path / "new", "python")
     assert (tmp_path / "new" / ".git").is_dir()
     assert not (tmp_path / "other").exists()
+
+
+def test_a_beat_has_what_happens_where_agents_are_kept_in() -> None:
+    beat = Beat("a cheat is found", "Found.", kept_in=Beat("*fails*", "Kept in."))
+    found = [beat.fitting(text) for text in ("a cheat is found", "a test fails", "all is well")]
+    assert [one.say if one else "" for one in found] == ["Found.", "Kept in.", ""]

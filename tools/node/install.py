@@ -21,26 +21,31 @@ MANIFEST = ("package.json", "package-lock.json", ".npmrc")
 
 
 def main() -> None:
-    if up_to_date():
+    install(HERE, FOLDER)
+
+
+def install(manifest: Path, folder: Path) -> None:
+    """Install what a folder's manifest names into another one, unless it is there."""
+    if up_to_date(manifest, folder):
         return
     node, npm = programs()
-    print(f"Installing node packages into {FOLDER} (once) ...", flush=True)
-    scratch = CACHE / f"node-tools.{os.getpid()}"
+    print(f"Installing node packages into {folder} (once) ...", flush=True)
+    scratch = CACHE / f"{folder.name}.{os.getpid()}"
     scratch.mkdir(parents=True)
     try:
         for name in MANIFEST:
-            shutil.copy(HERE / name, scratch)
+            shutil.copy(manifest / name, scratch)
         run([*npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], cwd=scratch)
         (scratch / "node").symlink_to(node)
-        shutil.rmtree(FOLDER, ignore_errors=True)
-        scratch.rename(FOLDER)
+        shutil.rmtree(folder, ignore_errors=True)
+        scratch.rename(folder)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def up_to_date() -> bool:
-    _, changed, missing = filecmp.cmpfiles(HERE, FOLDER, MANIFEST, shallow=False)
-    return not changed and not missing and major(FOLDER / "node") >= OLDEST_MAJOR
+def up_to_date(manifest: Path, folder: Path) -> bool:
+    _, changed, missing = filecmp.cmpfiles(manifest, folder, MANIFEST, shallow=False)
+    return not changed and not missing and major(folder / "node") >= OLDEST_MAJOR
 
 
 def programs() -> tuple[Path, list[str]]:

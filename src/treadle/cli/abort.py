@@ -23,6 +23,6 @@ def abort(
 
     def act(client: Client) -> str:
         client.abort(meant, at=at)
-        return f"{meant} is to be aborted"
+        return f"{meant if at == 'root' else f'{at} of {meant}'} is to be aborted"
 
     move(meant, act)

@@ -43,7 +43,7 @@ COMMANDS = (
     "gc",
     "model-server",
 )
-GROUPS = ("agents", "protocol", "spec")
+GROUPS = ("agents", "memory", "protocol", "spec")
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""`treadle mcp`: the tools of a step, for the agent's program that treadle has started."""
+"""`treadle mcp`: the tools of a step, for the agent's program that treadle has started; elsewhere, the memory."""
 
 import typer
 
@@ -7,13 +7,24 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 @app.command()
 def mcp() -> None:
-    """Serves the tools emit_exit, status and handoff over stdio, from inside of a step."""
+    """Serves tools over stdio: inside of a step those to answer with, elsewhere the project's memory."""
     import os
 
-    from treadle.results.assignment import assignment
+    from treadle.results.assignment import assignment, is_inside
 
-    task = assignment(os.environ)  # before the SDK, which takes its time to import
+    if is_inside(os.environ):
+        task = assignment(os.environ)  # before the SDK, which takes its time to import
 
-    from treadle.mcp.server import serve
+        from treadle.mcp.server import serve
 
-    serve(task, os.environ)
+        serve(task, os.environ)
+        return
+
+    from treadle.config.project import make_local, open_project
+    from treadle.memory.shape import FILE
+
+    path = make_local(open_project()) / FILE
+
+    from treadle.mcp.server import serve_memory
+
+    serve_memory(path)

@@ -23,6 +23,6 @@ def pause(
 
     def act(client: Client) -> str:
         client.pause(meant, at=at)
-        return f"{meant} is to pause"
+        return f"{meant if at == 'root' else f'{at} of {meant}'} is to pause"
 
     move(meant, act)

@@ -74,9 +74,10 @@ class Performance:
 
     def _scene(self, made: Move, store: Store) -> Scene:
         text = _text(made, store)
-        beat = next((one for one in self._open if fnmatchcase(text, one.see)), None)
-        if beat:
-            self._open.remove(beat)
+        due = next((one for one in self._open if one.fitting(text)), None)
+        beat = due.fitting(text) if due else None
+        if due:
+            self._open.remove(due)
         since = (made.event.ts - made.state.started) / 1000
         log = f"{since:5.1f}s  {text.partition(_FOLLOWED)[0]}{_why(made, store)}"
         return Scene(beat.say if beat else "", made.state, log)

@@ -23,7 +23,11 @@ def serve(project: Project) -> int:
             lambda desk: lines.show(desk.run, desk.protocol, desk.state),
             tools=tools,
         )
-        typer.echo(f"serving {project.root}; Ctrl-C ends it")
+
+        async def served() -> None:
+            typer.echo(f"serving {project.root}; Ctrl-C ends it")  # not before Ctrl-C does
+            await service.serve()
+
         advice = "ending the agents and keeping their work; once more ends at once"
-        run_interruptibly(service.serve(), advice)
+        run_interruptibly(served(), advice)
     return 0

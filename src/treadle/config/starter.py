@@ -1,7 +1,7 @@
 """The first `treadle.toml` of a project: what was detected, and every other key as a comment to begin from."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from textwrap import wrap
 from typing import Final
 
@@ -49,6 +49,8 @@ _EXAMPLES: Final[dict[str, Value]] = {
     "environment.pass": ("ANTHROPIC_API_KEY",),
 }
 """What a comment shows where there is no default."""
+_MODELS: Final = {"claude": ("sonnet", "opus"), "gemini": ("flash", "pro")}
+"""Names that agents have for their newest models, the stronger one last."""
 
 
 class Chosen(msgspec.Struct, frozen=True):
@@ -61,11 +63,13 @@ class Chosen(msgspec.Struct, frozen=True):
 def starter(chosen: Mapping[str, Chosen], protocol: Protocol | None = None) -> str:
     """The text of a `treadle.toml`."""
     lines = ["# Settings of Treadle for this project. Lines such as `#agents = 4` show what could be said.", ""]
+    default = chosen.get("agents.default")
+    agent = str(default.value) if default else "claude"
     for section, about in SECTIONS.items():
         lines += [*_comment(about), f"[{section}]"]
         for key in KEYS:
             if key.parts[0] == section:
-                lines += _open(key, protocol) if key.is_open else _line(key, chosen.get(key.name))
+                lines += _open(key, protocol, agent) if key.is_open else _line(key, chosen.get(key.name))
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 
@@ -92,21 +96,19 @@ def _line(key: Key, chosen: Chosen | None) -> list[str]:
     ]
 
 
-def _open(key: Key, protocol: Protocol | None) -> Iterator[str]:
-    """Examples for keys that can have any name: the protocol's roles and tiers, if it is known."""
+def _open(key: Key, protocol: Protocol | None, agent: str) -> Iterator[str]:
+    """Examples for keys that can have any name: the protocol's roles and tiers, if it is known, for an agent."""
     roles = protocol.roles if protocol else {}
     yield from _comment(key.help)
     if key.name == "agents.ROLE":
         names = [name for name in roles if _BARE.fullmatch(name)] or ["tdd"]
-        agents = ("command:my-agent --quiet", *["claude"] * len(names))
+        agents = ("command:my-agent --quiet", *[agent] * len(names))
         yield from (f'#{name} = "{agent}"' for name, agent in zip(names, agents, strict=False))
     else:
         tiers = list(dict.fromkeys(tier for role in roles.values() for tier in role.models)) or ["standard", "strong"]
-        yield from (f'#{tier} = {{ claude = "{model}" }}' for tier, model in zip(tiers, _models(), strict=False))
-
-
-def _models() -> Iterable[str]:
-    return ("sonnet", "opus", "opus", "opus")
+        first, *rest = _MODELS.get(agent, ("a-model", "a-stronger-model"))
+        models = [first, *rest * len(tiers)]
+        yield from (f'#{tier} = {{ {agent} = "{model}" }}' for tier, model in zip(tiers, models, strict=False))
 
 
 def _comment(text: str) -> list[str]:

@@ -13,6 +13,8 @@ from treadle.config.project import Project
 from treadle.engines.containers import remove_containers
 from treadle.engines.forgetting import Forgotten, forget_runs
 from treadle.errors import PortError, TreadleError
+from treadle.memory.dialogue import dialogues_in
+from treadle.memory.shape import FILE as MEMORY
 from treadle.store.cleaning import Freed
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
@@ -61,7 +63,16 @@ def activity_folders(project: Project, run: str, dry: bool) -> int:
     return _remove(project.runs, run, dry)
 
 
-CLEANERS: Final[tuple[Cleaner, ...]] = (activity_folders,)
+def dialogues(project: Project, run: str, dry: bool) -> int:
+    """What the agents of a run have said to each other; its bytes are used again, not given back."""
+    path = project.local / MEMORY
+    if not dry and path.is_file():
+        with dialogues_in(path) as found:
+            found.forget(run)
+    return 0
+
+
+CLEANERS: Final[tuple[Cleaner, ...]] = (activity_folders, dialogues)
 """Everything that has files of a run."""
 
 

@@ -148,9 +148,10 @@ def _meant(run: str, questions: tuple[Question, ...], ask: str, choice: str) -> 
 
 
 def _ways_to_say(ask: str) -> tuple[str, ...]:
-    """`root:confirm#2.1` is also `root:confirm` and `confirm`, as long as no other is."""
+    """`root:stuck@tests#2.1` is also `root:stuck@tests`, `root:stuck`, `stuck@tests` and `stuck`, if no other is."""
     place = place_of(ask)
-    return ask, place, place.rpartition(":")[2]
+    inst, _, step = place.rpartition(":")
+    return ask, place, f"{inst}:{base_of(step)}", step, base_of(step)
 
 
 def _chosen(run: str, question: Question, choice: str) -> str:

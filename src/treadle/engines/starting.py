@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from treadle.agents.command import Command
+from treadle.agents.one_shot import OneShot
 from treadle.config.links import links_of
 from treadle.config.model import Config
 from treadle.config.project import Project
@@ -71,7 +72,7 @@ def inspect(project: Project, protocol: Protocol, wanted: Wanted) -> Pinned:
     _can_be_checked(project, protocol, settings.config)
     for agent in sorted(set(settings.agents.values())):
         runner = make_runner(project, settings, agent, enclosure)
-        if isinstance(runner, Command):
+        if isinstance(runner, Command | OneShot):
             runner.ready()
     if wanted.name and not NAME.fullmatch(wanted.name):
         raise TreadleError(f"--name {wanted.name[:80]!r}: use ASCII letters, digits, - and _ only, 60 at most")

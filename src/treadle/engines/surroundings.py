@@ -20,13 +20,16 @@ from treadle.engines.recording import recording_of
 from treadle.kernel.events import Usage
 from treadle.kernel.lifecycle import ROOT
 from treadle.kernel.state import State
+from treadle.memory.shape import FILE as MEMORY
 from treadle.ports import Progress, Runner
 from treadle.protocol.checks.declarations import TOOLCHAIN
+from treadle.protocol.model import Protocol
 from treadle.results.mcp_tool import HERE, INSIDE
 from treadle.runtime.budgets import Allowance, Budgets
 from treadle.runtime.clock import SystemClock
 from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import Dispatch
+from treadle.runtime.seating import Seating
 from treadle.runtime.tools import Tools
 from treadle.runtime.view_files import ViewFiles
 from treadle.runtime.world import World
@@ -57,6 +60,7 @@ class ProjectSurroundings:
         self._starts_agents, self._hear, self._tools = starts_agents, hear, tools
         self._project_ports = ProjectPorts(project, store)
         self._ports: dict[str, Ports] = {}
+        self._seating = cache(lambda _run: Seating(project.local / MEMORY, store.payloads))
 
     async def prepare(self, run: Run) -> None:
         """Open what the run's world needs; a `PortError` says why it cannot be driven here."""
@@ -87,7 +91,7 @@ class ProjectSurroundings:
             notifier=SettingsNotifier(settings.config.notifications),
             budgets=_budgets(settings.config.limits, self._store.spent),
             progress=partial(self._hear, run.id),
-            show=ViewFiles(self._project.runs / run.id, self._store.payloads).show,
+            show=partial(_show, ViewFiles(self._project.runs / run.id, self._store.payloads), self._seating(run.id)),
         )
 
     def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:
@@ -96,12 +100,18 @@ class ProjectSurroundings:
         container, box = self._ports[run.id].container, self._ports[run.id].box
         is_apart = bool(container or (box and not box.network))  # with a loopback of its own
         server, tools = INSIDE if container else HERE, None if is_apart else self._tools
-        return Dispatch(desk, world, self._project.runs / run.id, texts, config.limits.answer, server, tools)
+        folder = self._project.runs / run.id
+        return Dispatch(desk, world, folder, texts, config.limits.answer, server, tools, self._seating(run.id))
 
     def _runner(self, settings: Pinned, role: str, enclosure: Enclosure | None) -> Runner | None:
         if not self._starts_agents and settings.kind_of(role) != MANUAL:
             return None
         return make_runner(self._project, settings, settings.agent_of(role), enclosure or OPEN)
+
+
+def _show(files: ViewFiles, seating: Seating, protocol: Protocol, state: State) -> None:
+    files.show(protocol, state)
+    seating.show(protocol, state)
 
 
 def _budgets(limits: Limits, spent: Callable[[int], Usage]) -> Budgets:

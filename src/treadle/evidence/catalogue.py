@@ -10,6 +10,7 @@ from treadle.evidence.checks.coverage import coverage_complete, manifest, manife
 from treadle.evidence.checks.documents import diff_only, documents
 from treadle.evidence.checks.frozen import tests_unmodified
 from treadle.evidence.checks.interface import interface_exact, interface_unmodified
+from treadle.evidence.checks.judged import judged_child
 from treadle.evidence.checks.knows_tests import knows_tests
 from treadle.evidence.checks.minimal import minimal
 from treadle.evidence.checks.partition import children_partition, disjoint_writes, plan_covers_criteria
@@ -51,6 +52,7 @@ CHECKS: Final[dict[str, Check]] = {
     "contract_exists": contract_exists,
     "contract": contract,
     "contract_children": contract_children,
+    "judged_child": judged_child,
     "manifest": manifest,
     "manifest_complete": manifest_complete,
     "traceable": traceable,

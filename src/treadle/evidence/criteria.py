@@ -12,11 +12,21 @@ _CRITERION = "Criterion"
 
 def criteria_in(protocol: Protocol, record: str, value: Mapping[str, Json]) -> list[str]:
     """The ids of the criteria that a record holds: those of its fields of type `[Criterion]`, or `criteria` by id."""
+    return list(dict.fromkeys(id_ for name in _fields(protocol, record) for id_ in _ids(value.get(name))))
+
+
+def texts_in(protocol: Protocol, record: str, value: Mapping[str, Json]) -> list[tuple[str, str]]:
+    """Id and text of the criteria that a record spells out; whitespace, which YAML folds, is single spaces."""
+    listed = [value.get(name) for name in _fields(protocol, record)]
+    items = [item for one in listed if isinstance(one, list) for item in one if isinstance(item, dict)]
+    return [(str(item["id"]), " ".join(str(item["text"]).split())) for item in items if {"id", "text"} <= item.keys()]
+
+
+def _fields(protocol: Protocol, record: str) -> list[str]:
+    """The fields of a record that hold criteria."""
     declared = protocol.types.get(record)
-    if declared is None:
-        return []
-    names = [name for name, field in declared.fields.items() if _CRITERION in field.type or name == "criteria"]
-    return list(dict.fromkeys(id_ for name in names for id_ in _ids(value.get(name))))
+    fields = declared.fields.items() if declared else ()
+    return [name for name, field in fields if _CRITERION in field.type or name == "criteria"]
 
 
 def own_criteria(s: Subject) -> list[str]:

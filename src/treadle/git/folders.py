@@ -6,6 +6,7 @@ before it was read is not remembered: another change at the same moment would le
 
 import os
 import time
+from threading import Lock
 from typing import Final
 
 import msgspec
@@ -27,15 +28,32 @@ class Held(msgspec.Struct, frozen=True):
     """Without it."""
 
 
-_remembered: dict[str, Held] = {}
-_sizes: list[int] = [0]
+class _Memory:
+    """Threads look at folders at the same time; it is emptied when it is full."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, Held] = {}
+        self._files = 0
+        self._lock = Lock()
+
+    def note(self, folder: str, found: Held) -> None:
+        with self._lock:
+            before = self.known.get(folder)
+            self._files += len(found.files) - (len(before.files) if before else 0)
+            if self._files > _REMEMBERED:
+                self.known.clear()
+                self._files = len(found.files)
+            self.known[folder] = found
+
+
+_memory = _Memory()
 
 
 def held(folder: str, prefix: str) -> Held:
     """What a folder holds; an `OSError` if it may not be read."""
     state, now = os.lstat(folder), time.time_ns()
     stamp = (state.st_dev, state.st_ino, state.st_mtime_ns, state.st_ctime_ns)
-    known = _remembered.get(folder)
+    known = _memory.known.get(folder)
     if known is not None and (known.prefix, known.stamp) == (prefix, stamp):
         return known
     with os.scandir(folder) as entries:
@@ -43,13 +61,5 @@ def held(folder: str, prefix: str) -> Held:
     files = frozenset(prefix + name for name, is_folder in kinds if not is_folder)
     found = Held(prefix, stamp, files, tuple(name for name, is_folder in kinds if is_folder))
     if 0 < state.st_ctime_ns < now - _SETTLED:
-        _remember(folder, found)
+        _memory.note(folder, found)
     return found
-
-
-def _remember(folder: str, found: Held) -> None:
-    _sizes[0] += len(found.files) - (len(_remembered[folder].files) if folder in _remembered else 0)
-    if _sizes[0] > _REMEMBERED:
-        _remembered.clear()
-        _sizes[0] = len(found.files)
-    _remembered[folder] = found

@@ -28,7 +28,8 @@ def refusal(t: Turn, inst: Instance, value: Routed) -> str:
     if len(items) > limits.children:
         return f"{len(items)} children are too many (limit {limits.children}): make fewer, larger parts"
     if t.live + len(items) > limits.instances:
-        return f"{t.live} instances are live (limit {limits.instances}): do this part directly"
+        live = "1 instance is" if t.live == 1 else f"{t.live} instances are"
+        return f"{live} live (limit {limits.instances}), and {len(items)} would be added: do this part directly"
     return ""
 
 

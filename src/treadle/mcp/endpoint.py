@@ -16,14 +16,15 @@ from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from treadle.mcp.served import Served
-from treadle.mcp.tools import Context, tool_server
+from treadle.mcp.tools import OF_A_STEP, Context, tool_server
+from treadle.memory.inputs import LARGEST as LARGEST_TEXT
 
 LOCAL: Final = frozenset({"127.0.0.1", "localhost"})
 _SERVED: Final = "treadle.served"
 _AROUND: Final = 64 * 1024
 """Bytes of a request besides the answer."""
 _ESCAPED: Final = 3
-"""How much longer an answer may be as a client writes it: `\\u00e9` are six bytes, é are two."""
+"""How much longer a text may be as a client writes it: `\\u00e9` are six bytes, é are two."""
 _LARGEST: Final = 1 << 40
 _INVALID: Final = -32600
 """What JSON-RPC calls an invalid request."""
@@ -46,7 +47,7 @@ class Endpoint:
         for name in ("mcp", "uvicorn"):
             logging.getLogger(name).addHandler(logging.NullHandler())
         self._manager = StreamableHTTPSessionManager(
-            tool_server(_served_in), json_response=True, stateless=True, max_request_body_size=_LARGEST
+            tool_server(_served_in, OF_A_STEP), json_response=True, stateless=True, max_request_body_size=_LARGEST
         )
 
     @asynccontextmanager
@@ -117,13 +118,16 @@ def _unheard(served: Served | None, method: str, headers: Headers) -> Refusal | 
         return Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "every request is a POST here", {"Allow": "POST"})
     size = headers.get("content-length", "")
     if served and size.isascii() and size.isdigit() and int(size) > _limit(served):
-        words = f"the request has {size} bytes, an answer may have {served.task.ways.limit}; shorten it"
+        words = (
+            f"the request has {size} bytes; what is remembered may have {LARGEST_TEXT},"
+            f" an answer may have {served.task.ways.limit}; shorten it"
+        )
         return Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, words)
     return None
 
 
 def _limit(served: Served) -> int:
-    return _ESCAPED * served.task.ways.limit + _AROUND
+    return _ESCAPED * max(served.task.ways.limit, LARGEST_TEXT) + _AROUND
 
 
 def _say(refusal: Refusal) -> JSONResponse:

@@ -12,11 +12,13 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from hashlib import sha256
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import urlsplit
 
-from treadle.mcp.served import Served
+from treadle.mcp.served import Served, memory_in
+from treadle.memory.store import Memory
 from treadle.results.assignment import Assignment
 
 if TYPE_CHECKING:
@@ -36,13 +38,14 @@ class HttpTools:
         self._ports: list[int] = []
         self._thread: threading.Thread | None = None
         self._started: Future[Listening] = Future()
+        self._memories: dict[Path, Memory] = {}
 
     def __enter__(self) -> Self:
         return self
 
     async def open(self, task: Assignment, env: Mapping[str, str], at: str = "") -> str:
         """Serve an activity, where it was served before (`at`) if that can be; the address, empty if it cannot be."""
-        self._served[path_of(task)] = Served(task, env)  # known before anybody can ask for it
+        self._served[path_of(task)] = Served(task, env, self._memory(env))  # known before anybody can ask for it
         try:
             listening = await self._running()
             return f"http://{HOST}:{self._port(listening, _port_in(at))}{path_of(task)}"
@@ -61,6 +64,13 @@ class HttpTools:
         if self._thread:
             self._started.add_done_callback(_end)
             self._thread.join(_PATIENCE)
+        for memory in self._memories.values():
+            memory.close()
+
+    def _memory(self, env: Mapping[str, str]) -> Memory | None:
+        """The memory that an activity has a dialogue in; one for all, so that they wait here and not at the file."""
+        path = memory_in(env)
+        return self._memories.setdefault(path, Memory(path)) if path else None
 
     async def _running(self) -> "Listening":
         """Until all is imported: an agent's own SDK must not be imported at the same time, in parts."""

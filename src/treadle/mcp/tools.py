@@ -1,4 +1,4 @@
-"""The tools of activities as a server of the Model Context Protocol, whatever it is reached by."""
+"""Tools as a server of the Model Context Protocol, whatever it is reached by."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,32 +9,43 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from treadle import __version__
-from treadle.mcp.served import Served
-from treadle.results.mcp_tool import EMIT, SERVER, call, offered
+from treadle.mcp.offer import Offer
+from treadle.results.mcp_tool import EMIT, SERVER
+from treadle.results.offered import Offered
 
-_INSTRUCTIONS: Final = (
+OF_A_STEP: Final = (
     f"When the work of this step is done, call {EMIT} with how it ended, then stop. If the tool cannot be reached, hand"
     " the answer in by the command `treadle emit`, or give it as the last line of your output."
 )
+OF_A_PROJECT: Final = "What is remembered of this project: a knowledge graph, and dialogues."
 
 Context = ServerRequestContext[dict[str, Any], Any]
 ToolServer = Server[dict[str, Any]]
 
 
-def tool_server(served_in: Callable[[Context], Served]) -> ToolServer:
-    """A server of the tools of the activity that a request belongs to."""
+def tool_server(offer_in: Callable[[Context], Offer], instructions: str) -> ToolServer:
+    """A server of the tools that are offered to whoever a request comes from."""
 
     async def list_tools(context: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        tools = offered(served_in(context).task)
-        return types.ListToolsResult(
-            tools=[types.Tool(name=it.name, description=it.about, input_schema=it.takes) for it in tools]
-        )
+        tools = await asyncio.to_thread(offer_in(context).tools)
+        return types.ListToolsResult(tools=[_tool(it) for it in tools])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        task, env = served_in(context)
-        said = await asyncio.to_thread(call, task, env, params.name, params.arguments or {})
-        return types.CallToolResult(content=[types.TextContent(text=said.text)], is_error=not said.ok)
+        said = await asyncio.to_thread(offer_in(context).call, params.name, params.arguments or {})
+        result = types.CallToolResult(content=[types.TextContent(text=said.text)], is_error=not said.ok)
+        if said.data is not None:
+            result.structured_content = said.data
+        return result
 
     return Server(
-        SERVER, version=__version__, instructions=_INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool
+        SERVER, version=__version__, instructions=instructions, on_list_tools=list_tools, on_call_tool=call_tool
     )
+
+
+def _tool(it: Offered) -> types.Tool:
+    more: dict[str, Any] = {"title": it.title} if it.title else {}
+    if it.hints:
+        more["annotations"] = types.ToolAnnotations.model_validate(it.hints)
+    if it.gives:
+        more["output_schema"] = it.gives
+    return types.Tool(name=it.name, description=it.about, input_schema=it.takes, **more)

@@ -45,3 +45,9 @@ class Deletion(msgspec.Struct, frozen=True, rename="camel"):
 
     entity_name: str
     observations: tuple[str, ...]
+
+
+class Unknown(msgspec.Struct, frozen=True):
+    """The name of an entity that is not there."""
+
+    name: str

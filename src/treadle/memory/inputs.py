@@ -16,13 +16,16 @@ UNREADABLE: Final = "\ufdd0\u2060unreadable\u2060\ufdd0"
 _KINDS: Final = {bool: "boolean", int: "number", float: "number", str: "string", list: "array", dict: "object"}
 
 
-def problems(tool: str, takes: Schema, given: Mapping[str, Any]) -> list[str]:
-    """Why arguments are refused, in the public server's words where it would refuse them; empty if they are not."""
-    misfits = list(_misfits(takes, dict(given), ""))
-    if misfits:
-        first = f"MCP error -32602: Input validation error: Invalid arguments for tool {tool}: "
-        return [first + misfits[0], *misfits[1:]]
-    return _unkept(takes, dict(given), "")
+def refused(tool: str, takes: Schema, given: Mapping[str, Any]) -> str:
+    """Why a tool does not take arguments, in the public server's words where it would not either; empty if it does."""
+    if misfits := _misfits(takes, dict(given), ""):
+        return f"MCP error -32602: Input validation error: Invalid arguments for tool {tool}: " + "\n".join(misfits)
+    return "\n".join(_unkept(takes, dict(given), ""))
+
+
+def problems(takes: Schema, value: Any) -> list[str]:
+    """What is wrong with a value."""
+    return _misfits(takes, value, "") or _unkept(takes, value, "")
 
 
 def _misfits(takes: Schema, value: Any, at: str) -> list[str]:

@@ -6,11 +6,13 @@ from typing import Any, Final
 
 import msgspec
 
-from treadle.memory.graph import Contents, Deletion, Entity, Graph, Relation
-from treadle.memory.inputs import problems
-from treadle.memory.store import Space, Unknown
+from treadle.memory.graph import Contents, Deletion, Entity, Graph, Relation, Unknown
+from treadle.memory.inputs import refused
+from treadle.memory.store import Space
 from treadle.protocol.answers.schema import Schema
 from treadle.results.offered import Offered, Said
+
+_DIALECT: Final[Schema] = {"$schema": "http://json-schema.org/draft-07/schema#"}
 
 
 def _text(about: str) -> Schema:
@@ -36,14 +38,14 @@ def _closed(schema: Schema) -> Schema:
     return found | ({"additionalProperties": False} if schema.get("type") == "object" else {})
 
 
-_ENTITY: Final = _object(
+ENTITY: Final = _object(
     {
         "name": _text("The name of the entity"),
         "entityType": _text("The type of the entity"),
         "observations": _texts("An array of observation contents associated with the entity"),
     }
 )
-_RELATION: Final = _object(
+RELATION: Final = _object(
     {
         "from": _text("The name of the entity where the relation starts"),
         "to": _text("The name of the entity where the relation ends"),
@@ -66,7 +68,7 @@ _ADDED: Final = _object(
     {"entityName": {"type": "string"}, "addedObservations": {"type": "array", "items": {"type": "string"}}}
 )
 _DONE: Final = _closed(_object({"success": {"type": "boolean"}, "message": {"type": "string"}}))
-_GRAPH: Final = _closed(_object({"entities": _list(_ENTITY), "relations": _list(_RELATION)}))
+_GRAPH: Final = _closed(_object({"entities": _list(ENTITY), "relations": _list(RELATION)}))
 
 
 def _hints(*, reads: bool = False, destroys: bool = False) -> dict[str, bool]:
@@ -80,22 +82,22 @@ def _hints(*, reads: bool = False, destroys: bool = False) -> dict[str, bool]:
 
 def _tool(name: str, about: str, takes: Mapping[str, Schema], gives: Schema, hints: dict[str, bool]) -> Offered:
     title = name.replace("_", " ").title()
-    return Offered(name, about, _object(takes), title=title, gives=gives, hints=hints)
+    return Offered(name, about, _DIALECT | _object(takes), title=title, gives=_DIALECT | gives, hints=hints)
 
 
 TOOLS: Final = (
     _tool(
         "create_entities",
         "Create multiple new entities in the knowledge graph",
-        {"entities": _list(_ENTITY)},
-        _closed(_object({"entities": _list(_ENTITY)})),
+        {"entities": _list(ENTITY)},
+        _closed(_object({"entities": _list(ENTITY)})),
         _hints(),
     ),
     _tool(
         "create_relations",
         "Create multiple new relations between entities in the knowledge graph. Relations should be in active voice",
-        {"relations": _list(_RELATION)},
-        _closed(_object({"relations": _list(_RELATION)})),
+        {"relations": _list(RELATION)},
+        _closed(_object({"relations": _list(RELATION)})),
         _hints(),
     ),
     _tool(
@@ -122,7 +124,7 @@ TOOLS: Final = (
     _tool(
         "delete_relations",
         "Delete multiple relations from the knowledge graph",
-        {"relations": _list(_RELATION, "An array of relations to delete")},
+        {"relations": _list(RELATION, "An array of relations to delete")},
         _DONE,
         _hints(destroys=True),
     ),
@@ -147,16 +149,18 @@ _TAKES: Final = {tool.name: tool.takes for tool in TOOLS}
 
 def call(space: Space, name: str, given: Mapping[str, Any]) -> Said:
     """What one of the nine does to a graph; the text is what the structure says, as the public server writes it."""
-    if wrong := problems(name, _TAKES[name], given):
-        return Said("\n".join(wrong), ok=False)
-    try:
-        return _CALLS[name](space, given)
-    except Unknown as error:
-        return Said(str(error), ok=False)
+    if wrong := refused(name, _TAKES[name], given):
+        return Said(wrong, ok=False)
+    return _CALLS[name](space, given)
+
+
+def _plain(found: object) -> Any:
+    """As JSON has it: lists, no tuples."""
+    return msgspec.json.decode(msgspec.json.encode(found))
 
 
 def _listed(key: str, found: object) -> Said:
-    plain = msgspec.to_builtins(found)
+    plain = _plain(found)
     return Said(written(plain), data={key: plain})
 
 
@@ -166,7 +170,7 @@ def _done(what: str) -> Said:
 
 
 def _graph(found: Graph) -> Said:
-    plain = msgspec.to_builtins(found)
+    plain = _plain(found)
     return Said(written(plain), data=plain)
 
 
@@ -184,7 +188,10 @@ def _create_relations(space: Space, given: Mapping[str, Any]) -> Said:
 
 
 def _add_observations(space: Space, given: Mapping[str, Any]) -> Said:
-    return _listed("results", space.add_observations(msgspec.convert(given["observations"], list[Contents])))
+    found = space.add_observations(msgspec.convert(given["observations"], list[Contents]))
+    if isinstance(found, Unknown):
+        return Said(f"Entity with name {found.name} not found", ok=False)
+    return _listed("results", found)
 
 
 def _delete_entities(space: Space, given: Mapping[str, Any]) -> Said:

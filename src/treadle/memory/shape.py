@@ -12,23 +12,47 @@ APPLICATION: Final = 0x5452454D
 """Marks the file as ours (`TREM`)."""
 VERSION: Final = 1
 
-# The index holds texts in lower case as Python and JavaScript make them, which differs from SQLite's own: `case_sensitive`
+# The index holds texts in lower case as Python and JavaScript make them, which is not SQLite's way: `case_sensitive`
 # keeps SQLite from folding them once more. It has no copy of the texts; what leaves it is told what it had put there.
-_SHAPE: Final = (
-    "CREATE TABLE entities (id INTEGER PRIMARY KEY, space TEXT NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL)",
-    "CREATE INDEX entity_names ON entities (space, name)",
-    "CREATE TABLE observations (id INTEGER PRIMARY KEY, entity INTEGER NOT NULL, mark BLOB NOT NULL, content TEXT NOT NULL)",
-    "CREATE INDEX observation_marks ON observations (entity, mark)",
-    "CREATE TABLE relations (id INTEGER PRIMARY KEY, space TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL,"
-    " type TEXT NOT NULL)",
-    "CREATE INDEX relation_sources ON relations (space, source, target)",
-    "CREATE INDEX relation_targets ON relations (space, target)",
-    "CREATE VIRTUAL TABLE words USING fts5(text, type, content='', columnsize=0, tokenize='trigram case_sensitive 1')",
-    "CREATE TABLE seats (mark TEXT PRIMARY KEY, session TEXT NOT NULL, act TEXT NOT NULL, step TEXT NOT NULL,"
-    " agent TEXT NOT NULL, round TEXT NOT NULL, phase TEXT NOT NULL, n INTEGER NOT NULL, open INTEGER NOT NULL)",
-    "CREATE INDEX seats_of ON seats (session, step, n)",
-    "CREATE TABLE heard (session TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (session, key)) WITHOUT ROWID",
-)
+# A seat is an agent's place in a dialogue while its activity lasts, by the mark of its token.
+_SHAPE: Final = """
+    CREATE TABLE entities (id INTEGER PRIMARY KEY, space TEXT NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL);
+    CREATE INDEX entity_names ON entities (space, name);
+    CREATE TABLE observations (
+        id INTEGER PRIMARY KEY,
+        entity INTEGER NOT NULL,
+        at INTEGER NOT NULL,
+        mark BLOB NOT NULL,
+        content TEXT NOT NULL
+    );
+    CREATE INDEX observation_marks ON observations (entity, mark);
+    CREATE TABLE relations (
+        id INTEGER PRIMARY KEY,
+        space TEXT NOT NULL,
+        source TEXT NOT NULL,
+        target TEXT NOT NULL,
+        type TEXT NOT NULL
+    );
+    CREATE INDEX relation_sources ON relations (space, source, target);
+    CREATE INDEX relation_targets ON relations (space, target);
+    CREATE VIRTUAL TABLE words USING fts5(
+        text, type, content='', columnsize=0, tokenize='trigram case_sensitive 1'
+    );
+    CREATE TABLE seats (
+        mark TEXT PRIMARY KEY,
+        run TEXT NOT NULL,
+        session TEXT NOT NULL,
+        act TEXT NOT NULL,
+        step TEXT NOT NULL,
+        agent TEXT NOT NULL,
+        round TEXT NOT NULL,
+        phase TEXT NOT NULL,
+        n INTEGER NOT NULL,
+        open INTEGER NOT NULL
+    );
+    CREATE INDEX seats_of ON seats (session, step, n);
+    CREATE TABLE heard (session TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (session, key)) WITHOUT ROWID
+"""
 
 
 def opened(path: Path) -> sqlite3.Connection:
@@ -48,7 +72,7 @@ def _shape(db: sqlite3.Connection, path: Path) -> None:
     with transaction(db):
         if _version(db, path) == VERSION:  # another process was quicker
             return
-        for statement in _SHAPE:
+        for statement in _SHAPE.split(";"):
             db.execute(statement)
         db.execute(f"PRAGMA application_id = {APPLICATION}")
         db.execute(f"PRAGMA user_version = {VERSION}")

@@ -6,6 +6,7 @@ A space holds a graph of its own and sees no other: the project's is the one wit
 import json
 import sqlite3
 import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -15,20 +16,13 @@ from pathlib import Path
 from typing import Final
 
 from treadle.memory import words
-from treadle.memory.graph import Added, Contents, Deletion, Entity, Graph, Relation
+from treadle.memory.graph import Added, Contents, Deletion, Entity, Graph, Relation, Unknown
 from treadle.memory.shape import opened
 from treadle.store.connection import explained, glance, transaction
 
 PROJECT: Final = ""
 """The space of the project's own graph, the only one whose texts are indexed: dialogues are short."""
 _AMONG: Final = "(SELECT value FROM json_each(?))"
-
-
-class Unknown(Exception):  # noqa: N818 - what is said is the public server's, word for word
-    """An entity that is not there; the call has changed nothing."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"Entity with name {name} not found")
 
 
 class Memory:
@@ -90,16 +84,19 @@ class Space:
             self._link(db, fresh)
         return fresh
 
-    def add_observations(self, given: Sequence[Contents]) -> tuple[Added, ...]:
-        """What was new to each entity; `Unknown` if one is not there."""
+    def add_observations(self, given: Sequence[Contents]) -> tuple[Added, ...] | Unknown:
+        """What was new to each entity; if one is not there, nothing is changed."""
         with self._memory.writing() as db:
-            return tuple(self._add(db, each) for each in given)
+            names = [each.entity_name for each in given]
+            known = self._known(db, names)
+            unknown = next((name for name in names if name not in known), None)
+            return Unknown(unknown) if unknown is not None else tuple(self._add(db, each) for each in given)
 
     def delete_entities(self, names: Sequence[str]) -> None:
         """Forget entities and every relation that touches their names, whether they are there or not."""
         with self._memory.writing() as db:
             for name in set(names):
-                for id_, type_ in self._named(db, name):
+                for id_, type_ in self.named(db, name):
                     self._forget(db, id_, name, type_)
                 db.execute("DELETE FROM relations WHERE space = ? AND source = ?", (self.name, name))
                 db.execute("DELETE FROM relations WHERE space = ? AND target = ?", (self.name, name))
@@ -108,7 +105,7 @@ class Space:
         """Forget what is there of these; of several entities of one name, the first one's."""
         with self._memory.writing() as db:
             for deletion in deletions:
-                for entity, _ in self._named(db, deletion.entity_name)[:1]:
+                for entity, _ in self.named(db, deletion.entity_name)[:1]:
                     for content in set(deletion.observations):
                         self._unsay(db, _same(db, entity, content))
 
@@ -138,15 +135,28 @@ class Space:
     def open_nodes(self, names: Sequence[str]) -> Graph:
         """The entities of these names, and the relations that touch them."""
         with self._memory.reading() as db:
-            return self._around(db, [id_ for name in set(names) for id_, _ in self._named(db, name)])
+            return self._around(db, [id_ for name in set(names) for id_, _ in self.named(db, name)])
 
-    def insert(self, db: sqlite3.Connection, entity: Entity) -> None:
-        """Put an entity there, whatever else is."""
+    def insert(self, db: sqlite3.Connection, entity: Entity) -> int:
+        """Put an entity there, whatever else is; its id."""
         row = (self.name, entity.name, entity.entity_type)
-        id_ = db.execute("INSERT INTO entities (space, name, type) VALUES (?, ?, ?)", row).lastrowid
+        id_ = db.execute("INSERT INTO entities (space, name, type) VALUES (?, ?, ?)", row).lastrowid or 0
         if self.name == PROJECT:
-            words.add_entity(db, id_ or 0, entity.name, entity.entity_type)
-        self._say(db, id_ or 0, entity.observations)
+            words.add_entity(db, id_, entity.name, entity.entity_type)
+        self.say(db, id_, entity.observations)
+        return id_
+
+    def named(self, db: sqlite3.Connection, name: str) -> list[tuple[int, str]]:
+        """Id and type of the entities of a name."""
+        statement = "SELECT id, type FROM entities WHERE space = ? AND name = ? ORDER BY id"
+        return db.execute(statement, (self.name, name)).fetchall()
+
+    def say(self, db: sqlite3.Connection, entity: int, contents: Iterable[str]) -> None:
+        """Add observations to an entity, whether they are new or not."""
+        statement, now = "INSERT INTO observations (entity, at, mark, content) VALUES (?, ?, ?, ?)", _now()
+        rows = [(db.execute(statement, (entity, now, _mark(text), text)).lastrowid or 0, text) for text in contents]
+        if self.name == PROJECT:
+            words.add_observations(db, rows)
 
     def merge(self, graph: Graph) -> Graph:
         """Take in what another graph has and this one does not, all or nothing; what was taken in."""
@@ -160,38 +170,21 @@ class Space:
         return Graph(entities, relations)
 
     def _known(self, db: sqlite3.Connection, names: Iterable[str]) -> set[str]:
-        return {name for name in set(names) if self._named(db, name)}
-
-    def _named(self, db: sqlite3.Connection, name: str) -> list[tuple[int, str]]:
-        """Id and type of the entities of a name."""
-        return db.execute(
-            "SELECT id, type FROM entities WHERE space = ? AND name = ? ORDER BY id", (self.name, name)
-        ).fetchall()
+        return {name for name in set(names) if self.named(db, name)}
 
     def _has(self, db: sqlite3.Connection, relation: Relation) -> bool:
         statement = "SELECT 1 FROM relations WHERE space = ? AND source = ? AND target = ? AND type = ?"
-        return bool(
-            db.execute(statement, (self.name, relation.from_, relation.to, relation.relation_type)).fetchone()
-        )
+        return bool(db.execute(statement, (self.name, relation.from_, relation.to, relation.relation_type)).fetchone())
 
     def _link(self, db: sqlite3.Connection, relations: Iterable[Relation]) -> None:
         rows = [(self.name, relation.from_, relation.to, relation.relation_type) for relation in relations]
         db.executemany("INSERT INTO relations (space, source, target, type) VALUES (?, ?, ?, ?)", rows)
 
     def _add(self, db: sqlite3.Connection, given: Contents) -> Added:
-        found = self._named(db, given.entity_name)
-        if not found:
-            raise Unknown(given.entity_name)
-        entity = found[0][0]
+        entity = self.named(db, given.entity_name)[0][0]
         fresh = tuple(content for content in given.contents if not _same(db, entity, content))
-        self._say(db, entity, fresh)
+        self.say(db, entity, fresh)
         return Added(given.entity_name, fresh)
-
-    def _say(self, db: sqlite3.Connection, entity: int, contents: Iterable[str]) -> None:
-        statement = "INSERT INTO observations (entity, mark, content) VALUES (?, ?, ?)"
-        rows = [(db.execute(statement, (entity, _mark(text), text)).lastrowid or 0, text) for text in contents]
-        if self.name == PROJECT:
-            words.add_observations(db, rows)
 
     def _unsay(self, db: sqlite3.Connection, rows: list[tuple[int, str]]) -> None:
         db.executemany("DELETE FROM observations WHERE id = ?", [(id_,) for id_, _ in rows])
@@ -214,7 +207,9 @@ class Space:
     def _around(self, db: sqlite3.Connection, ids: Iterable[int]) -> Graph:
         """Entities, and the relations that touch their names."""
         wanted = json.dumps(list(ids))
-        heads = db.execute(f"SELECT id, name, type FROM entities WHERE id IN {_AMONG} ORDER BY id", (wanted,)).fetchall()
+        heads = db.execute(
+            f"SELECT id, name, type FROM entities WHERE id IN {_AMONG} ORDER BY id", (wanted,)
+        ).fetchall()
         said = f"SELECT entity, content FROM observations WHERE entity IN {_AMONG} ORDER BY entity, id"
         touching = " UNION ".join(
             f"SELECT id, source, target, type FROM relations WHERE space = ? AND {end} IN"
@@ -234,6 +229,10 @@ def _same(db: sqlite3.Connection, entity: int, content: str) -> list[tuple[int, 
     """The observations of an entity that say exactly this; the mark finds them, the text decides."""
     statement = "SELECT id, content FROM observations WHERE entity = ? AND mark = ? AND content = ?"
     return db.execute(statement, (entity, _mark(content), content)).fetchall()
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _mark(content: str) -> bytes:

@@ -1,7 +1,8 @@
 """The dispatch bundle: the folder in which an agent finds everything it is told.
 
-`prompt.md`, `schema.json`, `context.json`, `inputs/*.json` by slot, `handoff.md`, and what the caller adds. It appears
-under its name all at once, and writing it again changes nothing.
+`prompt.md`, `schema.json`, `context.json`, `inputs/*.json` by slot, `payloads.json` that says where each payload of
+theirs is, `handoff.md`, and what the caller adds. It appears under its name all at once, and writing it again changes
+nothing.
 """
 
 import asyncio
@@ -24,6 +25,7 @@ from treadle.prompts.variables import variables
 from treadle.protocol.answers.schema import schema
 from treadle.protocol.items import Json
 from treadle.protocol.model import Protocol
+from treadle.results.payload_tool import FILE as PAYLOADS
 
 FOLDER: Final = "bundle"
 _LONGEST_NAME: Final = 120
@@ -53,11 +55,18 @@ def contents(
         "handoff.md": _utf8(handoff),
     }
     every = {str(need).rstrip("*") for need in step.needs if need.every}
+    places: list[Json] = []
     for slot, name in zip(command.inputs, input_names(command.inputs), strict=True):
-        values = [payloads.get(ref) if ref else None for ref in command.inputs[slot]]
+        refs = command.inputs[slot]
+        values = [payloads.get(ref) if ref else None for ref in refs]
         listed = slot in every or slot == "signals" or len(values) != 1
         found[f"inputs/{name}"] = _json(list(values) if listed else values[0])
-    return found | dict(files or {})
+        places += [
+            {"ref": ref, "input": slot, "file": f"inputs/{name}", "at": n if listed else None}
+            for n, ref in enumerate(refs)
+            if ref
+        ]
+    return found | {PAYLOADS: _json(places)} | dict(files or {})
 
 
 def input_names(slots: Iterable[str]) -> list[str]:

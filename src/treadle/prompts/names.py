@@ -1,7 +1,12 @@
 """What an instance is called outside of the kernel: its branch, and its dialogue."""
 
+from typing import Final
+
 from treadle.git.names import Names, slug
 from treadle.kernel.state import Instance
+from treadle.protocol.model import Protocol
+
+_LOOP: Final = "_loop"
 
 
 def branch(run: str, inst: str) -> str:
@@ -9,6 +14,12 @@ def branch(run: str, inst: str) -> str:
     return Names(run).integration(inst).removeprefix("refs/heads/") if inst else ""
 
 
-def dialogue(run: str, inst: Instance) -> str:
+def dialogue_kind(protocol: Protocol, inst: Instance) -> str:
+    """What kind of dialogue an instance has."""
+    return protocol.graphs[inst.graph].dialogue or f"{inst.graph}{_LOOP}"
+
+
+def dialogue(protocol: Protocol, run: str, inst: Instance) -> str:
     """The name under which an instance's dialogue is kept: one for each plan, one for each cycle."""
-    return f"{inst.graph.upper()}_{run}_{slug(inst.id)}"
+    kind = dialogue_kind(protocol, inst).removesuffix(_LOOP).upper()
+    return f"{kind}_{run}_{slug(inst.id)}"

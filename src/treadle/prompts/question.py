@@ -105,9 +105,14 @@ def _limit(protocol: Protocol, state: State, command: AskHuman) -> Question:
     return Question(
         id=command.id,
         title=title,
-        text=f"Nothing new starts until you decide. Granted {state.allowances} times so far: {allowed}.{spent}\n",
+        text=f"Nothing new starts until you decide. The limit is {allowed}{_granted(state.allowances - 1)}.{spent}\n",
         choices=tuple(Choice(choice, helps.get(choice, "")) for choice in command.choices),
     )
+
+
+def _granted(times: int) -> str:
+    """How often a limit was granted again."""
+    return f", granted again {'once' if times == 1 else f'{times} times'} so far" if times else ""
 
 
 def _outage(command: AskHuman, payloads: Payloads) -> Question:

@@ -78,7 +78,7 @@ class _Subject:
                 "hidden": list(allowed.hidden),
             },
             "signals": self._signals(),
-            "session": dialogue(self.state.run, self.inst),
+            "session": dialogue(self.protocol, self.state.run, self.inst),
             "params": line(self.parameters()),
             "exit_schema": schema(self.protocol, self.step) if self.step.kind == "agent" else {},
             "vars": dict(self._vars()),
@@ -89,7 +89,7 @@ class _Subject:
         value = given(self.command.inputs, self.payloads)
         known: dict[str, Json] = {**value} if isinstance(value, dict) else {}
         own = {
-            "session": dialogue(self.state.run, self.inst),
+            "session": dialogue(self.protocol, self.state.run, self.inst),
             "phase": phase(self.protocol, self._place()[0], self.step),
         }
         return parameters(self.protocol.roles.get(self.step.role), {**known, **self._vars(), **own})

@@ -68,6 +68,7 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "contract_children": _check(
         "the contract tests of all merged children's criteria pass", "tests", needs=_TEST, runs="contract"
     ),
+    "judged_child": _check("the child that the exit names is the one that asked to be judged"),
     "manifest": _check(
         "every test in the manifest is collected and stands for a known criterion", "manifest", needs=_LIST
     ),
@@ -81,7 +82,8 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     ),
     "plan_covers_criteria": _check("the plan and the children together cover every criterion", "manifest"),
     "children_partition": _check(
-        "each child has criteria and paths of its own; the paths lie inside of this node's and hold no interface file; "
+        "each child has criteria and paths of its own; a criterion of this node keeps its words; the paths lie inside of "
+        "this node's and hold no interface file; "
         "interface files exist and leave no body to be written; the work of merged children stays as it is",
         "manifest",
     ),

@@ -291,6 +291,8 @@ class Graph(Model, frozen=True, kw_only=True):
     vars: dict[str, int | str | bool] = {}
     commands: dict[str, str] = {}
     """Aliases of `treadle go` for this graph: `/p` → step."""
+    dialogue: str = ""
+    """What kind of dialogue the agents of an instance have: `plan_loop`; empty: named after the graph."""
 
 
 class Limits(Model, frozen=True, kw_only=True):

@@ -18,6 +18,8 @@ from treadle.results.notes import MAX_NOTES
 from treadle.results.ways import Ways, wrapped
 
 BUNDLE, OUT, ACT, TOKEN, RETRY = "TREADLE_BUNDLE", "TREADLE_OUT", "TREADLE_ACT", "TREADLE_TOKEN", "TREADLE_RETRY"
+MEMORY: Final = "TREADLE_MEMORY"
+"""Where the memory is in which the activity has a dialogue; not set if it has none."""
 ACCEPTED: Final = "accepted; you can stop now"
 
 
@@ -88,6 +90,11 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
         data = look(self.out, FILE)
         found = unpack(data) if isinstance(data, bytes) else None
         return found if isinstance(found, Emitted) and found.act == self.act else None
+
+
+def is_inside(env: Mapping[str, str]) -> bool:
+    """Whether the environment is that of an activity, or is meant to be."""
+    return any(env.get(name) for name in (BUNDLE, OUT, ACT, TOKEN))
 
 
 def assignment(env: Mapping[str, str]) -> Assignment:

@@ -4,12 +4,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import msgspec
-
 from treadle.protocol.answers.answer import from_tool
 from treadle.protocol.answers.schema import TOOL, Schema, schema, tool_schemas
 from treadle.results.assignment import ACCEPTED, Assignment
 from treadle.results.faulty import Faulty
+from treadle.results.offered import Offered, Said
 
 SERVER: Final = "treadle"
 EMIT: Final = "emit_exit"
@@ -23,21 +22,6 @@ _TEXT: Final[Schema] = {
     "required": ["text"],
     "additionalProperties": False,
 }
-
-
-class Offered(msgspec.Struct, frozen=True):
-    """A tool: what it is called, what it is for, what it takes."""
-
-    name: str
-    about: str
-    takes: Schema
-
-
-class Said(msgspec.Struct, frozen=True):
-    """What a call gives back to the model."""
-
-    text: str
-    ok: bool = True
 
 
 HERE: Final = (sys.executable, "-P", "-m", "treadle", "mcp")

@@ -68,6 +68,7 @@ class AgentJobs:
             self._sessions.pop(job.id, None)
             self._dispatch.ended(job)
         await take(sent.work)
+        await self._dispatch.left(sent)
         breach = self._world.budgets.of_step(job, ended.usage)
         if breach and reading.claim is None:
             self._remember(job, ended, runner)

@@ -25,6 +25,7 @@ from treadle.results.prepare import Before, keep, kept, prepare
 from treadle.results.strict_json import MAX_ANSWER
 from treadle.results.ways import Ways, ways_of
 from treadle.runtime.desk import Desk
+from treadle.runtime.seating import Seating
 from treadle.runtime.tools import Tools, assigned
 from treadle.runtime.view_files import shown
 from treadle.runtime.world import World
@@ -55,10 +56,11 @@ class Dispatch:
         limit: int = MAX_ANSWER,
         server: Sequence[str] = HERE,
         tools: Tools | None = None,
+        seating: Seating | None = None,
     ) -> None:
         self._desk, self._world = desk, world
         self._folder, self._toolchain, self._limit = folder, toolchain, limit
-        self._server, self._tools = server, tools
+        self._server, self._tools, self._seating = server, tools, seating
         self._served: dict[str, Assignment] = {}
 
     async def earlier(self, job: RunAgent) -> Dispatched | None:
@@ -100,6 +102,8 @@ class Dispatch:
         ways = self._ways(job)
         # Should an agent delete its lane's `.git`, its git must not climb to the user's repository.
         env = {**bundle.environment(work), "GIT_CEILING_DIRECTORIES": str(lane.path.parent)}
+        if self._seating:
+            env |= await asyncio.to_thread(self._seating.seat, self._desk.protocol, state, job, work.token)
         work = msgspec.structs.replace(work, env=env)
         if abilities.mcp == "http":
             work = msgspec.structs.replace(work, tools_at=await self._tools_of(work, ways))
@@ -136,6 +140,11 @@ class Dispatch:
         """Nobody works on the activity any more: its tools take nothing from now on."""
         if self._tools and (task := self._served.pop(job.id, None)):
             self._tools.close(task)
+
+    async def left(self, sent: Dispatched) -> None:
+        """The agent has answered, or never will: it has no seat in its dialogue any more."""
+        if self._seating:
+            await asyncio.to_thread(self._seating.leave, sent.work.token)
 
     async def keep_notes(self, job: RunAgent, notes: str) -> None:
         """Keep what an agent left for its successor in the same instance."""
@@ -202,8 +211,11 @@ def sent_work(home: Path) -> Work | None:
 
 
 def folder_name(id_: str) -> str:
-    """An id as the name of a folder: readable, harmless, and never that of another id."""
-    name = quote(id_, safe="#=+,@", errors="replace")
+    """An id as the name of a folder: readable, harmless, and never that of another id.
+
+    There is no `%` in it: some programs take `%3A` in a path for a colon.
+    """
+    name = quote(id_, safe="#+,@", errors="replace").replace("%", "=")
     if name.strip(".") and name == name.lower() and len(name) <= _LONGEST:
         return name
     return f"{name.lstrip('.')[:_LONGEST]}~{sha256(id_.encode(errors='replace')).hexdigest()[:12]}"

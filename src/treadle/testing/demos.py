@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
@@ -39,6 +40,14 @@ class Beat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     see: str
     """A pattern for a line of the run's log."""
     say: str
+    kept_in: "Beat | None" = None
+    """What happens instead if something keeps the agents to their files while they work."""
+
+    def fitting(self, text: str) -> "Beat | None":
+        """This, or what happens instead, if a line of the log is about it."""
+        if fnmatchcase(text, self.see):
+            return self
+        return self.kept_in.fitting(text) if self.kept_in else None
 
 
 class Demo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

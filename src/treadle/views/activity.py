@@ -149,10 +149,14 @@ def verdict(deed: Deed) -> str:
         return (
             f"claims {deed.claim.envelope.key}, being checked" if deed.claim else "held up" if deed.held else "at work"
         )
+    why = [it.check for it in _findings(deed) if it.ok is False and not it.advisory]
+    because = f" ({', '.join(why)} failed)" if why else ""
     if deed.left.startswith("!"):
-        why = [it.check for it in _findings(deed) if it.ok is False and not it.advisory]
-        return f"refused: {deed.left}" + (f" ({', '.join(why)} failed)" if why else "")
-    return f"accepted: {deed.left}"
+        return f"refused: {deed.left}{because}"
+    if deed.claim is None or deed.claim.envelope.key == deed.left or not isinstance(deed.command, RunAgent):
+        return f"accepted: {deed.left}"
+    claimed = "refused" if why else "claimed"
+    return f"{claimed}: {deed.claim.envelope.key}{because}; its attempts are used up, which is {deed.left}"
 
 
 def who_of(job: ActivityCommand) -> str:

@@ -82,8 +82,7 @@ def _branch(
 def _position(chronicle: Chronicle, protocol: Protocol, inst: Instance, frame: Frame, one: Line, now: int) -> Position:
     step = protocol.graphs[inst.graph].steps.get(frame.step)
     deed = chronicle.deeds.get(frame.id)
-    asked = chronicle.asked.get(frame.id)
-    began = deed.began if deed else asked.began if asked else 0
+    began = deed.began if deed else chronicle.put.get(frame.id, now)
     return Position(
         step=base_of(frame.step),
         status=one.mood,

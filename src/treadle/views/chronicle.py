@@ -62,7 +62,11 @@ class Chronicle:
         self.state = State()
         self.deeds: dict[str, Deed] = {}
         self.asked: dict[str, Question] = {}
+        self.put: dict[str, int] = {}
+        """Question, to a person or to the parent → when it was put."""
         self._open: set[str] = set()
+        self._led: dict[tuple[str, str], str] = {}
+        """Instance and step → the activity whose end led there last."""
         self.born: dict[str, int] = {}
         self.gone: dict[str, int] = {}
 
@@ -72,13 +76,24 @@ class Chronicle:
         self.protocol, self.state = made.protocol, made.state
         act = getattr(made.event, "act", "")
         cause = act or getattr(made.event, "timer", "")
+        self._lead(made, cause)
         for command in made.commands:
             self._commanded(command, cause if cause in self.deeds else "")
-        self._settle(made.event)
+        self._settle(made)
         if act in self.deeds:
             self.deeds[act] = self._told(self.deeds[act], made.event)
         self._census(made)
         return made
+
+    def _lead(self, made: Move, cause: str) -> None:
+        """Note where the end of an activity leads: before anything begins there, a signal may be served."""
+        if cause not in self.deeds:
+            return
+        id_ = self.deeds[cause].command.inst
+        before, inst = made.before.insts[id_], made.state.insts[id_]
+        for step in [frame.step for frame in inst.frames]:
+            if inst.visits.get(step) != before.visits.get(step):
+                self._led[id_, step] = cause
 
     def _commanded(self, command: Command, by: str) -> None:
         now = self.state.now
@@ -91,7 +106,9 @@ class Chronicle:
                 deed = Deed(command=command, start=_start(command), began=now, checks=checks)
                 self.deeds[id_] = msgspec.structs.replace(before, command=command, held=False) if before else deed
             case AskHuman(id=id_):
-                self.asked[id_] = Question(command=command, began=now, state=self.state, by=by)
+                self.asked[id_] = Question(
+                    command=command, began=now, state=self.state, by=self._led.pop((command.inst, command.step), by)
+                )
                 self._open.add(id_)
             case Cancel(id=id_, why=why) if id_ in self.deeds:
                 left = self._left(self.deeds[id_]) if why == "timeout" else ""
@@ -99,10 +116,12 @@ class Chronicle:
             case _:
                 pass
 
-    def _settle(self, event: Event) -> None:
+    def _settle(self, made: Move) -> None:
+        if made.before.asks is not self.state.asks:
+            self.put = {id_: self.put.get(id_, self.state.now) for id_ in self.state.asks}
         for id_ in [id_ for id_ in self._open if id_ not in self.state.asks]:
             self._open.remove(id_)
-            self.asked[id_] = msgspec.structs.replace(self.asked[id_], ended=self.state.now, settled=event)
+            self.asked[id_] = msgspec.structs.replace(self.asked[id_], ended=self.state.now, settled=made.event)
 
     def _told(self, deed: Deed, event: Event) -> Deed:
         change = msgspec.structs.replace

@@ -68,10 +68,17 @@ class Tree:
         yield from self._answerer(self.state.insts[below], criterion) if below else [(inst, criterion)]
 
     def text(self, inst: Instance, criterion: str) -> str:
-        """What a criterion says; a part that knows only its id has it from whoever gave it on."""
+        """What a criterion says, in the words of the first who gave it on: a part may know only its id, or others."""
+        said = ""
         for one in self.chain(inst):
-            for value in self._inputs[one.id].values():
-                for item in value if isinstance(value, list) else ():
-                    if isinstance(item, dict) and item.get("id") == criterion and text(item.get("text")):
-                        return text(item["text"])
+            if said and criterion not in self.ids[one.id]:
+                break
+            said = self._said(one, criterion) or said
+        return said
+
+    def _said(self, inst: Instance, criterion: str) -> str:
+        for value in self._inputs[inst.id].values():
+            for item in value if isinstance(value, list) else ():
+                if isinstance(item, dict) and item.get("id") == criterion and text(item.get("text")):
+                    return text(item["text"])
         return ""

@@ -9,11 +9,12 @@ from tests.evidence.stage import SPEC, Stage, run
 from treadle.kernel.state import Slot
 from treadle.protocol.items import Json
 
-TWO: dict[str, Json] = {**SPEC, "acceptanceCriteria": [{"id": "AC-1", "text": "a"}, {"id": "AC-2", "text": "b"}]}
+TEXTS = {"AC-1": "adds two", "AC-2": "adds three"}
+TWO: dict[str, Json] = {**SPEC, "acceptanceCriteria": [{"id": id_, "text": text} for id_, text in TEXTS.items()]}
 
 
 def child(id_: str, *criteria: str, **more: Json) -> dict[str, Json]:
-    listed: list[Json] = [{"id": one, "text": "x"} for one in criteria]
+    listed: list[Json] = [{"id": one, "text": TEXTS.get(one, "x")} for one in criteria]
     return {
         **SPEC,
         "id": id_,
@@ -57,6 +58,13 @@ def test_every_criterion_has_a_place(tmp_path: Path, fields: dict[str, Any], sai
         ([child("a", "AC-1"), child("b", "AC-2", targetPath="src/calc/a/b")], {}, "share files"),
         ([child("a", "AC-1"), child("b", "AC-2", testPath="src/calc/a")], {}, "share files"),
         ([child("a", "AC-1")], {"interfaceFile": "src/calc/a/api.py"}, "holds the interface file src/calc/a/api.py"),
+        ([child("a", acceptanceCriteria=[{"id": "AC-1", "text": " adds\n  two "}])], {}, ""),
+        ([child("a", "AC-1", "AC-3")], {}, ""),
+        (
+            [child("a", acceptanceCriteria=[{"id": "AC-1", "text": "adds anything"}])],
+            {},
+            "criterion AC-1 of the child 'a' says \"adds anything\", but here it is \"adds two\"",
+        ),
         ([child("a", "AC-1", targetPath="src/other")], {}, "targetPath src/other of 'a' lies outside of what"),
         ([child("a", "AC-1", testPath="src/calcs")], {}, "testPath src/calcs of 'a' lies outside of what"),
         ([], {"interfaceFile": "src/calc/api.py"}, "is an interface file that does not exist"),
@@ -94,6 +102,26 @@ def test_a_new_plan_without_children_keeps_those_there_are(tmp_path: Path) -> No
             "scaffold", "InitWork", {}, {"testPlan": planned("AC-1")}, "plan_covers_criteria", n="2.1"
         )
         assert again.report == ""
+
+    run(story())
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, ""),
+        ({"outcome": "Merged", "slots": {"merge.MergeComplete": Slot("", {}, 1)}}, ""),
+        ({"outcome": "Aborted"}, "criterion AC-2 is in no planned test and no child has it"),
+    ],
+)
+def test_a_child_that_was_given_up_covers_nothing(tmp_path: Path, more: dict[str, Any], said: str) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path, given=TWO).start()
+        stage.add("root/b", "node", child("b", "AC-2"), **more)
+        fields: dict[str, Json] = {"testPlan": planned("AC-1")}
+        verdict = await stage.claim("scaffold", "InitWork", {}, fields, "plan_covers_criteria")
+        assert said in verdict.report
+        assert bool(said) == bool(verdict.report)
 
     run(story())
 

@@ -40,7 +40,7 @@ class Stage:
     def work(self, prompt: str = "Write the tests.", run: str = "run-1", **changes: Any) -> Work:
         """An activity that was sent out."""
         act, retry = changes.get("act", "root:tests#1.1"), changes.get("retry", 0)
-        home = self.runs / run / "acts" / f"{act.replace(':', '%3A')}~{retry}"
+        home = self.runs / run / "acts" / f"{act.replace(':', '=3A')}~{retry}"
         lane = self.folder / f"lane of {run}"
         lane.mkdir(exist_ok=True)
         for name, text in {"log": "one\n", "old name.py": "old", "gone": ""}.items():

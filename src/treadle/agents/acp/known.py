@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -180,9 +182,11 @@ class Opencode(msgspec.Struct, frozen=True, kw_only=True):
         return (*usual, *others, *named, "OPENCODE_DISABLE_MODELS_FETCH", "OPENCODE_MODELS_URL", *WAYS)
 
     def prepare(self, work: Work, home: Path) -> None:
-        """A database that was copied while its program was killed has a journal, and nobody holds its locks."""
-        del work
+        """Nobody holds the locks of a HOME that was copied; and its conversations belong to the lane of this step."""
         shutil.rmtree(home / ".local" / "state" / "opencode" / "locks", ignore_errors=True)
+        database = home / self.ledger
+        if work.session and database.is_file() and not database.is_symlink():
+            _move_sessions(database, str(work.lane.absolute()))
 
     def words(self, work: Work) -> list[str]:  # noqa: ARG002
         return ["--print-logs", "--log-level", "WARN"]
@@ -196,6 +200,14 @@ class Opencode(msgspec.Struct, frozen=True, kw_only=True):
             **({"model": work.model} if work.model else {}),
         }
         return {_CONTENT: json.dumps(settings), **{f"OPENCODE_DISABLE_{name}": "1" for name in _OFF}}
+
+
+def _move_sessions(database: Path, lane: str) -> None:
+    """Other lanes cannot be seen from a box; where it cannot be said that they are this one, the agent will tell."""
+    with suppress(sqlite3.Error), closing(sqlite3.connect(database, timeout=5)) as db, db:
+        db.execute("UPDATE project SET worktree = ?", (lane,))
+        db.execute("UPDATE session SET directory = ?", (lane,))
+        db.execute("DELETE FROM project_directory")
 
 
 def _edits(work: Work) -> dict[str, str]:

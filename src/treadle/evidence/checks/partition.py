@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Final
 
-from treadle.evidence.criteria import criteria_in, own_criteria
+from treadle.evidence.criteria import criteria_in, own_criteria, texts_in
 from treadle.evidence.findings import Found, Problem, found, problem
 from treadle.evidence.globs import overlap
 from treadle.evidence.past import handed_down, merged_children, payload
@@ -17,6 +17,7 @@ from treadle.protocol.items import Json
 from treadle.protocol.model import tag_of
 
 Record = Mapping[str, Json]
+_SAME: Final = "the criterion word for word; what else there is to say about it belongs in the child's description"
 _BESIDE: Final = "the skeleton in a file beside it, and here only what stays: types, protocols, imports from that file"
 
 
@@ -43,7 +44,8 @@ async def plan_covers_criteria(s: Subject) -> Found:
 async def children_partition(s: Subject) -> Found:
     """Children have disjoint criteria and paths inside of their parent's, the interfaces exist, merged work stays."""
     children = await _children(s)
-    problems = [*_criteria_of(s, children), *_paths_of(s, children), *await _interfaces(s), *_undone(s, children)]
+    problems = [*_criteria_of(s, children), *_reworded(s, children), *_paths_of(s, children)]
+    problems += [*await _interfaces(s), *_undone(s, children)]
     ids = [str(child.get("id", "")) for child in children]
     problems += [problem(f"two children are called '{id_}'") for id_ in dict.fromkeys(ids) if ids.count(id_) > 1]
     return found(problems)
@@ -92,6 +94,17 @@ def _criteria_of(s: Subject, children: list[Record]) -> Iterator[Problem]:
             owner.setdefault(id_, name)
         if not _criteria(s, child):
             yield problem(f"the child '{name}' has no criterion", expected="at least one, or no such child")
+
+
+def _reworded(s: Subject, children: list[Record]) -> Iterator[Problem]:
+    """Criteria of this node that a child is to read otherwise than whoever asked for them has put them."""
+    own = texts_in(s.case.protocol, s.graph.input[1], s.input)
+    for child in children:
+        for id_, text in texts_in(s.case.protocol, s.graph.input[1], child):
+            meant = [one for known, one in own if known == id_]
+            if meant and text not in meant:
+                said = f"criterion {id_} of the child '{child.get('id', '')}' says \"{text}\", but here it is"
+                yield problem(f'{said} "{meant[0]}"', expected=_SAME)
 
 
 def _path_fields(s: Subject) -> list[str]:

@@ -13,6 +13,7 @@ from treadle.protocol.reading.part import FIELD, NAME, SIGNAL, STEP, WORD, Part,
 
 GRAPH_KEYS: Final = (
     *("title", "input", "start", "ends", "ok", "vars", "budgets", "system", "handlers", "commands", "steps"),
+    "dialogue",
 )
 _PREEMPT: Final = {"never": -1, "now": 0}
 
@@ -35,6 +36,7 @@ def graph(part: Part, roles: Mapping[str, Role]) -> Graph:
         system=_system(part.get("system")),
         handlers={name: _handler(entry) for name, entry in part.named("handlers", SIGNAL)},
         commands=_commands(part.get("commands")),
+        dialogue=part.name_of("dialogue", FIELD),
         steps={name: found for name, found in steps.items() if found is not None},
     )
 

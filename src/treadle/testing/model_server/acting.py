@@ -28,7 +28,13 @@ from treadle.testing.model_server.script import Call, Failure, Script, Step, Tok
 
 _SHELLS: Final = {"Bash": "command", "exec_command": "cmd", "run_shell_command": "command", "bash": "command"}
 _WRITERS: Final = {"Write": "file_path", "write_file": "file_path", "write": "filePath"}
-_STATUS: Final[dict[Outages, int]] = {"rate": 429, "quota": 429, "overload": 503, "billing": 402, "login": 401}
+_FAILURES: Final[dict[Outages, tuple[int, str]]] = {
+    "rate": (429, "Rate limit reached."),
+    "quota": (429, "You have exceeded your current quota."),
+    "billing": (402, "Your credit balance is too low."),
+    "login": (401, "Invalid API key."),
+}
+"""How a service says so; what is not listed, it does not survive to say."""
 _REMINDED: Final = ", reminded"
 _DONE: Final = Step(say="Done.", usage=Tokens(tokens_in=0, tokens_out=0))
 
@@ -130,10 +136,10 @@ def _failure(turn: Turn, work: Work) -> Failure | None:
     broken = turn.outage
     if broken is None or work.retry >= broken.times:
         return None
+    status, said = _FAILURES.get(broken.why, (503, "Overloaded."))
     wait = {"retry-after": str(broken.wait)} if broken.wait else {}
-    return Failure(
-        status=_STATUS.get(broken.why, 503), message=f"{broken.why}, try again in {broken.wait} s", headers=wait
-    )
+    later = f" Try again in {broken.wait} s." if broken.wait else ""
+    return Failure(status=status, message=said + later, headers=wait)
 
 
 def _write(path: Path, content: str) -> tuple[Call, ...]:

@@ -27,5 +27,7 @@ def client_variables(url: str, home: Path) -> dict[str, str]:
         "OPENAI_API_KEY": KEY,
         "GOOGLE_GEMINI_BASE_URL": url,
         "GEMINI_API_KEY": KEY,
+        "GEMINI_MODEL": "gemini-2.5-flash",  # without a name, it asks another model which one to ask
         "OPENCODE_CONFIG_CONTENT": json.dumps(opencode),
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
     }

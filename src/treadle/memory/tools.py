@@ -1,0 +1,40 @@
+"""The tools of a memory: the nine of the public server, and those of dialogues on top."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from treadle.errors import TreadleError
+from treadle.memory import dialogue_tools, knowledge_tools
+from treadle.memory.dialogue import Dialogue
+from treadle.results.offered import Said
+
+TOOLS: Final = (*knowledge_tools.TOOLS, *dialogue_tools.TOOLS)
+NAMES: Final = frozenset(tool.name for tool in TOOLS)
+_OF_DIALOGUES: Final = frozenset(tool.name for tool in dialogue_tools.TOOLS)
+
+_ERASING: Final = {"delete_entities": "entityNames", "delete_observations": "deletions"}
+
+
+def call(dialogue: Dialogue, name: str, given: Mapping[str, Any]) -> Said:
+    """What a tool does; whatever it is given, the model gets words that help."""
+    try:
+        if name in _OF_DIALOGUES:
+            return dialogue_tools.call(dialogue, name, given)
+        return _kept(dialogue, name, given) or knowledge_tools.call(dialogue.space, name, given)
+    except TreadleError as error:
+        return Said(str(error), ok=False)
+
+
+def _kept(dialogue: Dialogue, name: str, given: Mapping[str, Any]) -> Said | None:
+    """Why something is not forgotten: what was said in a dialogue was said."""
+    if dialogue.seat is None or name not in _ERASING:
+        return None
+    asked = given.get(_ERASING[name])
+    names = (
+        [each.get("entityName") if isinstance(each, dict) else each for each in asked]
+        if isinstance(asked, list)
+        else []
+    )
+    if dialogue.seat.session not in names:
+        return None
+    return Said(f"{dialogue.seat.session} is the dialogue itself: what was said there stays said", ok=False)

@@ -1,0 +1,62 @@
+"""`treadle memory`: files of the public server in and out, all or nothing."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.cli.treadle import treadle
+from treadle.memory.dialogue import Dialogues, Seat
+from treadle.memory.store import Memory
+
+LINES = (
+    '{"type":"entity","name":"é\\n|→","entityType":"t","observations":["one","two"]}\n'
+    '{"type":"relation","from":"é\\n|→","to":"b","relationType":"knows"}'
+)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "treadle.toml").touch()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def memory_of(here: Path) -> Path:
+    return here / ".treadle" / "local" / "memory.db"
+
+
+def test_in_and_out(here: Path) -> None:
+    (here / "in.jsonl").write_text(LINES + "\n")
+    assert treadle("memory", "import", "in.jsonl").out == "imported 1 entities and 1 relations\n"
+    assert treadle("memory", "import", "in.jsonl").out == "imported 0 entities and 0 relations; 2 were there already\n"
+    assert treadle("memory", "export").out == LINES
+    assert treadle("memory", "export", "out.jsonl").code == 0
+    assert (here / "out.jsonl").read_text() == LINES
+    assert "is already there" in treadle("memory", "export", "out.jsonl").err
+
+
+def test_a_wrong_line_imports_nothing(here: Path) -> None:
+    (here / "in.jsonl").write_text(LINES + '\n{"type":"entity","name":1}')
+    outcome = treadle("memory", "import", "in.jsonl")
+    assert outcome.code == 2
+    assert "in.jsonl:3: Invalid input: expected string, received number at name; nothing was imported" in outcome.err
+    assert not memory_of(here).exists()
+
+
+def test_nothing_is_made_only_to_be_read(here: Path) -> None:
+    assert (treadle("memory", "export").out, treadle("memory", "sessions").out) == ("", "")
+    assert not (here / ".treadle").exists()
+
+
+def test_dialogues(here: Path) -> None:
+    memory_of(here).parent.mkdir(parents=True)
+    with closing(Memory(memory_of(here))) as memory:
+        seat = Seat(run="r1", session="PLAN_r1", act="a", step="s", agent="QA")
+        Dialogues(memory).admit(seat, "mark", "plan_loop", "build it")
+    assert treadle("memory", "sessions").out == "PLAN_r1\n"
+    said = '"entityType":"plan_loop","observations":["R0|MT|→INIT|build it"]}'
+    assert treadle("memory", "export", "--session", "PLAN_r1").out == f'{{"type":"entity","name":"PLAN_r1",{said}'
+    outcome = treadle("memory", "export", "--session", "PLAN_r")
+    assert (outcome.code, "did you mean 'PLAN_r1'?" in outcome.err) == (2, True)
+    assert treadle("memory", "export").out == ""

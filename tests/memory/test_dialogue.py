@@ -1,0 +1,164 @@
+"""Dialogues, from both sides: the orchestrator's, and that of the agents who have a seat."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from treadle.memory.dialogue import Accepted, Dialogue, Dialogues, Seat, seat_of, sessions_in
+from treadle.memory.store import Memory
+from treadle.memory.tools import call
+
+PLAN = Seat(run="r1", session="PLAN_r1", act="a1", step="spec", agent="Ω₂ˢ", round="0")
+CRITIC = Seat(run="r1", session="PLAN_r1", act="a2", step="critic", agent="Ω₂ᶜ", round="0", phase="Ω₂ᶜ")
+OTHER = Seat(run="r1", session="TDD_r1_C2", act="a3", step="red", agent="QA", round="0", phase="ℜ")
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with closing(Memory(tmp_path / "memory.db")) as memory:
+        yield memory
+
+
+def seated(memory: Memory, seat: Seat, *accepted: Accepted) -> Dialogue:
+    Dialogues(memory).admit(seat, f"mark of {seat.act}", "plan_loop", "build it", accepted)
+    found = seat_of(memory, f"mark of {seat.act}")
+    assert found == seat
+    return Dialogue(memory, found)
+
+
+def said(dialogue: Dialogue, name: str, **given: Any) -> str:
+    found = call(dialogue, name, given)
+    assert found.ok, found.text
+    return found.text
+
+
+def test_a_dialogue_as_the_published_protocols_have_it(memory: Memory) -> None:
+    planner = seated(memory, PLAN)
+    assert said(planner, "memory_init", type="other") == "the dialogue PLAN_r1 is there, with 1 entry"
+    assert said(planner, "memory_store", content="why\nI | chose → this", status="→PC") == "stored"
+
+    accepted = Accepted("spec.PC@5", "spec", "→PC", "the plan")
+    critic = seated(memory, CRITIC, accepted)
+    seated(memory, CRITIC, accepted)  # issued again: nothing is told twice
+    assert said(critic, "memory_store", content="not yet") == "stored"
+    assert said(critic, "memory_read").split("\n") == [
+        "R0|MT|→INIT|build it",
+        "R0|Ω₂ˢ|→PC|why",
+        "I | chose → this",
+        "R0|Ω₂ˢ|→PC|the plan",
+        "R0|PΩ₂ᶜ|Ω₂ᶜ|note|not yet",
+    ]
+    # The published way works, too: the entity is the session, its observations are what was said.
+    opened = call(critic, "open_nodes", {"names": ["PLAN_r1"]}).data["entities"]
+    assert [(each["name"], each["entityType"], len(each["observations"])) for each in opened] == [
+        ("PLAN_r1", "plan_loop", 4)
+    ]
+
+
+def test_queries(memory: Memory) -> None:
+    planner = seated(memory, PLAN)
+    said(planner, "memory_store", content="for0 is no round")
+    later = seated(memory, msgspec.structs.replace(PLAN, act="a9", round="10"))
+    said(later, "memory_store", content="Revised R0")
+    cases: list[tuple[dict[str, str], list[str]]] = [
+        ({"pattern": "R0"}, ["build it", "for0 is no round"]),
+        ({"pattern": "R10"}, ["Revised R0"]),
+        ({"pattern": "OBS[SPLAN_r1,R10,*,*]"}, ["Revised R0"]),
+        ({"pattern": "OBS[SPLAN_r1,*,A:MT,*]"}, ["build it"]),
+        ({"pattern": "rEVISED"}, ["Revised R0"]),
+        ({"pattern": "no round", "round": "10"}, []),
+        ({"agent": "ω₂ˢ"}, ["for0 is no round", "Revised R0"]),
+        ({"agent": "MT", "round": "R0"}, ["build it"]),
+        ({}, ["build it", "for0 is no round", "Revised R0"]),
+    ]
+    for asked, contents in cases:
+        found = call(later, "memory_query", asked)
+        assert [record["content"] for record in found.data["records"]] == contents, asked
+        assert found.text if contents else found.text == "nothing was said that fits"
+    assert said(later, "memory_query", pattern="R10", form="obs").startswith("OBS[SPLAN_r1,R10,A:Ω₂ˢ,T:20")
+
+
+def test_an_agent_has_its_own_dialogue_only(memory: Memory) -> None:
+    planner, qa = seated(memory, PLAN), seated(memory, OTHER)
+    said(planner, "memory_store", content="a secret")
+    for name, given in (
+        ("memory_read", {}),
+        ("memory_query", {"pattern": "secret"}),
+        ("memory_store", {"content": "x"}),
+        ("memory_init", {}),
+    ):
+        refused = call(qa, name, {**given, "session": "PLAN_r1"})
+        assert not refused.ok
+        assert "'PLAN_r1' is not your dialogue" in refused.text
+        assert "'TDD_r1_C2'" in refused.text
+    assert "secret" not in call(qa, "read_graph", {}).text + call(qa, "search_nodes", {"query": ""}).text
+    assert call(qa, "open_nodes", {"names": ["PLAN_r1"]}).data == {"entities": [], "relations": []}
+    added = call(qa, "add_observations", {"observations": [{"entityName": "PLAN_r1", "contents": ["x"]}]})
+    assert (added.ok, added.text) == (False, "Entity with name PLAN_r1 not found")
+    assert call(Dialogue(memory), "search_nodes", {"query": "secret"}).data["entities"] == []
+
+
+def test_what_was_said_stays_said(memory: Memory) -> None:
+    planner = seated(memory, PLAN)
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("delete_entities", {"entityNames": ["x", "PLAN_r1"]}),
+        (
+            "delete_observations",
+            {"deletions": [{"entityName": "PLAN_r1", "observations": ["R0|MT|→INIT|build it"]}]},
+        ),
+    ]
+    for name, given in calls:
+        assert "stays said" in call(planner, name, given).text
+    assert said(planner, "memory_read") == "R0|MT|→INIT|build it"
+    assert not call(planner, "delete_entities", {"entityNames": 5}).ok
+    assert call(planner, "create_entities", {"entities": [{"name": "x", "entityType": "t", "observations": []}]}).ok
+    assert call(planner, "delete_entities", {"entityNames": ["x"]}).ok
+
+
+def test_a_seat_ends(memory: Memory) -> None:
+    seated(memory, PLAN)
+    Dialogues(memory).admit(PLAN, "another mark", "plan_loop", "")
+    assert seat_of(memory, "mark of a1") is None  # started again: the first session has none any more
+    Dialogues(memory).dismiss("another mark")
+    assert seat_of(memory, "another mark") is None
+    assert seat_of(memory, "") is None
+
+
+def test_a_run_is_forgotten(memory: Memory) -> None:
+    seated(memory, PLAN)
+    kept = seated(memory, msgspec.structs.replace(OTHER, run="r2", session="TDD_r2"))
+    assert sessions_in(memory) == ["PLAN_r1", "TDD_r2"]
+    assert Dialogues(memory).forget("r1") == 1
+    assert sessions_in(memory) == ["TDD_r2"]
+    assert Dialogue(memory, PLAN).read("PLAN_r1") is None
+    assert said(kept, "memory_read") == "R0|MT|→INIT|build it"
+
+
+def test_dialogues_of_ones_own(memory: Memory) -> None:
+    """Without a step around it, every dialogue is in the project's graph, and is named."""
+    mine = Dialogue(memory)
+    assert call(mine, "memory_read", {}).text == "say which dialogue: give its id as `session`"
+    assert (
+        said(mine, "memory_init", session="plan_2025_001", type="plan_loop") == "the dialogue plan_2025_001 has begun"
+    )
+    said(mine, "memory_store", session="plan_2025_001", content="R1|Ω₂ˢ|→PR|Revised plan...")
+    assert said(mine, "memory_query", session="plan_2025_001", pattern="R1") == "R1|Ω₂ˢ|→PR|Revised plan..."
+    assert call(mine, "memory_query", {"session": "plan_2025_001", "pattern": "R0"}).data["records"] == []
+    missing = call(mine, "memory_read", {"session": "plan_2025_01"})
+    assert missing.text == ("there is no dialogue 'plan_2025_01'; did you mean 'plan_2025_001'? memory_init begins one")
+    wrong = call(mine, "memory_read", {"session": 5})
+    assert "expected string, received number at session" in wrong.text
+    assert "Invalid option" in call(mine, "memory_read", {"session": "plan_2025_001", "form": "x"}).text
+
+
+def test_who_signs_is_not_signed_twice(memory: Memory) -> None:
+    planner = seated(memory, PLAN)
+    said(planner, "memory_store", content="R0|Ω₂ˢ|→PC|signed")
+    said(planner, "memory_store", content="R0|Ω₂ᶜ|→PA|as if it were the critic")
+    records = call(planner, "memory_query", {"agent": "Ω₂ˢ"}).data["records"]
+    assert [record["content"] for record in records] == ["signed", "R0|Ω₂ᶜ|→PA|as if it were the critic"]
+    assert call(planner, "memory_query", {"agent": "Ω₂ᶜ"}).data["records"] == []

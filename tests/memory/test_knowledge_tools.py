@@ -1,0 +1,118 @@
+"""The nine tools; that the public server answers the same is shown side by side in tests/mcp/test_public_server.py."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.memory.script import SCRIPT, entity
+from treadle.memory.inputs import LARGEST, UNREADABLE
+from treadle.memory.knowledge_tools import TOOLS, call
+from treadle.memory.store import Memory, Space
+from treadle.results.offered import Said
+
+NAMES = [tool.name for tool in TOOLS]
+GIVES = {tool.name: tool.gives for tool in TOOLS}
+INVALID = "MCP error -32602: Input validation error: Invalid arguments for tool "
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Iterator[Space]:
+    with closing(Memory(tmp_path / "memory.db")) as memory:
+        yield Space(memory)
+
+
+def test_every_answer_of_the_script_has_its_shape_twice(space: Space) -> None:
+    refused = 0
+    for name, arguments in SCRIPT:
+        if name not in NAMES:
+            continue
+        said = call(space, name, arguments)
+        refused += not said.ok
+        assert said.ok == (said.data is not None)
+        if said.ok:
+            jsonschema.validate(said.data, GIVES[name] or {})
+            inner = {"create_entities": "entities", "create_relations": "relations", "add_observations": "results"}
+            plain = said.data[inner[name]] if name in inner else said.data
+            assert said.text == plain.get("message") if "delete" in name else json.loads(said.text) == plain
+    assert refused == 15
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        (
+            "create_entities",
+            {"entities": [entity("a", "t", "é")]},
+            '[\n  {\n    "name": "a",\n    "entityType": "t",\n    "observations": [\n      "é"\n    ]\n  }\n]',
+        ),
+        ("create_entities", {"entities": []}, "[]"),
+        ("delete_entities", {"entityNames": ["a"]}, "Entities deleted successfully"),
+        ("delete_observations", {"deletions": []}, "Observations deleted successfully"),
+        ("delete_relations", {"relations": []}, "Relations deleted successfully"),
+        ("read_graph", {}, '{\n  "entities": [],\n  "relations": []\n}'),
+    ],
+)
+def test_words(space: Space, name: str, arguments: dict[str, Any], said: str) -> None:
+    found = call(space, name, arguments)
+    assert (found.ok, found.text) == (True, said)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        (
+            "add_observations",
+            {"observations": [{"entityName": "a\nb", "contents": []}]},
+            "Entity with name a\nb not found",
+        ),
+        ("search_nodes", {}, f"{INVALID}search_nodes: Invalid input: expected string, received undefined at query"),
+        (
+            "create_entities",
+            {"entities": [{"name": True, "observations": [None]}]},
+            (
+                f"{INVALID}create_entities: Invalid input: expected string, received boolean at entities[0].name\n"
+                "Invalid input: expected string, received undefined at entities[0].entityType\n"
+                "Invalid input: expected string, received null at entities[0].observations[0]"
+            ),
+        ),
+        (
+            "create_entities",
+            {"entities": [entity("a", "t", "x" * 10_000_000)]},
+            (
+                f"entities[0].observations[0] has 10000000 bytes, the limit is {LARGEST};"
+                " split it, or keep it in a file and remember where"
+            ),
+        ),
+        (
+            "create_entities",
+            {"entities": [entity("half \ud83d", "t")]},
+            (
+                "entities[0].name cannot be kept as it is: it has bytes that are not UTF-8, or half of a character;"
+                " nothing was changed"
+            ),
+        ),
+        (
+            "open_nodes",
+            {"names": [f"caf{UNREADABLE}"]},
+            (
+                "names[0] cannot be kept as it is: it has bytes that are not UTF-8, or half of a character;"
+                " nothing was changed"
+            ),
+        ),
+    ],
+)
+def test_refusals_change_nothing(space: Space, name: str, arguments: dict[str, Any], words: str) -> None:
+    assert call(space, name, arguments) == Said(words, ok=False)
+    assert space.read_graph().entities == ()
+
+
+def test_as_large_as_a_text_may_be(space: Space) -> None:
+    text = "é→|\n\0😀" * (LARGEST // 12)
+    assert call(space, "create_entities", {"entities": [entity("large", "t", text)]}).ok
+    assert space.open_nodes(["large"]).entities[0].observations == (text,)
+    assert space.search_nodes("|\n\0😀é→").entities[0].name == "large"
