@@ -22,7 +22,7 @@ from treadle.testing.model_server.clients import client_variables
 from treadle.testing.model_server.server import ModelServer
 
 REAL = ("claude", "codex", "gemini", "opencode")
-PATIENCE = 150
+PATIENCE = 220
 SIX = Path(__file__).with_name("six")
 NO_SCRIPTS = "scripts: {none: [{say: nothing}]}"
 SETTINGS = f"""

@@ -44,12 +44,12 @@ def test_a_change_is_seen_though_times_are_set_back(
 ) -> None:
     folder = made(tmp_path / "folder")
     before = settled(folder, monkeypatch)
-    assert (before.files, before.folders) == ({"a/one.py", "a/link"}, ("below",))
+    assert (set(before.files), before.folders) == ({"a/one.py", "a/link"}, ("below",))
     times = folder.stat()
     bend(folder)
     os.utime(folder, ns=(times.st_atime_ns, times.st_mtime_ns))
     after = held(str(folder), "a/")
-    assert (after.files, set(after.folders)) == (files, below)
+    assert (set(after.files), set(after.folders)) == (files, below)
 
 
 def test_a_folder_that_was_changed_just_now_is_read_again(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from treadle.toolchains.sandbox import Sandbox, candidates, minding, works
 
 ROOT = Path(__file__).parents[2]
 KEY = "sk-fake-key"
-PATIENCE = 180
+PATIENCE = 500
 
 Inside = Callable[[ModelServer, Path], Any]
 

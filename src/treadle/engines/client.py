@@ -19,6 +19,7 @@ from treadle.kernel.people import STATUS_QUERY
 from treadle.ports import Work
 from treadle.prompts.question import Question
 from treadle.protocol.findings import suggest
+from treadle.protocol.model import base_of
 from treadle.protocol.signals import from_outside
 from treadle.runtime.clock import SystemClock
 from treadle.store.history import History

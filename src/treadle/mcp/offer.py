@@ -26,6 +26,7 @@ class ProjectMemory(NamedTuple):
         return list(memory_tools.TOOLS)
 
     def call(self, name: str, given: Mapping[str, Any]) -> Said:
-        if name not in memory_tools.NAMES:
+        tool = memory_tools.named(name)
+        if not tool:
             return Said(f"MCP error -32602: Tool {name[:80]} not found", ok=False)
-        return memory_tools.call(Dialogue(self.memory), name, given)
+        return memory_tools.call(Dialogue(self.memory), tool, given)

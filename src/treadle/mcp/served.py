@@ -31,9 +31,9 @@ class Served(NamedTuple):
         """What a tool does. Whatever it is given, the model gets words that help."""
         if name == payload_tool.NAME and payload_tool.is_offered(self.task.bundle):
             return payload_tool.call(self.task.bundle, given)
-        if name in memory_tools.NAMES and self.memory:
+        if (tool := memory_tools.named(name)) and self.memory:
             dialogue = self._dialogue()
-            return memory_tools.call(dialogue, name, given) if dialogue else _NO_SEAT
+            return memory_tools.call(dialogue, tool, given) if dialogue else _NO_SEAT
         return mcp_tool.call(self.task, self.env, name, given)
 
     def _dialogue(self) -> Dialogue | None:

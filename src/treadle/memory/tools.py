@@ -1,5 +1,6 @@
 """The tools of a memory: the nine of the public server, and those of dialogues on top."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -13,6 +14,15 @@ NAMES: Final = frozenset(tool.name for tool in TOOLS)
 _OF_DIALOGUES: Final = frozenset(tool.name for tool in dialogue_tools.TOOLS)
 
 _ERASING: Final = {"delete_entities": "entityNames", "delete_observations": "deletions"}
+
+_PREFIX: Final = re.compile(r"mcp__[A-Za-z0-9-]+__")
+"""How clients tell the tools of several servers apart; the published protocols write `mcp__filesystem__…`."""
+
+
+def named(name: str) -> str:
+    """The tool of this memory that a name means; empty if there is none."""
+    plain = _PREFIX.sub("", name, count=1) if _PREFIX.match(name) else name
+    return plain if plain in NAMES else ""
 
 
 def call(dialogue: Dialogue, name: str, given: Mapping[str, Any]) -> Said:

@@ -25,7 +25,7 @@ until it is ended. Leaves: starts processes that want to outlive it, appends the
 says more than anybody wants to keep, and ends. Dumps: writes its environment to `environment.json` in the lane."""
 
 DISK: Final = 20 << 20
-PATIENCE: Final = 20.0
+PATIENCE: Final = 60.0
 
 
 class Bench(Protocol):

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from treadle.kernel.commands import ActivityCommand, Inputs, RunAgent, RunEffect
+from treadle.kernel.commands import ActivityCommand, Inputs, RunAgent, RunChecks, RunEffect
 from treadle.store.records import Stray
 from treadle.views.chronicle import Chronicle, Deed
 from treadle.views.moment import moment, seconds
@@ -153,10 +153,11 @@ def verdict(deed: Deed) -> str:
     because = f" ({', '.join(why)} failed)" if why else ""
     if deed.left.startswith("!"):
         return f"refused: {deed.left}{because}"
-    if deed.claim is None or deed.claim.envelope.key == deed.left or not isinstance(deed.command, RunAgent):
+    claimed = deed.claim.envelope.key if deed.claim else ""
+    if claimed == deed.left or isinstance(deed.command, RunChecks):
         return f"accepted: {deed.left}"
-    claimed = "refused" if why else "claimed"
-    return f"{claimed}: {deed.claim.envelope.key}{because}; its attempts are used up, which is {deed.left}"
+    last = f"claimed {claimed}{because}" if claimed else "has not answered"
+    return f"{last}; its attempts are used up, which is {deed.left}"
 
 
 def who_of(job: ActivityCommand) -> str:

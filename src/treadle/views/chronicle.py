@@ -65,8 +65,8 @@ class Chronicle:
         self.put: dict[str, int] = {}
         """Question, to a person or to the parent → when it was put."""
         self._open: set[str] = set()
-        self._led: dict[tuple[str, str], str] = {}
-        """Instance and step → the activity whose end led there last."""
+        self._led: dict[tuple[str, str, int], str] = {}
+        """A visit, by instance and step → the activity whose end led to it."""
         self.born: dict[str, int] = {}
         self.gone: dict[str, int] = {}
 
@@ -90,10 +90,13 @@ class Chronicle:
         if cause not in self.deeds:
             return
         id_ = self.deeds[cause].command.inst
-        before, inst = made.before.insts[id_], made.state.insts[id_]
-        for step in [frame.step for frame in inst.frames]:
-            if inst.visits.get(step) != before.visits.get(step):
-                self._led[id_, step] = cause
+        before, inst = made.before.insts[id_].visits, made.state.insts[id_]
+        for step in [frame.step for frame in inst.frames if inst.visits.get(frame.step) != before.get(frame.step)]:
+            self._led[id_, step, inst.visits[step]] = cause
+
+    def _led_to(self, command: AskHuman) -> str:
+        inst = self.state.insts.get(command.inst)
+        return self._led.get((command.inst, command.step, inst.visits.get(command.step, 0)), "") if inst else ""
 
     def _commanded(self, command: Command, by: str) -> None:
         now = self.state.now
@@ -106,9 +109,7 @@ class Chronicle:
                 deed = Deed(command=command, start=_start(command), began=now, checks=checks)
                 self.deeds[id_] = msgspec.structs.replace(before, command=command, held=False) if before else deed
             case AskHuman(id=id_):
-                self.asked[id_] = Question(
-                    command=command, began=now, state=self.state, by=self._led.pop((command.inst, command.step), by)
-                )
+                self.asked[id_] = Question(command=command, began=now, state=self.state, by=self._led_to(command) or by)
                 self._open.add(id_)
             case Cancel(id=id_, why=why) if id_ in self.deeds:
                 left = self._left(self.deeds[id_]) if why == "timeout" else ""

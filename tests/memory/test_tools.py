@@ -1,0 +1,42 @@
+"""All tools of a memory together."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from treadle.mcp.offer import ProjectMemory
+from treadle.memory.dialogue import Dialogue
+from treadle.memory.store import Memory
+from treadle.memory.tools import NAMES, call, named
+
+
+@pytest.mark.parametrize(
+    ("name", "tool"),
+    [
+        *((each, each) for each in sorted(NAMES)),
+        ("mcp__filesystem__create_entities", "create_entities"),
+        ("mcp__treadle__memory_read", "memory_read"),
+        ("mcp__filesystem__write_file", ""),
+        ("mcp____read_graph", ""),
+        ("emit_exit", ""),
+        ("", ""),
+    ],
+)
+def test_a_clients_prefix_is_not_part_of_a_name(name: str, tool: str) -> None:
+    assert named(name) == tool
+
+
+def test_the_project_serves_all_and_nothing_else(tmp_path: Path) -> None:
+    with closing(Memory(tmp_path / "memory.db")) as memory:
+        offer = ProjectMemory(memory)
+        assert {tool.name for tool in offer.tools()} == NAMES
+        assert offer.call("mcp__filesystem__search_nodes", {"query": ""}).data == {"entities": [], "relations": []}
+        assert offer.call("emit_exit", {}).text == "MCP error -32602: Tool emit_exit not found"
+
+
+def test_a_memory_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
+    with closing(Memory(tmp_path / "nowhere" / "memory.db")) as memory:
+        said = call(Dialogue(memory), "read_graph", {})
+    assert not said.ok
+    assert "the store cannot be opened" in said.text
