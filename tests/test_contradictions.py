@@ -74,7 +74,7 @@ def test_every_number_that_is_cited_is_defined() -> None:
         ("src/treadle/protocols/riper/protocol.yaml", "# R12: there is no such decision", ["R12"]),
         ("src/treadle/protocol/rules/graph.py", '"""A30: nothing."""', ["A30"]),
         ("src/treadle/protocol/rules/graph.py", "x = 1  # (D21)", ["D21"]),
-        ("src/treadle/kernel/reduce.py", "# R21", ["R21"]),
+        ("src/treadle/kernel/reduce.py", "# R22", ["R22"]),
         ("tests/kernel/test_trees.py", '"""R10, R22: children."""', ["R22"]),
         ("docs/language.md", "an edge (X0) of A0", ["X0", "A0"]),
         ("src/treadle/protocols/v3/templates/stuck.jinja", "{# V0 #}", ["V0"]),

@@ -106,8 +106,8 @@ class Chores:
     def __init__(self, root: Path) -> None:
         self.root = root
         for name, routes, patience in (("ask", ASKING, ""), ("decide", DECIDING, ""), ("patient", ASKING, PATIENT)):
-            self._add(name, PROTOCOL.format(name=name, routes=routes, patience=patience))
-        self._add("fan", FAN)
+            self.add(name, PROTOCOL.format(name=name, routes=routes, patience=patience))
+        self.add("fan", FAN)
         (root / "chores.yaml").write_text("id: ALL\nchores: [{id: floor, what: sweep}, {id: dishes, what: wash}]\n")
         (root / "chore.yaml").write_text("id: SWEEP-1\nwhat: sweep the floor\n")
         for name, exit_ in (
@@ -122,18 +122,20 @@ class Chores:
         for words in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "first"]):
             subprocess.run([*git, *words], cwd=root, check=True)
 
-    def _add(self, name: str, text: str) -> None:
+    def add(self, name: str, text: str) -> None:
+        """Add a protocol, or replace one."""
         folder = self.root / ".treadle" / "protocols" / name
-        (folder / "templates").mkdir(parents=True)
+        (folder / "templates").mkdir(parents=True, exist_ok=True)
         (folder / "protocol.yaml").write_text(text)
         (folder / "templates" / "work.jinja").write_text("Do {{ chore.what }}. {{ human_note }}\n")
 
     @contextmanager
-    def background(self, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
-        """A command that runs meanwhile; ended with the test."""
+    def background(self, *arguments: str, is_script: bool = False) -> Iterator["subprocess.Popen[str]"]:
+        """A command that runs meanwhile; ended with the test. Of what a script starts so, shells ignore Ctrl-C."""
+        shell = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"] if is_script else []
         env = {**os.environ, "HOME": str(self.root / "home"), "PYTHONUTF8": "1"}
         with subprocess.Popen(
-            [sys.executable, "-m", "treadle", *arguments],
+            [*shell, sys.executable, "-m", "treadle", *arguments],
             cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, env=env,
         ) as process:  # fmt: skip
             try:

@@ -27,7 +27,7 @@ class Kept(Chores):
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
-        self._add("kept", KEPT)
+        self.add("kept", KEPT)
         (root / "sweeper.yaml").write_text(json.dumps({"agents": [{"turns": [TURN]}]}))
         self.git("add", "-A")
         self.git("commit", "-q", "-m", "second")

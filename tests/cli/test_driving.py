@@ -175,6 +175,14 @@ def test_serve_drives_what_is_there_and_what_comes_and_is_alone(chores: Chores) 
     assert len(chores.agents()) == 2
 
 
+def test_serve_in_the_background_of_a_script_is_interrupted_as_soon_as_it_says_that_it_serves(chores: Chores) -> None:
+    with chores.background("serve", is_script=True) as service:
+        assert service.stdout
+        assert service.stdout.readline() == f"serving {chores.root}; Ctrl-C ends it\n"
+        service.send_signal(signal.SIGINT)
+        assert service.wait(timeout=20) == 0
+
+
 def _driver(chores: Chores) -> int:
     with opened_store(Project(chores.root)) as store:
         return driver_of(store.run("sweep-1"))

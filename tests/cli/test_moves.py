@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.chores import Chores
+from tests.cli.chores import FAN, Chores
 from tests.cli.treadle import treadle
 
 
@@ -27,6 +27,16 @@ def test_of_several_questions_the_one_that_is_meant_is_answered(chores: Chores) 
     assert "`treadle answer all root/floor:confirm accept|retry|abort`" in either.err
     assert treadle("answer", "all", "root/floor:confirm", "accept").code == 0
     other = treadle("answer", "all", "root/dishes:confirm#1.1", "accept")
+    assert (other.code, other.out.splitlines()[-1]) == (0, "all has ended with Finished")
+
+
+def test_a_question_is_named_by_its_step_wherever_that_was_entered_from(chores: Chores) -> None:
+    chores.add("fan", FAN.replace("retry: work", 'retry: "@back"'))
+    start(chores)
+    assert "root/floor:confirm@work accept" in treadle("status").out
+    assert "several open questions" in treadle("answer", "all", "confirm", "accept").err
+    assert treadle("answer", "all", "root/floor:confirm", "accept").code == 0
+    other = treadle("answer", "all", "confirm", "accept")
     assert (other.code, other.out.splitlines()[-1]) == (0, "all has ended with Finished")
 
 
@@ -86,8 +96,11 @@ def test_a_command_of_the_protocol_leads_to_its_step(chores: Chores) -> None:
 
 def test_a_part_of_a_run_is_aborted_or_paused_alone(chores: Chores) -> None:
     start(chores)
-    assert "root/dishes is paused" in treadle("pause", "all", "--at", "root/dishes").out
-    assert "root/floor cannot go on" not in treadle("abort", "all", "--at", "root/floor").out
+    paused, aborted = treadle("pause", "all", "--at", "root/dishes"), treadle("abort", "all", "--at", "root/floor")
+    assert paused.out.startswith("root/dishes of all is to pause\n")
+    assert "root/dishes is paused" in paused.out
+    assert aborted.out.startswith("root/floor of all is to be aborted\n")
+    assert "root/floor cannot go on" not in aborted.out
     resumed = treadle("resume")
     assert (resumed.code, "root/dishes is paused" in resumed.out) == (3, True), "only `resume RUN` takes a pause back"
     assert "paused" not in treadle("resume", "all").out

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
-from tests.mcp.test_http import bearer, client_at, text
+from tests.mcp.test_http import bearer, client_at, posted, text
 from tests.results.desk import Desk, desk
 from treadle.mcp.http import HttpTools
 from treadle.memory.dialogue import Dialogues, Seat
@@ -214,3 +214,17 @@ def test_bytes_that_are_no_text_are_refused_and_others_kept(tmp_path: Path) -> N
     with closing(Memory(tmp_path / ".treadle" / "local" / "memory.db")) as memory:
         names = [entity.name for entity in Space(memory).read_graph().entities]
     assert names == ["café", "😀 \\ud800", "\ufffd", "line\nfeed | →"]
+
+
+def test_bytes_that_are_no_text_are_refused_over_http(tmp_path: Path) -> None:
+    it = seated(tmp_path, "qa", "TDD_C1").desk
+
+    async def requests() -> list[int]:
+        with HttpTools() as tools:
+            at = await tools.open(assigned(it.work, it.ways), it.env)
+            bodies = [creating(1, name) for name in (b"caf\xe9", rb"half \ud83d", b"x" * 10_000_000)]
+            return [(await posted(at, body, **bearer(it.work.token))).status_code for body in bodies]
+
+    assert asyncio.run(requests()) == [400, 400, 413]
+    with closing(Memory(tmp_path / "memory.db")) as memory:
+        assert [entity.name for entity in Space(memory, "TDD_C1").read_graph().entities] == ["TDD_C1"]

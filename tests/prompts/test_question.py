@@ -102,6 +102,11 @@ def test_a_choice_that_says_nothing_without_a_note_is_marked() -> None:
     assert {choice.name: choice.needs_note for choice in found.choices} == {"Clarified": True, "abort": False}
 
 
+@pytest.mark.parametrize("step", ["judge_by_hand@judge", "verdict"])
+def test_a_child_is_not_sent_back_without_a_word(step: str) -> None:
+    assert [choice.name for choice in asked(V3, "node", step).choices if choice.needs_note] == ["ChildRejected"]
+
+
 def test_what_happens_without_an_answer_is_said() -> None:
     found = asked(changed(default="retry", default_after=3600), "node", "rejected@review")
     assert (found.default, found.default_after) == ("retry", 3600)

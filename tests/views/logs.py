@@ -8,6 +8,7 @@ from treadle.kernel.replay import encode_event
 from treadle.protocol.digest import digest
 from treadle.protocol.items import Item
 from treadle.store.sqlite import Store
+from treadle.testing.scenario import Scenario
 from treadle.views.chronicle import Chronicle
 
 NOW = 1_700_000_000_000
@@ -20,6 +21,14 @@ def written(*events: Event) -> Chronicle:
     """A run of a small protocol in which this has happened."""
     chronicle = Chronicle(lambda _: WORK_AND_REVIEW)
     for event in (START, *events):
+        chronicle.take(encode_event(event))
+    return chronicle
+
+
+def played(run: Scenario) -> Chronicle:
+    """A run that a test has played."""
+    chronicle = Chronicle(lambda _: run.protocol)
+    for event in run.log:
         chronicle.take(encode_event(event))
     return chronicle
 

@@ -3,11 +3,13 @@ from pathlib import Path
 import pytest
 
 from tests.recorded import record
-from tests.views.logs import NOW, read, written
+from tests.views.logs import NOW, played, read, written
 from tests.views.trial import merged
 from treadle.kernel.events import Checked, CheckResult, Envelope, Event, Exited, Failed, Signalled, TimerFired
+from treadle.protocol.load import load
 from treadle.store.records import Stray
 from treadle.store.sqlite import Store
+from treadle.testing.scenario import Scenario
 from treadle.views.activity import story
 
 WORK = "root:work#1.1"
@@ -28,6 +30,24 @@ VERDICTS: list[tuple[list[Event], str]] = [
 @pytest.mark.parametrize(("events", "verdict"), VERDICTS, ids=[verdict for _, verdict in VERDICTS])
 def test_what_came_of_it(events: list[Event], verdict: str) -> None:
     assert story(written(*events), WORK, [], NOW).verdict == verdict
+
+
+SPENT: list[tuple[str, tuple[str, ...], str]] = [
+    ("TestsPassed", ("green",), "claimed TestsPassed (green failed); its attempts are used up, which is Stuck"),
+    ("RequestRetry", (), "claimed RequestRetry; its attempts are used up, which is Stuck"),
+    ("", (), "has not answered; its attempts are used up, which is Stuck"),
+    ("Stuck", (), "accepted: Stuck"),
+]
+
+
+@pytest.mark.parametrize(("claim", "fails", "verdict"), SPENT, ids=[claim or "none" for claim, _, _ in SPENT])
+def test_an_exit_that_spent_attempts_became_is_nobodys_claim(claim: str, fails: tuple[str, ...], verdict: str) -> None:
+    run = Scenario(load("v3")).says("InitWork").says("TestsReady")
+    for _ in range(4):
+        run.says("RequestRetry")
+    run = run.says(claim, fails=fails) if claim else run.fails("invalid")
+    assert run.where() == "stuck@impl"
+    assert story(played(run), "root:impl#1.5", [], NOW).verdict == verdict
 
 
 def test_the_evidence_is_complete() -> None:

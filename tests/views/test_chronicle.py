@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.recorded import USED, record
-from tests.views.logs import NOW, START, read, written
+from tests.views.logs import NOW, START, played, read, written
 from treadle.errors import ReplayDivergence
 from treadle.kernel.events import (
     Checked,
@@ -19,6 +19,8 @@ from treadle.kernel.events import (
     TimerFired,
     Usage,
 )
+from treadle.protocol.load import load
+from treadle.testing.scenario import Scenario, items
 
 WORK = "root:work#1.1"
 CLAIM = Exited(id="claim", ts=NOW + 5000, act=WORK, envelope=Envelope("Ready"), channel="emit", usage=Usage(10, 1, 0.5))
@@ -74,6 +76,16 @@ def test_questions_and_instances_have_their_times() -> None:
     assert (question.command.id, question.began, question.by) == ("root:human#1.1", NOW + 2000, WORK)
     assert (question.ended, getattr(question.settled, "choice", "")) == (NOW + 3000, "abort")
     assert (chronicle.born, chronicle.gone) == ({"root": NOW}, {"root": NOW + 3000})
+
+
+def test_what_led_to_a_question_is_not_what_was_slipped_in_before_it() -> None:
+    run = Scenario(load("v3")).says("InitWork", childSpecs=items("a")).says("InitWork", at="root/a:scaffold")
+    run.says("TestsReady", at="root/a:tests").signals("ContextShift", to="root/a")
+    run.says("Stuck", at="root/a:impl")
+    assert run.where("root/a") == "rebase"
+    run.says("RebaseClean", at="root/a:rebase")
+    (question,) = played(run).asked.values()
+    assert (question.command.id, question.by) == ("root/a:stuck@impl#1.1", "root/a:impl#1.1")
 
 
 @pytest.mark.parametrize("event", [START, Replied(id="r", ts=NOW, ask="nobody", choice="x")])

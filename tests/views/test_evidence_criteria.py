@@ -79,6 +79,16 @@ MISSING: dict[str, tuple[Callable[[], Trial], str, str]] = {
 }
 
 
+def test_what_spent_attempts_become_accepts_nothing_that_was_claimed() -> None:
+    trial = with_tests()
+    for attempt in range(1, 6):
+        trial.says(f"root:impl#1.{attempt}", "TestsPassed", green(TEST), "no_undefined")
+    one = trial.criterion()
+    assert (one.standing, one.green) == ("partial", "")
+    assert f"{TEST} was not seen passing after it had failed" in one.missing
+    assert one.setbacks == tuple(f"root:impl#1.{attempt}" for attempt in range(1, 6))
+
+
 @pytest.mark.parametrize("case", MISSING)
 def test_what_is_missing_is_said(case: str) -> None:
     story, standing, why = MISSING[case]
@@ -131,6 +141,17 @@ def test_refusals_belong_to_the_criteria_they_are_about() -> None:
     assert trial.criterion("AC-2").setbacks == ("root:impl#1.1", "root:impl#1.2")
 
 
+def test_a_refused_verdict_belongs_to_the_child_that_it_is_about() -> None:
+    trial = Trial(spec("calc", "AC-1", "AC-2"))
+    trial.says("root:scaffold#1.1", "InitWork", childSpecs=[spec("part", "AC-1")]).says("root:tests#1.1", "TestsReady")
+    approved(trial, "root/part").merges("root/part")
+    said: dict[str, Json] = {"child": "part", "reason": "it fits", "provides": []}
+    trial.says("root:judge#1.1", "ChildAccepted", {}, "contract_children", **said)
+    trial.says("root:judge#1.2", "ChildAccepted", **said)
+    assert trial.criterion("AC-1").setbacks == ("root:judge#1.1",)
+    assert trial.criterion("AC-2").setbacks == ()
+
+
 def test_a_child_answers_for_what_it_was_given_and_its_parent_judges() -> None:
     trial = Trial(spec("calc", "AC-1", "AC-2"))
     trial.says("root:scaffold#1.1", "InitWork", childSpecs=[spec("part", "AC-1")]).says("root:tests#1.1", "TestsReady")
@@ -150,6 +171,17 @@ def test_a_child_answers_for_what_it_was_given_and_its_parent_judges() -> None:
         ("root/part", ("AC-1",), {}, 1),
     ]
     assert [(it.id, it.standing) for it in found.criteria] == [("AC-1", "verified"), ("AC-2", "none")]
+
+
+def test_a_criterion_is_told_in_the_words_of_whoever_asked_for_it() -> None:
+    trial = Trial(spec("calc", "AC-1"))
+    part, own = spec("part", "AC-1"), {"id": "AC-2", "text": "a word of its own"}
+    part["acceptanceCriteria"] = [{"id": "AC-1", "text": "anything goes"}, {**own}]
+    trial.says("root:scaffold#1.1", "InitWork", childSpecs=[part])
+    assert {it.id: (it.instance, it.text) for it in trial.evidence().criteria} == {
+        "AC-1": ("root/part", "AC-1 holds"),
+        "AC-2": ("root/part", "a word of its own"),
+    }
 
 
 def test_a_child_that_its_parent_sends_back_is_not_verified() -> None:

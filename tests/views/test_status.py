@@ -2,8 +2,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.kernel.protocols import TREE
 from tests.recorded import record
-from tests.views.logs import NOW, read, written
+from tests.views.logs import NOW, played, read, written
 from treadle.kernel.events import Envelope, Exited, Signalled, Usage
 from treadle.protocol.load import load
 from treadle.testing.scenario import Scenario, items
@@ -46,6 +47,14 @@ def test_a_question_waits_with_its_choices() -> None:
     assert (asked.id, asked.instance, asked.elapsed) == ("root:human#1.1", "root", 6.0)
     assert [choice.name for choice in asked.choices] == ["retry", "abort"]
     assert now.instances[0].positions[0].text == "asks a person: retry, abort"
+
+
+def test_a_question_to_the_parent_has_its_time() -> None:
+    run = Scenario(TREE).says("Plan", parts=items("a")).says("Ask", at="root/a:plan")
+    asked = run.log[-1].ts
+    run.is_silent("root:explain")
+    (place,) = now_of(played(run), asked + 7000).instances[0].children[0].positions
+    assert (place.text, place.elapsed) == ("waits for its parent's answer", 7.0)
 
 
 def test_the_time_of_an_ended_run_stands_still() -> None:

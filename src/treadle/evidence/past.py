@@ -63,7 +63,7 @@ def is_gated_by(graph: Graph, one: Accepted, *names: str) -> bool:
 
 
 def handed_down(case: Case, inst: Instance) -> Iterator[tuple[str, Mapping[str, Json]]]:
-    """What was given to the children that live or are merged, each with its group; a plan that names none keeps them."""
+    """What was given to the children that live or are merged, with its group; a plan that names none keeps them."""
     merged = {one.id for one in merged_children(case, inst.id)}
     for name, group in inst.groups.items():
         members = [] if group.mapped else [case.state.insts[id_] for id_ in group.members.values()]

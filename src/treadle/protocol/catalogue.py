@@ -82,8 +82,8 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     ),
     "plan_covers_criteria": _check("the plan and the children together cover every criterion", "manifest"),
     "children_partition": _check(
-        "each child has criteria and paths of its own; a criterion of this node keeps its words; the paths lie inside of "
-        "this node's and hold no interface file; "
+        "each child has criteria and paths of its own; a criterion of this node keeps its words; the paths lie inside "
+        "of this node's and hold no interface file; "
         "interface files exist and leave no body to be written; the work of merged children stays as it is",
         "manifest",
     ),

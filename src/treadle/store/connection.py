@@ -79,12 +79,13 @@ def explained(path: Path, error: sqlite3.Error) -> PortError:
     said = _MEANINGS.get(code)
     if said is None:
         return PortError(f"{path}: the store failed: {error}")
-    return PortError(f"{path}: {said}", retryable=code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL))
+    is_passing = code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL)
+    return PortError(f"{path}: {said.format(file=path.name)}", retryable=is_passing)
 
 
 _DAMAGED: Final = (
     "the store is damaged, and nothing was written to it; copy the .treadle/local folder, try "
-    "`sqlite3 store.db .recover`, or restore a backup. Finished work is safe: it is in git under refs/treadle/"
+    "`sqlite3 {file} .recover`, or restore a backup. Finished work is safe: it is in git under refs/treadle/"
 )
 _LOCKED: Final = "the store cannot be written; make the file and its folder writable, then `treadle resume`"
 _MEANINGS: Final[dict[int, str]] = {

@@ -153,11 +153,17 @@ def verdict(deed: Deed) -> str:
     because = f" ({', '.join(why)} failed)" if why else ""
     if deed.left.startswith("!"):
         return f"refused: {deed.left}{because}"
-    claimed = deed.claim.envelope.key if deed.claim else ""
-    if claimed == deed.left or isinstance(deed.command, RunChecks):
+    if not is_spent(deed):
         return f"accepted: {deed.left}"
-    last = f"claimed {claimed}{because}" if claimed else "has not answered"
+    last = f"claimed {deed.claim.envelope.key}{because}" if deed.claim else "has not answered"
     return f"{last}; its attempts are used up, which is {deed.left}"
+
+
+def is_spent(deed: Deed) -> bool:
+    """Whether its step was left by what spent attempts become, which the activity has not claimed."""
+    claimed = deed.claim.envelope.key if deed.claim else ""
+    by_itself = isinstance(deed.command, RunChecks) or claimed == deed.left
+    return bool(deed.left) and not deed.left.startswith("!") and not by_itself
 
 
 def who_of(job: ActivityCommand) -> str:

@@ -28,6 +28,10 @@ class Prover:
     def __init__(self, tree: Tree, steps: Sequence[Taken], losses: Sequence[Lost], record: Record) -> None:
         self._tree, self._steps, self._losses, self._record = tree, steps, losses, record
         self._seen = Sightings(steps)
+        self._authors: dict[str, set[str]] = {}
+        """Where an accepted claim lies → whose it is."""
+        for step, _, ref in steps:
+            self._authors.setdefault(ref, set()).add(step.instance)
 
     def proved(self, inst: Instance, criterion: str) -> Proved:
         """A criterion of an instance and everything that speaks for it."""
@@ -149,11 +153,18 @@ class Prover:
         return declared is None or declared.severity == "INFO"
 
     def _setbacks(self, inst: Instance, criterion: str) -> Iterator[str]:
-        """Of what came to nothing in its instance, all that is not plainly about something else."""
-        for setback, records in self._losses:
+        """Of what came to nothing in its instance, or about it, all that is not plainly about something else."""
+        for setback, records, signals in self._losses:
             failing = [one for one in records if not one.check.ok and not one.check.advisory and not one.check.skipped]
-            if setback.instance == inst.id and not (failing and all(_is_fine(one, criterion) for one in failing)):
+            if inst.id in self._concerned(setback.instance, signals) and not (
+                failing and all(_is_fine(one, criterion) for one in failing)
+            ):
                 yield setback.act
+
+    def _concerned(self, instance: str, signals: Sequence[str]) -> set[str]:
+        """Whose work something was about: who serves a child's signal has to do with what that child hands in."""
+        authors = {one for ref in signals for one in self._authors.get(ref, ())}
+        return {one for one in authors if self._tree.state.insts[one].parent == instance} or {instance}
 
 
 def _is_fine(one: Told, criterion: str) -> bool:

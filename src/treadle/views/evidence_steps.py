@@ -10,7 +10,7 @@ from treadle.prompts.report import for_person
 from treadle.protocol.items import Json
 from treadle.protocol.model import Exit, Protocol, Step, tag_of
 from treadle.store.records import Stray
-from treadle.views.activity import who_of
+from treadle.views.activity import is_spent, who_of
 from treadle.views.chronicle import Chronicle, Deed
 from treadle.views.evidence import Accepted, Kind, Setback
 from treadle.views.evidence_log import Record
@@ -37,6 +37,8 @@ class Lost(NamedTuple):
 
     setback: Setback
     told: tuple[Told, ...]
+    signals: tuple[str, ...] = ()
+    """What came with the signals that it has served."""
 
 
 def taken(chronicle: Chronicle, record: Record, find: Find, now: int) -> list[Taken]:
@@ -52,7 +54,7 @@ def lost(chronicle: Chronicle, find: Find, strays: Sequence[Stray]) -> list[Lost
 
 
 def _is_accepted(deed: Deed) -> bool:
-    return bool(deed.ended and deed.left) and not deed.stopped and not deed.left.startswith("!")
+    return bool(deed.ended and deed.left) and not (deed.stopped or deed.left.startswith("!") or is_spent(deed))
 
 
 def _taken(chronicle: Chronicle, record: Record, find: Find, deed: Deed, now: int) -> Taken:
@@ -132,10 +134,16 @@ def _lost(protocol: Protocol | None, find: Find, deed: Deed) -> Iterator[Lost]:
         yield _setback(deed, "failed", failure.why, failure.ts, report=why)
     if deed.stopped and deed.stopped != "answered":
         yield _setback(deed, "stopped", deed.stopped, deed.ended)
-    elif deed.left.startswith("!") and deed.claim:
+    elif deed.claim and (deed.left.startswith("!") or is_spent(deed)):
         failed = [one.check.check for one in records if not one.check.ok and not one.check.advisory]
-        report = text(payload(find, _result(deed)).get("report"))
-        yield _setback(deed, "refused", deed.claim.envelope.key, deed.ended, failed, report, records)
+        said = payload(find, _result(deed))
+        if failed or deed.left.startswith("!"):
+            report = text(said.get("report"))
+            yield _setback(deed, "refused", deed.claim.envelope.key, deed.ended, failed, report, records)
+        else:
+            declared = protocol.exits.get(deed.claim.envelope.type) if protocol else None
+            key, report = deed.claim.envelope.key, _words(declared, said)
+            yield _setback(deed, "sent back", key, deed.ended, report=report, records=records)
     elif _is_accepted(deed):
         declared, _ = _declared(protocol, deed)
         if declared and declared.severity != "INFO":
@@ -171,6 +179,7 @@ def _setback(
             checks=tuple(one.check for one in records),
         ),
         records,
+        job.inputs.get("signals", ()),
     )
 
 

@@ -72,7 +72,7 @@ class Ceilings(msgspec.Struct, frozen=True, kw_only=True):
     wall: int
     """Seconds."""
     granted: int
-    """How often cost, tokens and time have been granted."""
+    """How often cost, tokens and time have been granted; the first time is the start."""
     instances: int
     created: int
     """Instances so far."""

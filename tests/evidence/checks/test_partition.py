@@ -63,7 +63,7 @@ def test_every_criterion_has_a_place(tmp_path: Path, fields: dict[str, Any], sai
         (
             [child("a", acceptanceCriteria=[{"id": "AC-1", "text": "adds anything"}])],
             {},
-            "criterion AC-1 of the child 'a' says \"adds anything\", but here it is \"adds two\"",
+            'criterion AC-1 of the child \'a\' says "adds anything", but here it is "adds two"',
         ),
         ([child("a", "AC-1", targetPath="src/other")], {}, "targetPath src/other of 'a' lies outside of what"),
         ([child("a", "AC-1", testPath="src/calcs")], {}, "testPath src/calcs of 'a' lies outside of what"),

@@ -26,7 +26,18 @@ V3 = load("v3")
 
 def stories() -> list[Story]:
     """Every story, played."""
-    return [leaf(), planning(), testing(), implementing(), reviewing(), tree(), moved(), sent_back(), by_hand()]
+    return [
+        leaf(),
+        planning(),
+        testing(),
+        implementing(),
+        spent(),
+        reviewing(),
+        tree(),
+        moved(),
+        sent_back(),
+        by_hand(),
+    ]
 
 
 def at_review() -> Story:
@@ -102,6 +113,15 @@ def implementing() -> Story:
     run.tells("root:impl", "Stuck", STUCK).shows("root:stuck", "person-stuck-impl")
     run.decides("root:stuck", "retry", "The suffix counts; cut the title further.")
     return run.shows("root:impl", "impl-note")
+
+
+def spent() -> Story:
+    """The implementer claims again and again what does not hold: it never says that it is stuck."""
+    run = Story(V3).tells("root:scaffold", "InitWork", plan()).tells("root:tests", "TestsReady", red())
+    report = "### no_undefined\n- src/slug/slug.py:1: slug is not implemented. Expected: a body"
+    for _ in range(5):
+        run.tells("root:impl", "TestsPassed", green(), refused=report)
+    return run.shows("root:stuck", "person-stuck-spent")
 
 
 def reviewing() -> Story:
