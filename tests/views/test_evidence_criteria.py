@@ -1,6 +1,7 @@
 """A criterion is verified if every link of its chain is there, and never otherwise."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -145,7 +146,7 @@ def test_a_refused_verdict_belongs_to_the_child_that_it_is_about() -> None:
     trial = Trial(spec("calc", "AC-1", "AC-2"))
     trial.says("root:scaffold#1.1", "InitWork", childSpecs=[spec("part", "AC-1")]).says("root:tests#1.1", "TestsReady")
     approved(trial, "root/part").merges("root/part")
-    said: dict[str, Json] = {"child": "part", "reason": "it fits", "provides": []}
+    said: dict[str, Any] = {"child": "part", "reason": "it fits", "provides": []}
     trial.says("root:judge#1.1", "ChildAccepted", {}, "contract_children", **said)
     trial.says("root:judge#1.2", "ChildAccepted", **said)
     assert trial.criterion("AC-1").setbacks == ("root:judge#1.1",)
