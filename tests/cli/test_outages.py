@@ -99,6 +99,7 @@ def moment(told: dict[str, dict[str, str]]) -> str:
     return told["outage"]["until"].replace("T", " ").partition(".")[0] + " UTC"
 
 
+@pytest.mark.soak
 def test_after_a_kill_the_time_that_was_named_still_counts(chores: Chores) -> None:
     out("overload", wait=4)
     with chores.background(*RUN) as first:

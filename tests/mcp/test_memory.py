@@ -100,6 +100,7 @@ def test_dialogues_over_http(tmp_path: Path) -> None:
     asyncio.run(sessions())
 
 
+@pytest.mark.soak
 def test_dialogues_over_stdio(tmp_path: Path) -> None:
     qa, de, other = (seated(tmp_path, name, at).desk for name, at in (("qa", "TDD_C1"), ("de", "TDD_C1"), ("x", "C2")))
 
@@ -144,6 +145,7 @@ def test_forty_at_once_over_http_keep_forty(count: int, tmp_path: Path) -> None:
     asyncio.run(sessions())
 
 
+@pytest.mark.soak
 def test_three_servers_with_forty_calls_each_keep_all(tmp_path: Path) -> None:
     """A user's own agents, each with a server of its own on the project's graph."""
     (tmp_path / "treadle.toml").touch()
