@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -189,12 +189,9 @@ def _listening(reader: Reader) -> Listen:
     """What the output shows of the agent, as it comes."""
     lines = Lines()
 
-    def listen(data: bytes) -> Progress | None:
+    def listen(data: bytes) -> Sequence[Progress]:
         said = [progress for event in lines.cut(data) if (progress := reader.take(event))]
-        notes = "; ".join(progress.note for progress in said if progress.note)
-        texts = [progress.text for progress in said if progress.text]
-        counts = [progress.usage for progress in said if progress.usage]
-        return Progress(texts[-1] if texts else "", counts[-1] if counts else None, notes)
+        return said or [Progress()]
 
     return listen
 

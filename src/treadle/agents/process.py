@@ -62,13 +62,13 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 ON_THIS_MACHINE: Final = Place()
 
-Listen = Callable[[bytes], Progress | None]
+Listen = Callable[[bytes], Sequence[Progress]]
 """What a piece of the program's output says about its progress."""
 
 
-def hear_last_line(data: bytes) -> Progress | None:
+def hear_last_line(data: bytes) -> Sequence[Progress]:
     """The last line is as good a sign of life as any."""
-    return Progress(text) if (text := last_line(data)) else None
+    return (Progress(text),) if (text := last_line(data)) else ()
 
 
 class ProgramSession:
@@ -118,7 +118,7 @@ class ProgramSession:
     def _report(self) -> None:
         """Pass on what is new."""
         out, err = (tail.read() for tail in self._tails)
-        if said := (self._listen(out) if out else None) or (hear_last_line(err) if err else None):
+        for said in (self._listen(out) if out else ()) or (hear_last_line(err) if err else ()):
             self._watch(said)
 
     def _close(self) -> None:
