@@ -128,13 +128,13 @@ class Chronicle:
         change = msgspec.structs.replace
         match event:
             case Exited():
-                deed = change(deed, claim=event, usage=_sum(deed.usage, event.usage))
+                deed = change(deed, claim=event, usage=deed.usage.plus(event.usage))
             case Checked():
                 deed = change(deed, checked=event)
             case Failed():
-                deed = change(deed, failures=(*deed.failures, event), usage=_sum(deed.usage, event.usage))
+                deed = change(deed, failures=(*deed.failures, event), usage=deed.usage.plus(event.usage))
             case Unavailable():
-                deed = change(deed, usage=_sum(deed.usage, event.usage), held=True)
+                deed = change(deed, usage=deed.usage.plus(event.usage), held=True)
             case Idle():
                 deed = change(deed, nudges=deed.nudges + 1)
             case SessionStarted():
@@ -163,7 +163,3 @@ def _start(command: ActivityCommand) -> Start:
     if not isinstance(command, RunAgent) or not command.session:
         return "new"
     return "branched off" if command.fork else "went on"
-
-
-def _sum(one: Usage, other: Usage) -> Usage:
-    return one.plus(other)
