@@ -294,8 +294,13 @@ def test_an_agent_that_is_silent_for_a_minute_is_reminded_and_answers(place: Pat
     world.agent("impl", reminded=True, write=work, exit={"type": "TestsPassed"})
     passing: list[asyncio.Future[None]] = []
 
+    async def a_minute_of_silence() -> None:
+        while 60 not in clock.naps():
+            await asyncio.sleep(0.05)
+        await clock.advance(61)
+
     end = world.run(
-        moves=[Move(("root:impl#1.1",), lambda _: passing.append(asyncio.ensure_future(clock.advance(61))))]
+        moves=[Move(("root:impl#1.1",), lambda _: passing.append(asyncio.ensure_future(a_minute_of_silence())))]
     )
 
     assert (end.outcome, end.steps()) == ("Merged", USUAL)

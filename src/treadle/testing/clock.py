@@ -25,6 +25,10 @@ class StillClock:
         self._sleepers.append((self._elapsed + seconds, woken))
         await woken
 
+    def naps(self) -> list[float]:
+        """How many seconds more those sleep who do."""
+        return [at - self._elapsed for at, woken in self._sleepers if not woken.done()]
+
     def set_wall(self, now: int) -> None:
         """Somebody sets the clock."""
         self._now = now
