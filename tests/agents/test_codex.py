@@ -100,7 +100,7 @@ def test_settings_are_its_own_and_nobody_elses_to_read(work: Work, user: Path, t
         "hooks": False,
         "unbounded_connection_retries": False,
     }
-    assert found["agents"] == found["analytics"] == {"enabled": False}
+    assert found["agents"] == found["analytics"] == found["skills"]["bundled"] == {"enabled": False}
     assert found["sandbox_workspace_write"]["writable_roots"] == [str(work.out)]
     assert (tmp_path / "h/.codex/config.toml").stat().st_mode & 0o077 == 0
 

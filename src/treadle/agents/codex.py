@@ -92,6 +92,7 @@ class Codex(msgspec.Struct, frozen=True, kw_only=True):
             "agents": {"enabled": False},  # its stream tells of one thread, and so does what it says that it used
             "analytics": {"enabled": False},
             "features": dict.fromkeys(("plugins", "apps", "hooks", "unbounded_connection_retries"), False),
+            "skills": {"bundled": {"enabled": False}},  # told in every prompt, and unpacked into every new HOME
             "sandbox_workspace_write": {
                 "writable_roots": [str(work.out.absolute())],
                 "exclude_slash_tmp": True,  # where the lanes of others may be

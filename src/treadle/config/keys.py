@@ -157,7 +157,7 @@ KEYS: Final = (
     Key(
         "limits.step_turns",
         kinds.whole(0),
-        "Turns the model of one agent may take before a person is asked; `claude` and `gemini` can be told so.",
+        "Turns the model of one agent may take before it has to end; `claude`, `gemini` and `opencode` can be told so.",
         0,
     ),
     Key("limits.day_cost", kinds.MONEY, "US dollars all runs may cost in a day (UTC) before a person is asked.", 0.0),

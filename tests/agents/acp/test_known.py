@@ -83,6 +83,18 @@ def test_gemini_is_told_its_model_and_what_it_may_read(user: Path) -> None:
     assert KNOWN["gemini"].words(work) == ["-m", "flash", "--include-directories", f"{work.bundle},{work.out}"]
 
 
+def test_how_many_turns_may_be_taken_is_told(user: Path) -> None:
+    limited, free = (make_work(user.parent, user.parent / "lane", turns=turns) for turns in (7, 0))
+    for work, turns in ((limited, 7), (free, -1)):
+        KNOWN["gemini"].prepare(work, user)
+        assert json.loads((user / ".gemini/settings.json").read_text())["model"] == {"maxSessionTurns": turns}
+    opencode = [
+        json.loads(KNOWN["opencode"].env(work, is_enclosed=True)["OPENCODE_CONFIG_CONTENT"]) for work in (limited, free)
+    ]
+    assert opencode[0]["agent"] == {"build": {"steps": 7}}
+    assert "agent" not in opencode[1]
+
+
 def test_of_the_users_settings_opencode_gets_those_of_the_service(user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     provider = {"mine": {"options": {"apiKey": "{env:MY_KEY}"}}}
     put(user / ".config/opencode/opencode.json", json.dumps({"provider": provider, "mcp": {"a": 1}, "plugin": ["x"]}))

@@ -68,6 +68,11 @@ def test_only_the_end_of_a_turn_is_a_success(reason: object) -> None:
     assert not told({"type": "ended", "stop_reason": "end_turn"}).trouble
 
 
+def test_who_has_taken_all_turns_is_over_its_budget() -> None:
+    assert told({"type": "ended", "stop_reason": "max_turn_requests"}).outage == "budget"
+    assert told({"type": "ended", "stop_reason": "refusal"}).outage is None
+
+
 def test_prices_of_nothing_are_unknown() -> None:
     used = {"type": "usage", "tokens_in": 10, "tokens_out": 5, "cached": 20}
     assert told(used).usage == Usage(10, 5, cached=10, unpriced=15)

@@ -106,6 +106,7 @@ class Gemini(msgspec.Struct, frozen=True, kw_only=True):
             "general": {"maxAttempts": _ATTEMPTS, "enableAutoUpdate": False, "enableAutoUpdateNotification": False},
             "privacy": {"usageStatisticsEnabled": False},
             "telemetry": {"enabled": False},
+            "model": {"maxSessionTurns": work.turns or -1},
         }
         put_file(folder, _SETTINGS, json.dumps(settings).encode())
         if work.session:
@@ -198,6 +199,7 @@ class Opencode(msgspec.Struct, frozen=True, kw_only=True):
             "share": "disabled",
             "autoupdate": False,
             **({"model": work.model} if work.model else {}),
+            **({"agent": {"build": {"steps": work.turns}}} if work.turns else {}),
         }
         return {_CONTENT: json.dumps(settings), **{f"OPENCODE_DISABLE_{name}": "1" for name in _OFF}}
 

@@ -80,6 +80,7 @@ class AcpReader:
         why = text(event, "stop_reason")
         if why != "end_turn" and not self._trouble:
             self._trouble = _STOPPED.get(why, "it does not say why it stopped")
+            self._outage = "budget" if why == "max_turn_requests" else None
 
     def _fail(self, event: dict[str, Any]) -> None:
         if self._trouble:
