@@ -20,16 +20,16 @@ CYCLE: dict[str, Json] = {
 
 def test_the_line_of_a_cycle() -> None:
     found = parameters(DPTR.roles["qa"], CYCLE)
-    assert line(found) == '[S:S1,R:2,C:TDD₁,P:ℜ,CTX:design=d.md, interface="def a() ⏎ def b()"]'
+    assert line(found) == '[S:S1,R:2,C:TDD₁,P:ℜ,CTX:design=d.md, interface="def a()\\ndef b()"]'
 
 
 @pytest.mark.parametrize(
     ("known", "text"),
     [
         ({"a": 0, "b": False}, "[A:0 false]"),
-        ({"a": "", "b": 1}, "none"),
-        ({"a": 1}, "none"),
-        ({"a": 1, "b": None}, "none"),
+        ({"a": "", "b": 1}, "[]"),
+        ({"a": 1}, "[]"),
+        ({"a": 1, "b": None}, "[]"),
         ({"a": "{b}", "b": 2}, "[A:{b} 2]"),
     ],
 )
@@ -38,7 +38,7 @@ def test_what_is_not_known_is_left_out(known: dict[str, Json], text: str) -> Non
 
 
 def test_a_role_without_parameters_and_no_role() -> None:
-    assert line(parameters(Role(), {})) == line(parameters(None, {})) == "none"
+    assert line(parameters(Role(), {})) == line(parameters(None, {})) == "[]"
 
 
 def test_a_phase_is_called_by_its_symbol() -> None:

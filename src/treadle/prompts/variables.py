@@ -7,7 +7,7 @@ from treadle.kernel.commands import AskHuman, Inputs, RunAgent
 from treadle.kernel.state import Instance, State
 from treadle.ports import Payloads
 from treadle.prompts.names import branch, dialogue
-from treadle.prompts.parameters import line, parameters, phase
+from treadle.prompts.parameters import by_letter, line, parameters, phase
 from treadle.prompts.report import for_agent, for_person
 from treadle.prompts.scope import permissions
 from treadle.prompts.verified import verified
@@ -15,6 +15,7 @@ from treadle.protocol.answers.schema import schema
 from treadle.protocol.checks.declarations import TOOLCHAIN
 from treadle.protocol.checks.shapes import variable
 from treadle.protocol.items import Item, Json, Routed
+from treadle.protocol.lines.parameters import Parameters
 from treadle.protocol.model import Need, Protocol, Step, base_of
 
 SILENT: Final = "(nothing was said)"
@@ -34,7 +35,7 @@ def variables(
 
 def parameters_of(protocol: Protocol, state: State, command: RunAgent | AskHuman, payloads: Payloads) -> dict[str, str]:
     """The parameters that the role of a step declares, by letter."""
-    return _Subject(protocol, state, command, payloads).parameters()
+    return by_letter(_Subject(protocol, state, command, payloads).parameters())
 
 
 def given(inputs: Inputs, payloads: Payloads) -> Json:
@@ -85,7 +86,7 @@ class _Subject:
             "verified": verified(self.graph.steps, self.step),
         }
 
-    def parameters(self) -> dict[str, str]:
+    def parameters(self) -> Parameters:
         value = given(self.command.inputs, self.payloads)
         known: dict[str, Json] = {**value} if isinstance(value, dict) else {}
         own = {

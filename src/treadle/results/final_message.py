@@ -2,33 +2,28 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from treadle.protocol.answers.answer import Claim
 from treadle.protocol.answers.problems import quoted
 from treadle.protocol.fields import EnumType, asked, bare
+from treadle.protocol.lines.codes import ARROW, Code
+from treadle.protocol.lines.codes import parse as parse_code
 from treadle.results import strict_json
 from treadle.results.faulty import Faulty, faulty
-from treadle.results.ways import ARROW, Ways, exit_object
+from treadle.results.ways import Ways, exit_object
 
 WHAT: Final = "the answer in the last message"
 _WORDS: Final = ("message", "summary", "description", "question")
 _TICKS: Final = "```"
 _TAG = re.compile(r'"exit"\s*:\s*(?![\s\d-])')
 """An answer, and not a program's exit code in a log."""
-_BRACKETED = re.compile(r"→\s*\[\s*([^\s,\[\]]{1,100})\s*(?:,(.*))?\]\s*$")
-_PLAIN = re.compile(r"→\s*([^\s,:\[\]→]{1,100})\s*(?::(.*))?$")
+_MARKUP = re.compile(r"(?:[ \t>-]|\*(?=\s))*([*_`]*)(?=→)")
+"""What stands before a code in Markdown: a list, a quotation, emphasis, of which the last ends behind it, too."""
+_LONGEST: Final = 100_000
 _LOUD = re.compile(r"[A-Z][A-Z0-9_]+")
 _NO_UTF8 = re.compile("[\udc80-\udcff]")
 """Bytes that are no UTF-8, as `surrogateescape` keeps them."""
-
-
-class Code(NamedTuple):
-    """A line such as `→[PC,the plan is written]`."""
-
-    name: str
-    message: str
-    bracketed: bool
 
 
 def parse(text: str, ways: Ways) -> Claim | Faulty | None:
@@ -102,16 +97,15 @@ def last_code(text: str, ways: Ways) -> Code | None:
     """The last line that is a code: one of the step's, or one that cannot be meant as prose."""
     codes = ways.codes
     for line in reversed(text.splitlines()):
-        stripped = line.strip(" \t*_`>-")
-        if not stripped.startswith(ARROW) or len(stripped) > 100_000:
-            continue
-        match = _BRACKETED.match(stripped) or _PLAIN.match(stripped)
-        if match is None:
-            continue
-        code = Code(match[1], (match[2] or "").strip(), "[" in stripped[: match.start(1)])
-        if code.name in codes or code.bracketed or _LOUD.fullmatch(code.name):
+        code = _code(line) if ARROW in line and len(line) <= _LONGEST else None
+        if code and (code.name in codes or code.bracketed or _LOUD.fullmatch(code.name)):
             return code
     return None
+
+
+def _code(line: str) -> Code | None:
+    found = _MARKUP.match(line)
+    return parse_code(line[found.end() :].rstrip().removesuffix(found[1][::-1])) if found else None
 
 
 def _fields(name: str, code: Code, ways: Ways) -> dict[str, Any]:

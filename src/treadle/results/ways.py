@@ -9,12 +9,12 @@ from treadle.protocol.answers.answer import Claim, validate
 from treadle.protocol.answers.schema import TAG
 from treadle.protocol.fields import OptionalType, asked
 from treadle.protocol.findings import suggest
+from treadle.protocol.lines.codes import ARROW
 from treadle.protocol.model import Protocol, Step
 from treadle.results.faulty import Faulty
 from treadle.results.strict_json import MAX_ANSWER
 
 EXIT: Final = "exit"
-ARROW: Final = "→"
 
 
 class Ways(msgspec.Struct, frozen=True):
