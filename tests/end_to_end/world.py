@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,11 +31,12 @@ from treadle.kernel.state import State
 from treadle.ports import Clock
 from treadle.prompts.question import Question
 from treadle.protocol.load import load
-from treadle.protocol.model import base_of
+from treadle.protocol.model import Protocol, base_of
 from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import Dispatch
 from treadle.runtime.loop import only_people
 from treadle.runtime.world import World as Ports
+from treadle.simulate.waits import awaits_go
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 
@@ -103,8 +105,11 @@ class World:
         conditions = (after,) if isinstance(after, str) else after
         self.cast.own.append(msgspec.structs.replace(usual, instance=instance, after=conditions))
 
-    def run(self, answers: Answers | None = None, moves: Iterable[Move] = ()) -> End:
-        """Play the story until it ends, or until nobody has anything more to say."""
+    def run(self, answers: Answers | None = None, moves: Iterable[Move] = (), *, goes: bool = True) -> End:
+        """Play the story until it ends, or until nobody has anything more to say.
+
+        A step that a person starts is let go as soon as it waits for it, unless the story says so itself.
+        """
         project = Project(self.root)
         with opened_store(project, create=True) as store:
             self._share(project, store)
@@ -115,8 +120,9 @@ class World:
                 name=RUN,
                 agents=("command:true",),  # the cast plays in its place; nobody reminds or hurries a person
             )
-            start(project, store, load(self._protocol), wanted)
-            person = _Person(self.cast, Client(project, store), answers or {}, list(moves))
+            start(project, store, protocol := load(self._protocol), wanted)
+            starts: _Starts = partial(_to_go, protocol) if goes else lambda _: {}
+            person = _Person(self.cast, Client(project, store), answers or {}, list(moves), starts)
             asyncio.run(self._play(project, store, person))
             self._keep(project)
             return End.of(project, store, self.cast, person.heard)
@@ -165,8 +171,8 @@ class World:
 class _Person:
     """Answers what is asked, as `treadle answer` does, and acts by himself when it is time."""
 
-    def __init__(self, cast: Cast, client: Client, answers: Answers, moves: list[Move]) -> None:
-        self._cast, self._client, self._moves = cast, client, moves
+    def __init__(self, cast: Cast, client: Client, answers: Answers, moves: list[Move], starts: "_Starts") -> None:
+        self._cast, self._client, self._moves, self._starts = cast, client, moves, starts
         self._left = {
             place: list(map(_said, said if isinstance(said, list) else [said])) for place, said in answers.items()
         }
@@ -182,6 +188,10 @@ class _Person:
                     answer = left.pop(0)
                     self._done.add(id_)
                     self.heard.append(self._client.answer(RUN, answer.choice, ask=id_, note=answer.note))
+            for visit, (inst, step) in self._starts(state).items():
+                if visit not in self._done:
+                    self._done.add(visit)
+                    self._client.go(RUN, step, at=inst)
             for move in [move for move in self._moves if _all(state, move.after)]:
                 self._moves.remove(move)
                 move.act(self._client)
@@ -190,7 +200,7 @@ class _Person:
     def rests(self, state: State) -> bool:
         asked = _asked(state)
         speaks = any(id_ in self._done or self._left.get(place) for id_, place in asked.items())
-        return only_people(state) and not speaks and not self._moves
+        return only_people(state) and not speaks and not self._moves and not self._starts(state)
 
 
 class _Playing(msgspec.Struct, frozen=True):
@@ -206,6 +216,17 @@ class _Playing(msgspec.Struct, frozen=True):
 
     def dispatch(self, run: Run, desk: Desk, world: Ports) -> Dispatch:
         return self.real.dispatch(run, desk, world)
+
+
+_Starts = Callable[[State], Mapping[str, tuple[str, str]]]
+
+
+def _to_go(protocol: Protocol, state: State) -> dict[str, tuple[str, str]]:
+    """What a person would start: visit → instance and step."""
+    waiting = [
+        (inst, step) for inst in state.insts.values() if inst.live and (step := awaits_go(protocol, state, inst))
+    ]
+    return {f"{inst.id}:{step}#{inst.visits.get(step, 0)}": (inst.id, step) for inst, step in waiting}
 
 
 def _said(said: Said) -> Answer:
