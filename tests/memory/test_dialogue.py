@@ -69,6 +69,8 @@ def test_queries(memory: Memory) -> None:
         ({"pattern": "R10"}, ["Revised R0"]),
         ({"pattern": "OBS[SPLAN_r1,R10,*,*]"}, ["Revised R0"]),
         ({"pattern": "OBS[SPLAN_r1,*,A:MT,*]"}, ["build it"]),
+        ({"pattern": "OBS[S:PLAN_r1,*,A:MT,*]:"}, ["build it"]),
+        ({"pattern": "OBS[SPLAN_r2,*,*,*]"}, []),
         ({"pattern": "rEVISED"}, ["Revised R0"]),
         ({"pattern": "no round", "round": "10"}, []),
         ({"agent": "ω₂ˢ"}, ["for0 is no round", "Revised R0"]),

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.protocol.lines.test_quoting import HOSTILE
 from treadle.memory.record import Record, bars, obs, parse, plain
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=8).map(plain).filter(lambda it: "\r" not in it)
@@ -17,10 +18,10 @@ def test_what_is_written_with_bars_comes_back(content: str, round_: str, phase: 
     assert parse(bars(record)) == record
 
 
-@given(CONTENTS, st.integers(0, 999).map(str), AGENTS)
-def test_what_is_written_as_obs_comes_back(content: str, round_: str, agent: str) -> None:
-    record = Record(content, round_, agent=agent, at=1_700_000_000_000)
-    assert parse(obs("S1", record), record.at) == record
+@given(CONTENTS, HOSTILE, HOSTILE, HOSTILE, st.integers(1, 250_000_000_000_000))
+def test_what_is_written_as_obs_comes_back(content: str, session: str, round_: str, agent: str, at: int) -> None:
+    record = Record(content, round_, agent=agent, at=at)
+    assert parse(obs(session, record), at) == record
 
 
 @pytest.mark.parametrize(

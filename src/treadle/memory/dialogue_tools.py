@@ -11,6 +11,7 @@ from treadle.memory.inputs import refused
 from treadle.memory.record import Record, bars, obs
 from treadle.protocol.answers.schema import Schema
 from treadle.protocol.findings import suggest
+from treadle.protocol.lines.observations import pattern as pattern_of
 from treadle.results.offered import Offered, Said
 
 _SESSION: Final[Schema] = {
@@ -24,7 +25,6 @@ _FORM: Final[Schema] = {
 }
 _INIT: Final = "memory_init"
 _ROUND: Final = re.compile(r"R:?(\d{1,9})")
-_WILD: Final = re.compile(r"OBS\[(?P<parts>[^\]]*)\]:?\s*")
 
 
 def _text(about: str) -> Schema:
@@ -114,7 +114,8 @@ def _stored(dialogue: Dialogue, found: Read, given: Mapping[str, Any]) -> Said:
 
 def _queried(_dialogue: Dialogue, found: Read, given: Mapping[str, Any]) -> Said:
     wanted = _wanted(given)
-    fitting = [record for record in found.records if _fits(record, wanted)]
+    is_meant = wanted.session in ("", found.session)
+    fitting = [record for record in found.records if is_meant and _fits(record, wanted)]
     return _shown(msgspec.structs.replace(found, records=fitting), given)
 
 
@@ -132,6 +133,7 @@ class _Wanted(msgspec.Struct, frozen=True):
     round: str = ""
     agent: str = ""
     text: str = ""
+    session: str = ""
 
 
 def _wanted(given: Mapping[str, Any]) -> _Wanted:
@@ -139,11 +141,8 @@ def _wanted(given: Mapping[str, Any]) -> _Wanted:
     round_, agent = given.get("round", "").removeprefix("R"), given.get("agent", "")
     if found := _ROUND.fullmatch(pattern):
         return _Wanted(round_ or found[1], agent)
-    if found := _WILD.fullmatch(pattern):
-        parts = [part.strip() for part in found["parts"].split(",")]
-        rounds = [match[1] for part in parts if (match := _ROUND.fullmatch(part))]
-        agents = [part[2:] for part in parts if part.startswith("A:") and part != "A:*"]
-        return _Wanted(round_ or "".join(rounds[:1]), agent or "".join(agents[:1]))
+    if asked := pattern_of(pattern):
+        return _Wanted(round_ or asked.round, agent or asked.agent, session=asked.session)
     return _Wanted(round_, agent, pattern.lower())
 
 

@@ -5,17 +5,16 @@
 """
 
 import re
-from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
 
+from treadle.protocol.lines.observations import Observation
+from treadle.protocol.lines.observations import parse as parse_observation
+from treadle.protocol.lines.observations import render as render_observation
+
 _BARS: Final = re.compile(
     r"(?:R(?P<round>[0-9]{1,9})\|)?(?:P(?P<phase>[^|\n]*)\|)?(?P<agent>[^|\n]+)\|(?P<status>→?[^|\n]*)\|(?P<content>.*)",
-    re.DOTALL,
-)
-_OBS: Final = re.compile(
-    r"OBS\[S[^,\]\n]*,R:?(?P<round>[^,\]\n]*),A:(?P<agent>[^,\]\n]*),T:[^,\]\n]*\]: ?(?P<content>.*)",
     re.DOTALL,
 )
 _UNSAYABLE: Final = re.compile(r"[|,\[\]\n\r]")
@@ -42,15 +41,13 @@ def bars(record: Record) -> str:
 
 def obs(session: str, record: Record) -> str:
     """A record in the other spelling."""
-    time = datetime.fromtimestamp(record.at / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    who = record.agent or "*"
-    return f"OBS[S{session},R{record.round or '*'},A:{who},T:{time if record.at else '*'}]: {record.content}"
+    return render_observation(Observation(record.content, session, record.round, record.agent, record.at))
 
 
 def parse(text: str, at: int = 0) -> Record:
     """The record in a text; one that is in neither spelling is all content."""
-    if found := _OBS.fullmatch(text):
-        return Record(found["content"], round=_known(found["round"]), agent=_known(found["agent"]), at=at)
+    if said := parse_observation(text):
+        return Record(said.content, round=said.round, agent=said.agent, at=at)
     found = _BARS.fullmatch(text)
     if found and (found["round"] or found["status"].startswith("→")):
         parts = found.groupdict(default="")
@@ -61,7 +58,3 @@ def parse(text: str, at: int = 0) -> Record:
 def plain(name: str) -> str:
     """A name without what stands between the parts of a record."""
     return _UNSAYABLE.sub("/", name)
-
-
-def _known(part: str) -> str:
-    return "" if part == "*" else part
