@@ -112,10 +112,22 @@ def test_a_module_runs_the_batches_of_the_accepted_plan_after_its_skeleton() -> 
     run = Scenario(part("module"))
     run.signals("go", to="root/design", step="design").says("Designed")
     run.signals("go", to="root/design", step="critic").says("ACCEPT")
+    assert run.running() == ["root:take_design"]
+    run.says("Folded")
     run.says("PC").says("PA", batches=(Item("b1", "ref:b1", {"parallel": 1, "cycles": items("c1")}),))
+    assert run.running() == ["root:take_plan"]
+    run.says("Folded")
     assert run.running() == ["root:phase0"]
     run.says("P0C")
     assert run.running() == ["root/b1/c1:red"]
+
+
+def test_a_design_that_does_not_fit_the_branch_is_a_persons_decision() -> None:
+    run = Scenario(part("module"))
+    run.signals("go", to="root/design", step="design").says("Designed")
+    run.signals("go", to="root/design", step="critic").says("ACCEPT").says("FoldConflict")
+    assert run.asked() == ["root:failed@take_design"]
+    assert run.answers("retry").running() == ["root:take_design"]
 
 
 def test_green_waits_for_every_red() -> None:

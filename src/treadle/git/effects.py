@@ -30,7 +30,7 @@ from treadle.kernel.commands import RunEffect
 from treadle.ports import Case, Notifier, Outcome
 from treadle.protocol.artifact_place import place_of
 from treadle.protocol.items import Json
-from treadle.protocol.model import Step
+from treadle.protocol.model import Graph, Step
 
 VerifierOf = Callable[[RunEffect, Case], Verifier]
 _DIFF: Final = 200_000
@@ -159,7 +159,7 @@ class GitEffects:
 
     async def _fold(self, job: RunEffect, case: Case) -> Outcome:
         step = self._step(job, case)
-        groups = tuple(wait.group for wait in step.wait if wait.group)
+        groups = _folded_groups(case.protocol.graphs[job.graph], step)
         done = await self._folding.fold(case.state, job.inst, groups)
         values: Values = {"commit": done.commit, "files_changed": list(done.files), "files": list(done.files)}
         return outcome(case.protocol, step, "Folded" if done.is_clean else "FoldConflict", values)
@@ -200,6 +200,12 @@ class GitEffects:
     @staticmethod
     def _step(job: RunEffect, case: Case) -> Step:
         return case.protocol.graphs[job.graph].steps[job.step]
+
+
+def _folded_groups(graph: Graph, step: Step) -> tuple[str, ...]:
+    """The children that a fold takes in: those it waits for, and those whose results it needs; none named, all."""
+    maps = {need.step for need in step.needs if need.step in graph.steps and graph.steps[need.step].kind == "map"}
+    return (*(wait.group for wait in step.wait if wait.group), *sorted(maps))
 
 
 def _entry(change: ApiChange, reason: str) -> Json:
