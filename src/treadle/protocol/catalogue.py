@@ -87,7 +87,9 @@ CHECKS: Final[dict[str, CheckSpec]] = {
         "interface files exist and leave no body to be written; the work of merged children stays as it is",
         "manifest",
     ),
-    "plan_parses": _check("the plan document yields batches, cycles and signatures", "manifest"),
+    "plan_parses": _check(
+        "the plan document yields batches, cycles and signatures, and its cross-references lead somewhere", "manifest"
+    ),
     "plan_sound": _check("no dependency or shared file inside a batch, none forward, parallelism 1 to 3"),
     "no_undefined": _check("no unimplemented bodies are left"),
     "no_todo": _check("no TODO without an owner"),
@@ -113,7 +115,11 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "diff_only": _check("an existing document was amended, not rewritten"),
     "schema": _check("the document parses", "manifest", arg="kind"),
     "no_secrets": _check("no credential in the diff"),
-    "documents": _check("the documents that the exit returns are well formed and were written", "git", "manifest"),
+    "documents": _check(
+        "the documents that the exit returns are well formed, were written, and their cross-references lead somewhere",
+        "git",
+        "manifest",
+    ),
 }
 
 FIELDS: Final = frozenset(

@@ -43,6 +43,32 @@ def test_accepted_documents_are_there_for_the_next_agent(tmp_path: Path) -> None
     run(story())
 
 
+def test_a_reference_that_leads_nowhere_is_refused(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path, "dptr", {"a.py": ""}, "dptr", BRIEF).start()
+        fields: dict[str, Json] = {
+            "patterns": f"{DOCUMENT}\n## Rules\nAs [↗️σ₃:R1] says, [↗️σ₄:R1], [↗️σ₂:Ruls].\n",
+            "tech": f"{DOCUMENT}\nSee [↗️σ₂:Rules] and [↗️σ₉:R1].\n",
+            "modules": [],
+        }
+        refused = (await stage.claim("architecture", "Architecture", fields=fields)).report
+        place = "memory-bank/systemPatterns.md:6"
+        assert f"{place}: [↗️σ₂:Ruls] leads to a section that is not there. Expected: did you mean 'rules'?" in refused
+        assert "memory-bank/techContext.md:5: [↗️σ₉:R1] names no document. Expected: there are σ₁, σ₂" in refused
+        assert refused.count("[↗️") == 2
+        fields["patterns"] = f"{DOCUMENT}\n## Rules\nAs [↗️σ₃:R1] says.\n"
+        fields["tech"] = f"{DOCUMENT}\nSee [↗️σ₂:Rules].\n"
+        assert (await stage.claim("architecture", "Architecture", fields=fields, n="2.1")).report == ""
+        # What was accepted is there for those who refer to it later.
+        report: dict[str, Json] = {"report": f"{DOCUMENT}\n[↗️σ₂:Rules], [↗️design:R1]\n"}
+        later = (await stage.claim("review", "Reviewed", fields=report, checks="documents")).report
+        assert "[↗️design:R1] leads to a document that is not there" in later
+        assert "memory-bank/modules/{name}/design.md is not written yet" in later
+        assert later.count("[↗️") == 1
+
+    run(story())
+
+
 def test_a_document_is_amended_not_rewritten(tmp_path: Path) -> None:
     lines = "".join(f"line {n}\n" for n in range(20))
 

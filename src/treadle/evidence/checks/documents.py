@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from treadle.evidence.cross_references import dead_references
 from treadle.evidence.documents import documents_of
 from treadle.evidence.findings import Found, Problem, found, problem
 from treadle.evidence.subject import Subject
@@ -15,14 +16,17 @@ _KEPT: Final = 0.5
 
 
 async def documents(s: Subject) -> Found:
-    """The documents that the exit returns are well formed and have a place in the repository."""
+    """The documents that the exit returns are well formed, have a place, and refer to sections that are there."""
     problems: list[Problem] = []
     given = documents_of(s.case.protocol, s.job.exit, s.case.claim)
+    placed: dict[str, str] = {}
     for name, text in given.items():
         problems += [problem(f"the document '{name}' {fault}", expected=wanted) for fault, wanted in faults(text)]
-        if not place_of(s.case.protocol.artifacts[name], s.input):
+        if place := place_of(s.case.protocol.artifacts[name], s.input):
+            placed[place] = text
+        else:
             problems.append(problem(f"the document '{name}' has no place: {s.case.protocol.artifacts[name].path}"))
-    return found(problems)
+    return found([*problems, *await dead_references(s, given, placed)])
 
 
 def faults(text: str) -> list[tuple[str, str]]:

@@ -1,7 +1,8 @@
 """Plans of cycles: `plan_parses`, `plan_sound`."""
 
 from treadle.evidence.criteria import every_criterion, own_criteria
-from treadle.evidence.findings import Found, found, problem
+from treadle.evidence.cross_references import dead_references
+from treadle.evidence.findings import Found, Problem, found, problem
 from treadle.evidence.past import accepted
 from treadle.evidence.plan import Plan, parse_plan, soundness
 from treadle.evidence.subject import Subject
@@ -33,7 +34,7 @@ async def read_plan(s: Subject) -> Plan:
 
 
 async def plan_parses(s: Subject) -> Found:
-    """The plan document yields batches, cycles and signatures."""
+    """The plan document yields batches, cycles and signatures, and refers to sections that are there."""
     plan = await read_plan(s)
     paths = [
         problem(f"{cycle.id} names the file {path}, which {fault}", plan_place(s), cycle.line)
@@ -41,7 +42,14 @@ async def plan_parses(s: Subject) -> Found:
         for path in cycle.files
         if (fault := path_fault(path))
     ]
-    return found([*plan.problems, *paths])
+    return found([*plan.problems, *paths, *await _dead_references(s)])
+
+
+async def _dead_references(s: Subject) -> list[Problem]:
+    """Of a plan that was written as a file; one that an exit returns is looked at with the exit's documents."""
+    place = plan_place(s)
+    text = await s.text(place) if place and not isinstance(s.case.claim.get(ARTIFACT), str) else None
+    return await dead_references(s, {}, {place: text}) if text else []
 
 
 async def plan_sound(s: Subject) -> Found:
