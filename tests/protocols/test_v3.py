@@ -174,6 +174,52 @@ def test_a_lost_child_is_planned_anew_or_ends_the_node() -> None:
     assert run.running() == ["root/a~2:scaffold", "root:tests"]
 
 
+def test_siblings_are_judged_while_a_person_is_asked_about_a_lost_child() -> None:
+    run = scaffolded("a", "b").says("TestsReady", at="root:tests").signals("abort", to="root/a")
+    merged(run, "root/b")
+    assert (run.running(), run.asked()) == (["root:judge"], ["root:lost_child"])
+    run.says("ChildAccepted", at="root:judge")
+    assert run.where("root/b") == "@Merged"
+    run.answers("replan").says("InitWork", at="root:scaffold", childSpecs=items("a", "b"))
+    assert run.running() == ["root/a~2:scaffold", "root:tests"]
+
+
+def test_an_answer_counts_while_a_sibling_is_judged() -> None:
+    run = scaffolded("a", "b").says("TestsReady", at="root:tests").signals("abort", to="root/a")
+    merged(run, "root/b").answers("replan")
+    assert run.running() == ["root:judge"]
+    run.says("ChildAccepted", at="root:judge")
+    assert run.running() == ["root:scaffold"]
+
+
+def test_siblings_are_judged_while_a_question_climbs_to_a_person() -> None:
+    run = Scenario(V3).says("InitWork", childSpecs=items("a", "b")).says("ClarificationNeeded", at="root/a:scaffold")
+    run.says("TestsReady", at="root:tests").says("ClarificationNeeded", at="root:answer")
+    merged(run.says("InitWork", at="root/b:scaffold"), "root/b").says("RebaseClean", at="root/a:rebase")
+    assert (run.running(), run.asked()) == (["root:judge"], ["root:escalate"])
+    run.answers("Clarified", note="the answer")
+    assert run.running() == ["root/a:scaffold", "root:judge"]
+
+
+def test_two_lost_children_are_asked_about_one_after_the_other() -> None:
+    run = scaffolded("a", "b").says("TestsReady", at="root:tests")
+    run.signals("abort", to="root/a").signals("abort", to="root/b")
+    assert run.asked() == ["root:lost_child"]
+    assert run.answers("replan").asked() == ["root:lost_child"]
+    run.answers("replan").says("InitWork", at="root:scaffold", childSpecs=items("a"))
+    assert (run.asked(), run.running()) == ([], ["root/a~2:scaffold", "root:tests"])
+
+
+def test_who_was_answered_goes_on_before_who_still_waits() -> None:
+    run = Scenario(V3).says("InitWork", childSpecs=items("a", "b")).says("TestsReady", at="root:tests")
+    run.says("ClarificationNeeded", at="root/a:scaffold").times_out("root:answer").signals("abort", to="root/b")
+    assert run.asked() == ["root:answer_by_hand@answer", "root:lost_child"]
+    run.answers("retry", at="root:answer_by_hand@answer")
+    assert (run.running(), run.asked()) == (["root:answer"], ["root:lost_child"])
+    run.says("Clarified", at="root:answer")
+    assert run.running() == ["root/a:scaffold"]
+
+
 def test_the_reviewer_resumes_the_test_author_and_others_fork_the_scaffold() -> None:
     run = Scenario(V3).has_session("planning").says("InitWork", childSpecs=None)
     job = run.job("tests")

@@ -33,6 +33,11 @@ def question() -> Scenario:
     return Scenario(TREE).says("Plan", parts=items("a")).says("Ask", at="root/a:plan")
 
 
+def loss() -> Scenario:
+    """a was given up, and a person is asked what becomes of its part."""
+    return Scenario(TREE).says("Plan", parts=items("a", "b")).signals("abort", to="root/a")
+
+
 def barrier() -> Scenario:
     """a waits at the barrier for b."""
     return Scenario(BATCH, {"cycles": items("a", "b"), "parallel": 2}).says("Red", at="root/a:red")
@@ -78,6 +83,14 @@ def frame_with(id_: str, **changes: Any) -> Spoil:
     def spoil(state: State) -> State:
         *below, top = state.insts[id_].frames
         return inst_with(id_, frames=[*below, msgspec.structs.replace(top, **changes)])(state)
+
+    return spoil
+
+
+def below_question(*frames: Frame) -> Spoil:
+    def spoil(state: State) -> State:
+        main, asked = state.insts["root"].frames
+        return inst_with("root", frames=[main, *frames, asked])(state)
 
     return spoil
 
@@ -167,6 +180,9 @@ def lost_child(state: State) -> State:
         (question, lost_question, "question: root/a:clarify#1.1 has not reached root"),
         (question, unheard_answer, "question: nobody waits for the answer to root:plan#9.1"),
         (question, state_with(asks=State().asks), "frames: root/a at clarify waits for an answer"),
+        (loss, below_question(Frame("judge", signal="Judge")), "frames: root could go on with judge and waits at lost"),
+        (loss, below_question(Frame("lost", signal="child:Aborted")), "frames: root serves two signals by the same"),
+        (loss, inst_with("root", mailbox=[Message("Judge", "root/b", (), 1)]), "frames: root could serve Judge"),
         (barrier, group_with("all", arrived=0), "group: root counts 0 arrived in all"),
         (barrier, group_with("all", live=0), "frames: root at all waits for children of which none is alive"),
         (barrier, group_with("all", live=1), "group: root counts 1 live in all"),

@@ -39,6 +39,7 @@ def advance(t: Turn, inst: Instance) -> None:
             return
         if _is_paused(t, inst):
             return
+        _bring_forward(inst)
         signal = next_signal(t, inst)
         if signal is not None:
             _interrupt_with(t, inst, signal)
@@ -85,6 +86,13 @@ def _is_paused(t: Turn, inst: Instance) -> bool:
             return True
         above = t.inst(above.parent) if above.parent else None
     return False
+
+
+def _bring_forward(inst: Instance) -> None:
+    """Put a handler that can go on above those that wait for an answer: it was answered before them."""
+    ready = [frame for frame in inst.frames[1:] if frame.status == "queued"]
+    if ready and inst.frames[-1].status == "waiting":
+        inst.frames = [*(frame for frame in inst.frames if frame is not ready[-1]), ready[-1]]
 
 
 def _interrupt_with(t: Turn, inst: Instance, signal: Message) -> None:

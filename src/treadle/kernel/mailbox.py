@@ -67,16 +67,23 @@ def _may_unite(t: Turn, waiting: Message, message: Message) -> bool:
 
 
 def next_signal(t: Turn, inst: Instance) -> Message | None:
-    """The signal to serve now, if any: the best by class and arrival, if its class comes before the work at hand."""
+    """The signal to serve now, if any: the best by class and arrival, if its class comes before the work at hand.
+
+    A handler that waits for an answer holds up only what comes after it and what would be its own work again: others of
+    its class are served meanwhile.
+    """
     _drop_abandoned(t, inst)
-    if not inst.mailbox:
-        return None
     handlers = t.graph(inst).handlers
-    best = min(inst.mailbox, key=lambda message: (handlers[message.name].prio, message.seq))
+    busy = {handlers[frame.signal].step for frame in inst.frames[1:]}
+    mail = [message for message in inst.mailbox if handlers[message.name].step not in busy]
+    if not mail:
+        return None
+    best = min(mail, key=lambda message: (handlers[message.name].prio, message.seq))
     prio = handlers[best.name].prio
     top = inst.frames[-1]
     if top.signal:
-        return best if prio < handlers[top.signal].prio else None
+        at_hand = handlers[top.signal].prio
+        return best if prio < at_hand or (prio == at_hand and top.status == "waiting") else None
     if top.status != "queued" or is_held(t, inst):
         return best
     return best if prio <= t.step(inst, top).prio else None

@@ -16,8 +16,9 @@ instance stands at its next step (`routing`).
 
 Between two activities an instance is at a **safe point**. There, and only there, it looks at its mailbox: a signal that
 comes before the work at hand gets a **handler frame** on top of the main one, which resumes exactly where it was when
-the handler ends, or is redirected (`mailbox`, `advance`). A step whose wait is not satisfied is *held*: no session
-exists, signals are still served.
+the handler ends, or is redirected (`mailbox`, `advance`). While a handler waits for an answer, others of its class are
+served on top of it, each handler once, and whoever is answered goes on first. A step whose wait is not satisfied is
+*held*: no session exists, signals are still served.
 
 After every event the reducer **settles**: it advances the instances that the event touched, in order of creation, then
 hands freed pools to those who queue for them, until nothing moves. Instances that the event did not touch are not

@@ -165,6 +165,25 @@ def _frames(protocol: Protocol, state: State, inst: Instance) -> Iterator[str]:
         yield f"frames: {inst.id} has a place in the queue of {inst.ticket[0]} that the queue does not know"
     if _is_forgotten(protocol, state, inst):
         yield f"frames: {inst.id} could start {inst.frames[-1].step} and does not"
+    if not is_paused(state, inst):
+        yield from _held_up_by_a_question(protocol, inst)
+
+
+def _held_up_by_a_question(protocol: Protocol, inst: Instance) -> Iterator[str]:
+    """R14: a handler that waits for an answer holds up neither one that can go on nor others of its class."""
+    handlers, above = protocol.graphs[inst.graph].handlers, inst.frames[1:]
+    steps = [handlers[frame.signal].step for frame in above]
+    if len(set(steps)) < len(steps):
+        yield f"frames: {inst.id} serves two signals by the same handler"
+    if not above or above[-1].status != "waiting":
+        return
+    for frame in above:
+        if frame.status == "queued":
+            yield f"frames: {inst.id} could go on with {frame.step} and waits at {above[-1].step}"
+    for message in inst.mailbox:
+        handler = handlers[message.name]
+        if handler.prio <= handlers[above[-1].signal].prio and handler.step not in steps:
+            yield f"frames: {inst.id} could serve {message.name} and waits at {above[-1].step}"
 
 
 def _frame(protocol: Protocol, state: State, inst: Instance, frame: Frame, top: bool) -> Iterator[str]:
