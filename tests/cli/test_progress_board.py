@@ -3,12 +3,13 @@
 import json
 
 import pytest
+from rich.console import Console
 
 from tests.cli.kept import TURN, Kept, run
 from tests.kernel.protocols import WORK_AND_REVIEW
 from tests.prompts.stage import Memory
 from tests.views.trial import approved
-from treadle.cli.progress_board import Lines
+from treadle.cli.progress_board import Lines, Picture
 from treadle.ports import Progress
 from treadle.protocol.load import load
 from treadle.testing.scenario import Scenario, items
@@ -62,3 +63,17 @@ def test_what_people_should_know_is_told_once(capsys: pytest.CaptureFixture[str]
     for act in ("root/a:tests#1.1", "root/a:impl#1.1"):
         lines.hear("r1", act, Progress(note="1 test failed before this run, too"))
     assert capsys.readouterr().out == "root/a: 1 test failed before this run, too\n"
+
+
+@pytest.mark.parametrize("width", [38, 80])
+def test_a_tree_that_moves_has_one_line_for_each_instance_however_narrow_the_screen(width: int) -> None:
+    scenario, picture = Scenario(load("v3")), Picture()
+    scenario.says("InitWork", childSpecs=items("a", "b")).claims("TestsReady", at="root:tests")
+    picture.show("r1", scenario.protocol, scenario.state)
+    picture.hear("r1", "root/a:scaffold#1.1", Progress("I read the spec, and the interface of my parent. " * 3))
+    screen = Console(width=width, height=24, color_system=None)
+    with screen.capture() as capture:
+        screen.print(picture._drawn())
+    top, *inside, bottom = capture.get().splitlines()
+    assert [line.split()[2] for line in inside] == ["root", "a", "b"]
+    assert len(top) == len(bottom) == width

@@ -37,6 +37,13 @@ def test_a_refused_claim_is_another_attempt() -> None:
     assert shown(run)[0] == ("root", "tests", "works", "tdd:WriteTests, attempt 2 of 5")
 
 
+def test_an_agent_that_broke_is_told_as_long_as_its_place_is_taken() -> None:
+    run = spawned().says("TestsReady", at="root:tests", fails=["red"]).fails("crash", at="root:tests")
+    broke = "attempt 2 of 5, broke and was started again (1)"
+    assert shown(run)[0] == ("root", "tests", "works", f"tdd:WriteTests, {broke}")
+    assert shown(run.claims("TestsReady", at="root:tests"))[0][3].endswith(f"red, {broke}")
+
+
 def test_a_join_says_how_many_are_open() -> None:
     run = spawned().says("TestsReady", at="root:tests")
     assert shown(run)[0] == ("root", "impl", "waits", "held, 2 of children open")

@@ -165,7 +165,7 @@ class Picture:
                 usage = usage.plus(heard.usage)
         title = " · ".join([run, protocol.name, duration(time.time() - state.started / 1000), *_costs(usage)])
         return Panel(
-            drawn(tree(protocol, state), room, self._details(run, protocol, state)),
+            drawn(tree(protocol, state), room, self._details(run, protocol, state), wraps=False),
             title=Text(title),
             title_align="left",
         )

@@ -77,8 +77,8 @@ def show(found: Follower, now: Status) -> None:
             typer.echo(line)
 
 
-def picture(found: Follower, now: Status, room: int = 10_000) -> "RenderableType":
-    """The tree in a frame."""
+def picture(found: Follower, now: Status, room: int | None = None) -> "RenderableType":
+    """The tree in a frame: whole, or a line for each of the foremost that there is room for."""
     from rich.panel import Panel
     from rich.text import Text
 
@@ -88,7 +88,9 @@ def picture(found: Follower, now: Status, room: int = 10_000) -> "RenderableType
     yours = [work.id for work in now.yours]
     shown = tree(chronicle.protocol, chronicle.state, yours) if chronicle.protocol else []
     details = {busy.instance: duration(busy.elapsed) for busy in now.activities}
-    return Panel(drawn(shown, max(room, 3), details), title=Text(harmless(heading(now))), title_align="left")
+    lines = len(shown) if room is None else max(room, 3)
+    grid = drawn(shown, lines, details, wraps=room is None)
+    return Panel(grid, title=Text(harmless(heading(now))), title_align="left")
 
 
 def lines(now: Status) -> Iterator[str]:

@@ -117,6 +117,7 @@ def _afterwards(protocol: Protocol, state: State, inst: Instance, frame: Frame, 
 def _activity(state: State, frame: Frame, worker: str, attempt: int, attempts: int) -> tuple[Mood, str]:
     act = state.acts.get(frame.id)
     count = f", attempt {attempt} of {attempts}" if attempt > 1 else ""
+    count += f", broke and was started again ({act.losses})" if act and act.losses else ""
     if act is not None and act.phase == "held":
         return "waits", f"{worker} {held(state)}{count}"
     if act is not None and act.phase == "verifying":
