@@ -6,6 +6,7 @@ from treadle.evidence.criteria import criteria_in
 from treadle.kernel.state import Instance, State
 from treadle.protocol.model import Graph, Protocol
 from treadle.views.evidence_records import Find, payload, text
+from treadle.views.evidence_work import working_graphs
 
 
 class Tree:
@@ -15,6 +16,7 @@ class Tree:
         self.protocol, self.state = protocol, state
         self._inputs = {one.id: payload(find, one.input.ref) for one in state.insts.values()}
         self.ids = {one.id: tuple(self._listed(one)) for one in state.insts.values()}
+        self._working = working_graphs(protocol)
 
     def _listed(self, inst: Instance) -> list[str]:
         return criteria_in(self.protocol, self.graph(inst).input[1], self._inputs[inst.id])
@@ -42,9 +44,19 @@ class Tree:
             yield from self.below(child)
 
     def given_on(self, inst: Instance) -> dict[str, str]:
-        """Criterion → the child that answers for it."""
+        """Criterion → the child that answers for it, or whoever does below one that knows of no criteria."""
         own = set(self.ids[inst.id])
-        return {id_: child.id for child in self.children(inst) for id_ in self.ids[child.id] if id_ in own}
+        return {id_: one.id for one in self._takers(inst) for id_ in self.ids[one.id] if id_ in own}
+
+    def _takers(self, inst: Instance) -> Iterator[Instance]:
+        for child in self.children(inst):
+            if self.ids[child.id] and self._works(child):
+                yield child
+            elif self._works(child):
+                yield from self._takers(child)
+
+    def _works(self, inst: Instance) -> bool:
+        return inst.graph in self._working
 
     def kept(self, inst: Instance) -> list[str]:
         """The criteria that an instance answers for itself."""
@@ -52,9 +64,14 @@ class Tree:
         return [id_ for id_ in self.ids[inst.id] if id_ not in given]
 
     def answers(self) -> list[tuple[str, str]]:
-        """Who answers for which criterion, in the order in which they were handed in."""
+        """Who answers for which criterion, in the order in which they were handed in.
+
+        Who designs, plans or judges answers only for what nobody builds.
+        """
         roots = [one for one in sorted(self.state.insts.values(), key=lambda one: one.n) if not one.parent]
-        return list(dict.fromkeys((one.id, id_) for root in roots for one, id_ in self._answers(root)))
+        found = [(one, id_) for root in roots for one, id_ in self._answers(root)]
+        built = {id_ for one, id_ in found if self._works(one)}
+        return list(dict.fromkeys((one.id, id_) for one, id_ in found if self._works(one) or id_ not in built))
 
     def _answers(self, inst: Instance) -> Iterator[tuple[Instance, str]]:
         given = self.given_on(inst)
@@ -74,7 +91,8 @@ class Tree:
             if said and criterion not in self.ids[one.id]:
                 break
             said = self._said(one, criterion) or said
-        return said
+        others = (it for one in self.state.insts.values() if (it := self._said(one, criterion)))
+        return said or next(others, "")
 
     def _said(self, inst: Instance, criterion: str) -> str:
         for value in self._inputs[inst.id].values():
