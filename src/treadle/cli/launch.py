@@ -71,7 +71,7 @@ def prepare(project: Project, order: Order) -> Launch:
     try:
         inspect(project, protocol, wanted)
     except ProtocolError as error:
-        raise ProtocolError(error.message + _others(order, wanted.spec), error.findings) from None
+        raise ProtocolError(error.message + _others(order, wanted.spec, protocol.name), error.findings) from None
     _refuse_broken_tools(project, protocol, wanted.config)
     wanted = msgspec.structs.replace(wanted, used=asyncio.run(_used(project, wanted.config.git.branch_prefix)))
     inspect(project, protocol, wanted)
@@ -86,12 +86,12 @@ def _refuse_broken_tools(project: Project, protocol: Protocol, config: Config) -
         raise TreadleError(f"what the checks of {protocol.name} run cannot start here: {told}")
 
 
-def _others(order: Order, spec: str) -> str:
-    """Which protocols do take the spec, if the person has named none."""
+def _others(order: Order, spec: str, asked: str) -> str:
+    """Which protocols do take the spec, if the person has named none and the one that is asked does not."""
     found = takers(order.spec, spec) if order.spec and not order.protocol else ()
-    return (
-        f"; it is good for {', '.join(found)}, so name the one you mean: --protocol {word(found[0])}" if found else ""
-    )
+    if not found or asked in found:
+        return ""
+    return f"; it is good for {', '.join(found)}, so name the one you mean: --protocol {word(found[0])}"
 
 
 async def _used(project: Project, prefix: str) -> frozenset[str]:
