@@ -10,15 +10,18 @@ from typing import Final
 
 from treadle.cli.driver_process import DriverProcess, call
 from treadle.cli.reading import Follower, reading
+from treadle.cli.standing_in import Deed, StandIn
 from treadle.cli.story import Scene
 from treadle.config.project import Project
 from treadle.errors import PortError, TreadleError
 from treadle.kernel.events import Checked
 from treadle.kernel.replay import Move
 from treadle.kernel.state import State
+from treadle.runtime.loop import only_people
 from treadle.store.sqlite import Store
-from treadle.testing.demos import SCRIPT, SPEC, Answer, Beat, Demo
-from treadle.views.asking import place_of
+from treadle.testing.demos import SCRIPT, SPEC, Beat, Demo
+from treadle.views.chronicle import Chronicle
+from treadle.views.counting import counted
 from treadle.views.refusal import reason
 from treadle.views.timeline import happened
 
@@ -33,8 +36,8 @@ class Performance:
         self._demo, self._folder = demo, folder
         self._agent, self._env = agent or f"scripted:{SCRIPT}", env or {}
         self._open = list(demo.scenes)
-        self._answered: set[str] = set()
-        self._is_answered = False
+        self._stand_in = StandIn(demo)
+        self._is_helped = False
         self._is_killed = not demo.kill
 
     @property
@@ -56,7 +59,9 @@ class Performance:
                         yield self._scene(made, store)
                         if not self._is_killed and fnmatchcase(_text(made, store), self._demo.kill):
                             yield from self._killed(driving, made.state)
-                    yield from self._answers(found.chronicle.state)
+                    for deed in self._due(found.chronicle, driving):
+                        yield self._done(deed, found.chronicle.state, driving)
+                        is_gone = False
                     if is_gone and not found.record.outcome:
                         self._take_up(driving)
                     time.sleep(_GLANCE)
@@ -86,37 +91,39 @@ class Performance:
         self._is_killed = True
         pid = driving.pid
         driving.kill()
-        busy = len(state.acts)
-        yield Scene(f"kill -9 {pid}: the process that drives the run is gone, with {busy} things under way.", state)
+        busy = counted(len(state.acts), "thing")
+        yield Scene(f"kill -9 {pid}: the process that drives the run is gone, with {busy} under way.", state)
         driving.start("resume", self._demo.run)
         yield Scene(
             f"treadle resume {self._demo.run}: another process takes the run up from its log. Nothing is lost.", state
         )
 
-    def _answers(self, state: State) -> Iterator[Scene]:
-        """The demo answers what it has an answer for, by the command that a person would use."""
-        for id_, answer in [(id_, one) for id_ in state.asks for one in self._demo.answers if one.ask == place_of(id_)]:
-            if id_ not in self._answered:
-                words = _words(self._demo.run, answer)
-                yield Scene(f"The demo itself answers in your place: treadle {shlex.join(words)}", state)
-                call(self._folder, *words)
-                self._answered.add(id_)
-                self._is_answered = True
+    def _due(self, now: Chronicle, driving: DriverProcess) -> list[Deed]:
+        """What a person would do now; a driver that is about to go to rest is let go, so that one command does both."""
+        if now.protocol is None or (only_people(now.state) and not driving.is_gone):
+            return []
+        return list(self._stand_in.due(now.protocol, now.state))
+
+    def _done(self, deed: Deed, state: State, driving: DriverProcess) -> Scene:
+        """The demo does it by the command that a person would use; if nobody drives the run, that drives it on."""
+        words = deed.words
+        if driving.is_gone:
+            driving.start(*(words := [*words, "--resume"]))
+        else:
+            call(self._folder, *words)
+            self._is_helped = True
+        return Scene(f"The demo itself {deed.does} in your place: treadle {shlex.join(words)}", state)
 
     def _take_up(self, driving: DriverProcess) -> None:
-        """An answer may come when the driver has just gone to rest; otherwise it should not have gone."""
-        if not self._is_answered:
+        """An answer or a go may come when the driver has just gone to rest; otherwise it should not have gone."""
+        if not self._is_helped:
             said = driving.last_words
             raise TreadleError(
                 f"the run came to a stop; `cd {shlex.quote(str(self._folder))} && treadle status` shows where"
                 + (f"\n{said}" if said else "")
             )
-        self._is_answered = False
+        self._is_helped = False
         driving.start("resume", self._demo.run)
-
-
-def _words(run: str, answer: Answer) -> list[str]:
-    return ["answer", run, answer.ask, answer.choice, *(["--note", answer.note] if answer.note else [])]
 
 
 def _text(made: Move, store: Store) -> str:

@@ -60,6 +60,8 @@ class Demo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     further: tuple[tuple[str, str], ...]
     """Commands with which to look further, and what each of them shows."""
     answers: tuple[Answer, ...] = ()
+    starts: tuple[str, ...] = ()
+    """Patterns for instance and step (`root:review`): what waits for a person's go and gets it from the demo."""
     kill: str = ""
     """A pattern for the line of the log after which the driving process is killed."""
 
