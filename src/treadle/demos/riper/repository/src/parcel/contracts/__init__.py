@@ -1,0 +1,1 @@
+"""What was agreed with others."""
