@@ -134,8 +134,19 @@ def _why(made: Move, store: Store) -> str:
     """Why work was refused, in the words of the checks."""
     if not isinstance(made.event, Checked) or all(one.ok for one in made.event.results):
         return ""
-    for frame in (inst.frames[-1] for inst in made.state.insts.values() if inst.frames):
-        if frame.cause_ref and frame.id and made.event.act.partition("#")[0] == frame.id.partition("#")[0]:
-            with suppress(PortError):
-                return f"; {reason(frame.cause, store.payloads.get(frame.cause_ref))}"
+    for cause, ref in _causes(made.state, made.event.act.partition("#")[0]):
+        with suppress(PortError):
+            return f"; {reason(cause, store.payloads.get(ref))}"
     return ""
+
+
+def _causes(state: State, place: str) -> Iterator[tuple[str, str]]:
+    """What a step was sent back by, or what it has just left by, and where the report about that lies."""
+    for frame in (inst.frames[-1] for inst in state.insts.values() if inst.frames):
+        if frame.cause_ref and frame.id and place == frame.id.partition("#")[0]:
+            yield frame.cause, frame.cause_ref
+    id_, _, step = place.rpartition(":")
+    slots = state.insts[id_].slots.items() if id_ in state.insts else ()
+    for name, slot in slots:
+        if name.startswith(f"{step}.!gate") and slot.seq == state.seq and slot.ref:
+            yield "!gate", slot.ref
