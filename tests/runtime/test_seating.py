@@ -13,12 +13,12 @@ from treadle.kernel.state import Instance, Slot
 from treadle.memory.dialogue import Dialogue, Seat, sessions_in
 from treadle.memory.store import Memory
 from treadle.ports import Abilities
-from treadle.prompts.names import dialogue, dialogue_kind
+from treadle.prompts.names import dialogue, dialogue_kind, has_dialogue
 from treadle.protocol.load import load
 from treadle.protocol.model import Exit, Field, Protocol, Role
 from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import Dispatch
-from treadle.runtime.seating import Seating, has_dialogue
+from treadle.runtime.seating import Seating
 from treadle.runtime.world import World
 from treadle.store.records import Run
 

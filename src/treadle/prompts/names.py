@@ -4,14 +4,20 @@ from typing import Final
 
 from treadle.git.names import Names, slug
 from treadle.kernel.state import Instance
-from treadle.protocol.model import Protocol
+from treadle.protocol.model import Protocol, Role
 
 _LOOP: Final = "_loop"
+_SESSION: Final = "{session}"
 
 
 def branch(run: str, inst: str) -> str:
     """The branch on which the accepted work of an instance comes together."""
     return Names(run).integration(inst).removeprefix("refs/heads/") if inst else ""
+
+
+def has_dialogue(role: Role) -> bool:
+    """Whether the agents of a role are told a session."""
+    return any(_SESSION in text for text in role.params.values())
 
 
 def dialogue_kind(protocol: Protocol, inst: Instance) -> str:

@@ -6,21 +6,18 @@ A dialogue is a view of the log with what agents add to it: what was accepted is
 import json
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
 from treadle.errors import PortError
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.state import Instance, State
 from treadle.memory.dialogue import Accepted, Seat, dialogues_in
 from treadle.ports import Payloads
-from treadle.prompts.names import dialogue, dialogue_kind
+from treadle.prompts.names import dialogue, dialogue_kind, has_dialogue
 from treadle.prompts.variables import given, parameters_of
 from treadle.protocol.items import Json
-from treadle.protocol.model import Protocol, Role
+from treadle.protocol.model import Protocol
 from treadle.results.assignment import MEMORY
 from treadle.results.exits import mark_of
-
-_SESSION: Final = "{session}"
 
 
 class Seating:
@@ -67,11 +64,6 @@ class Seating:
             with suppress(PortError), dialogues_in(self._path) as dialogues:
                 for inst in over:
                     dialogues.tell(dialogue(protocol, state.run, inst), _accepted(protocol, inst, self._payloads))
-
-
-def has_dialogue(role: Role) -> bool:
-    """Whether the agents of a role are told a session."""
-    return any(_SESSION in text for text in role.params.values())
 
 
 def _accepted(protocol: Protocol, inst: Instance, payloads: Payloads) -> list[Accepted]:

@@ -8,11 +8,11 @@ from treadle.evidence.past import payload
 from treadle.evidence.subject import Subject
 from treadle.evidence.test_configuration import SHARED, test_configuration
 from treadle.git.globs import matches
+from treadle.git.protections import CAREFUL, level_of
 from treadle.protocol.items import Json
 
 _OURS = (".treadle/**", ".treadle", "treadle.toml", ".git/**")
 """How the orchestrator works is for people to say."""
-_CAREFUL = 4
 _LITTER = ". If a tool has left this new file behind, remove it; for good, people have git ignore it (.gitignore)"
 
 
@@ -60,8 +60,8 @@ async def owned_files(s: Subject) -> Found:
 
 async def protection(s: Subject) -> Found:
     """No touched path needs a person's word, or it was given."""
-    levels = {path: _level(s, path) for path in s.paths()}
-    careful = {path: level for path, level in levels.items() if level >= _CAREFUL}
+    levels = {path: level_of(s.case.protocol.protections, path) for path in s.paths()}
+    careful = {path: level for path, level in levels.items() if level >= CAREFUL}
     open_ = sorted(set(careful) - _confirmed(s))
     problems = [
         problem(f"is protected (Ψ{careful[path]})", path, expected="a person's confirmation, or leave it as it was")
@@ -99,11 +99,6 @@ async def changed_configuration(s: Subject, base: str = "") -> list[Problem]:
                 wanted = f"its sections {some(SHARED[path])} as they were"
                 problems.append(problem("says something else about how tests run", path, expected=wanted))
     return problems
-
-
-def _level(s: Subject, path: str) -> int:
-    """The first glob that names a path decides."""
-    return next((one.level for one in s.case.protocol.protections if matches(path, [one.glob])), 1)
 
 
 def _confirmed(s: Subject) -> set[str]:
