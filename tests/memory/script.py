@@ -13,6 +13,9 @@ def relation(from_: str, to: str, type_: str) -> dict[str, Any]:
     return {"from": from_, "to": to, "relationType": type_}
 
 
+ODD = ("\0", "\ufffd", "\ufffe", "\uffff", "\ufdd0", "\ufeff", "\x1b", "\x7f", "\r\n", "\U0010ffff")
+"""Signs that a program may take for something else."""
+
 SCRIPT: tuple[Call, ...] = (
     ("read_graph", {}),
     ("create_entities", {"entities": []}),
@@ -57,6 +60,8 @@ SCRIPT: tuple[Call, ...] = (
                 entity("R1|Ω₂ˢ|→PR", 'line\nfeed\tand "quotes" \\ and \u2028', "a|b→c", "\0nul", "😀 smile"),
                 entity("ΟΔΥΣΣΕΥΣ", "İstanbul", "STRASSE", "straße", "ﬁne", "Å A\u030a"),
                 entity("", "", ""),
+                entity("signs", "t", *(f"ab{sign}cd" for sign in ODD)),
+                entity("n" * 5_000, "__proto__", "q" * 50_000, "toString"),
             ]
         },
     ),
@@ -89,6 +94,10 @@ SCRIPT: tuple[Call, ...] = (
             "knows",
             "%",
             "å",
+            "Q" * 20_000,
+            "N" * 5_000 + "n",
+            "__PROTO__",
+            *(f"B{sign}C" for sign in ODD),
         )
     ),
     ("open_nodes", {"names": ["Grace", "twice", "unknown", "Grace"]}),

@@ -86,7 +86,7 @@ class Model:
 
 
 LETTERS = st.sampled_from(
-    ["a", "B", "ß", "İ", "Σ", "ς", "ſ", "K", "\0", "\ufffd", "\n", "|", '"', "→", "😀", "e\u0301"]
+    ["a", "B", "ß", "İ", "Σ", "ς", "ſ", "K", "\0", "\ufffd", "\ufffe", "\uffff", "\n", "|", '"', "→", "😀", "e\u0301"]
 )
 TEXTS = st.lists(LETTERS, max_size=5).map("".join)
 NAMES = st.sampled_from(["a", "A", "ab\0c", "ΑΣΣ", 'q"|\n→', ""])
@@ -131,7 +131,7 @@ def test_the_store_does_what_the_model_does(
     for call, argument in calls:
         assert getattr(space, call)(argument) == getattr(model, call)(argument), (call, argument)
     assert space.read_graph() == model.read_graph()
-    for query in [*queries, "", "aBß", "\0", "σσ", "i\u0307"]:
+    for query in [*queries, "", "aBß", "\0", "σσ", "i\u0307", "a\0b", "a\uffffb"]:
         assert space.search_nodes(query) == model.search_nodes(query), query
 
 
@@ -155,6 +155,36 @@ def test_an_index_forgets_what_is_forgotten(memory: Memory) -> None:
         assert space.search_nodes("quick").entities == ()
         space.delete_entities(["kept"])
         assert space.search_nodes("kept").entities == space.search_nodes("other").entities == ()
+
+
+def test_what_sqlite_takes_for_the_same_is_not(tmp_path: Path) -> None:
+    """It has one sign for all of these."""
+    signs = ["\0", "\ufffd", "\ufffe", "\uffff"]
+    with closing(Memory(tmp_path / "memory.db")) as memory:
+        space = Space(memory)
+        space.create_entities([Entity(f"e{n}", "t", (f"ab{sign}cd",)) for n, sign in enumerate(signs)])
+        found = [[it.name for it in space.search_nodes(f"B{sign}C").entities] for sign in signs]
+    assert found == [["e0"], ["e1"], ["e2"], ["e3"]]
+
+
+LONG = """
+import sys
+from pathlib import Path
+from treadle.memory.graph import Entity
+from treadle.memory.store import Memory, Space
+memory = Memory(Path(sys.argv[1]))
+Space(memory).create_entities([Entity("long", "t", ("q" * 900_000,)), Entity("other", "t", ("q" * 900 + "x",))])
+with memory.reading() as db:
+    db.execute("PRAGMA hard_heap_limit = 50000000")
+for count in (3, 100, 1_000, 200_000):
+    found = Space(memory).search_nodes("Q" * count).entities
+    assert [entity.name for entity in found] == ["long", "other"][: 2 if count < 901 else 1], count
+"""
+
+
+def test_a_long_query_in_a_text_that_repeats_itself_takes_little(tmp_path: Path) -> None:
+    """In a process of its own, whose SQLite may have 50 MB; a phrase of 1,000 trigrams wants hundreds."""
+    subprocess.run([sys.executable, "-c", LONG, str(tmp_path / "memory.db")], check=True, timeout=300)
 
 
 WRITER = """

@@ -6,14 +6,22 @@ from typing import Final
 
 SHORTEST: Final = 3
 """Characters; what is shorter has no trigram, and every text is looked at."""
+MOST: Final = 16
+"""Trigrams that are asked for: a longer query would keep SQLite longer than it spares us texts to look at."""
 _SKIPPED: Final = "\0"
 _INSTEAD: Final = "\ufffd"
 """SQLite leaves NUL out of its trigrams, so that it would not be seen where one is; this stands for it there."""
 _FORGET: Final = "INSERT INTO words (words, rowid, text, type) VALUES ('delete', ?, ?, ?)"
 _INDEXED: Final = """
-    WITH hits AS MATERIALIZED (SELECT rowid AS hit FROM words WHERE words MATCH :phrase)
-    SELECT -hit FROM hits WHERE hit < 0
-    UNION SELECT entity FROM hits JOIN observations ON id = hit WHERE hit > 0
+    WITH hits AS MATERIALIZED (SELECT rowid AS hit FROM words WHERE words MATCH :trigrams)
+    SELECT id, name FROM hits JOIN entities ON id = -hit
+    UNION ALL SELECT id, type FROM hits JOIN entities ON id = -hit
+    UNION ALL SELECT entity, content FROM hits JOIN observations ON id = hit
+"""
+_SCANNED: Final = """
+    SELECT id, name FROM entities WHERE space = :space
+    UNION ALL SELECT id, type FROM entities WHERE space = :space
+    UNION ALL SELECT entity, content FROM observations WHERE entity IN (SELECT id FROM entities WHERE space = :space)
 """
 
 
@@ -40,22 +48,34 @@ def forget_observations(db: sqlite3.Connection, rows: Iterable[tuple[int, str]])
 
 def found(db: sqlite3.Connection, query: str) -> set[int] | None:
     """The indexed entities that a query finds; None if the index cannot tell."""
-    wanted = query.lower()
-    if len(wanted) < SHORTEST or _SKIPPED in wanted or _INSTEAD in wanted:
+    trigrams = _trigrams(_kept(query))
+    if not trigrams:
         return None
-    phrase = '"' + wanted.replace('"', '""') + '"'
-    return {id_ for (id_,) in db.execute(_INDEXED, {"phrase": phrase})}
+    # Never as a phrase: SQLite would put together the places of all its trigrams, which for a long query in a long text
+    # that repeats itself takes minutes, and gigabytes.
+    every = " AND ".join('"' + trigram.replace('"', '""') + '"' for trigram in trigrams)
+    return _having(db.execute(_INDEXED, {"trigrams": every}), query)
 
 
 def scanned(db: sqlite3.Connection, space: str, query: str) -> set[int]:
     """The entities of a space that a query finds, by looking at every text."""
+    return _having(db.execute(_SCANNED, {"space": space}), query)
+
+
+def _having(texts: Iterable[tuple[int, str]], query: str) -> set[int]:
+    """Those of entities, each with one of its texts, in which a query occurs."""
     wanted = query.lower()
-    heads = db.execute("SELECT id, name, type FROM entities WHERE space = ?", (space,)).fetchall()
-    hits = {id_ for id_, name, type_ in heads if wanted in name.lower() or wanted in type_.lower()}
-    texts = db.execute(
-        "SELECT entity, content FROM observations WHERE entity IN (SELECT id FROM entities WHERE space = ?)", (space,)
-    )
-    return hits | {entity for entity, content in texts if entity not in hits and wanted in content.lower()}
+    hits: set[int] = set()
+    for entity, text in texts:
+        if entity not in hits and wanted in text.lower():
+            hits.add(entity)
+    return hits
+
+
+def _trigrams(text: str) -> list[str]:
+    """Some of the trigrams of a text, from all over it: those that it has to have where it occurs."""
+    every = list(dict.fromkeys(text[n : n + SHORTEST] for n in range(len(text) - SHORTEST + 1)))
+    return every[:: -(-len(every) // MOST)] if every else []
 
 
 def _kept(text: str) -> str:
