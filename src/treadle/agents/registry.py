@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from treadle.agents.acp.dialect import Acp, AcpRunner
+from treadle.agents.acp.known import KNOWN
 from treadle.agents.claude import Claude, sandbox_works
 from treadle.agents.codex import Codex
 from treadle.agents.command import Command
@@ -112,3 +113,9 @@ def runner_of(text: str, around: Surroundings) -> Runner:
     except ValueError as error:
         raise TreadleError(str(error)) from None
     return RUNNERS[agent.kind](agent.argument, around)
+
+
+def logins(home: Path) -> list[Path]:
+    """Where the agents that are known keep their logins below a home folder."""
+    lent = (Claude().login, Codex().login, *(known.login for known in KNOWN.values()))
+    return [home / name for name in dict.fromkeys(name for names in lent for name in names)]

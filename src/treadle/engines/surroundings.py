@@ -8,10 +8,11 @@ from pathlib import Path
 
 from treadle.agents.process import Patience
 from treadle.agents.registry import Surroundings as AgentSurroundings
-from treadle.agents.registry import runner_of
+from treadle.agents.registry import logins, runner_of
 from treadle.agents.tail import AROUND
 from treadle.config.model import Limits, Toolchain
 from treadle.config.project import Project
+from treadle.config.redaction import Redaction, redaction_of
 from treadle.enclosures.enclosure import OPEN, Enclosure
 from treadle.engines.notifier import SettingsNotifier
 from treadle.engines.pinned import MANUAL, Pinned, pinned
@@ -91,6 +92,7 @@ class ProjectSurroundings:
             notifier=SettingsNotifier(settings.config.notifications),
             budgets=_budgets(settings.config.limits, self._store.spent),
             progress=partial(self._hear, run.id),
+            hidden=_hidden,
             show=partial(_show, ViewFiles(self._project.runs / run.id, self._store.payloads), self._seating(run.id)),
         )
 
@@ -112,6 +114,11 @@ class ProjectSurroundings:
 def _show(files: ViewFiles, seating: Seating, protocol: Protocol, state: State) -> None:
     files.show(protocol, state)
     seating.show(protocol, state)
+
+
+def _hidden() -> Redaction:
+    """Asked each time: programs renew their logins."""
+    return redaction_of(logins=logins(Path.home()))
 
 
 def _budgets(limits: Limits, spent: Callable[[int], Usage]) -> Budgets:

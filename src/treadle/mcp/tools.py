@@ -9,6 +9,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from treadle import __version__
+from treadle.config.redaction import redaction_of
 from treadle.mcp.offer import Offer
 from treadle.results.mcp_tool import EMIT, SERVER
 from treadle.results.offered import Offered
@@ -31,7 +32,8 @@ def tool_server(offer_in: Callable[[Context], Offer], instructions: str) -> Tool
         return types.ListToolsResult(tools=[_tool(it) for it in tools])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        said = await asyncio.to_thread(offer_in(context).call, params.name, params.arguments or {})
+        given = redaction_of().value(params.arguments or {})  # what is remembered must not hold the agent's own key
+        said = await asyncio.to_thread(offer_in(context).call, params.name, given)
         result = types.CallToolResult(content=[types.TextContent(text=said.text)], is_error=not said.ok)
         if said.data is not None:
             result.structured_content = said.data

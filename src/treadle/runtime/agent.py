@@ -15,6 +15,7 @@ from treadle.protocol.items import Json
 from treadle.results.read import Reading, owed, read, take, unsaid
 from treadle.results.ways import Ways
 from treadle.runtime.budgets import Breach
+from treadle.runtime.cleansing import cleanse
 from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import Dispatch, Dispatched, goes_on
 from treadle.runtime.envelope import envelope_of
@@ -79,13 +80,25 @@ class AgentJobs:
     async def _heard(self, job: RunAgent, state: State, runner: Runner) -> tuple[Dispatched, Ended, Reading]:
         """An agent's answer; one that ends without any is told so in the same conversation, and may go on once."""
         sent, ended = await self._played(job, state, runner)
-        reading = await read(sent.work, sent.ways, sent.before, ended.final)
+        reading = await self._read(sent, ended)
         while self._may_go_on(job, sent.work, ended, reading, runner):
             words = "\n".join([*(reading.problems or [owed(sent.ways)]), *_ignored(reading), REMINDER])
             sent = await self._dispatch.go_on(sent, ended, words)
             ended = await self._started(job, sent, runner)
-            reading = await read(sent.work, sent.ways, sent.before, ended.final)
-        return sent, ended, reading
+            reading = await self._read(sent, ended)
+        await self._cleanse(sent.work)
+        hidden = self._world.hidden()
+        return sent, hidden.value(ended), hidden.value(reading)
+
+    async def _read(self, sent: Dispatched, ended: Ended) -> Reading:
+        return await read(sent.work, sent.ways, sent.before, ended.final)
+
+    async def _cleanse(self, work: Work) -> None:
+        """Take out of what an agent has left the keys that it was lent, before anything of it is kept."""
+        for found in await asyncio.to_thread(cleanse, work, self._world.hidden()):
+            told = f"{found}; it is taken out"
+            self._desk.stray(work.act, "key", told)
+            self._world.progress(work.act, Progress(note=told))
 
     async def _played(self, job: RunAgent, state: State, runner: Runner) -> tuple[Dispatched, Ended]:
         """The session that is still there, or the end of one that is not, or a new session, to its end.
@@ -104,6 +117,7 @@ class AgentJobs:
             return sent, await self._watched(watched, session)
         if ended := await runner.harvest(sent.work):
             return sent, watched.counted(ended)
+        await self._cleanse(sent.work)
         if sent.work.round:  # the conversation is there, and only what it was to be told next is not
             await self._dispatch.serve_again(sent)
         else:
@@ -115,7 +129,10 @@ class AgentJobs:
         return await self._watched(watched, await runner.start(sent.work, self._watch(watched)))
 
     def _watch(self, watched: "_Watched") -> Watch:
-        def watch(progress: Progress) -> None:
+        hidden = self._world.hidden()
+
+        def watch(said: Progress) -> None:
+            progress = hidden.value(said)
             watched.silence.broken(progress)
             self._world.progress(watched.job.id, progress)
             self._inbox.wake()
@@ -154,11 +171,13 @@ class AgentJobs:
 
     async def _stop(self, job: RunAgent, runner: Runner) -> None:
         """End the session, also one that was about to start, and save what it has left."""
-        session = self._sessions.get(job.id)
-        if session is None and (sent := await self._dispatch.earlier(job)):
+        session, sent = self._sessions.get(job.id), await self._dispatch.earlier(job)
+        if session is None and sent:
             session = await runner.attach(sent.work, lambda _: None)
         if session is not None:
             await session.cancel()
+        if sent:
+            await self._cleanse(sent.work)
         await self._world.workspace.save(self._desk.run, job.id)
 
     async def _claim(self, job: RunAgent, state: State, ended: Ended, reading: Reading, ways: Ways) -> Event:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from treadle.config.redaction import NOTHING, Redaction
 from treadle.kernel.commands import ActivityCommand
 from treadle.kernel.state import State
 from treadle.ports import Checks, Clock, Effects, Notifier, Payloads, Progress, Runner, Workspace
@@ -27,6 +28,8 @@ class World:
     budgets: Budgets = NO_BUDGETS
     progress: Callable[[str, Progress], None] = lambda _act, _progress: None
     """Hears of every sign of life of an agent."""
+    hidden: Callable[[], Redaction] = lambda: NOTHING
+    """What of an agent's words and files is kept nowhere: the keys that it was lent."""
     show: Callable[[Protocol, State], None] = lambda _protocol, _state: None
     """Brings files that are views of the run up to date; called whenever the run has moved."""
 

@@ -1,0 +1,97 @@
+"""The keys that agents are lent: whatever an agent says or leaves behind is kept without them."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
+
+import msgspec
+
+_T = TypeVar("_T")
+_NAMES: Final = re.compile(r"(key|token|secret|passw(or)?d|credentials?|authorization)s?$", re.IGNORECASE)
+_SHORTEST: Final = 16
+"""Characters; less is no key, and may stand anywhere."""
+_LARGEST: Final = 1 << 20
+
+
+class Redaction(msgspec.Struct, frozen=True, dict=True):
+    """Values that no text may hold, each with the name by which it is told instead."""
+
+    names: dict[str, str] = {}
+
+    def text(self, text: str) -> str:
+        """The text without them."""
+        return self._pattern.sub(lambda found: self._mark(found[0]), text) if self.names else text
+
+    def data(self, data: bytes) -> bytes:
+        """The bytes without them, of whatever encoding that leaves ASCII as it is."""
+        if not self.names:
+            return data
+        return self._bytes.sub(lambda found: self._mark(found[0].decode()).encode(), data)
+
+    def value(self, value: _T) -> _T:
+        """Data without them, however deep they are."""
+        return cast(_T, self._value(value)) if self.names else value
+
+    def named_in(self, data: bytes) -> list[str]:
+        """Whose values stand in there."""
+        return sorted({self.names[found.decode()] for found in self._bytes.findall(data)}) if self.names else []
+
+    def _mark(self, value: str) -> str:
+        return f"(redacted: {self.names[value]})"
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        longest_first = sorted(self.names, key=len, reverse=True)
+        return re.compile("|".join(map(re.escape, longest_first)))
+
+    @cached_property
+    def _bytes(self) -> re.Pattern[bytes]:
+        return re.compile(self._pattern.pattern.encode())
+
+    def _value(self, value: Any) -> Any:
+        match value:
+            case str():
+                return self.text(value)
+            case dict():
+                return {self._value(key): self._value(each) for key, each in value.items()}
+            case list() | tuple():
+                return type(value)(map(self._value, value))
+            case msgspec.Struct():
+                fields = {name: self._value(getattr(value, name)) for name in value.__struct_fields__}
+                return msgspec.structs.replace(value, **fields)
+            case _:
+                return value
+
+
+NOTHING: Final = Redaction()
+
+
+def redaction_of(environ: Mapping[str, str] = os.environ, logins: Iterable[Path] = ()) -> Redaction:
+    """What must not be told of these variables and these files of logins: what their names say is secret."""
+    found = {value: name for name, value in environ.items() if _NAMES.search(name)}
+    for login in logins:
+        found |= {value: f"{name} of {login.name}" for name, value in _in_login(login) if _NAMES.search(name)}
+    return Redaction({value: name for value, name in found.items() if len(value) >= _SHORTEST and value.isprintable()})
+
+
+def _in_login(path: Path) -> Iterator[tuple[str, str]]:
+    """The texts of a login, by name; those of a file that is not JSON are not known."""
+    try:
+        data = path.read_bytes() if path.stat().st_size <= _LARGEST else b""
+        yield from _texts("", msgspec.json.decode(data))
+    except (OSError, msgspec.DecodeError):
+        return
+
+
+def _texts(name: str, value: object) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield from _texts(str(key), each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(name, each)
