@@ -5,8 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from tests.end_to_end.cast import Part
-
-MANIFEST: Final = "test_manifest.json"
+from tests.end_to_end.node import Node, planned, skeletons
 
 
 class Example(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,88 +19,36 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
     body: str
 
 
-class Leaf(msgspec.Struct, frozen=True, kw_only=True):
-    """A node without children: one function in a package of its own."""
+class Leaf(Node, frozen=True, kw_only=True):
+    """A node without children, which is built one test at a time."""
 
-    id: str
-    package: str
-    function: str
-    """Name and signature."""
-    contract: str
-    """An expression that is true of it."""
     examples: tuple[Example, ...]
-    at: str = "root"
-
-    @property
-    def name(self) -> str:
-        return self.function.partition("(")[0]
-
-    @property
-    def target(self) -> str:
-        return f"src/{self.package.replace('.', '/')}"
-
-    @property
-    def tests(self) -> str:
-        return f"tests/{self.package.replace('.', '/')}"
-
-    @property
-    def interface(self) -> str:
-        return f"{self.target}/__init__.py"
-
-    @property
-    def module(self) -> str:
-        """The file that the implementer fills."""
-        return f"{self.target}/the_{self.name}.py"
-
-    @property
-    def contract_file(self) -> str:
-        return f"{self.tests}/test_{self.id}_contract.py"
 
     @property
     def criteria(self) -> list[dict[str, str]]:
         return [{"id": it.criterion, "text": it.text} for it in self.examples]
 
-    @property
-    def spec(self) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            "description": f"The function {self.name} in the package {self.package}.",
-            "acceptanceCriteria": self.criteria,
-            "targetPath": self.target,
-            "testPath": self.tests,
-        }
-
     def code(self, body: str) -> str:
         """The module with a body."""
-        return f'def {self.function}:\n    """{self.examples[0].text}"""\n    {body}\n'
+        return self.source(body, self.examples[0].text)
 
-    def skeleton(self) -> dict[str, str]:
-        exported = f'from {self.package}.the_{self.name} import {self.name}\n\n__all__ = ["{self.name}"]\n'
-        return {self.interface: exported, self.module: self.code("raise NotImplementedError")}
+    def unfinished(self) -> str:
+        return self.code(UNFINISHED)
 
     def test_file(self, number: int) -> str:
         return f"{self.tests}/test_{self.examples[number].name}.py"
 
     def test(self, number: int) -> str:
-        one = self.examples[number]
-        lines = "\n".join(f"    assert {proof}" for proof in one.proof)
-        return f"from {self.package} import {self.name}\n\n\ndef test_{one.name}():\n{lines}\n"
+        return self.suite(self.examples[number].name, *self.examples[number].proof)
 
     def manifest(self, upto: int, **more: str) -> dict[str, str]:
         """The manifest with the first few tests, and with others."""
         listed = {f"test_{self.id}_contract.py::test_contract": f"contract:{self.examples[0].criterion}"}
         listed |= {f"test_{it.name}.py::test_{it.name}": f"{it.criterion}: {it.text}" for it in self.examples[:upto]}
-        value = {
-            "spec_id": self.id,
-            "target_file": self.module,
-            "test_suite": self.tests,
-            "acceptance_criteria_map": listed | more,
-            "complexity_constraints": {},
-        }
-        return {f"{self.tests}/{MANIFEST}": msgspec.json.encode(value).decode()}
+        return self.listing(listed | more, target_file=self.module, test_suite=self.tests, complexity_constraints={})
 
     def contract_suite(self) -> str:
-        return f"from {self.package} import {self.name}\n\n\ndef test_contract():\n    assert {self.contract}\n"
+        return self.suite("contract", self.contract)
 
     def scaffolding(self) -> dict[str, str]:
         """What its planner writes; the skeleton of a child is written by the parent."""
@@ -113,12 +60,7 @@ class Leaf(msgspec.Struct, frozen=True, kw_only=True):
         return {self.test_file(number): self.test(number)} | self.manifest(number + 1)
 
     def init_leaf(self, **more: Any) -> dict[str, Any]:
-        plan = [
-            {"criterionId": it.criterion, "plannedTestName": f"test_{it.name}", "approach": "a few values"}
-            for it in self.examples
-        ]
-        named = {"interfaceFile": self.interface, "contractSuite": self.contract_file}
-        return {"type": "InitLeaf", **named, "testPlan": plan, **more}
+        return self.plan("InitLeaf", testPlan=[planned(it.criterion, it.name) for it in self.examples]) | more
 
     def parts(self) -> list[Part]:
         """The honest agents, as often as they are needed when nothing goes wrong."""
@@ -136,80 +78,41 @@ class Leaf(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
 
-class Tree(msgspec.Struct, frozen=True, kw_only=True):
+class Tree(Node, frozen=True, kw_only=True):
     """A node with children, and a function of its own that ties theirs together."""
 
-    id: str
-    package: str
-    function: str
     uses: str
     """The imports of the body."""
     body: str
-    contract: str
     children: tuple["Leaf | Tree", ...]
-    at: str = "root"
-
-    @property
-    def name(self) -> str:
-        return self.function.partition("(")[0]
-
-    @property
-    def target(self) -> str:
-        return f"src/{self.package.replace('.', '/')}"
-
-    @property
-    def tests(self) -> str:
-        return f"tests/{self.package.replace('.', '/')}"
-
-    @property
-    def interface(self) -> str:
-        return f"{self.target}/__init__.py"
-
-    @property
-    def module(self) -> str:
-        return f"{self.target}/the_{self.name}.py"
-
-    @property
-    def contract_file(self) -> str:
-        return f"{self.tests}/test_{self.id}_contract.py"
 
     @property
     def criteria(self) -> list[dict[str, str]]:
         return [criterion for child in self.children for criterion in child.criteria]
 
     @property
-    def spec(self) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            "description": f"The function {self.name} in the package {self.package}, out of its parts.",
-            "acceptanceCriteria": self.criteria,
-            "targetPath": self.target,
-            "testPath": self.tests,
-        }
+    def description(self) -> str:
+        return f"The function {self.name} in the package {self.package}, out of its parts."
 
     def code(self, body: str = "") -> str:
         """The module with a body; with its own one, if none is given."""
-        uses = "" if body == "raise NotImplementedError" else f"{self.uses}\n\n\n"
-        return f'{uses}def {self.function}:\n    """The parts as one."""\n    {body or self.body}\n'
+        return self.source(body or self.body, "The parts as one.", self.uses)
 
-    def skeleton(self) -> dict[str, str]:
-        exported = f'from {self.package}.the_{self.name} import {self.name}\n\n__all__ = ["{self.name}"]\n'
-        return {self.interface: exported, self.module: self.code("raise NotImplementedError")}
+    def unfinished(self) -> str:
+        return self.source(UNFINISHED, "The parts as one.")
 
     def contract_suite(self) -> str:
-        return f"from {self.package} import {self.name}\n\n\ndef test_{self.id}():\n    assert {self.contract}\n"
+        return self.suite(self.id, self.contract)
 
     def scaffolding(self) -> dict[str, str]:
         """What its planner writes: the skeletons of all children are part of it."""
         own = self.skeleton() if self.at == "root" else {}
-        below = {path: text for child in self.children for path, text in child.skeleton().items()}
         listed = {f"test_{self.id}_contract.py::test_{self.id}": f"contract:{self.criteria[0]['id']}"}
-        manifest = msgspec.json.encode({"spec_id": self.id, "acceptance_criteria_map": listed}).decode()
-        return own | below | {self.contract_file: self.contract_suite(), f"{self.tests}/{MANIFEST}": manifest}
+        suite = {self.contract_file: self.contract_suite()}
+        return own | skeletons(self.children) | suite | self.listing(listed)
 
     def spawn_tree(self, **more: Any) -> dict[str, Any]:
-        named = {"interfaceFile": self.interface, "contractSuite": self.contract_file, "interfaces": []}
-        return {"type": "SpawnTree", **named, "childSpecs": [child.spec for child in self.children], **more}
+        return self.plan("SpawnTree", interfaces=[], childSpecs=[child.spec for child in self.children]) | more
 
     def parts(self) -> list[Part]:
         """The honest agents of the node and of all below it."""
@@ -221,6 +124,7 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
         return own + [part for child in self.children for part in child.parts()]
 
 
+UNFINISHED: Final = "raise NotImplementedError"
 PASSED: Final = {"type": "TestPassed"}
 CONCLUDED: Final = {"type": "ConcludeSuite", "summary": "A test for each criterion."}
 APPROVED: Final = {"type": "Approve", "signOff": "The criteria are met."}

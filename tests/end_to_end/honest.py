@@ -1,4 +1,4 @@
-"""Honest agents for a leaf and for trees, so that a story only says what is different."""
+"""Honest agents of V3 for a leaf and for trees, so that a story only says what is different."""
 
 from typing import Any, Final
 
@@ -7,122 +7,70 @@ from ruamel.yaml import YAML
 
 from tests.cheats.cases import HERE
 from tests.end_to_end.cast import Part
+from tests.end_to_end.node import Node, planned, proving, skeletons
 
 
-class Node(msgspec.Struct, frozen=True, kw_only=True):
-    """A node of a tree: one function in a package of its own, one criterion, and the nodes below it."""
+class Module(Node, frozen=True, kw_only=True):
+    """A node of V3: one criterion of its own, and the nodes below it."""
 
-    id: str
-    at: str
-    """The instance."""
-    package: str
-    function: str
-    """Name and signature."""
     body: str
     uses: str = ""
     """The imports of the body."""
     criterion: str
     """Its id."""
     text: str
-    contract: str
-    """An expression that is true of it."""
     proof: tuple[str, ...]
-    """More of them."""
-    children: tuple["Node", ...] = ()
-
-    @property
-    def name(self) -> str:
-        return self.function.partition("(")[0]
-
-    @property
-    def target(self) -> str:
-        return f"src/{self.package.replace('.', '/')}"
-
-    @property
-    def tests(self) -> str:
-        return f"tests/{self.package.replace('.', '/')}"
-
-    @property
-    def module(self) -> str:
-        """The file that the implementer fills."""
-        return f"{self.target}/the_{self.name}.py"
+    """More expressions that are true of it."""
+    children: tuple["Module", ...] = ()
 
     @property
     def test_file(self) -> str:
         return f"{self.tests}/test_{self.id}.py"
 
     @property
-    def contract_file(self) -> str:
-        return f"{self.tests}/test_{self.id}_contract.py"
-
-    @property
     def criteria(self) -> list[dict[str, str]]:
-        """Its own, and all below it."""
         below = [criterion for child in self.children for criterion in child.criteria]
         return [{"id": self.criterion, "text": self.text}, *below]
 
     @property
-    def spec(self) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            "description": f"The package {self.package}: {self.text}",
-            "acceptanceCriteria": self.criteria,
-            "targetPath": self.target,
-            "testPath": self.tests,
-        }
+    def description(self) -> str:
+        return f"The package {self.package}: {self.text}"
 
     def code(self, body: str = "", uses: str = "") -> str:
         """The module with a body; with its own one, if none is given."""
-        top = f"{uses or self.uses}\n\n\n" if uses or self.uses else ""
-        return f'{top}def {self.function}:\n    """{self.text}"""\n    {body or self.body}\n'
+        return self.source(body or self.body, self.text, uses or self.uses)
 
-    def skeleton(self) -> dict[str, str]:
-        imports = f'from {self.package}.the_{self.name} import {self.name}\n\n__all__ = ["{self.name}"]\n'
+    def unfinished(self) -> str:
         # A body that answers wrongly is not tried with other wrong ones, which would be most of a story's time.
-        wrong = f'def {self.function}:\n    """{self.text}"""\n    return None\n'
-        return {f"{self.target}/__init__.py": imports, self.module: wrong}
+        return self.source("return None", self.text)
 
     def manifest(self, *tests: tuple[str, str]) -> dict[str, str]:
         """The manifest of the contract suite, and of more tests with their criteria."""
         own = {f"test_{self.id}_contract.py::test_{it.name}_contract": f"contract:{it.criterion}" for it in self._meant}
-        listed = {"spec_id": self.id, "acceptance_criteria_map": own | dict(tests)}
-        return {f"{self.tests}/test_manifest.json": msgspec.json.encode(listed).decode()}
+        return self.listing(own | dict(tests))
 
     @property
-    def _meant(self) -> tuple["Node", ...]:
+    def _meant(self) -> tuple["Module", ...]:
         return (self, *self.children)
 
     def contract_suite(self) -> str:
-        imports = "\n".join(sorted(f"from {it.package} import {it.name}" for it in self._meant))
-        tests = [f"\n\ndef test_{it.name}_contract():\n    assert {it.contract}\n" for it in self._meant]
-        return f"{imports}\n{''.join(tests)}"
-
-    def test_suite(self, *proof: str) -> str:
-        lines = "\n".join(f"    assert {one}" for one in proof or self.proof)
-        return f"from {self.package} import {self.name}\n\n\ndef test_{self.name}():\n{lines}\n"
+        imports = "\n".join(sorted(it.imported for it in self._meant))
+        return "\n\n".join([f"{imports}\n", *(proving(f"{it.name}_contract", it.contract) for it in self._meant)])
 
     def init_work(self, **more: Any) -> dict[str, Any]:
         """The exit of its planner."""
-        own = {"criterionId": self.criterion, "plannedTestName": f"test_{self.name}", "approach": "a few values"}
-        work = {
-            "type": "InitWork",
-            "interfaceFile": f"{self.target}/__init__.py",
-            "contractSuite": self.contract_file,
-            "testPlan": [own],
-        }
         specs = {"childSpecs": [child.spec for child in self.children]} if self.children else {}
-        return work | specs | more
+        return self.plan("InitWork", testPlan=[planned(self.criterion, self.name)]) | specs | more
 
     def scaffolding(self) -> dict[str, str]:
         """What its planner writes; the skeleton of a child is written by the parent."""
         own = self.skeleton() if self.at == "root" else {}
-        below = {path: text for child in self.children for path, text in child.skeleton().items()}
-        return own | below | {self.contract_file: self.contract_suite()} | self.manifest()
+        return own | skeletons(self.children) | {self.contract_file: self.contract_suite()} | self.manifest()
 
     def testing(self, *proof: str) -> dict[str, str]:
         """What its test author writes."""
         listed = self.manifest((f"test_{self.id}.py::test_{self.name}", self.criterion))
-        return {self.test_file: self.test_suite(*proof)} | listed
+        return {self.test_file: self.suite(self.name, *(proof or self.proof))} | listed
 
     def parts(self) -> list[Part]:
         """The honest agents of the node and of all below it."""
@@ -144,7 +92,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
 
 APPROVED: Final = {"type": "Approved", "signOff": "The criteria are met."}
 
-COST: Final = Node(
+COST: Final = Module(
     id="orders",
     at="root/orders",
     package="shop.orders",
@@ -155,7 +103,7 @@ COST: Final = Node(
     contract="cost(120, 2) == 240",
     proof=("cost(100, 9) == 900", "cost(100, 10) == 900", "cost(100, 0) == 0"),
 )
-TAX: Final = Node(
+TAX: Final = Module(
     id="taxes",
     at="root/prices/taxes",
     package="shop.prices.taxes",
@@ -166,7 +114,7 @@ TAX: Final = Node(
     contract="taxed(100) == 120",
     proof=("taxed(0) == 0", "taxed(1000) == 1200"),
 )
-PRICE: Final = Node(
+PRICE: Final = Module(
     id="prices",
     at="root/prices",
     package="shop.prices",
@@ -184,7 +132,7 @@ TAXED_PRICE: Final = msgspec.structs.replace(
     text="A pen costs 100 and a lamp 2000, and the tax comes on top.",
     children=(TAX,),
 )
-TREE: Final = Node(
+TREE: Final = Module(
     id="shop",
     at="root",
     package="shop",
@@ -215,6 +163,6 @@ def played(world: str) -> dict[str, Any]:
     return {"files": files, "spec": files["spec.yaml"], "honest": parts}
 
 
-def tree(node: Node = TREE) -> dict[str, Any]:
+def tree(node: Module = TREE) -> dict[str, Any]:
     """A world with a tree, for `World(…, **tree())`."""
     return {"files": {}, "spec": node.spec, "honest": node.parts()}

@@ -6,7 +6,8 @@ from typing import Final
 
 import pytest
 
-from tests.end_to_end.fractal import LABEL, LABELS, MANIFEST, OFFER, Leaf, Tree, world_of
+from tests.end_to_end.fractal import LABEL, LABELS, OFFER, Leaf, Tree, world_of
+from tests.end_to_end.node import MANIFEST
 from tests.end_to_end.world import World
 
 
