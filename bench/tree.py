@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from bench.tree_agents import Growing
+from bench.tree_agents import growing
 from bench.tree_nodes import Node, Shape, spec
 from treadle.config.load import load_settings
 from treadle.config.project import Project
@@ -30,6 +30,7 @@ from treadle.engines.surroundings import ProjectSurroundings
 from treadle.kernel.events import Checked, Exited, Failed
 from treadle.kernel.replay import decode_event
 from treadle.kernel.state import State
+from treadle.ports import Runner
 from treadle.protocol.load import load
 from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import Dispatch
@@ -71,11 +72,11 @@ class Grown(msgspec.Struct, frozen=True, kw_only=True):
     """The most memory that the orchestrator had at once."""
 
 
-class Instant(msgspec.Struct, frozen=True):
+class Growing(msgspec.Struct, frozen=True):
     """`engines.local.Surroundings` of a project, with agents of ours."""
 
     real: ProjectSurroundings
-    runner: Growing
+    runner: Runner
 
     def world(self, run: Run) -> World:
         return replace(self.real.world(run), runner_of=lambda _role: self.runner)
@@ -132,7 +133,7 @@ def grow(root: Path, shape: Shape) -> Grown:
     with opened_store(project, create=True) as store:
         start(project, store, load("v3"), wanted)
         began, before = time.monotonic(), os.times()
-        state = asyncio.run(drive(project, store, Growing(shape)))
+        state = asyncio.run(drive(project, store, growing(shape)))
         after, wall = os.times(), time.monotonic() - began
         if state.outcome != "Merged":
             raise AssertionError(f"{state.outcome or list(state.asks)}: {refusals(store)}")
@@ -148,10 +149,10 @@ def grow(root: Path, shape: Shape) -> Grown:
         )
 
 
-async def drive(project: Project, store: Store, runner: Growing) -> State:
+async def drive(project: Project, store: Store, runner: Runner) -> State:
     real = ProjectSurroundings(project, store)
     await real.prepare(store.run(RUN))
-    return await Host(store, Instant(real, runner)).drive(RUN, only_people)
+    return await Host(store, Growing(real, runner)).drive(RUN, only_people)
 
 
 def lay_out(root: Path) -> None:

@@ -33,7 +33,7 @@ from treadle.runtime.world import World
 from treadle.simulate.waits import awaits_go
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
-from treadle.testing import improvised
+from treadle.testing import instant
 from treadle.testing.improvised import Improvised, decide
 from treadle.testing.plain import BelievingChecks, Journal, PlainWorkspace, SmoothEffects, Told
 
@@ -123,7 +123,7 @@ class Surroundings:
 
 async def main(root: Path, protocol: Protocol, given: str, whims: float, fatal: int) -> None:
     points = Points(fatal)
-    for owner, name in ((Store, "append"), (bundle, "write"), (agent, "read"), (improvised, "put_answer")):
+    for owner, name in ((Store, "append"), (bundle, "write"), (agent, "read"), (instant, "put_answer")):
         points.guard(owner, name)
     store = Store(root / "store.db", create=True)
     if not store.runs():

@@ -3,43 +3,30 @@
 import json
 from random import Random
 
-from treadle.agents.answer import put_answer
-from treadle.agents.played import record_of, start_playing
 from treadle.kernel.state import State
-from treadle.ports import Abilities, Ended, Session, Watch, Work
+from treadle.ports import Work
 from treadle.protocol.answers.schema import TAG
 from treadle.protocol.fields import OptionalType, parse_type
 from treadle.protocol.items import Json
 from treadle.protocol.model import Protocol, exit_keys
 from treadle.simulate.nearest import Nearest
+from treadle.testing.instant import Instant
 from treadle.testing.plain import Journal
 from treadle.testing.plausible import plausible
 
 
-class Improvised:
+class Improvised(Instant):
     """A runner whose agents take the shortest way to a good end, or (as often as `whims` says) any way at all."""
 
-    abilities = Abilities()
-
     def __init__(self, protocol: Protocol, journal: Journal, *, seed: int = 0, whims: float = 0.0) -> None:
-        self._protocol, self._journal = protocol, journal
+        super().__init__(self._played, lambda work: journal.note("agent", work.run, f"{work.act}~{work.retry}"))
+        self._protocol = protocol
         self._seed, self._whims = seed, whims
         self._nearest = Nearest(protocol)
 
-    async def start(self, work: Work, watch: Watch) -> Session:  # noqa: ARG002
-        async def play() -> Ended:
-            (work.lane / f"{work.step}.txt").write_text(f"{work.act}\n", encoding="utf-8")
-            put_answer(work, self._answer(work))
-            self._journal.note("agent", work.run, f"{work.act}~{work.retry}")
-            return Ended(how="done", code=0)
-
-        return await start_playing(work, play)
-
-    async def attach(self, work: Work, watch: Watch) -> Session | None:  # noqa: ARG002
-        return None
-
-    async def harvest(self, work: Work) -> Ended | None:
-        return record_of(work)
+    def _played(self, work: Work) -> dict[str, Json]:
+        (work.lane / f"{work.step}.txt").write_text(f"{work.act}\n", encoding="utf-8")
+        return self._answer(work)
 
     def _answer(self, work: Work) -> dict[str, Json]:
         graph = json.loads((work.bundle / "context.json").read_bytes())["graph"]
