@@ -13,7 +13,7 @@ def serve(
         bool, typer.Option("--install", help="Write a systemd user unit that does this, instead of doing it.")
     ] = False,
 ) -> None:
-    """Drives every unfinished run of this project and takes up new ones, until it is interrupted."""
+    """Drives every unfinished run of this project, takes up new ones and serves its memory, until it is interrupted."""
     from treadle.cli.service_unit import install_unit
     from treadle.cli.serving import serve as serve_
     from treadle.config.project import open_project

@@ -1,10 +1,11 @@
-"""The tools of many activities at one HTTP endpoint: each has an address and a token of its own, no request needs an
-earlier one, and nobody but a program on this machine that knows the token gets further than the door."""
+"""The tools of many activities, and those of a project, at one HTTP endpoint: each has an address and a token of its
+own, no request needs an earlier one, and nobody but a program on this machine that knows the token gets further than
+the door."""
 
 import hmac
 import logging
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from http import HTTPStatus
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
@@ -15,9 +16,8 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from treadle.mcp.served import Served
-from treadle.mcp.tools import OF_A_STEP, Context, tool_server
-from treadle.memory.inputs import LARGEST as LARGEST_TEXT
+from treadle.mcp.offer import OF_A_PROJECT, OF_A_STEP, Guarded
+from treadle.mcp.tools import Context, tool_server
 
 LOCAL: Final = frozenset({"127.0.0.1", "localhost"})
 _SERVED: Final = "treadle.served"
@@ -41,19 +41,19 @@ class Refusal(NamedTuple):
 class Endpoint:
     """An ASGI application; who is served may change while it runs."""
 
-    def __init__(self, served: Mapping[str, Served]) -> None:
+    def __init__(self, served: Mapping[str, Guarded]) -> None:
         self._served = served
         # Nobody listens to what libraries log here; without a handler, warnings would end up on the user's terminal.
         for name in ("mcp", "uvicorn"):
             logging.getLogger(name).addHandler(logging.NullHandler())
-        self._manager = StreamableHTTPSessionManager(
-            tool_server(_served_in, OF_A_STEP), json_response=True, stateless=True, max_request_body_size=_LARGEST
-        )
+        self._managers = {instructions: _manager(instructions) for instructions in (OF_A_STEP, OF_A_PROJECT)}
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Requests are answered inside of this context."""
-        async with self._manager.run():
+        async with AsyncExitStack() as stack:
+            for manager in self._managers.values():
+                await stack.enter_async_context(manager.run())
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -66,13 +66,19 @@ class Endpoint:
             await _say(refusal or _GONE)(scope, receive, send)
             return
         scope[_SERVED] = served
-        await RequestBodyLimitMiddleware(self._manager.asgi_app, _limit(served))(scope, receive, send)
+        manager = self._managers[served.instructions]
+        await RequestBodyLimitMiddleware(manager.asgi_app, _limit(served))(scope, receive, send)
 
 
-def _served_in(context: Context) -> Served:
+def _manager(instructions: str) -> StreamableHTTPSessionManager:
+    server = tool_server(_served_in, instructions)
+    return StreamableHTTPSessionManager(server, json_response=True, stateless=True, max_request_body_size=_LARGEST)
+
+
+def _served_in(context: Context) -> Guarded:
     if context.request is None:
         raise LookupError("a request came in without passing the door")
-    served: Served = context.request.scope[_SERVED]
+    served: Guarded = context.request.scope[_SERVED]
     return served
 
 
@@ -101,33 +107,30 @@ def _name(address: str) -> str:
         return ""
 
 
-def _uninvited(served: Served | None, headers: Headers) -> Refusal | None:
+def _uninvited(served: Guarded | None, headers: Headers) -> Refusal | None:
     if served is None:
         return _GONE
     scheme, _, given = headers.get("authorization", "").partition(" ")
-    is_right = hmac.compare_digest(given.strip().encode(), served.task.token.encode())
-    if scheme.lower() == "bearer" and is_right:
+    is_right = hmac.compare_digest(given.strip().encode(), served.token.encode())
+    if scheme.lower() == "bearer" and served.token and is_right:
         return None
-    words = "the token is not that of the session at work here; `mcp.json` of your own bundle has address and token"
+    words = f"the token is not that of the session at work here; {served.badge} has address and token"
     return Refusal(HTTPStatus.UNAUTHORIZED, words, {"WWW-Authenticate": "Bearer"})
 
 
-def _unheard(served: Served | None, method: str, headers: Headers) -> Refusal | None:
+def _unheard(served: Guarded | None, method: str, headers: Headers) -> Refusal | None:
     """Why a request of somebody who may ask is not read: nothing is pushed from here, and no session is kept."""
     if method != "POST":
         return Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "every request is a POST here", {"Allow": "POST"})
     size = headers.get("content-length", "")
     if served and size.isascii() and size.isdigit() and int(size) > _limit(served):
-        words = (
-            f"the request has {size} bytes; what is remembered may have {LARGEST_TEXT},"
-            f" an answer may have {served.task.ways.limit}; shorten it"
-        )
+        words = f"the request has {size} bytes; {served.limits}; shorten it"
         return Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, words)
     return None
 
 
-def _limit(served: Served) -> int:
-    return _ESCAPED * max(served.task.ways.limit, LARGEST_TEXT) + _AROUND
+def _limit(served: Guarded) -> int:
+    return _ESCAPED * served.limit + _AROUND
 
 
 def _say(refusal: Refusal) -> JSONResponse:

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import urlsplit
 
+from treadle.mcp.offer import Guarded, ProjectMemory
 from treadle.mcp.served import Served, memory_in
 from treadle.memory.store import Memory
 from treadle.results.assignment import Assignment
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from treadle.mcp.listening import Listening
 
 HOST: Final = "127.0.0.1"
+OF_THE_PROJECT: Final = "/memory"
+"""The place of a project's own graph; those of activities end with a digest."""
 _PATIENCE: Final = 5.0
 """Seconds for requests that are being answered when the process ends."""
 _PLAIN: Final = re.compile(r"[^a-z0-9]+")
@@ -34,7 +37,7 @@ class HttpTools:
     """Serves the tools of all activities of this process; at the end of the context nothing listens any more."""
 
     def __init__(self) -> None:
-        self._served: dict[str, Served] = {}
+        self._served: dict[str, Guarded] = {}
         self._ports: list[int] = []
         self._thread: threading.Thread | None = None
         self._started: Future[Listening] = Future()
@@ -45,13 +48,12 @@ class HttpTools:
 
     async def open(self, task: Assignment, env: Mapping[str, str], at: str = "") -> str:
         """Serve an activity, where it was served before (`at`) if that can be; the address, empty if it cannot be."""
-        self._served[path_of(task)] = Served(task, env, self._memory(env))  # known before anybody can ask for it
-        try:
-            listening = await self._running()
-            return f"http://{HOST}:{self._port(listening, _port_in(at))}{path_of(task)}"
-        except (OSError, ImportError):
-            self.close(task)
-            return ""
+        path = memory_in(env)
+        return await self._open(path_of(task), Served(task, env, self._memory(path) if path else None), at)
+
+    async def open_memory(self, path: Path, token: str, badge: str, at: str = "") -> str:
+        """Serve a project's own graph to whoever knows the token, as `open` does an activity."""
+        return await self._open(OF_THE_PROJECT, ProjectMemory(self._memory(path), token, badge), at)
 
     def close(self, task: Assignment) -> None:
         """The activity has ended: nothing is taken at its address any more."""
@@ -67,10 +69,18 @@ class HttpTools:
         for memory in self._memories.values():
             memory.close()
 
-    def _memory(self, env: Mapping[str, str]) -> Memory | None:
-        """The memory that an activity has a dialogue in; one for all, so that they wait here and not at the file."""
-        path = memory_in(env)
-        return self._memories.setdefault(path, Memory(path)) if path else None
+    async def _open(self, place: str, served: Guarded, at: str) -> str:
+        self._served[place] = served  # known before anybody can ask for it
+        try:
+            listening = await self._running()
+            return f"http://{HOST}:{self._port(listening, _port_in(at))}{place}"
+        except (OSError, ImportError):
+            self._served.pop(place, None)
+            return ""
+
+    def _memory(self, path: Path) -> Memory:
+        """The memory in a file; one for all, so that they wait here and not at the file."""
+        return self._memories.setdefault(path, Memory(path))
 
     async def _running(self) -> "Listening":
         """Until all is imported: an agent's own SDK must not be imported at the same time, in parts."""
@@ -98,7 +108,7 @@ def path_of(task: Assignment) -> str:
     return f"/{name}-{sha256(str(task.bundle).encode(errors='surrogateescape')).hexdigest()[:16]}"
 
 
-def _serve(served: Mapping[str, Served], started: "Future[Listening]") -> None:
+def _serve(served: Mapping[str, Guarded], started: "Future[Listening]") -> None:
     try:
         from treadle.mcp.listening import run  # noqa: PLC0415 - the SDK takes its time to import
 

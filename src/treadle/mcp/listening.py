@@ -12,7 +12,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from treadle.mcp.endpoint import Endpoint
-from treadle.mcp.served import Served
+from treadle.mcp.offer import Guarded
 
 MOST_CONNECTIONS: Final = 256
 """A client that opens more must not take the driver's last file descriptors."""
@@ -82,7 +82,7 @@ class Listening:
         self._doors.append(await self._loop.create_server(connection, sock=door))
 
 
-async def run(served: Mapping[str, Served], started: "Future[Listening]") -> None:
+async def run(served: Mapping[str, Guarded], started: "Future[Listening]") -> None:
     """Everything that the thread does."""
     endpoint = Endpoint(served)
     async with endpoint.running():

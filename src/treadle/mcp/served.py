@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from treadle.mcp.offer import OF_A_STEP
 from treadle.memory import tools as memory_tools
 from treadle.memory.dialogue import Dialogue, seat_of
+from treadle.memory.inputs import LARGEST
 from treadle.memory.store import Memory
 from treadle.results import mcp_tool, payload_tool
 from treadle.results.assignment import MEMORY, Assignment
@@ -20,6 +22,26 @@ class Served(NamedTuple):
     task: Assignment
     env: Mapping[str, str]
     memory: Memory | None = None
+
+    @property
+    def token(self) -> str:
+        return self.task.token
+
+    @property
+    def instructions(self) -> str:
+        return OF_A_STEP
+
+    @property
+    def badge(self) -> str:
+        return "`mcp.json` of your own bundle"
+
+    @property
+    def limit(self) -> int:
+        return max(self.task.ways.limit, LARGEST)
+
+    @property
+    def limits(self) -> str:
+        return f"what is remembered may have {LARGEST}, an answer may have {self.task.ways.limit}"
 
     def tools(self) -> list[Offered]:
         """Those by which it answers, and those by which it learns what it was given and what was said."""

@@ -10,9 +10,9 @@ from typing import Any, cast
 from mcp.server.stdio import stdio_server
 
 from treadle.mcp.lines import lines
-from treadle.mcp.offer import Offer, ProjectMemory
+from treadle.mcp.offer import OF_A_PROJECT, OF_A_STEP, Offer, ProjectMemory
 from treadle.mcp.served import Served, memory_in
-from treadle.mcp.tools import OF_A_PROJECT, OF_A_STEP, tool_server
+from treadle.mcp.tools import tool_server
 from treadle.memory.store import Memory
 from treadle.results.assignment import Assignment
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from mcp import types
 from mcp.server.context import ServerRequestContext
@@ -11,14 +11,8 @@ from mcp.server.lowlevel import Server
 from treadle import __version__
 from treadle.config.redaction import redaction_of
 from treadle.mcp.offer import Offer
-from treadle.results.mcp_tool import EMIT, SERVER
+from treadle.results.mcp_tool import SERVER
 from treadle.results.offered import Offered
-
-OF_A_STEP: Final = (
-    f"When the work of this step is done, call {EMIT} with how it ended, then stop. If the tool cannot be reached, hand"
-    " the answer in by the command `treadle emit`, or give it as the last line of your output."
-)
-OF_A_PROJECT: Final = "What is remembered of this project: a knowledge graph, and dialogues."
 
 Context = ServerRequestContext[dict[str, Any], Any]
 ToolServer = Server[dict[str, Any]]

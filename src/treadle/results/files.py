@@ -53,11 +53,11 @@ def remove(root: Path, name: str) -> None:
         os.unlink(last, dir_fd=folder)
 
 
-def replace(root: Path, name: str, data: bytes) -> None:
+def replace(root: Path, name: str, data: bytes, mode: int = 0o644) -> None:
     """Put a file there at once and durably, in place of whatever file or link has its name."""
     with _parent(root, name) as (folder, last):
         draft = f".{last}.{os.getpid()}.{os.urandom(4).hex()}"
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644, dir_fd=folder)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode, dir_fd=folder)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)

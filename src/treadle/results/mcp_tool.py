@@ -37,10 +37,10 @@ def mcp_config(env: Mapping[str, str], server: Sequence[str] = HERE) -> dict[str
     return {"mcpServers": {SERVER: started}}
 
 
-def mcp_config_at(address: str, token: str) -> dict[str, Any]:
+def mcp_config_at(address: str, token: str, server: str = SERVER) -> dict[str, Any]:
     """The content of `mcp.json` where the tools are served already: their address, and what opens it."""
     reached = {"type": "http", "url": address, "headers": {"Authorization": f"Bearer {token}"}}
-    return {"mcpServers": {SERVER: reached}}
+    return {"mcpServers": {server: reached}}
 
 
 def offered(task: Assignment) -> list[Offered]:
