@@ -76,6 +76,8 @@ def test_without_any_agent_it_says_how_to_get_one(place: Place) -> None:
     said = treadle("agents")
     assert said.code == 0
     assert all(program.install in said.out for program in PROGRAMS)
+    place.program("claude", "#!/bin/sh\necho 1.2.3\n")
+    assert PROGRAMS[-1].install in treadle("agents").out, "also if others are here"
     assert "not installed" in said.out
     assert not place.left
 
@@ -105,6 +107,26 @@ def test_a_login_is_found_by_variable_or_file_and_never_printed(place: Place, mo
     assert found["claude"]["login"] == "ANTHROPIC_API_KEY"
     assert found["codex"]["login"] == "~/.codex/auth.json"
     assert SECRET not in json.dumps(found) + treadle("agents").out
+
+
+def test_what_will_do_in_place_of_a_login_is_told_too(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    monkeypatch.setenv("CLAUDE_CODE_USE_BEDROCK", "1")
+    found = listing()
+    assert found["codex"]["login"] == "OPENAI_API_KEY", "codex is lent it as its own"
+    assert found["claude"]["login"] == "CLAUDE_CODE_USE_BEDROCK"
+    assert place.left == []
+
+
+def test_a_service_out_of_reach_is_told_and_not_waited_for(place: Place) -> None:
+    turn = {"outage": {"why": "network", "times": 9}}
+    (place.here / "offline.yaml").write_text(json.dumps({"agents": [{"turns": [turn]}]}))
+    outcome = treadle("agents", "try", "scripted:offline.yaml", "--timeout", "100")
+    assert outcome.code == 1
+    assert "it went wrong: its service cannot be reached" in outcome.out
+    [scratch] = [path for path in place.left if "treadle-trial-" in path]
+    os.chdir(scratch)
+    assert treadle("log", "trial").out.count("is held up") == 1
 
 
 @pytest.mark.parametrize(

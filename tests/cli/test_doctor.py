@@ -228,6 +228,30 @@ def test_agents_tell_their_version_without_the_users_keys(root: Path) -> None:
     assert "HOME=/tmp" in seen or f"HOME={root.parent}" not in seen
 
 
+def test_a_version_is_found_below_complaints(root: Path) -> None:
+    program(root, "codex", "echo 'WARNING: proceeding without aliases' >&2; echo codex-cli 0.166.0")
+    assert told()["agent codex"]["detail"].split(" (/")[0] == "codex-cli 0.166.0"
+
+
+def test_an_agent_that_the_settings_name_needs_a_login(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(root, "codex", "echo codex-cli 0.166.0")
+    (root / "treadle.toml").write_text('[agents]\ndefault = "codex"\n')
+    for name in ("CODEX_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    line = told()["agent codex"]
+    assert (line["state"], line["detail"].endswith("no login or key is found")) == ("warn", True)
+    assert "`treadle agents try codex` shows whether it works" in line["fix"]
+    monkeypatch.setenv("CODEX_API_KEY", "any")
+    assert told()["agent codex"]["state"] == "ok"
+
+
+def test_without_a_box_it_says_what_agents_have_of_their_own(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "treadle.toml").write_text('[agents]\ndefault = "codex"\ntdd = "gemini"\nimpl = "command:./x"\n')
+    monkeypatch.setenv("PATH", str(root.parent / "bin"))
+    said = "codex has its own sandbox, gemini has its own rules; changes outside of the scope are found afterwards"
+    assert told()["sandbox of agents"]["detail"] == f"none: there is no program 'bwrap'; {said}"
+
+
 def test_an_agent_that_the_settings_name_is_required(root: Path) -> None:
     assert told()["agent codex"]["required"] is False
     agents = '[agents]\ntdd = "codex"\nimpl = "command:no-such-agent -x"\n'

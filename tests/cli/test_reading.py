@@ -211,11 +211,12 @@ def test_a_prompt_is_not_read_through_a_link(here: Path) -> None:
     assert "hunter2" not in treadle("show", "r", "scaffold#1.1").out
 
 
-def test_costs_are_told_in_five_ways(here: Path) -> None:
+def test_costs_are_told_in_six_ways(here: Path) -> None:
     record(here, refuses=2)
     out = treadle("cost", "r").out
     assert [line for line in out.splitlines() if line.startswith("###")] == [
         "### By role", "### By step", "### By instance", "### By attempt", "### By conversation",
+        "### By step and conversation",
     ]  # fmt: skip
     assert "| planner | 3 | 3,000 | 600 | 0.75 |" in out
     assert out.count("| total | 6 | 6,000 | 1,200 | 1.50 |") == 5

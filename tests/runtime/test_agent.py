@@ -1,6 +1,7 @@
 """Agents in rounds: who ends without an answer is told so once in the same conversation, and all rounds are counted."""
 
 import asyncio
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -227,3 +228,13 @@ def test_who_cannot_branch_off_begins_anew_and_that_is_told(fork: bool, tmp_path
     assert (second.session, second.fork) == (("talk", True) if fork else ("", False))
     assert started == [False, not fork]
     assert (DEGRADED in heard) is not fork
+
+
+def test_what_it_said_instead_of_an_answer_is_told_to_people(tmp_path: Path) -> None:
+    stage = Metered(
+        tmp_path, with_role(ONE_STEP, infra_retries=0), Rounds(ended("no"), ended("I have no such tool.\n\n"))
+    )
+    asyncio.run(asyncio.wait_for(stage.drive(is_out), 30))
+    (failed,) = [event for event in stage.events() if isinstance(event, Failed)]
+    detail = stage.store.payloads.get(failed.detail_ref)
+    assert "how the step ended: with Ok or Nok\\nits last words: I have no such tool." in json.dumps(detail)

@@ -16,7 +16,7 @@ def test_every_way_of_adding_up_gives_the_whole(tmp_path: Path) -> None:
         state.usage.tokens_out,
         state.usage.cost,
     )
-    for shares in (used.roles, used.steps, used.instances, used.attempts, used.conversations):
+    for shares in (used.roles, used.steps, used.instances, used.attempts, used.conversations, used.starts):
         assert sum(share.tokens_in for share in shares) == used.total.tokens_in
         assert sum(share.cost for share in shares) == used.total.cost
         assert sum(share.activities for share in shares) == used.total.activities

@@ -69,6 +69,7 @@ class Claude(msgspec.Struct, frozen=True, kw_only=True):
     abilities: Abilities = Abilities(resume=True, fork=True, survives=True, mcp="http")
     login: tuple[str, ...] = (f"{_FOLDER}/.credentials.json",)
     """Not `.claude.json`: what an agent may write there, the user's own programs would start."""
+    otherwise: tuple[str, ...] = tuple(_CLOUDS)
     cumulative: tuple[str, ...] = ()
 
     @property

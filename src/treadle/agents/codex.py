@@ -61,6 +61,7 @@ class Codex(msgspec.Struct, frozen=True, kw_only=True):
     program: str = "codex"
     abilities: Abilities = Abilities(resume=True, fork=True, survives=True, mcp="http")
     login: tuple[str, ...] = (_LOGIN,)
+    otherwise: tuple[str, ...] = (_USUAL_KEY,)
     cumulative: tuple[str, ...] = ("tokens_in", "tokens_out", "cached", "unpriced")
 
     @property

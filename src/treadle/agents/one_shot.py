@@ -51,6 +51,11 @@ class Dialect(Protocol):
         ...
 
     @property
+    def otherwise(self) -> tuple[str, ...]:
+        """The variables that let it reach a service where there is neither a key nor a login of its own."""
+        ...
+
+    @property
     def cumulative(self) -> tuple[str, ...]:
         """The parts of its usage that count from the beginning of a conversation."""
         ...

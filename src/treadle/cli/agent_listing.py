@@ -15,6 +15,7 @@ from treadle.cli.output import harmless, print_table, say
 from treadle.cli.programs import ask, find_program, plain_environment
 from treadle.config.agents import PROGRAMS, Program
 from treadle.enclosures.box import Box, find_box
+from treadle.ports import Runner
 
 _NUMBER: Final = re.compile(r"\b\d+\.\d+")
 
@@ -58,7 +59,7 @@ async def _listed(program: Program, home: Path) -> KnownAgent:
         name=program.name,
         path=path,
         version=await version_of(program, home),
-        login=_login(runner) if isinstance(runner, OneShot) else "",
+        login=login_of(runner),
         resume=runner.abilities.resume,
         fork=runner.abilities.fork,
         tools=runner.abilities.mcp,
@@ -71,20 +72,23 @@ async def version_of(program: Program, home: Path) -> str:
     path = find_program(program.name)
     env = plain_environment() | {"HOME": str(home)} | program.env
     said = await ask([path, "--version"], env=env, cwd=home) if path else None
-    return _version(said.text) if said and said.is_well else ""
+    return version_in(said.text) if said and said.is_well else ""
 
 
-def _version(text: str) -> str:
+def version_in(text: str) -> str:
     """The line that tells a version; programs may complain before it."""
     lines = [line.strip() for line in text.splitlines() if _NUMBER.search(line)]
     return "".join(char for char in lines[-1] if char.isprintable())[:60] if lines else ""
 
 
-def _login(runner: OneShot) -> str:
+def login_of(runner: Runner) -> str:
     """A variable that is set, or a file that is there; what they hold is not looked at."""
+    if not isinstance(runner, OneShot):
+        return ""
     keys = [name for name in runner.dialect.keys if name in os.environ and name.endswith(("_KEY", "_TOKEN"))]
     files = [f"~/{name}" for name in runner.dialect.login if (Path.home() / name).is_file()]
-    return next(iter([*keys, *files]), "")
+    others = [name for name in runner.dialect.otherwise if os.environ.get(name)]
+    return next(iter([*keys, *files, *others]), "")
 
 
 def print_listing(found: KnownAgents) -> None:
@@ -92,7 +96,7 @@ def print_listing(found: KnownAgents) -> None:
     rows = [
         (
             one.name,
-            harmless(one.version) or ("here" if one.path else "not installed"),
+            harmless(one.version) or ("here" if one.path else f"not installed: {one.install}"),
             one.login or "none found",
             "resume, fork" if one.fork else "resume" if one.resume else "new only",
         )
@@ -103,6 +107,4 @@ def print_listing(found: KnownAgents) -> None:
     here = [one for one in found.agents if one.path]
     if here:
         say(f"`treadle agents try {here[0].name}` tries one with its service, `--played` without a key")
-    else:
-        say("\n".join(["to get one:", *(f"  {one.install}" for one in found.agents)]))
     say("any other program works as `command:PROGRAM ARGS`, or as `acp:PROGRAM ARGS` if it speaks ACP")

@@ -165,7 +165,10 @@ def _so_far(folder: Path) -> Chronicle | None:
 
 
 def _waits_beyond(chronicle: Chronicle, until: float) -> bool:
-    """Whether the time is up, or will be when a service that is out can be used again."""
+    """Whether the time is up, or will be when a service that is out can be used again; what cannot be reached at all
+    is not waited for."""
+    if chronicle.state.outage and chronicle.state.outage.why == "network":
+        return True
     due = chronicle.state.timers.get(OUTAGE, 0) / 1000
     return until - time.monotonic() < max(due - time.time(), 0)
 

@@ -6,7 +6,7 @@ from itertools import zip_longest
 
 from treadle.cli import library, settings
 from treadle.cli.advice import word
-from treadle.cli.health.agents import agent_lines
+from treadle.cli.health.agents import agent_lines, own_sandboxes
 from treadle.cli.health.line import Line, missing
 from treadle.cli.health.machine import disk_line, git_line, python_line, sqlite_line
 from treadle.cli.health.project import project_lines
@@ -29,7 +29,9 @@ async def checkup() -> list[Line]:
         toolchain_lines(config, project or Project(current_folder()), protocol if project else None),
         agent_lines(in_force, project),
         asyncio.gather(
-            checks_line(), agents_line(config.workspace, project), container_line(config.workspace, project)
+            checks_line(),
+            agents_line(config.workspace, project, own_sandboxes(in_force)),
+            container_line(config.workspace, project),
         ),
         project_lines(project, config.git.branch_prefix),
     )

@@ -22,6 +22,7 @@ def print_cost(used: Cost) -> None:
         ("Instance", used.instances),
         ("Attempt", used.attempts),
         ("Conversation", used.conversations),
+        ("Step and conversation", used.starts),
     )
     for title, shares in ways:
         lines = [(title, *_COLUMNS), *(_line(share) for share in (*shares, used.total))]

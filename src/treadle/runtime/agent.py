@@ -27,6 +27,8 @@ from treadle.runtime.world import World, event_id
 
 _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 """What stands in a text for bytes that are none; no file or message can hold it."""
+_REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
+_SHOWN: Final = 500
 ROUNDS: Final = 1
 """How often an agent that ends without an answer is told to go on."""
 DEGRADED: Final = "this agent cannot branch off from a conversation: it begins anew, and its prompt has what was agreed"
@@ -233,7 +235,7 @@ class AgentJobs:
             why=why,
             wait=ended.wait,
             grant=f"step:{job.id}" if why == "budget" else "",
-            detail_ref=self._world.payloads.put({"report": _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", ended.detail)}),
+            detail_ref=self._world.payloads.put({"report": _SURROGATES.sub(_REPLACED, ended.detail)}),
             usage=ended.usage,
         )
 
@@ -246,9 +248,9 @@ class AgentJobs:
             for silence in (owed(ways), unsaid(ways))
         )
         detail: dict[str, Json] = {
-            **report(agent, person),
+            **report(agent, "\n".join([person, *_last_words(ended)])),
             "code": ended.code,
-            "output": _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", ended.final[-4000:]),
+            "output": _SURROGATES.sub(_REPLACED, ended.final[-4000:]),
         }
         return Failed(
             id=event_id(job, "failed"),
@@ -275,6 +277,12 @@ class _Watched:
 
 def _words(ended: Ended) -> list[str]:
     return [ended.detail] if ended.detail else []
+
+
+def _last_words(ended: Ended) -> list[str]:
+    """What it said instead of an answer, for a person, where nothing else tells."""
+    lines = [] if ended.detail else [line.strip() for line in ended.final.splitlines() if line.strip()]
+    return [f"its last words: {_SURROGATES.sub(_REPLACED, lines[-1][:_SHOWN])}"] if lines else []
 
 
 def _ignored(reading: Reading) -> list[str]:

@@ -44,10 +44,12 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """First attempts, second attempts and so on: what trying again has cost."""
     conversations: tuple[Share, ...]
     """Those that began anew, went on, or branched off from another: what a warm start has saved shows in `cached`."""
+    starts: tuple[Share, ...]
+    """The same for each step: `graph.step, went on`."""
 
 
 def cost(chronicle: Chronicle, run: str) -> Cost:
-    """The agents' work, added up in five ways."""
+    """The agents' work, added up in six ways."""
     now = chronicle.state.now
     deeds = [deed for deed in chronicle.deeds.values() if isinstance(deed.command, RunAgent)]
     limits = chronicle.protocol.limits if chronicle.protocol else None
@@ -61,6 +63,7 @@ def cost(chronicle: Chronicle, run: str) -> Cost:
         instances=_shares(deeds, now, lambda deed: deed.command.inst),
         attempts=_shares(deeds, now, lambda deed: str(deed.command.attempt)),
         conversations=_shares(deeds, now, lambda deed: deed.start),
+        starts=_shares(deeds, now, lambda deed: f"{deed.command.graph}.{deed.command.step}, {deed.start}"),
     )
 
 

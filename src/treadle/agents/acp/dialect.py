@@ -27,6 +27,7 @@ class Acp(msgspec.Struct, frozen=True, kw_only=True):
     is_apart: bool = False
     """Whether it runs in an image, which has a Treadle of its own."""
     silence: float = 20.0
+    otherwise: tuple[str, ...] = ()
     cumulative: tuple[str, ...] = ("cost",)
 
     @classmethod

@@ -5,6 +5,9 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from treadle.agents.one_shot import OneShot
+from treadle.agents.registry import Surroundings, runner_of
+from treadle.cli.agent_listing import login_of, version_in
 from treadle.cli.health.line import Line, missing, ok, warn
 from treadle.cli.programs import ask, find_program, plain_environment
 from treadle.config.agents import PROGRAMS, STARTED, Program, parse_agent
@@ -13,6 +16,10 @@ from treadle.config.settings import Settings, Source
 from treadle.enclosures.opening import CONTAINER
 
 INSTEAD: Final = "set `agents.default` to `command:PROGRAM ARGS`, or be the agent yourself: `treadle run --level 0`"
+_LOG_IN: Final = (
+    "log in with `{0}`, or set its key where runs are driven; `treadle agents try {0}` shows whether it works"
+)
+_OWN: Final = {program.name for program in PROGRAMS} | {"acp"}
 
 
 async def agent_lines(settings: Settings, project: Project | None) -> list[Line]:
@@ -45,7 +52,18 @@ async def _program(program: Program, home: str, *, required: bool) -> Line:
             f"{path} does not tell its version: {said.first_line or f'exit code {said.code}'}",
             f"try `{program.name} --version`",
         )
-    return ok(what, f"{said.first_line} ({path})")
+    told = f"{version_in(said.text) or said.first_line} ({path})"
+    if required and not login_of(runner_of(program.name, Surroundings(root=Path(home)))):
+        return warn(what, f"{told}, no login or key is found", _LOG_IN.format(program.name))
+    return ok(what, told)
+
+
+def own_sandboxes(settings: Settings) -> str:
+    """What keeps the agents that the settings name to their files, of their own, where no box does."""
+    named = dict.fromkeys(str(it.value) for it in settings.in_force() if it.key.startswith("agents."))
+    runners = {name: runner_of(name, Surroundings(root=Path())) for name in named if parse_agent(name).kind in _OWN}
+    kept = [(name, runner.dialect.sandbox) for name, runner in runners.items() if isinstance(runner, OneShot)]
+    return ", ".join(f"{name} has {sandbox}" for name, sandbox in kept if sandbox)
 
 
 def _own(value: str, project: Project | None, *, is_inside: bool) -> Line:

@@ -23,8 +23,11 @@ async def checks_line() -> Line:
     return warn("sandbox of checks", found.name, _FIX)
 
 
-async def agents_line(settings: Workspace, project: Project | None) -> Line:
-    """What keeps agents to their write scope, besides the check on what they have changed, which always does."""
+async def agents_line(settings: Workspace, project: Project | None, own: str = "") -> Line:
+    """What keeps agents to their write scope, besides the check on what they have changed, which always does.
+
+    `own` is what the agents' own programs do for that, where there is no box.
+    """
     what = "sandbox of agents"
     if settings.driver == CONTAINER:
         return ok(what, "containers")
@@ -39,8 +42,12 @@ async def agents_line(settings: Workspace, project: Project | None) -> Line:
     if box is not None:
         return ok(what, box.name)
     if settings.box == "off":
-        return warn(what, "none: `workspace.box` is `off`; changes outside of the scope are found afterwards", _AUTO)
-    return warn(what, f"none: {await find_box()}; changes outside of the scope are found afterwards", INSTALL_BOX)
+        return warn(what, f"none: `workspace.box` is `off`; {_besides(own)}", _AUTO)
+    return warn(what, f"none: {await find_box()}; {_besides(own)}", INSTALL_BOX)
+
+
+def _besides(own: str) -> str:
+    return "; ".join(filter(None, (own, "changes outside of the scope are found afterwards")))
 
 
 async def container_line(settings: Workspace, project: Project | None) -> Line:
