@@ -23,8 +23,8 @@ from treadle.store.sqlite import Store
 
 PATIENCE = 900.0
 RUN = "tree"
-SHAPES: dict[str, Shape] = {"v3": (3, 3), "fractal": (2,)}
-"""Thirteen nodes on three levels, and a root with two leaves."""
+SHAPES: dict[str, Shape] = {"v3": (3, 3), "fractal": (3, 3)}
+"""Thirteen nodes on three levels."""
 TREADLE = (sys.executable, "-c", "from treadle.cli.start import main; raise SystemExit(main())")
 _TESTS = f"{sys.executable} -I -S -B {tree_runner.__file__}"
 SETTINGS = (
