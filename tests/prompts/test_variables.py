@@ -112,8 +112,8 @@ def test_a_node_knows_its_children_and_what_became_of_them() -> None:
     node = told(run, "root:scaffold")["node"]
     assert isinstance(node, dict)
     assert node["children"] == [
-        {"id": "root/b", "key": "b", "outcome": "Aborted"},
-        {"id": "root/a", "key": "a", "outcome": ""},
+        {"id": "root/b", "key": "b", "outcome": "Aborted", "trouble": ""},
+        {"id": "root/a", "key": "a", "outcome": "", "trouble": ""},
     ]
 
 

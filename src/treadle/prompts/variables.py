@@ -10,6 +10,7 @@ from treadle.prompts.names import branch, dialogue
 from treadle.prompts.parameters import by_letter, line, parameters, phase
 from treadle.prompts.report import for_agent, for_person
 from treadle.prompts.scope import permissions
+from treadle.prompts.trouble import trouble
 from treadle.prompts.verified import verified
 from treadle.protocol.answers.schema import schema
 from treadle.protocol.checks.declarations import TOOLCHAIN
@@ -119,7 +120,15 @@ class _Subject:
         """The children that the instance has spawned, oldest first; one that is at work has no outcome."""
         ids = [id_ for group in self.inst.groups.values() if not group.mapped for id_ in group.members.values()]
         found = sorted((child for id_ in ids if (child := self.state.insts.get(id_))), key=lambda child: child.n)
-        return [{"id": child.id, "key": child.key, "outcome": child.outcome} for child in found]
+        return [
+            {"id": child.id, "key": child.key, "outcome": child.outcome, "trouble": self._trouble(child)}
+            for child in found
+        ]
+
+    def _trouble(self, child: Instance) -> str:
+        if child.live or child.outcome in self.graph.ok.get(child.group, ()):
+            return ""
+        return trouble(self.protocol, child, self.payloads, self._worded)
 
     def _vars(self) -> Mapping[str, int | str | bool]:
         return self.command.vars if isinstance(self.command, RunAgent) else self.inst.vars

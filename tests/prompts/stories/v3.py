@@ -230,7 +230,11 @@ def sent_back() -> Story:
     rejection: dict[str, Json] = {"child": "words", "reason": "AC-2 does not hold for 'Ł'.", **MORE}
     run.tells("root:judge", "ChildRejected", rejection).shows("root/words:tests", "tdd-WriteTests-sent-back")
     run.tells("root/words:tests", "TestsReady", red()).shows("root/words:impl", "impl-sent-back")
-    run.signals("abort", to="root/series", data="").shows("root:lost_child", "person-lost_child")
+    run.tells("root/series:tests", "TestsReady", red()).tells(
+        "root/series:rebase", "RebaseClean", {"newBase": "c0ffee1"}
+    )
+    run.tells("root/series:impl", "Stuck", STUCK).decides("root/series:stuck", "abort", "Nobody needs suffixes now.")
+    run.shows("root:lost_child", "person-lost_child")
     run.decides("root:lost_child", "replan", "Take the numbering back into the root.")
     return run.shows("root:scaffold", "planner-Scaffold-lost-child")
 

@@ -46,7 +46,7 @@ _ALWAYS: Final[dict[str, Shape]] = {
         {
             **dict.fromkeys(("id", "key", "graph", "branch", "parent"), _TEXT),
             "depth": parse_type("int"),
-            "children": Many(Members("node.children", dict.fromkeys(("id", "key", "outcome"), _TEXT))),
+            "children": Many(Members("node.children", dict.fromkeys(("id", "key", "outcome", "trouble"), _TEXT))),
         },
     ),
     "step": _TEXT,
