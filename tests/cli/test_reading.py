@@ -219,7 +219,7 @@ def test_costs_are_told_in_six_ways(here: Path) -> None:
         "### By step and conversation",
     ]  # fmt: skip
     assert "| planner | 3 | 3,000 | 600 | 0.75 |" in out
-    assert out.count("| total | 6 | 6,000 | 1,200 | 1.50 |") == 5
+    assert out.count("| total | 6 | 6,000 | 1,200 | 1.50 |") == 6
 
 
 def test_a_replay_says_what_it_has_verified(here: Path) -> None:
