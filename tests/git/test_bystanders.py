@@ -1,6 +1,9 @@
 """What of the user's repository is not as it was."""
 
+import os
 from pathlib import Path
+
+import pytest
 
 from tests.git.place import RUN, Stage, git, repository, run, write
 from treadle.git.bystanders import Bystanders, changed
@@ -45,6 +48,28 @@ def test_the_users_own_files_are_told_in_one_line(tmp_path: Path) -> None:
         write(root, {"a.txt": "and works on\n", "odd name.txt": "x\n", "new/ü.txt": "n\n", "build/x": "ignored\n"})
         told = ("the files a.txt, gone.txt, new/ü.txt and 1 more were changed",)
         assert changed(before, await watch.look()) == told
+
+    run(story())
+
+
+def test_the_file_that_we_are_told_to_write_to_is_no_news(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    async def story() -> None:
+        root = repository(tmp_path)
+        stage = await Stage(root).start()
+        watch = Bystanders(stage.repository, stage.refs, "treadle")
+        with (root / "log.txt").open("wb") as log, capfd.disabled():
+            screen = os.dup(1)
+            os.dup2(log.fileno(), 1)
+            try:
+                before = await watch.look()
+                os.write(1, b"a line\n")
+                write(root, {"other.txt": "x\n"})
+                after = await watch.look()
+            finally:
+                os.dup2(screen, 1)
+                os.close(screen)
+        assert (root / "log.txt").read_text() == "a line\n"
+        assert changed(before, after) == ("the files other.txt were changed",)
 
     run(story())
 

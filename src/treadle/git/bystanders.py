@@ -88,12 +88,23 @@ def _some(names: list[str]) -> str:
 
 
 def _stamped(root: Path, names: list[str]) -> dict[str, str]:
-    found = {}
+    found, told = {}, _told_to()
     for name in names:
         found[f"{_OWN}{name}"] = "gone"
         with suppress(OSError):
             state = os.lstat(root / name)
-            found[f"{_OWN}{name}"] = f"{state.st_ino} {state.st_size} {state.st_ctime_ns}"
+            is_ours = (state.st_dev, state.st_ino) in told
+            found[f"{_OWN}{name}"] = "" if is_ours else f"{state.st_ino} {state.st_size} {state.st_ctime_ns}"
+    return found
+
+
+def _told_to() -> set[tuple[int, int]]:
+    """The files that this process itself tells how it goes: `treadle run > log.txt`."""
+    found = set()
+    for stream in (1, 2):
+        with suppress(OSError):
+            state = os.fstat(stream)
+            found.add((state.st_dev, state.st_ino))
     return found
 
 
