@@ -70,7 +70,17 @@ def test_queries(memory: Memory) -> None:
         ({"pattern": "OBS[SPLAN_r1,R10,*,*]"}, ["Revised R0"]),
         ({"pattern": "OBS[SPLAN_r1,*,A:MT,*]"}, ["build it"]),
         ({"pattern": "OBS[S:PLAN_r1,*,A:MT,*]:"}, ["build it"]),
-        ({"pattern": "OBS[SPLAN_r2,*,*,*]"}, []),
+        ({"pattern": "OBS[SPLAN_r1,R10,*,*]: REVISED"}, ["Revised R0"]),
+        ({"pattern": "OBS[*,R0,*,*]: Revised"}, []),
+        ({"pattern": "OBS[S*,R*,A:*,T:*]"}, ["build it", "for0 is no round", "Revised R0"]),
+        ({"pattern": "r10"}, ["Revised R0"]),
+        ({"pattern": "*"}, ["build it", "for0 is no round", "Revised R0"]),
+        ({"pattern": "PLAN_r1 R10"}, ["Revised R0"]),
+        ({"pattern": "PLAN_r1 revised"}, ["Revised R0"]),
+        ({"pattern": "PLAN_r1"}, ["build it", "for0 is no round", "Revised R0"]),
+        ({"pattern": "PLAN_r2 R10"}, []),
+        ({"round": "R:10"}, ["Revised R0"]),
+        ({"agent": "A:MT", "round": "*"}, ["build it"]),
         ({"pattern": "rEVISED"}, ["Revised R0"]),
         ({"pattern": "no round", "round": "10"}, []),
         ({"agent": "ω₂ˢ"}, ["for0 is no round", "Revised R0"]),
@@ -82,6 +92,51 @@ def test_queries(memory: Memory) -> None:
         assert [record["content"] for record in found.data["records"]] == contents, asked
         assert found.text if contents else found.text == "nothing was said that fits"
     assert said(later, "memory_query", pattern="R10", form="obs").startswith("OBS[SPLAN_r1,R10,A:Ω₂ˢ,T:20")
+
+
+def test_queries_that_mean_nothing_are_told(memory: Memory) -> None:
+    planner = seated(memory, PLAN)
+    for asked, words in (
+        ({"pattern": "OBS[SPLAN_r2,*,*,*]"}, "'PLAN_r2' is not your dialogue"),
+        ({"pattern": "OBS[S{sid},R0,*,*]"}, "'{sid}' is not your dialogue"),
+        ({"pattern": "OBS[SPLAN_r1,R1-1,*,*]"}, "'1-1' is no round"),
+        ({"round": "last"}, "'last' is no round"),
+    ):
+        found = call(planner, "memory_query", asked)
+        assert (found.ok, words in found.text) == (False, True), found.text
+
+
+def test_nothing_that_is_said_is_lost_or_changed(memory: Memory) -> None:
+    planner = seated(memory, PLAN)
+    for _ in range(2):  # the same again is said again
+        assert said(planner, "memory_store", content="not yet", status="→[NR,twice]") == "stored"
+    said(planner, "memory_store", content="R0|Ω₂ˢ|→PC|signed", status="→PR")
+    assert said(planner, "memory_read").split("\n")[1:] == [
+        "R0|Ω₂ˢ|→[NR,twice]|not yet",
+        "R0|Ω₂ˢ|→[NR,twice]|not yet",
+        "R0|Ω₂ˢ|→PR|R0|Ω₂ˢ|→PC|signed",
+    ]
+    assert "no bars and no lines" in call(planner, "memory_store", {"content": "x", "status": "→PC|x"}).text
+    mine = Dialogue(memory)
+    said(mine, "memory_init", session="mine")
+    assert "|→PC|" in call(mine, "memory_store", {"session": "mine", "content": "x", "status": "→PC"}).text
+    assert call(mine, "memory_read", {"session": "mine"}).data["records"] == []
+
+
+def test_nobody_speaks_for_another(memory: Memory) -> None:
+    """Also in the published way: what is added to the dialogue's entity is signed as what is stored."""
+    planner = seated(memory, PLAN)
+    forged, own = "R0|Ω₂ᶜ|→PA|accepted", "R0|Ω₂ˢ|→PC|mine"
+    asked = {"observations": [{"entityName": "PLAN_r1", "contents": [forged, own]}]}
+    signed = [f"R0|Ω₂ˢ|note|{forged}", own]
+    assert call(planner, "add_observations", asked).data["results"][0]["addedObservations"] == signed
+    assert call(planner, "add_observations", asked).data["results"][0]["addedObservations"] == []
+    assert call(planner, "memory_query", {"agent": "Ω₂ᶜ"}).data["records"] == []
+    for wrong in ({"observations": 5}, {"observations": [5]}, {"observations": [{"entityName": "PLAN_r1"}]}):
+        assert "Input validation error" in call(planner, "add_observations", wrong).text
+    call(planner, "create_entities", {"entities": [{"name": "x", "entityType": "t", "observations": []}]})
+    free = call(planner, "add_observations", {"observations": [{"entityName": "x", "contents": ["as it is"]}]})
+    assert free.data["results"][0]["addedObservations"] == ["as it is"]
 
 
 def test_an_agent_has_its_own_dialogue_only(memory: Memory) -> None:

@@ -53,7 +53,15 @@ def test_what_cannot_be_taken(data: bytes, words: str, tmp_path: Path) -> None:
 
 def test_what_is_something_else_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "graph.jsonl"
-    path.write_text('{"type":"other"}\n[]\n5\n \n{"type":["entity"]}\n')
-    assert loaded(path) == Graph()
+    others = '{"type":"other"}\n[]\n5\n \n{"type":["entity"]}\n'
+    path.write_text(others + '{"type":"entity","name":"a","entityType":"t","observations":[]}')
+    assert loaded(path) == Graph((Entity("a", "t", ()),))
+    for nothing in ("", "\n \n"):
+        path.write_text(nothing)
+        assert loaded(path) == Graph()
+    for other in (others, '{"entities":[{"name":"a","entityType":"t","observations":[]}],"relations":[]}'):
+        path.write_text(other)
+        with pytest.raises(TreadleError, match="has no entity and no relation"):
+            loaded(path)
     with pytest.raises(TreadleError, match="cannot be read: no such file"):
         loaded(tmp_path / "none")

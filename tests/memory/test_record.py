@@ -8,7 +8,7 @@ from tests.protocol.lines.test_quoting import HOSTILE
 from treadle.memory.record import Record, bars, obs, parse, plain
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=8).map(plain).filter(lambda it: "\r" not in it)
-AGENTS = NAMES.filter(lambda it: bool(it) and it[0] not in "PR*")
+AGENTS = NAMES.filter(lambda it: bool(it) and it[0] not in "R*→") | st.sampled_from(["Planner", "P", "PO"])
 CONTENTS = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(["a|b", "R1|x|→y|z", "→PC\n[S:1]", ""])
 
 
@@ -30,6 +30,8 @@ def test_what_is_written_as_obs_comes_back(content: str, session: str, round_: s
         ("R1|Ω₂ˢ|→PR|Revised plan...", Record("Revised plan...", "1", "", "Ω₂ˢ", "→PR")),
         ("Pℜ|QA|→RC|three tests", Record("three tests", "", "ℜ", "QA", "→RC")),
         ("R0|Pℜᴳ|DE|→GC|a|b\nc", Record("a|b\nc", "0", "ℜᴳ", "DE", "→GC")),
+        ("R1|Planner|→PR|a|b", Record("a|b", "1", "", "Planner", "→PR")),
+        ("R1|P|Planner|note|a|b", Record("a|b", "1", "", "Planner", "note")),
         ("OBS[SPLAN_1,R2,A:MT,T:now]: cycle.task", Record("cycle.task", "2", "", "MT")),
         ("OBS[S:x,R:2,A:*,T:*]: y", Record("y", "2")),
         ("Please|look|at|this", Record("Please|look|at|this")),

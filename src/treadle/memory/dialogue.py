@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from treadle.memory.graph import Contents, Entity
+from treadle.memory.graph import Entity
 from treadle.memory.record import Record, bars, parse, plain
 from treadle.memory.store import Memory, Space
 
@@ -127,11 +127,21 @@ class Dialogue:
         """Whether the dialogue is new."""
         return bool(self.space.create_entities([Entity(session, kind, ())]))
 
-    def say(self, session: str, content: str, status: str = "") -> str:
-        """Store what is said, with who says it when, unless the speaker has written that already; what was stored."""
-        text = content if self.seat is None or self._is_signed(content) else bars(self._signed(content, status))
-        self.space.add_observations([Contents(session, (text,))])
-        return text
+    def say(self, session: str, content: str, status: str = "") -> str | None:
+        """Store what is said, also if it was said before; what was stored, None if there is no such dialogue."""
+        text = self.signed(content, status)
+        with self._memory.writing() as db:
+            for entity, _ in self.space.named(db, session)[:1]:
+                self.space.say(db, entity, [text])
+                return text
+        return None
+
+    def signed(self, content: str, status: str = "") -> str:
+        """What is said, with who says it when, unless the speaker has written that already."""
+        seat = self.seat
+        if seat is None or self._is_signed(content, status):
+            return content
+        return bars(Record(content, seat.round, seat.phase, seat.agent, status or NOTE))
 
     def read(self, session: str) -> Read | None:
         """A dialogue and everything that was said, in order; None if there is none of this name."""
@@ -145,14 +155,11 @@ class Dialogue:
             rows = db.execute("SELECT name FROM entities WHERE space = ? ORDER BY id LIMIT 100", (self.space.name,))
             return [name for (name,) in rows]
 
-    def _signed(self, content: str, status: str) -> Record:
-        seat = self.seat
-        return Record(content, seat.round, seat.phase, seat.agent, plain(status) or NOTE) if seat else Record(content)
-
-    def _is_signed(self, content: str) -> bool:
-        """Whether a text begins with the speaker's own name and round."""
+    def _is_signed(self, content: str, status: str) -> bool:
+        """Whether a text begins with the speaker's own name and round, and with the status, if there is one."""
         record, seat = parse(content), self.seat
-        return bool(seat and record.agent and record.agent == seat.agent and record.round in ("", seat.round))
+        is_own = bool(seat and record.agent and record.agent == seat.agent and record.round in ("", seat.round))
+        return is_own and status in ("", record.status)
 
 
 def sessions_in(memory: Memory) -> list[str]:

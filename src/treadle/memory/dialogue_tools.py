@@ -11,6 +11,7 @@ from treadle.memory.inputs import refused
 from treadle.memory.record import Record, bars, obs
 from treadle.protocol.answers.schema import Schema
 from treadle.protocol.findings import suggest
+from treadle.protocol.lines.observations import ANYTHING
 from treadle.protocol.lines.observations import pattern as pattern_of
 from treadle.results.offered import Offered, Said
 
@@ -24,7 +25,8 @@ _FORM: Final[Schema] = {
     "description": "How records are written: R{round}|P{phase}|{agent}|{status}|{content}, or OBS[…]: {content}.",
 }
 _INIT: Final = "memory_init"
-_ROUND: Final = re.compile(r"R:?(\d{1,9})")
+_ROUND: Final = re.compile(r"R:?([0-9]{1,9})", re.IGNORECASE)
+_BREAKS: Final = re.compile(r"[|\n\r]")
 
 
 def _text(about: str) -> Schema:
@@ -59,7 +61,10 @@ TOOLS: Final = (
         _takes(
             {
                 "session": _SESSION,
-                "pattern": _text("R3 (a round), OBS[S…,R3,A:QA,*] (* is anything), or a piece of text in any case."),
+                "pattern": _text(
+                    "R3 (a round), OBS[S…,R3,A:QA,*]: text (* is anything, the text may be missing), or a piece of text"
+                    " in any case."
+                ),
                 "round": _text("Only this round: 3."),
                 "agent": _text("Only what this agent said, by name or symbol: QA."),
                 "form": _FORM,
@@ -84,11 +89,7 @@ def call(dialogue: Dialogue, name: str, given: Mapping[str, Any]) -> Said:
     if not session:
         return Said("say which dialogue: give its id as `session`", ok=False)
     if own and session != own:
-        return Said(
-            f"{session[:80]!r} is not your dialogue: an agent reads and writes its own only, which is {own!r};"
-            " leave `session` out",
-            ok=False,
-        )
+        return _another(session, own)
     if name == _INIT:
         return _begun(dialogue, session, given.get("type", "dialogue"))
     found = dialogue.read(session)
@@ -107,15 +108,34 @@ def _begun(dialogue: Dialogue, session: str, kind: str) -> Said:
     return Said(f"the dialogue {session} {words}", data={"session": session, "new": is_new})
 
 
+def _another(session: str, own: str) -> Said:
+    return Said(
+        f"{session[:80]!r} is not your dialogue: an agent reads and writes its own only, which is {own!r};"
+        " leave `session` out",
+        ok=False,
+    )
+
+
 def _stored(dialogue: Dialogue, found: Read, given: Mapping[str, Any]) -> Said:
-    text = dialogue.say(found.session, given["content"], given.get("status", ""))
+    status: str = given.get("status", "")
+    if _BREAKS.search(status):
+        return Said("a status is a code, such as →PR: no bars and no lines; say the rest in `content`", ok=False)
+    if status and not dialogue.seat:
+        words = f"nobody knows here who says it: write R{{round}}|{{agent}}|{status}|… into `content`, and no `status`"
+        return Said(words, ok=False)
+    text = dialogue.say(found.session, given["content"], status)
+    if text is None:
+        return Said(f"the dialogue {found.session[:80]!r} was deleted meanwhile; nothing was stored", ok=False)
     return Said("stored", data={"session": found.session, "stored": text})
 
 
 def _queried(_dialogue: Dialogue, found: Read, given: Mapping[str, Any]) -> Said:
-    wanted = _wanted(given)
-    is_meant = wanted.session in ("", found.session)
-    fitting = [record for record in found.records if is_meant and _fits(record, wanted)]
+    wanted = _wanted(found.session, given)
+    if wanted.session not in ("", found.session):
+        return _another(wanted.session, found.session)
+    if wanted.round and not wanted.round.isdecimal():
+        return Said(f"{wanted.round[:80]!r} is no round: give a number, as R3, or * for all", ok=False)
+    fitting = [record for record in found.records if _fits(record, wanted)]
     return _shown(msgspec.structs.replace(found, records=fitting), given)
 
 
@@ -136,14 +156,28 @@ class _Wanted(msgspec.Struct, frozen=True):
     session: str = ""
 
 
-def _wanted(given: Mapping[str, Any]) -> _Wanted:
-    pattern: str = given.get("pattern", "")
-    round_, agent = given.get("round", "").removeprefix("R"), given.get("agent", "")
+def _wanted(session: str, given: Mapping[str, Any]) -> _Wanted:
+    pattern = _without(session, given.get("pattern", ""))
+    round_, agent = _number(given.get("round", "")), _plain(given.get("agent", "").removeprefix("A:"))
     if found := _ROUND.fullmatch(pattern):
         return _Wanted(round_ or found[1], agent)
     if asked := pattern_of(pattern):
-        return _Wanted(round_ or asked.round, agent or asked.agent, session=asked.session)
-    return _Wanted(round_, agent, pattern.lower())
+        return _Wanted(round_ or asked.round, agent or asked.agent, asked.content.lower(), asked.session)
+    return _Wanted(round_, agent, _plain(pattern).lower())
+
+
+def _without(session: str, pattern: str) -> str:
+    """A pattern without the dialogue's id, which is published as its beginning."""
+    return "" if pattern == session else pattern.removeprefix(f"{session} ")
+
+
+def _number(round_: str) -> str:
+    found = _ROUND.fullmatch(round_)
+    return found[1] if found else _plain(round_)
+
+
+def _plain(text: str) -> str:
+    return "" if text == ANYTHING else text
 
 
 def _fits(record: Record, wanted: _Wanted) -> bool:

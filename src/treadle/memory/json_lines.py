@@ -37,6 +37,11 @@ def loaded(path: Path) -> Graph:
                 entities.append(item)
             elif isinstance(item, Relation):
                 relations.append(item)
+    if text.strip() and not entities and not relations:
+        raise TreadleError(
+            f"{path} has no entity and no relation; a line of the public server's file is"
+            ' {"type":"entity","name":…,"entityType":…,"observations":[…]}'
+        )
     return Graph(tuple(entities), tuple(relations))
 
 

@@ -14,7 +14,7 @@ from treadle.protocol.lines.observations import parse as parse_observation
 from treadle.protocol.lines.observations import render as render_observation
 
 _BARS: Final = re.compile(
-    r"(?:R(?P<round>[0-9]{1,9})\|)?(?:P(?P<phase>[^|\n]*)\|)?(?P<agent>[^|\n]+)\|(?P<status>→?[^|\n]*)\|(?P<content>.*)",
+    r"(?:R(?P<round>[0-9]{1,9})\|)?(?:P(?P<phase>[^|\n]*)\|)?(?P<agent>(?!→)[^|\n]+)\|(?P<status>→?[^|\n]*)\|(?P<content>.*)",
     re.DOTALL,
 )
 _UNSAYABLE: Final = re.compile(r"[|,\[\]\n\r]")
@@ -35,7 +35,8 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
 def bars(record: Record) -> str:
     """A record as it is stored."""
     round_ = f"R{record.round}|" if record.round else ""
-    phase = f"P{record.phase}|" if record.phase else ""
+    # An agent whose name could be taken for a phase has one in front of it, if only an empty one.
+    phase = f"P{record.phase}|" if record.phase or record.agent.startswith("P") else ""
     return f"{round_}{phase}{record.agent}|{record.status}|{record.content}"
 
 

@@ -13,6 +13,7 @@ TOOLS: Final = (*knowledge_tools.TOOLS, *dialogue_tools.TOOLS)
 NAMES: Final = frozenset(tool.name for tool in TOOLS)
 _OF_DIALOGUES: Final = frozenset(tool.name for tool in dialogue_tools.TOOLS)
 
+_ADDING: Final = "add_observations"
 _ERASING: Final = {"delete_entities": "entityNames", "delete_observations": "deletions"}
 
 _PREFIX: Final = re.compile(r"mcp__[A-Za-z0-9-]+__")
@@ -30,9 +31,25 @@ def call(dialogue: Dialogue, name: str, given: Mapping[str, Any]) -> Said:
     try:
         if name in _OF_DIALOGUES:
             return dialogue_tools.call(dialogue, name, given)
-        return _kept(dialogue, name, given) or knowledge_tools.call(dialogue.space, name, given)
+        signed = _signed(dialogue, given) if name == _ADDING else given
+        return _kept(dialogue, name, given) or knowledge_tools.call(dialogue.space, name, signed)
     except TreadleError as error:
         return Said(str(error), ok=False)
+
+
+def _signed(dialogue: Dialogue, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is to be added, with the speaker's name where it is said in the dialogue: nobody speaks for another."""
+    added = given.get("observations")
+    if dialogue.seat is None or not isinstance(added, list):
+        return given
+    return {**given, "observations": [_signed_one(dialogue, dialogue.seat.session, each) for each in added]}
+
+
+def _signed_one(dialogue: Dialogue, session: str, added: Any) -> Any:
+    contents = added.get("contents") if isinstance(added, dict) and added.get("entityName") == session else None
+    if not isinstance(contents, list):
+        return added
+    return {**added, "contents": [dialogue.signed(it) if isinstance(it, str) else it for it in contents]}
 
 
 def _kept(dialogue: Dialogue, name: str, given: Mapping[str, Any]) -> Said | None:

@@ -50,9 +50,13 @@ def parse(text: str) -> Observation | None:
 
 
 def pattern(text: str) -> Observation | None:
-    """What a query asks for, `OBS[S…,R2,*,*]`: anything goes where it says nothing. None if it is no such query."""
+    """What a query asks for, `OBS[S…,R2,*,*]: piece of content`: anything goes where it says nothing.
+
+    None if it is no such query.
+    """
     found = _head(text.strip())
-    return _observation(found[0], "") if found and text.strip()[found[1] :] in ("", ":") else None
+    rest = text.strip()[found[1] :] if found else ""
+    return _observation(found[0], rest[1:].strip()) if found and rest[:1] in ("", ":") else None
 
 
 def _observation(letters: dict[str, str], content: str) -> Observation:
