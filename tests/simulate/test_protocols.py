@@ -28,6 +28,7 @@ IN_THE_SUITE = [
 IN_THE_SOAK = [
     ("v3", "merging", 20_000),
     ("v3", "replanning", 10_000),
+    ("v3", "waiting", 40_000),
     ("fractal", "critiques", 2000),
     ("fractal", "probes", 1000),
 ]
