@@ -72,6 +72,7 @@ class Method(msgspec.Struct, frozen=True, kw_only=True):
             f"□ {self.id}: {self.text} ({self.name}) → ℜ→ℜᴳ→ℜᶠ [files: {self.file}, {self.test_file}]",
             f"  interface: def {self.function}",
             f"  criteria: {self.criterion}",
+            f"  module: {self.module}",
             *([f"  after: {self.after}"] if self.after else []),
         ]
         return "\n".join(lines)

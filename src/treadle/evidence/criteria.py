@@ -34,6 +34,12 @@ def own_criteria(s: Subject) -> list[str]:
     return criteria_in(s.case.protocol, s.graph.input[1], s.input)
 
 
+def served_criteria(s: Subject) -> list[str]:
+    """The criteria of others that the instance, a part of a plan, says to serve: those that it names by id alone."""
+    listed = s.input.get("criteria")
+    return [id_ for id_ in listed if isinstance(id_, str) and id_] if isinstance(listed, list) else []
+
+
 def childrens_criteria(s: Subject) -> dict[str, str]:
     """Criteria that children answer for, and the key of the child."""
     items = handed_down(s.case, s.inst)

@@ -6,8 +6,10 @@ from typing import Final
 from treadle.errors import PortError
 from treadle.evidence.checks.changed_lines import coverage_kept
 from treadle.evidence.checks.knows_tests import tests_known
+from treadle.evidence.checks.minimal import minimal
 from treadle.evidence.checks.partition import owners
 from treadle.evidence.checks.plan import cycle_values, plan_value, read_plan
+from treadle.evidence.checks.project import lint
 from treadle.evidence.checks.red import is_red, new_tests, red, red_one
 from treadle.evidence.checks.scaling import scaled
 from treadle.evidence.checks.schema import document_places
@@ -153,6 +155,10 @@ async def _line_coverage(s: Subject) -> Json:
     return _texts((await coverage_kept(s)).report.splitlines())
 
 
+_REMARKS: Final = {"minimal": minimal, "lint": lint}
+"""Checks of code that mostly advise: what they say is for whoever reviews it."""
+
+
 async def _advice(s: Subject) -> Json:
     """What the checks of an exit only point out: of new tests, what they leave open; of code, what looks odd.
 
@@ -163,6 +169,8 @@ async def _advice(s: Subject) -> Json:
         return _texts((*meanwhile(s), *(await (red(s) if "red" in names else red_one(s))).notes)[:MOST])
     origin = await s.git.origin(s.case.state, s.job.inst)
     problems = [*await tests_known(s, origin), *await imported_unsafely(s, origin)]
+    for name, check in _REMARKS.items():
+        problems += (await check(s)).problems if name in names else ()
     return _texts((*meanwhile(s), *map(str, problems))[:MOST])
 
 

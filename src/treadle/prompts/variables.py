@@ -6,6 +6,7 @@ from typing import Final
 from treadle.kernel.commands import AskHuman, Inputs, RunAgent
 from treadle.kernel.state import Instance, State
 from treadle.ports import Payloads
+from treadle.prompts.ended_children import ended_children
 from treadle.prompts.names import branch, dialogue
 from treadle.prompts.parameters import by_letter, line, parameters, phase
 from treadle.prompts.report import for_agent, for_person
@@ -17,7 +18,7 @@ from treadle.protocol.checks.declarations import TOOLCHAIN
 from treadle.protocol.checks.shapes import variable
 from treadle.protocol.items import Item, Json, Routed
 from treadle.protocol.lines.parameters import Parameters
-from treadle.protocol.model import Need, Protocol, Step, base_of
+from treadle.protocol.model import MAP_EXITS, Need, Protocol, Step, base_of
 
 SILENT: Final = "(nothing was said)"
 """Stands for an exit without a payload, so that a template sees that the step was left by it."""
@@ -179,7 +180,13 @@ class _Subject:
         """What a map or a check leaves: no payload, but counts that the kernel has made itself."""
         owner = self.state.insts.get(self.inst.parent) if need.up else self.inst
         slot = owner.slots.get(need.slot) if owner else None
-        return {name: _plain(value) for name, value in slot.fields.items()} if slot and slot.fields else SILENT
+        if not owner or not slot or not slot.fields:
+            return SILENT
+        found = {name: _plain(value) for name, value in slot.fields.items()}
+        if need.exit in MAP_EXITS:
+            results = slot.fields.get("results")
+            found["results"] = ended_children(self.state, owner, need.step, results, self.payloads, self._worded)
+        return found
 
 
 def _plain(value: Routed) -> Json:

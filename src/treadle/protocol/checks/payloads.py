@@ -52,7 +52,9 @@ def _result(subject: Subject, flow: Flow, source: Step, need: Need) -> Shape:
     number = parse_type("int")
     label = f"{variable(need.step)}.{need.exit}"
     if source.over:
-        return Members(label, {"total": number, "failed": number, "results": None}, need.optional)
+        texts = dict.fromkeys(("key", "instance", "outcome", "left", "commit"), parse_type("text"))
+        children = Many(Members(f"{label}.results", {**texts, "said": None}))
+        return Members(label, {"total": number, "failed": number, "results": children}, need.optional)
     fields = result_fields(subject, flow.name, need.step) if need.exit == "AllOk" else None
     if fields is None:
         return Members(label, {}, optional=True) if need.optional else None
