@@ -41,6 +41,10 @@ class PortError(TreadleError):
         self.retryable = retryable
 
 
+class MemoryFailure(PortError):
+    """What agents say to each other cannot be kept or read; the activity that needs it cannot begin."""
+
+
 _HELPS: Final = {
     errno.ENOSPC: "make room on that disk, then try again",
     errno.EDQUOT: "make room on that disk, then try again",

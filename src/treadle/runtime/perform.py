@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Literal
 
-from treadle.errors import TreadleError
+from treadle.errors import MemoryFailure, TreadleError
 from treadle.kernel.advance import is_out
 from treadle.kernel.commands import ActivityCommand, AskHuman, Notify, RunAgent, RunChecks, RunEffect
 from treadle.kernel.events import Checked, Event, Exited, Failed
@@ -38,14 +39,17 @@ class Perform:
 
     async def _guarded(self, job: ActivityCommand, work: Awaitable[Event]) -> Event:
         """An activity that broke is lost; the kernel decides whether it is tried again."""
+        why: Literal["crash", "store"] = "crash"
         try:
             return await work
+        except MemoryFailure as error:
+            why, detail = "store", str(error)
         except TreadleError as error:
             detail = str(error)
         except Exception as error:  # a fault of ours must not take the run with it
             detail = f"this is a bug in treadle: {type(error).__name__}: {error}"
         ref = self._world.payloads.put({"report": detail})
-        return Failed(id=event_id(job, "failed"), ts=self._world.clock.now(), act=job.id, why="crash", detail_ref=ref)
+        return Failed(id=event_id(job, "failed"), ts=self._world.clock.now(), act=job.id, why=why, detail_ref=ref)
 
     async def _effect(self, job: RunEffect, state: State) -> Event:
         outcome = await self._world.effects.perform(job, self._case(state))

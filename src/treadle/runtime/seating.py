@@ -7,7 +7,7 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
-from treadle.errors import PortError
+from treadle.errors import MemoryFailure, PortError
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.state import Instance, State
 from treadle.memory.dialogue import Accepted, Seat, dialogues_in
@@ -44,8 +44,11 @@ class Seating:
         )
         task = _text(given(job.inputs, self._payloads))
         accepted = _accepted(protocol, inst, self._payloads)
-        with dialogues_in(self._path) as dialogues:
-            dialogues.admit(seat, mark_of(token), dialogue_kind(protocol, inst), task, accepted)
+        try:
+            with dialogues_in(self._path) as dialogues:
+                dialogues.admit(seat, mark_of(token), dialogue_kind(protocol, inst), task, accepted)
+        except PortError as error:
+            raise MemoryFailure(f"the dialogue {seat.session} cannot be kept: {error}") from error
         return {MEMORY: str(self._path)}
 
     def leave(self, token: str) -> None:
