@@ -128,4 +128,4 @@ def test_what_a_map_leaves_are_its_counts() -> None:
     riper = PROTOCOLS["riper"]
     there = scene(riper, "riper", "O3P")
     found = variables(riper, there.state, there.command, there.payloads, TOOLCHAIN)
-    assert found["O2A_found"] == {"AllOk": {"total": 3, "failed": 1}}
+    assert found["O2A_found"] == {"AllOk": {"total": 3, "failed": 1, "results": []}}

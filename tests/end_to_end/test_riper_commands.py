@@ -1,0 +1,105 @@
+"""RIPER's five commands, given as a person gives them: each starts a mode again, if what the mode needs is there."""
+
+from collections.abc import Callable
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+
+from tests.cli.treadle import treadle
+from tests.end_to_end.ending import RUN
+from tests.end_to_end.riper import CYCLE, LABEL, critique, says, world_of
+from tests.end_to_end.world import Move, World
+from treadle.engines.client import Client
+from treadle.errors import TreadleError
+
+pytestmark = pytest.mark.soak
+
+EN = says("EN", reason="Whether zero things have a plural.")
+
+
+def given(*words: str) -> Callable[[Client], object]:
+    return lambda client: client.go(RUN, *words)
+
+
+def refused(why: str, *words: str) -> Callable[[Client], object]:
+    def tried(client: Client) -> None:
+        with pytest.raises(TreadleError, match=why):
+            client.go(RUN, *words)
+
+    return tried
+
+
+def test_every_command_starts_its_mode_and_none_before_its_time(place: Path) -> None:
+    world = World(place, **world_of())
+    for _ in range(4):
+        world.agent("O4C", exit=EN)
+    world.agent("green", LABEL.at, exit=says("BL", "No disk."))
+    fault = critique("Zero is not tested.", LABEL.test_file, "Test it.")
+    world.agent("O6V", exit=says("Validated", verdict="Failed", report="# Validation\nNo.\n", findings=[fault]))
+    world.as_usual("O6V")
+    early = [
+        ("/arch-critic", "O2A needs O1P.Designed"),
+        ("/p", "O3P needs O1P.Designed, O2A_found.AllOk"),
+        ("/plan-critic", "O4C needs O1P.Designed, O2A_found.AllOk"),
+        ("/tdd-execute", "O5T needs O1P.Designed, O2A_found.AllOk, O4C.PA"),
+        ("/rev", "O6V needs O1P.Designed, O2A_found.AllOk, O4C.PA, O5T.AllOk"),
+    ]
+
+    end = world.run(
+        goes=False,
+        moves=[
+            *(Move(("root:O1P",), refused(why, command)) for command, why in early),
+            Move(("root:O1P",), given("O1P")),
+            Move(("root:O4C.EN", "root:escalate"), given("/arch-critic", "Λ₁")),
+            Move(("root:O4C#2.1", "root:escalate"), given("/arch-critic", "Λ₂", "labels")),
+            Move(("root:O4C#3.1", "root:escalate"), given("/p")),
+            Move(("root:O4C#4.1", "root:escalate"), given("/plan-critic")),
+            Move(("root:manual",), given("/tdd-execute")),
+            Move(("root:findings",), given("/rev")),
+        ],
+    )
+
+    assert end.outcome == "Done", end.told
+    loop = ["O3P PC", "O4C EN", "person go"]
+    assert end.steps() == [
+        *("person go", "O1P Designed", "O2A ACCEPT", *loop),
+        *("O2A ACCEPT", *loop),
+        *loop,
+        *loop,
+        *("O4C PA", "O6V_failed FailureReport", "person go"),
+        *("O6V Validated.Failed", "person go", "O6V Validated.Passed", "deliver MergeComplete"),
+    ]
+    assert [id_ for id_ in end.outcomes if "labels" in id_] == ["root/labels", "root/labels~2", "root/labels~3"]
+    assert [end.steps(LABEL.at), end.steps(f"{LABEL.at}~2")] == [["red RC", "green BL"], CYCLE]
+
+
+def test_a_command_that_makes_no_sense_is_told_what_would(place: Path) -> None:
+    world = World(place, **world_of())
+    world.agent("O4C", exit=EN)
+    end = world.run()
+    assert [question.id for question in end.open] == ["root:escalate#1.1"]
+
+    def told(*words: str) -> str:
+        with chdir(end.root):
+            result = treadle("go", RUN, *words)
+        assert result.code == 1, result.out
+        return " ".join(f"{result.out} {result.err}".split())
+
+    assert "'Λ3' means nothing here" in told("/arch-critic", "Λ3")
+    assert "`treadle go story /arch-critic Λ₁` or `treadle go story /arch-critic Λ₂ MODULE`" in told(
+        "/arch-critic", "x"
+    )
+    assert "did you mean 'module'?" in told("/arch-critic", "modul")
+    assert "say which module: `treadle go story /arch-critic Λ₂ MODULE`; there are labels" in told("/arch-critic", "Λ2")
+    assert "there is no module 'label'; did you mean 'labels'? there are labels" in told("/arch-critic", "2", "label")
+    assert "there are too many words: `treadle go story /arch-critic Λ₁`" in told("/arch-critic", "1", "labels")
+    assert "/p takes no words: `treadle go story /p`" in told("/p", "labels")
+    assert "did you mean '/arch-critic'?" in told("/arch-critik")
+    assert "root of story cannot do /rev now: O6V needs O4C.PA, O5T.AllOk" in told("/rev")
+    with chdir(end.root):
+        again = treadle("go", RUN, "/arch-critic", "module", "labels")
+        log = treadle("log", RUN).out
+    assert "/arch-critic (O2A_modules for labels) has its go" in again.out
+    assert "an agent is next (root/labels~2:audit#1.1)" in again.out
+    assert "a person says go to root:O2A_modules for labels" in log
