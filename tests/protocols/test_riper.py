@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from treadle.kernel.commands import Notify
 from treadle.protocol.answers.inputs import load_input
 from treadle.protocol.check import check
 from treadle.protocol.load import BUILT_IN, load
@@ -135,13 +136,59 @@ def test_an_empty_plan_is_not_executed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "step"),
-    [("/arch-critic", "O2A"), ("/p", "O3P"), ("/plan-critic", "O4C"), ("/tdd-execute", "O5T"), ("/rev", "O6V")],
+    ("command", "steps"),
+    [
+        ("/arch-critic", ("O2A", "O2A_modules", "O2A_found")),
+        ("/p", ("O3P",)),
+        ("/plan-critic", ("O4C",)),
+        ("/tdd-execute", ("O5T",)),
+        ("/rev", ("O6V",)),
+    ],
 )
-def test_a_command_starts_a_mode_only_when_what_it_needs_is_there(command: str, step: str) -> None:
+def test_a_command_starts_a_mode_only_when_what_it_needs_is_there(command: str, steps: tuple[str, ...]) -> None:
     run = Scenario(RIPER, {"modules": ()})
-    assert RIPER.graphs["riper"].commands[command] == step
-    assert run.signals("go", step=step).where() == "O1P"
+    assert RIPER.graphs["riper"].led[command] == steps
+    for step in steps:
+        assert run.signals("go", step=step).where() == "O1P"
+
+
+def disputed(*modules: str) -> Scenario:
+    """A run whose modules are accepted, and whose planner and critic wait for a person."""
+    run = Scenario(RIPER, {"modules": items(*modules)}).signals("go", step="O1P").says("Designed", modules=())
+    run.says("ACCEPT")
+    for module in modules:
+        run.says("ACCEPT", at=f"root/{module}:audit")
+    return run.says("PC").says("EN")
+
+
+def test_one_module_is_audited_anew_and_the_others_stay_accepted() -> None:
+    run = disputed("m1", "m2").signals("go", step="O2A_modules", item="m2")
+    assert run.running() == ["root/m2~2:audit"]
+    assert run.says("ACCEPT").running() == ["root:O3P"]
+    assert run.inst().slots["O2A_modules.AllOk"].fields["total"] == 2
+
+
+def test_a_module_that_was_not_accepted_is_audited_with_the_one_that_is_named() -> None:
+    run = Scenario(RIPER, {"modules": items("m1", "m2")}).signals("go", step="O1P").says("Designed", modules=())
+    run.says("ACCEPT").says("REVISE", at="root/m1:audit").says("ACCEPT", at="root/m2:audit")
+    run.signals("go", step="O2A_modules", item="m2")
+    assert run.running() == ["root/m1~2:audit"], "or it would never be accepted"
+    assert run.says("ACCEPT").running() == ["root/m2~2:audit"]
+
+
+def test_a_module_that_nobody_knows_is_refused() -> None:
+    run = disputed("m1").signals("go", step="O2A_modules", item="m9")
+    assert run.where() == "escalate"
+    assert [told.detail for told in run.issued(Notify)] == ["O2A_modules has no m9; there are m1"]
+
+
+def test_what_a_mode_needs_must_be_of_the_present_design() -> None:
+    run = walk(planned("c1"), "root/c1").says("Validated.Failed").answers("redesign")
+    run.signals("go", step="O1P").says("Designed", modules=()).says("REVISE")
+    assert run.where() == "O1P"
+    for step in ("O2A_modules", "O3P", "O4C", "O5T", "O6V"):
+        assert "anew, for O1P.Designed has changed since" in run.signals("go", step=step).issued(Notify)[0].detail
+    assert run.signals("go", step="O2A").running() == ["root:O2A"], "the devil's advocate may look again"
 
 
 def test_a_command_starts_a_mode_again() -> None:

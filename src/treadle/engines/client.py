@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Iterable
 
 from treadle.config.project import Project
+from treadle.engines.errands import sent
 from treadle.engines.pinned import pinned
 from treadle.engines.surroundings import toolchain_texts
 from treadle.engines.waiting import Waiting, waiting_for
@@ -58,7 +59,7 @@ class Client:
         self._store.post(run, reply)
         return question
 
-    def go(self, run: str, step: str = "", *, at: str = "") -> str:
+    def go(self, run: str, step: str = "", *words: str, at: str = "") -> str:
         """Let a step go that waits for it, or (a command of the graph) send an instance there; the step's name."""
         history = self._unended(run)
         within = [self._instance(run, at)] if at else _live(history)
@@ -72,8 +73,16 @@ class Client:
             hint = f"say which: `treadle go {run} STEP --at INSTANCE`"
             raise TreadleError(f"several steps of {run} could go: {places}; {hint}")
         inst, name = found[0]
-        self._signal(run, inst, "go", step=name)
-        return name
+        here = history.state.insts[inst]
+        graph = history.protocol.graphs[here.graph]
+        if name not in graph.commands:
+            if words:
+                raise TreadleError(f"{name} is a step and takes no words: `treadle go {run} {name}`")
+            self._signal(run, inst, "go", step=name)
+            return name
+        goal = sent(run, graph, here, name, words)
+        self._signal(run, inst, "go", step=name if isinstance(graph.commands[name], str) else goal.step, item=goal.item)
+        return f"{name} ({goal})"
 
     def pause(self, run: str, *, at: str = ROOT) -> None:
         """Nothing new starts below an instance; what runs may end."""
@@ -128,11 +137,10 @@ class Client:
             raise TreadleError(f"{run} has no instance '{at}' at work; {_near(at, live)}")
         return at
 
-    def _signal(self, run: str, inst: str, name: str, step: str = "", data_ref: str = "") -> None:
+    def _signal(self, run: str, inst: str, name: str, step: str = "", data_ref: str = "", item: str = "") -> None:
         id_ = _fresh(f"{inst}!{name}")
-        self._store.post(
-            run, Signalled(id=id_, ts=self._clock.now(), inst=inst, name=name, step=step, data_ref=data_ref)
-        )
+        now = self._clock.now()
+        self._store.post(run, Signalled(id=id_, ts=now, inst=inst, name=name, step=step, data_ref=data_ref, item=item))
 
 
 def _meant(run: str, questions: tuple[Question, ...], ask: str, choice: str) -> Question:
@@ -182,8 +190,8 @@ def _live(history: History) -> list[str]:
     return [inst.id for inst in sorted(history.state.insts.values(), key=lambda inst: inst.n) if inst.live]
 
 
-def _commands(history: History, inst: str) -> dict[str, str]:
-    return history.protocol.graphs[history.state.insts[inst].graph].commands
+def _commands(history: History, inst: str) -> list[str]:
+    return list(history.protocol.graphs[history.state.insts[inst].graph].commands)
 
 
 def _no_go(run: str, step: str, known: list[str]) -> str:

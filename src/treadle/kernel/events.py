@@ -156,6 +156,8 @@ class Signalled(Fact, frozen=True, kw_only=True):
     name: str
     step: str = ""
     data_ref: str = ""
+    item: str = ""
+    """With `go`: the item of a map that is to be done anew."""
 
 
 class Upgraded(Fact, frozen=True, kw_only=True):

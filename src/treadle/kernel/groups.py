@@ -74,8 +74,9 @@ def cancel(t: Turn, inst: Instance, name: str) -> None:
 
 def begin_map(t: Turn, inst: Instance, frame: Frame, step: Step) -> bool:
     """Start a map step; False if it would exceed the run's limit of instances."""
-    items = _distinct(_map_items(inst, frame, step))
-    done = _done(t, inst, frame, items) if step.keep_done else {}
+    items = _distinct(_map_items(inst, frame.step, step))
+    done = _done(t, inst, frame, items) if step.keep_done else _fresh(t, inst, frame, step, items)
+    done.pop(frame.anew, None)
     pending = tuple(item for item in items if item.key not in done)
     window = _window(inst, step) or len(items)
     if t.live + min(window, len(pending)) > t.protocol.limits.instances:
@@ -97,9 +98,23 @@ def _done(t: Turn, inst: Instance, frame: Frame, items: tuple[Item, ...]) -> dic
     }
 
 
-def _map_items(inst: Instance, frame: Frame, step: Step) -> tuple[Item, ...]:
+def _fresh(t: Turn, inst: Instance, frame: Frame, step: Step, items: tuple[Item, ...]) -> dict[str, str]:
+    """Where one item is to be done anew: what has ended well of the others since the map's needs were written."""
+    if not frame.anew:
+        return {}
+    since = max((slot.seq for need in step.needs if (slot := inst.slots.get(need.slot))), default=0)
+    done = _done(t, inst, frame, items)
+    return {key: id_ for key, id_ in done.items() if (child := t.inst(id_)) and child.input.seq >= since}
+
+
+def keys_of(inst: Instance, name: str, step: Step) -> tuple[str, ...]:
+    """The keys of the items that a map would go over now."""
+    return tuple(item.key for item in _distinct(_map_items(inst, name, step)))
+
+
+def _map_items(inst: Instance, name: str, step: Step) -> tuple[Item, ...]:
     if not step.over:
-        return (Item(frame.step, inst.input.ref, inst.input.fields),)
+        return (Item(name, inst.input.ref, inst.input.fields),)
     path = step.over.split(".")
     fields = inst.input.fields if path[0] == "in" else inst.slots.get(".".join(path[:-1]), Slot()).fields
     return items_of(fields.get(path[-1])) or ()

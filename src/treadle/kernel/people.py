@@ -1,6 +1,7 @@
 """People: answers to questions, and what they may do at any moment: go, pause, resume, abort, signal (R18)."""
 
 from treadle.kernel.advance import LIMIT_ASK, OUTAGE
+from treadle.kernel.commanded import refused
 from treadle.kernel.events import Replied, Signalled
 from treadle.kernel.lifecycle import finish
 from treadle.kernel.limits import limit_answered
@@ -9,7 +10,7 @@ from treadle.kernel.outages import go_on, outage_answered
 from treadle.kernel.routing import redirect
 from treadle.kernel.state import Instance, Message, Slot
 from treadle.kernel.turn import Turn
-from treadle.protocol.model import ABORTED, Need
+from treadle.protocol.model import ABORTED
 
 STATUS_QUERY = "StatusQuery"
 """Answered from the state at once: whoever asks whether an instance is alive must not wait behind its work."""
@@ -52,7 +53,7 @@ def signalled(t: Turn, e: Signalled) -> bool:
             for other in t.everyone():
                 t.touch(other)
         case "go":
-            _go(t, inst, e.step)
+            _go(t, inst, e.step, e.item)
         case name if name in t.graph(inst).handlers:
             post(t, inst.id, Message(name, "", (e.data_ref,), t.seq))
         case name if name != STATUS_QUERY:
@@ -60,25 +61,19 @@ def signalled(t: Turn, e: Signalled) -> bool:
     return True
 
 
-def _go(t: Turn, inst: Instance, step: str) -> None:
+def _go(t: Turn, inst: Instance, step: str, item: str) -> None:
     """Let a held step start, or (a command of the graph) send a waiting main frame to another one."""
     graph = t.graph(inst)
-    step = graph.commands.get(step, step)
-    main = inst.frames[0]
+    step = graph.led.get(step, (step,))[0]
     here = [frame for frame in inst.frames if frame.step == step]
-    if any(frame.status == "queued" for frame in here) and step not in inst.released:
+    if any(frame.status == "queued" for frame in here) and step not in inst.released and not item:
         inst.released.append(step)
     elif here:
         # kept for later, a second `go` would open the next manual stop without anybody having looked
         t.notify(inst.id, "refused", f"{step} has its go already")
-    elif step not in graph.commands.values() or main.status == "active" or len(inst.frames) > 1:
-        t.notify(inst.id, "refused", f"cannot go to {step} from {main.step} now")
-    elif missing := [str(need) for need in graph.steps[step].needs if is_missing(inst, need)]:
-        t.notify(inst.id, "refused", f"{step} needs {', '.join(missing)}")
+    elif why := refused(graph, inst, step, item):
+        t.notify(inst.id, "refused", why)
     else:
         redirect(t, inst, step)
+        inst.frames[0].anew = item
         inst.released.append(step)
-
-
-def is_missing(inst: Instance, need: Need) -> bool:
-    return not (need.optional or need.every or need.up or need.slot in inst.slots)

@@ -44,6 +44,7 @@ import msgspec
 from treadle.errors import IllegalEvent
 from treadle.kernel.advance import advance, capacity
 from treadle.kernel.claims import checked, exited, failed, open_job, session_started
+from treadle.kernel.commanded import is_missing
 from treadle.kernel.commands import Command, Done, SetTimer
 from treadle.kernel.events import (
     Checked,
@@ -61,7 +62,7 @@ from treadle.kernel.events import (
 )
 from treadle.kernel.lifecycle import create
 from treadle.kernel.outages import unavailable
-from treadle.kernel.people import is_missing, replied, signalled
+from treadle.kernel.people import replied, signalled
 from treadle.kernel.state import SEMANTICS, Frame, Instance, State
 from treadle.kernel.timers import idle, timer_fired
 from treadle.kernel.turn import Turn

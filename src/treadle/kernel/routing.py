@@ -218,7 +218,7 @@ def enter(
         inst.visits[step] = inst.visits.get(step, 0) + 1
         inst.failures.pop(step, None)
         _refill(t.graph(inst), inst, step)
-    frame.step, frame.status, frame.id, frame.landing = step, "queued", "", ""
+    frame.step, frame.status, frame.id, frame.landing, frame.anew = step, "queued", "", "", ""
     frame.cause, frame.cause_ref = cause
 
 

@@ -60,6 +60,8 @@ class Frame(msgspec.Struct, omit_defaults=True):
     """The step whose questions are open; it has not been left."""
     note_ref: str = ""
     """What a person has said to whoever works here next."""
+    anew: str = ""
+    """The item of the map in front of it that a person wants done anew; of the others, what ended well stays."""
 
 
 class Group(msgspec.Struct, frozen=True, omit_defaults=True):

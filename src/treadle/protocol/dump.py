@@ -8,6 +8,7 @@ from treadle.protocol.model import (
     Action,
     CancelGroup,
     CheckRef,
+    Errand,
     Exit,
     Field,
     Graph,
@@ -93,14 +94,20 @@ def _exit(exit_: Exit) -> Entries:
     return {**found, **about, **_fields(exit_.fields)}
 
 
+def _command(goal: str | tuple[Errand, ...]) -> Plain:
+    return goal if isinstance(goal, str) else {errand.word: _told(errand, "word") for errand in goal}
+
+
 def _graph(graph: Graph) -> Entries:
-    found = _told(graph, "input", "start", "ends", "steps", "handlers", "system")
+    found = _told(graph, "input", "start", "ends", "steps", "handlers", "system", "commands")
     if graph.input != ("input", ""):
         found["input"] = {graph.input[0]: graph.input[1]}
     if graph.system:
         found["system"] = _table(graph.system)
     if graph.handlers:
         found["handlers"] = {signal: _handler(handler) for signal, handler in graph.handlers.items()}
+    if graph.commands:
+        found["commands"] = {name: _command(goal) for name, goal in graph.commands.items()}
     return {
         **found,
         "start": graph.start,

@@ -273,6 +273,17 @@ class Budget(Model, frozen=True, kw_only=True):
     resets: tuple[str, ...] = ()
 
 
+class Errand(Model, frozen=True, kw_only=True):
+    """Where the first word after a command leads: to the first of some steps, or to one for an item of its map."""
+
+    word: str
+    to: tuple[str, ...]
+    also: tuple[str, ...] = ()
+    """Other spellings of the word."""
+    item: str = ""
+    """What the second word names: an item of one of these maps; empty if there is no second word."""
+
+
 class Graph(Model, frozen=True, kw_only=True):
     """A set of steps that one instance walks through."""
 
@@ -289,10 +300,29 @@ class Graph(Model, frozen=True, kw_only=True):
     ok: dict[str, tuple[str, ...]] = {}
     """Which outcomes of a child count as success, by group (a map step's group has its name)."""
     vars: dict[str, int | str | bool] = {}
-    commands: dict[str, str] = {}
-    """Aliases of `treadle go` for this graph: `/p` → step."""
+    commands: dict[str, str | tuple[Errand, ...]] = {}
+    """Aliases of `treadle go` for this graph: `/p` → step, or what its first word may be."""
     dialogue: str = ""
     """What kind of dialogue the agents of an instance have: `plan_loop`; empty: named after the graph."""
+
+    @property
+    def commanded(self) -> tuple[str, ...]:
+        """The steps that commands lead to."""
+        return tuple(dict.fromkeys(step for steps in self.led.values() for step in steps))
+
+    @property
+    def itemized(self) -> tuple[str, ...]:
+        """The maps of which a command can name an item."""
+        errands = [errand for goal in self.commands.values() if not isinstance(goal, str) for errand in goal]
+        return tuple(dict.fromkeys(step for errand in errands if errand.item for step in errand.to))
+
+    @property
+    def led(self) -> dict[str, tuple[str, ...]]:
+        """Command → the steps that it leads to."""
+        found = {}
+        for name, goal in self.commands.items():
+            found[name] = (goal,) if isinstance(goal, str) else tuple(step for errand in goal for step in errand.to)
+        return found
 
 
 class Limits(Model, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from treadle.kernel.advance import OUTAGE
+from treadle.kernel.commanded import newer_source
 from treadle.kernel.state import Frame, Group, Instance, Message, State
 from treadle.protocol.model import Graph, Protocol
 from treadle.simulate.relevance import Literal, Relevance, relevance
@@ -70,10 +71,10 @@ class Canon:
                 [_frame(graph, inst, frame, relevant.same_failure) for frame in inst.frames],
                 self._memory(inst, relevant),
                 [inst.slots[name].fields if name in inst.slots else None for name in relevant.slots],
-                [name in inst.slots for name in relevant.present] if self._commanded else (),
+                [_standing(graph, inst, name) for name in relevant.present] if self._commanded else (),
                 [inst.input.fields.get(name) for name in relevant.inputs],
                 [
-                    (name, _group(self._protocol, state, inst, name, group))
+                    (name, _group(self._protocol, state, inst, name, group, self._commanded))
                     for name, group in sorted(inst.groups.items())
                     if group.members or group.pending
                 ],
@@ -119,7 +120,7 @@ def _frame(graph: Graph, inst: Instance, frame: Frame, run: int) -> tuple[Any, .
     works = graph.steps[frame.step].kind in _WORK
     attempts = inst.attempts.get(frame.step, 0) if works else 0
     failures = min(inst.failures.get(frame.step, ("", 0))[1], run) if run else 0
-    return frame.step, frame.status, frame.signal, frame.landing, attempts, failures
+    return frame.step, frame.status, frame.signal, frame.landing, attempts, failures, frame.anew
 
 
 def _known(key: str | None, told: frozenset[Literal] | None) -> str | None:
@@ -134,7 +135,12 @@ def _clamped(value: int | str | bool | None, bounds: tuple[int, int] | None) -> 
     return value
 
 
-def _group(protocol: Protocol, state: State, inst: Instance, name: str, group: Group) -> Any:
+def _standing(graph: Graph, inst: Instance, slot: str) -> int:
+    """Not there, out of date, or as good as new. What is out of date stays so until it is written again."""
+    return 0 if slot not in inst.slots else 1 if newer_source(graph, inst, slot) else 2
+
+
+def _group(protocol: Protocol, state: State, inst: Instance, name: str, group: Group, commanded: bool) -> Any:
     """A roster with the fate of its members; of a map that is over, what its next visit will not do again."""
     graph = protocol.graphs[inst.graph]
     ok = graph.ok.get(name, ())
@@ -145,9 +151,19 @@ def _group(protocol: Protocol, state: State, inst: Instance, name: str, group: G
     if not group.mapped:
         return fates
     if all(frame.step != name or frame.status != "waiting" for frame in inst.frames):
-        return [key for key, _, good in fates if good] if graph.steps[name].keep_done else None
+        if graph.steps[name].keep_done:
+            return [key for key, _, good in fates if good]
+        return _fresh(state, inst, graph, name, group) if commanded and name in graph.itemized else None
     chunk = [state.insts[id_].key for id_ in group.current if not state.insts[id_].outcome]
     return fates, chunk, group.pending, group.bad, group.window, group.arrived
+
+
+def _fresh(state: State, inst: Instance, graph: Graph, name: str, group: Group) -> list[str]:
+    """What would stay if one item of a map were done anew."""
+    since = max((slot.seq for need in graph.steps[name].needs if (slot := inst.slots.get(need.slot))), default=0)
+    members = [(key, state.insts[id_]) for key, id_ in sorted(group.members.items())]
+    ok = graph.ok.get(name, ())
+    return [key for key, child in members if child.outcome in ok and child.input.seq >= since]
 
 
 def _relations(state: State, inst: Instance, ranks: dict[str, int]) -> bytes:

@@ -6,6 +6,7 @@ from typing import Final, Literal, NamedTuple
 from treadle.kernel.advance import OUTAGE
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.events import Checked, Event, Exited, Failed, Replied, Signalled, TimerFired, Unavailable
+from treadle.kernel.groups import keys_of
 from treadle.kernel.state import Activity, Instance, State
 from treadle.protocol.model import Protocol
 from treadle.simulate.menu import Menu, Verdict, Work
@@ -102,5 +103,9 @@ class Options:
             if name == "abort" or (name == "pause" and not inst.paused) or known:
                 yield Move(Signalled(id="", ts=0, inst=inst.id, name=name))
         if "go" in self._scope.signals:
-            for place in sorted(set(self._protocol.graphs[inst.graph].commands.values())):
+            graph = self._protocol.graphs[inst.graph]
+            for place in sorted(graph.commanded):
                 yield Move(Signalled(id="", ts=0, inst=inst.id, name="go", step=place))
+            for place in sorted(graph.itemized):
+                for item in keys_of(inst, place, graph.steps[place]):
+                    yield Move(Signalled(id="", ts=0, inst=inst.id, name="go", step=place, item=item))

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from treadle.protocol.guards import Guard, parse
 from treadle.protocol.model import Graph, Protocol, Route, Spawn, base_of, exit_keys, row, system_keys, target
+from treadle.simulate.sources import sources
 
 Literal: TypeAlias = int | float | str | bool | None
 _FREE: Final = (0, 0)
@@ -30,7 +31,7 @@ class Relevance(NamedTuple):
     slots: tuple[str, ...]
     """Slots whose items a map goes over."""
     present: tuple[str, ...]
-    """Slots that must be there for a person to send the instance to a step."""
+    """Slots that must be there, and not out of date, for a person to send the instance to a step."""
     inputs: tuple[str, ...]
     """Fields of the input that a map reads."""
     same_failure: int
@@ -46,11 +47,10 @@ def relevance(protocol: Protocol, graph: Graph) -> Relevance:
     sums = [parse(text) for route in routes for text in route.sets.values()]
     over = [step.over for step in graph.steps.values() if step.over]
     windows = [step.window for step in graph.steps.values() if step.window.startswith("in.")]
-    commands = {need.slot for step in graph.commands.values() for need in graph.steps[step].needs if need.step}
     slots = {path.rpartition(".")[0] for path in over if not path.startswith("in.")}
     live = _live(protocol, graph)
     handled = [live[handler.step] for handler in graph.handlers.values()]
-    sent = [live[step] for step in graph.commands.values()]
+    sent = [live[step] for step in graph.commanded]
     return Relevance(
         live=live,
         handlers=frozenset[str]().union(*handled),
@@ -58,7 +58,7 @@ def relevance(protocol: Protocol, graph: Graph) -> Relevance:
         told={step: literals for step in graph.steps if (literals := _told(f"last.{step}", guards))},
         bounds={name: bounds for name in graph.vars if (bounds := _bounds(name, guards)) != _FREE},
         slots=tuple(sorted(slots)),
-        present=tuple(sorted(commands - slots)),
+        present=tuple(sorted(sources(graph))),
         inputs=tuple(sorted({path[3:] for path in [*over, *windows] if path.startswith("in.")})),
         same_failure=_bounds("same_failure", guards)[1],
         fields=_fields([*guards, *sums], routes, [*over, *windows]),

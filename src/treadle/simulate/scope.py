@@ -3,6 +3,7 @@
 import msgspec
 
 from treadle.protocol.model import Budget, Graph, Protocol, Route, Step, row
+from treadle.simulate.sources import readers
 
 _RETRIED = ("!gate", "!invalid")
 
@@ -65,7 +66,7 @@ def _clip_step(graph: Graph, name: str, step: Step, scope: Scope) -> Step:
 
     What it reads plays no part, unless a person can be refused to go there without it.
     """
-    if name not in graph.commands.values():
+    if name not in readers(graph):
         step = msgspec.structs.replace(step, needs=())
     if step.attempts <= scope.attempts:
         return step

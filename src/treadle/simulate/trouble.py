@@ -19,6 +19,7 @@ from treadle.kernel.events import (
     TimerFired,
     Unavailable,
 )
+from treadle.kernel.groups import keys_of
 from treadle.kernel.state import State
 from treadle.protocol.model import Protocol
 from treadle.simulate.ledger import Ledger, Open
@@ -129,8 +130,10 @@ class Trouble:
         if name == "abort" and not inst.parent and self._random.random() < 0.9:
             return None
         step = self._random.choice([*sorted(graph.steps), *sorted(graph.commands)]) if name == "go" else ""
+        named = keys_of(inst, step, graph.steps[step]) if step in graph.itemized else ()
+        item = self._random.choice((*named, "", "nobody")) if named else ""
         id_, ts = self._responder.stamp()
-        return Signalled(id=id_, ts=ts, inst=inst.id, name=name, step=step)
+        return Signalled(id=id_, ts=ts, inst=inst.id, name=name, step=step, item=item)
 
     def _job(self, ledger: Ledger) -> RunAgent | RunEffect | RunChecks | None:
         return self._one_of([job for job in ledger.open.values() if not isinstance(job, AskHuman)])

@@ -116,8 +116,8 @@ class Scenario:
         """A person answers the open question (at that place)."""
         return self.happens(Replied(**self._stamp(), ask=self.question(at), choice=choice, note_ref=note))
 
-    def signals(self, name: str, to: str = "root", step: str = "", data: str = "ref:signal") -> Self:
-        return self.happens(Signalled(**self._stamp(), inst=to, name=name, step=step, data_ref=data))
+    def signals(self, name: str, to: str = "root", step: str = "", data: str = "ref:signal", item: str = "") -> Self:
+        return self.happens(Signalled(**self._stamp(), inst=to, name=name, step=step, data_ref=data, item=item))
 
     # looking
 

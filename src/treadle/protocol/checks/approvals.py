@@ -44,7 +44,7 @@ def _entries(flow: Flow, approvals: set[str]) -> Iterator[str]:
     graph = flow.graph
     yield graph.start
     yield from (handler.step for handler in graph.handlers.values())
-    for goal in graph.commands.values():
+    for goal in graph.commanded:
         required = (
             {need.slot for need in graph.steps[goal].needs if not need.optional} if goal in graph.steps else set()
         )

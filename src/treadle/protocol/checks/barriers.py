@@ -32,7 +32,7 @@ def _next_landings(flow: Flow, start: str) -> dict[str, Edge]:
     """Where siblings can wait next after this step, with an edge for each; a handler or a command may move them."""
     found: dict[str, Edge] = {}
     seen: set[str] = set()
-    todo = [start, *(edge.to.name for edge in flow.redirects), *flow.graph.commands.values()]
+    todo = [start, *(edge.to.name for edge in flow.redirects), *flow.graph.commanded]
     while todo:
         name = todo.pop(0)
         if name in seen or name not in flow.graph.steps:

@@ -186,7 +186,7 @@ class Flow:
     def main(self) -> frozenset[str]:
         """The steps of the main frame: from the start, from where handlers redirect it, and where commands send it."""
         redirected = [edge.to.name for edge in self.redirects]
-        return self.reach([self.graph.start, *redirected, *self.graph.commands.values()])
+        return self.reach([self.graph.start, *redirected, *self.graph.commanded])
 
 
 def step_path(graph: str, step: str) -> str:

@@ -11,7 +11,7 @@ from treadle.protocol.model import Send, base_of, tag_of
 def handlers_keep_to_themselves(subject: Subject) -> Iterator[Finding]:
     """7. A handler does not run into another one's start, and redirects only to where the main work goes by itself."""
     for flow in subject.flows.values():
-        own = flow.reach([flow.graph.start, *flow.graph.commands.values()])
+        own = flow.reach([flow.graph.start, *flow.graph.commanded])
         for edge in flow.redirects:
             if edge.to.name in flow.graph.steps and edge.to.name not in own:
                 message = f"{edge.key} redirects the main work to '{edge.to.name}', where it never goes by itself"

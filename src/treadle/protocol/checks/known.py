@@ -62,7 +62,7 @@ def ways(flow: Flow, sites: Iterable[Site], flows: Mapping[str, Flow]) -> list[W
         if not causes:
             main = [name for name in steps if name in flow.main]
             found += [Way(name, handler.step, frozenset(), f"{label}, which may start at any time") for name in main]
-    for command, goal in flow.graph.commands.items():
+    for command, goal in ((name, goal) for name, goals in flow.graph.led.items() for goal in goals):
         if goal in steps:
             required = frozenset(need.slot for need in steps[goal].needs if is_required(need))
             found += [Way(name, goal, required, f"the command '{command}'") for name in steps if name in flow.main]

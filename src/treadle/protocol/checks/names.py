@@ -46,8 +46,10 @@ def _graph(subject: Subject, flow: Flow) -> Iterator[Fault]:
         for reset in budget.resets:
             place = f"{path}.budgets.{name}.resets"
             yield from unknown(flow.name, place, f"budget '{name}' is refilled at", "step", reset, graph.steps)
-    for command, goal in graph.commands.items():
-        yield from unknown(flow.name, f"{path}.commands", f"'{command}' goes to", "step", goal, graph.steps)
+    for command, goals in graph.led.items():
+        for goal in goals:
+            yield from unknown(flow.name, f"{path}.commands", f"'{command}' goes to", "step", goal, graph.steps)
+    yield from _errands(flow, f"{path}.commands")
     for key, rows in graph.system.items():
         for way in rows:
             yield from _row(subject, flow, flow.name, f"{path}.system.{key}", key, way)
@@ -61,6 +63,22 @@ def _graph(subject: Subject, flow: Flow) -> Iterator[Fault]:
                 yield from _row(subject, flow, where, f"{place}.routes.{key}", key, way)
         for need in step.needs:
             yield from _need(subject, flow, where, f"{place}.needs", need)
+
+
+def _errands(flow: Flow, path: str) -> Iterator[Fault]:
+    """A word after a command leads to one step; only the items of maps make it more."""
+    maps = {name for name, step in flow.graph.steps.items() if step.kind == "map" and step.over}
+    for command, goal in flow.graph.commands.items():
+        for errand in goal if not isinstance(goal, str) else ():
+            what, place = f"'{command} {errand.word}'", f"{path}.{command}.{errand.word}"
+            if errand.item and (
+                others := [step for step in errand.to if step in flow.graph.steps and step not in maps]
+            ):
+                hint = "name map steps with `over`, or leave `item` out"
+                yield flow.name, place, f"{what} names an item of {', '.join(others)}, which maps nothing", hint
+            if not errand.item and len(errand.to) > 1:
+                hint = "name one step, or with `item` what tells them apart"
+                yield flow.name, place, f"{what} leads to several steps at once", hint
 
 
 def _row(subject: Subject, flow: Flow, where: str, path: str, key: str, way: Route) -> Iterator[Fault]:

@@ -97,9 +97,10 @@ class _Cloner:
                         self._problem(f"steps.{name}.routes", f"{quoted(route.to)} has no way @back", "name a step")
         if self.graph.start in self.gates:
             self._problem("start", f"the start {quoted(self.graph.start)} has nobody to go @back to", "name the step")
-        for command, to in self.graph.commands.items():
-            if to in self.gates:
-                self._problem(f"commands.{command}", f"{quoted(to)} has nobody to go @back to", "name another step")
+        for command, steps in self.graph.led.items():
+            for to in steps:
+                if to in self.gates:
+                    self._problem(f"commands.{command}", f"{quoted(to)} has nobody to go @back to", "name another step")
         if RESUMED in self.graph.steps and any(handler.step in self.gates for handler in self.graph.handlers.values()):
             self._problem(f"steps.{RESUMED}", "this name is taken by the gates that handlers start with", "rename it")
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from treadle.protocol.findings import suggest
-from treadle.protocol.model import SYSTEM_EXITS, Budget, Graph, Handler, Need, Role, Rows, tag_of
+from treadle.protocol.model import SYSTEM_EXITS, Budget, Errand, Graph, Handler, Need, Role, Rows, tag_of
 from treadle.protocol.reading import notation
 from treadle.protocol.reading.parse_records import type_text
 from treadle.protocol.reading.parse_routes import table
@@ -124,10 +124,30 @@ def _preempt(part: Part | None) -> int:
     return part.as_seconds(-1)
 
 
-def _commands(part: Part | None) -> dict[str, str]:
-    found = {}
+def _commands(part: Part | None) -> dict[str, str | tuple[Errand, ...]]:
+    found: dict[str, str | tuple[Errand, ...]] = {}
     for name, entry in part.entries() if part else ():
         if not name or any(letter.isspace() for letter in name):
             entry.problem(f"{quoted(name)} is not a command", "write a word such as /p")
-        found[name] = entry.as_name(STEP)
+        is_plain = isinstance(entry.node.value, str)
+        found[name] = entry.as_name(STEP) if is_plain else _errands(entry)
     return found
+
+
+def _errands(part: Part) -> tuple[Errand, ...]:
+    found = tuple(_errand(word, entry) for word, entry in part.entries())
+    if not found:
+        part.problem(f"the command {quoted(part.name)} leads nowhere", "name a step, or {WORD: STEP}")
+    words = [spelt for errand in found for spelt in (errand.word, *errand.also)]
+    for word in sorted({word for word in words if words.count(word) > 1}):
+        part.problem(f"{quoted(word)} means two things to the command {quoted(part.name)}", "spell them differently")
+    return found
+
+
+def _errand(word: str, part: Part) -> Errand:
+    if isinstance(part.node.value, str):
+        return Errand(word=word, to=(part.as_name(STEP),))
+    part.known("to", "also", "item")
+    if part.get("to") is None:
+        part.problem(f"{quoted(word)} leads nowhere", "write {to: STEP}")
+    return Errand(word=word, to=part.words("to", STEP), also=part.texts("also"), item=part.name_of("item", FIELD))
