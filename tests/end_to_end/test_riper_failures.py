@@ -119,7 +119,7 @@ def test_a_person_has_the_rest_planned_anew_and_what_is_finished_stays(place: Pa
     assert "Finished: TDD1." in end.prompt("root:O6V_failed#1.1")
     planner = end.prompt("root:O3P#2.1")
     assert "## The last execution stopped (Environment, at green)\n> The disk was full." in planner
-    assert "Finished cycles stay finished" in planner
+    assert "Cycles that are finished stay so" in planner
     assert "## A person says\n> There is room again." in planner
     assert end.standings() == {"AC-1": "verified by root/TDD1", "AC-2": "verified by root/TDD2~2"}
 

@@ -1,4 +1,4 @@
-"""What every role of V3 and the fractal is told, as files to read: `snapshots/<protocol>/<role>-<mode>-<when>.md`.
+"""What every role of these protocols is told, as files to read: `snapshots/<protocol>/<role>-<mode>-<when>.md`.
 
 python -m tests.prompts.snapshots    writes them anew
 """
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from tests.prompts.stories import fractal, v3
+from tests.prompts.stories import fractal, riper, v3
 from tests.prompts.story import Story
 from treadle.kernel.commands import AskHuman, RunAgent
 
@@ -16,7 +16,11 @@ FOLDER: Final = Path(__file__).parent / "snapshots"
 COMMAND: Final = "python -m tests.prompts.snapshots"
 FIRST: Final = "first"
 PERSON: Final = "person"
-_STORIES: Final[Mapping[str, Callable[[], list[Story]]]] = {"v3": v3.stories, "fractal": fractal.stories}
+_STORIES: Final[Mapping[str, Callable[[], list[Story]]]] = {
+    "v3": v3.stories,
+    "fractal": fractal.stories,
+    "riper": riper.stories,
+}
 _ANSWER: Final = "\n## How to answer\n"
 
 
