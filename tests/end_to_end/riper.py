@@ -78,14 +78,15 @@ class Method(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(lines)
 
     def parts(self) -> list[Part]:
-        """QA and DE of the cycle."""
+        """QA and DE of the cycle, also when it is done again."""
+        at = f"{self.at}*"
         return [
-            Part.of("red", self.at, write={self.test_file: self.tests()}, exit=says("RC", f"{self.name} is tested.")),
-            Part.of("green", self.at, write={self.file: self.code()}, exit=says("GC", f"{self.name} passes.")),
-            Part.of("test", self.at, exit=says("RTC", "The tests are short enough.")),
-            Part.of("impl", self.at, write={self.file: self.code(self.better)}, exit=says("RIC", "It reads better.")),
-            Part.of("qa_cross_review", self.at, exit=says("RFC", "The code does what the design says.")),
-            Part.of("de_cross_review", self.at, exit=says("RFC", "The tests state the design.")),
+            Part.of("red", at, write={self.test_file: self.tests()}, exit=says("RC", f"{self.name} is tested.")),
+            Part.of("green", at, write={self.file: self.code()}, exit=says("GC", f"{self.name} passes.")),
+            Part.of("test", at, exit=says("RTC", "The tests are short enough.")),
+            Part.of("impl", at, write={self.file: self.code(self.better)}, exit=says("RIC", "It reads better.")),
+            Part.of("qa_cross_review", at, exit=says("RFC", "The code does what the design says.")),
+            Part.of("de_cross_review", at, exit=says("RFC", "The tests state the design.")),
         ]
 
 

@@ -85,7 +85,7 @@ CHECKS: Final[dict[str, Check]] = {
     "documents": documents,
 }
 
-POINTLESS_AFTER: Final[dict[str, frozenset[str]]] = {
+_POINTLESS: Final[dict[str, frozenset[str]]] = {
     "commit": frozenset(CHECKS) - {"commit"},
     "build": frozenset(
         {
@@ -108,5 +108,8 @@ POINTLESS_AFTER: Final[dict[str, frozenset[str]]] = {
     ),
     "rebased": frozenset({"canon", "mechanical_only", "build", "same_colour"}),
     "plan_parses": frozenset({"plan_sound"}),
+}
+POINTLESS_AFTER: Final[dict[str, frozenset[str]]] = {
+    name: _POINTLESS.get(name, frozenset()) | ({"protection"} - {name}) for name in CHECKS
 }
 """What a failed check leaves nothing to say about: nobody mends a test that was never built."""

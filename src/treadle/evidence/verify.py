@@ -181,7 +181,8 @@ def _result(s: Subject, ref: CheckRef, one: Found) -> CheckResult:
         evidence["advisory"] = True
     if one.skipped:
         evidence["skipped"] = True
-    return CheckResult(check=ref.name, ok=one.ok, report_ref=s.case.payloads.put(evidence))
+    ref_ = s.case.payloads.put(evidence)
+    return CheckResult(check=ref.name, ok=one.ok, report_ref=ref_, skipped=one.skipped)
 
 
 def report(refs: tuple[CheckRef, ...], outcomes: dict[str, Found]) -> str:

@@ -55,12 +55,14 @@ def checked(t: Turn, e: Checked) -> bool:
         seen = (*inst.failures.get(act.command.step, ("", 0))[0].splitlines(), e.fingerprint)
         inst.failures[act.command.step] = ("\n".join(seen), seen.count(e.fingerprint))
     failed = _failed_checks(act, e.results)
+    skipped = {result.check for result in e.results if result.skipped}
+    refusing = [name for name in failed if name not in skipped]
     if act.claim is None:
-        key = _refined(t, act, "Failed", failed) if failed else "Passed"
+        key = _refined(t, act, "Failed", refusing) if failed else "Passed"
         _accept(t, act, Envelope(key, payload_ref=e.payload_ref))
     elif failed:
         reports = {result.check: result.report_ref for result in e.results}
-        fail(t, act, _refined(t, act, "!gate", failed), e.payload_ref or reports.get(failed[0], ""))
+        fail(t, act, _refined(t, act, "!gate", refusing), e.payload_ref or reports.get(failed[0], ""))
     else:
         fields = {**act.claim.fields, **e.derived}
         ref = e.payload_ref or act.claim.payload_ref

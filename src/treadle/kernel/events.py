@@ -53,6 +53,8 @@ class CheckResult(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknow
     check: str
     ok: bool
     report_ref: str = ""
+    skipped: bool = False
+    """It was not looked at, because another one had refused; so it has not passed either."""
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag=True):
