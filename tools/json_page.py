@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from treadle.cli import agent_listing, agent_verdict, documents, trial_documents
+from treadle.cli import agent_listing, agent_verdict, bank_documents, documents, trial_documents
 from treadle.cli.health import line
 from treadle.kernel import commands, events
 from treadle.protocol import items, model
@@ -48,6 +48,8 @@ DOCUMENTS: Final[dict[str, type[msgspec.Struct]]] = {
     "treadle show --json, of a question": Inquiry,
     "treadle evidence --json": Evidence,
     "treadle cost --json": Cost,
+    "treadle memory show --json": bank_documents.Bank,
+    "treadle memory check --json": bank_documents.BankExamination,
     "treadle spec check --json": documents.Judgement,
     "treadle protocol list --json": documents.Protocols,
     "treadle protocol show --json": documents.Shown,

@@ -113,3 +113,18 @@ def test_neither_a_forged_note_nor_a_filter_in_our_folder_changes_what_is_record
         assert git(root, "show", f"{recorded.commit}:src/app.py") == "x = 1"
 
     run(story())
+
+
+def test_what_runs_write_themselves_is_no_news(tmp_path: Path) -> None:
+    async def story() -> None:
+        root = repository(tmp_path, {"a.txt": "a\n"})
+        stage = await Stage(root).start()
+        watch = Bystanders(stage.repository, stage.refs, "treadle")
+        watch.made.add("memory-bank/progress.md")
+        before = await watch.look()
+        write(root, {"memory-bank/progress.md": "ours\n"})
+        assert changed(before, await watch.look()) == ()
+        write(root, {"memory-bank/mine.md": "a person's\n"})
+        assert changed(before, await watch.look()) == ("the files memory-bank/mine.md were changed",)
+
+    run(story())

@@ -4,10 +4,12 @@ import msgspec
 import pytest
 
 from tests.prompts.stage import Memory
+from treadle.git.globs import matches
 from treadle.kernel.commands import AskHuman
 from treadle.prompts.scope import Scope, permissions, scope
 from treadle.protocol.items import Json
 from treadle.protocol.load import load
+from treadle.protocol.memory_bank import view_paths
 from treadle.protocol.model import Protocol
 
 V3 = load("v3")
@@ -103,3 +105,13 @@ def test_the_input_is_that_of_the_command() -> None:
     assert found("node", "tests", store.put(PATHS)).writes == ("tests/slug", "tests/slug/**")
     assert found("node", "tests", "").refused
     assert found("", "cost", "") == Scope()
+
+
+@pytest.mark.parametrize("name", ["dptr", "riper"])
+def test_nobody_may_write_what_is_made_from_the_log(name: str) -> None:
+    protocol = load(name)
+    steps = [(graph, step) for graph, it in protocol.graphs.items() for step, each in it.steps.items() if each.role]
+    allowed = {where: scope(protocol, *where, {"name": "labels"}).writes for where in steps}
+    assert any(allowed.values())
+    for path in view_paths(protocol):
+        assert not [where for where, globs in allowed.items() if matches(path, globs)], path

@@ -6,12 +6,14 @@ from typing import Annotated
 import typer
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+_RUN = Annotated[str | None, typer.Option("--run", help="Which run; the latest with a bank if none is named.")]
+_JSON = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 _OF = Annotated[str, typer.Option("--session", "-s", help="A dialogue of a run, instead of the project's own graph.")]
 
 
 @app.callback()
 def memory() -> None:
-    """What agents remember of a project: its knowledge graph, and the dialogues of runs."""
+    """What agents remember of a project: its knowledge graph, the dialogues of runs, and their memory banks."""
 
 
 @app.command("import")
@@ -48,3 +50,46 @@ def sessions() -> None:
 
     for line in listed():
         say(line)
+
+
+@app.command()
+def show(
+    what: Annotated[str, typer.Argument(help="A document: σ₄, s4, context; with a section: σ₄:R1, σ₄:State.")] = "",
+    run: _RUN = None,
+    as_json: _JSON = False,
+) -> None:
+    """Shows a document of a run's memory bank as it stands, or lists them all."""
+    from treadle.cli.banking import listed, read, shown
+    from treadle.cli.output import print_json, print_table, say
+
+    found = shown(read(run), what)
+    if as_json:
+        print_json(found)
+    elif what:
+        for document in found.documents:
+            say(document.text or f"{document.path} is not written yet")
+    else:
+        print_table(("", "document", "path", "writer", "is"), listed(found), f"Memory bank of {found.run}")
+
+
+@app.command()
+def check(run: _RUN = None, as_json: _JSON = False) -> None:
+    """Checks a run's memory bank: cross-references that lead nowhere, files in the checkout that somebody changed.
+
+    Exit code 1: something is wrong.
+    """
+    from treadle.cli.bank_checking import checked, examination
+    from treadle.cli.banking import read
+    from treadle.cli.output import print_json, say
+
+    found = read(run)
+    findings = checked(found)
+    if as_json:
+        print_json(examination(found))
+    else:
+        for finding in findings:
+            say(str(finding))
+        if not findings:
+            say(f"{found.run.id}: nothing is wrong")
+    if any(finding.level == "error" for finding in findings):
+        raise typer.Exit(1)

@@ -3,23 +3,37 @@
 import asyncio
 import os
 from collections.abc import Collection, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from treadle.cli.repository import git
 
 _SHOWN: Final = 3
+_MOST: Final = 100
 
 
 def unseen(root: Path, known: Collection[str]) -> str:
     """A sentence about what is not committed, besides files that only Treadle reads; empty if there is nothing."""
     said = asyncio.run(git(root, "status", "--porcelain", "-z", "--untracked-files=normal"))
     ours = {os.path.relpath(name, root) for name in known} | {"treadle.toml"}
-    found = [name for name in _names(said.text) if name not in ours and not name.startswith(".treadle/")]
+    names = [name for name in _names(said.text) if name not in ours and not name.startswith(".treadle/")]
+    found = [name for name in names if not _is_made_by_a_run(root / name)]
     if not said.is_well or not found:
         return ""
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     return f"agents see only what is committed, which these are not: {', '.join(found[:_SHOWN])}{more}"
+
+
+def _is_made_by_a_run(path: Path) -> bool:
+    """Whether there is nothing but documents of a memory bank that were made from a log."""
+    from treadle.runtime.bank_files import is_foreign
+
+    files = [one for one in islice(path.rglob("*"), _MOST) if not one.is_dir()] if path.is_dir() else [path]
+    try:
+        return bool(files) and len(files) < _MOST and not any(is_foreign(one.read_bytes()) for one in files)
+    except OSError:
+        return False
 
 
 def _names(porcelain: str) -> Iterator[str]:

@@ -58,7 +58,7 @@ class Host:
         world = self._surroundings.world(record)
         async with self._leased(run, world) as lease, self._inbox(run) as inbox:
             desk = Desk(self._store, lease, world.clock, partial(_moved, world, changed))
-            world.show(desk.protocol, desk.state)
+            _show(world, desk)
             agents = AgentJobs(desk, inbox, self._surroundings.dispatch(record, desk, world), world)
             timers = Timers(world.clock, inbox)
             if changed and desk.state.seq and not inbox:
@@ -127,6 +127,11 @@ class Host:
 
 
 def _moved(world: World, changed: Changed | None, desk: Desk) -> None:
-    world.show(desk.protocol, desk.state)
+    _show(world, desk)
     if changed:
         changed(desk)
+
+
+def _show(world: World, desk: Desk) -> None:
+    for told in world.show(desk.protocol, desk.state):
+        desk.stray("", "file", told)

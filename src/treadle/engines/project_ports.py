@@ -26,6 +26,7 @@ from treadle.kernel.commands import RunAgent, RunEffect
 from treadle.kernel.state import State
 from treadle.ports import Case, Checks, Effects, Workspace
 from treadle.prompts.scope import permissions, scope
+from treadle.protocol.memory_bank import view_paths
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.toolchains.toolchain import toolchain_of
@@ -58,6 +59,7 @@ class ProjectPorts:
         box = await open_box(settings.config.workspace, self._project)
         opened = await self._open(settings.config.git.branch_prefix)
         await opened.integration.begin(run.id, run.created)
+        opened.lanes.makes(view_paths(self._store.protocol(run.protocol)))
         tools = ProjectTools(toolchain_of(settings.config, self._project, container))
         facts = RepositoryFacts(opened.lanes, opened.checkouts)
         cache = Cache(self._project.local / "measured", self._store.key())

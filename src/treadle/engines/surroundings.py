@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
 
@@ -24,8 +24,10 @@ from treadle.kernel.state import State
 from treadle.memory.shape import FILE as MEMORY
 from treadle.ports import Progress, Runner
 from treadle.protocol.checks.declarations import TOOLCHAIN
+from treadle.protocol.memory_bank import has_bank
 from treadle.protocol.model import Protocol
 from treadle.results.mcp_tool import HERE, INSIDE
+from treadle.runtime.bank_files import BankFiles
 from treadle.runtime.budgets import Allowance, Budgets
 from treadle.runtime.clock import SystemClock
 from treadle.runtime.desk import Desk
@@ -74,8 +76,10 @@ class ProjectSurroundings:
 
     def world(self, run: Run) -> World:
         settings = pinned(run)
-        roles = self._store.protocol(run.protocol).roles
-        ports = self._ports[run.id]
+        protocol, folder = self._store.protocol(run.protocol), self._project.runs / run.id
+        roles, ports = protocol.roles, self._ports[run.id]
+        views = ViewFiles(folder, self._store.payloads)
+        banked = BankFiles(self._store, run.id, folder, checkout_of(self._project))
 
         def model_of(role: str, tier: int) -> str:
             tiers = roles[role].models if role in roles else ()
@@ -93,7 +97,8 @@ class ProjectSurroundings:
             budgets=_budgets(settings.config.limits, self._store.spent),
             progress=partial(self._hear, run.id),
             hidden=_hidden,
-            show=partial(_show, ViewFiles(self._project.runs / run.id, self._store.payloads), self._seating(run.id)),
+            show=partial(_show, views, banked, self._seating(run.id)),
+            bank=partial(_bank, banked, protocol),
         )
 
     def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:
@@ -111,9 +116,19 @@ class ProjectSurroundings:
         return make_runner(self._project, settings, settings.agent_of(role), enclosure or OPEN)
 
 
-def _show(files: ViewFiles, seating: Seating, protocol: Protocol, state: State) -> None:
+def _show(files: ViewFiles, banked: BankFiles, seating: Seating, protocol: Protocol, state: State) -> list[str]:
     files.show(protocol, state)
     seating.show(protocol, state)
+    return banked.show(protocol)
+
+
+def _bank(banked: BankFiles, protocol: Protocol) -> Mapping[str, str]:
+    return banked.texts() if has_bank(protocol) else {}
+
+
+def checkout_of(project: Project) -> Path | None:
+    """Where the user has files; None in a bare repository."""
+    return project.root if (project.root / ".git").exists() else None
 
 
 def _hidden() -> Redaction:

@@ -41,6 +41,8 @@ class Bystanders:
     def __init__(self, repository: Repository, refs: Refs, prefix: str) -> None:
         self._repository, self._refs = repository, refs
         self._ours = (f"refs/heads/{prefix}/", "refs/treadle/")
+        self.made: set[str] = set()
+        """Files of the user's tree that runs write themselves; each of them tells by its seal who has changed it."""
 
     async def look(self) -> Seen:
         """Refs of the user's, how git works there, and how the project is set up: name → what it is at."""
@@ -58,7 +60,7 @@ class Bystanders:
         for words in _LISTED:
             said = await self._repository.git(*words, "-z", index=index, files=root, ok=(0, 128))
             names.update(os.fsdecode(said.out).split("\0") if said.code == 0 else ())
-        return await asyncio.to_thread(_stamped, root, sorted(names - {""})[:_DIRTY])
+        return await asyncio.to_thread(_stamped, root, sorted(names - self.made - {""})[:_DIRTY])
 
     def _files(self) -> dict[str, str]:
         root = self._repository.root

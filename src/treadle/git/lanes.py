@@ -6,7 +6,7 @@ lane is deleted before it is saved under a ref.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -49,6 +49,10 @@ class Lanes:
         self._bystanders = Bystanders(integration.repository, integration.refs, integration.prefix)
         self._handed: dict[tuple[str, str], tuple[Lease, Seen]] = {}
         """What this process has handed out, and what stood around then; the notes beside the slots may be forged."""
+
+    def makes(self, paths: Iterable[str]) -> None:
+        """Runs write these files of the user's tree themselves, so that their changes are no news."""
+        self._bystanders.made.update(paths)
 
     async def open(self, state: State, job: RunAgent) -> Lane:
         """The lane of an activity, at the head of its instance, or with the work of the step's last attempt."""

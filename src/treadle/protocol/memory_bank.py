@@ -27,6 +27,11 @@ def has_bank(protocol: Protocol) -> bool:
     return any(map(is_view, protocol.artifacts.values()))
 
 
+def view_paths(protocol: Protocol) -> list[str]:
+    """Where they lie."""
+    return [artifact.path for artifact in protocol.artifacts.values() if is_view(artifact)]
+
+
 def is_document(artifact: Artifact) -> bool:
     """Whether an artifact has sections that can be referred to."""
     return is_view(artifact) or (not artifact.view and artifact.path.endswith(".md"))

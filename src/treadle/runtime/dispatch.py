@@ -24,6 +24,7 @@ from treadle.results.mcp_tool import HERE, mcp_config, mcp_config_at
 from treadle.results.prepare import Before, keep, kept, prepare
 from treadle.results.strict_json import MAX_ANSWER
 from treadle.results.ways import Ways, ways_of
+from treadle.runtime.bank_files import in_bundle
 from treadle.runtime.desk import Desk
 from treadle.runtime.seating import Seating
 from treadle.runtime.tools import Tools, assigned
@@ -168,6 +169,7 @@ class Dispatch:
             EXITS: packed(extract(self._desk.protocol, step, work.token, self._limit)),
             _MCP: self._mcp(work),
             **shown(self._desk.protocol, state, state.insts[job.inst], self._world.payloads),
+            **in_bundle(self._world.bank()),
         }
         return bundle.contents(
             self._desk.protocol,

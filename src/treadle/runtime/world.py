@@ -1,6 +1,6 @@
 """Everything outside of a run that its performing needs, in one place."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from treadle.config.redaction import NOTHING, Redaction
@@ -30,8 +30,10 @@ class World:
     """Hears of every sign of life of an agent."""
     hidden: Callable[[], Redaction] = lambda: NOTHING
     """What of an agent's words and files is kept nowhere: the keys that it was lent."""
-    show: Callable[[Protocol, State], None] = lambda _protocol, _state: None
-    """Brings files that are views of the run up to date; called whenever the run has moved."""
+    show: Callable[[Protocol, State], Sequence[str]] = lambda _protocol, _state: ()
+    """Brings files that are views of the run up to date, whenever it has moved; what of a person's is in their way."""
+    bank: Callable[[], Mapping[str, str]] = dict
+    """The memory bank as it stands: path → text."""
 
 
 def event_id(job: ActivityCommand, what: str) -> str:

@@ -14,7 +14,10 @@ from treadle.views.chronicle import Deed
 from treadle.views.evidence_records import payload, text
 from treadle.views.payload import Get
 
-SUCCESS, FAILURE, WARNING, PROCESSING = "✅", "❌", "⚠️", "🔄"
+SUCCESS: Final = "✅"
+FAILURE: Final = "❌"
+WARNING: Final = "⚠️"
+PROCESSING: Final = "🔄"
 ACCEPTED: Final = "PA"
 PLANNED: Final = "planned"
 

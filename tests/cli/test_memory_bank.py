@@ -1,0 +1,173 @@
+"""`treadle memory show` and `treadle memory check`: the bank of a run as it stands, and what is wrong with it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.treadle import treadle
+from tests.git.place import git, repository, write
+from tests.runtime.test_bank_files import Place
+from treadle.kernel.events import Checked, CheckResult, Envelope, Exited
+from treadle.protocol.items import Json
+from treadle.protocol.load import load
+from treadle.store.sqlite import Store
+from treadle.views.bank.files import run_of
+
+DESIGN: dict[str, Json] = {
+    "type": "Designed",
+    "message": "One module.",
+    "architecture_design": "# Design\n\n## Modules\nOne, see [↗️σ₃:R1], [↗️σ₁:Criteria].\n\n## Data flow\nNone.\n",
+    "module_specifications": "# Modules\n\n## labels\nAs [↗️σ₂:Data flow] says.\n",
+    "tech_stack": "# Technology\nPython.\n",
+    "modules": [],
+}
+
+
+class Project(Place):
+    """A project whose runs lie where the command line finds them."""
+
+    def __init__(self, root: Path) -> None:
+        self.folder = root / ".treadle" / "local"
+        self.folder.mkdir(parents=True)
+        self.root, self.store = root, Store(self.folder / "store.db", create=True)
+
+    def designs(self, said: dict[str, Json]) -> None:
+        """The design of the run is accepted."""
+        self.goes("one")
+        act, ref = "root:O1P#1.1", self.store.payloads.put(said)
+        envelope = Envelope("Designed", "", {"modules": ()}, ref)
+        self.happens("one", Exited(id="x", ts=3, act=act, envelope=envelope))
+        results = (CheckResult("readonly", True), CheckResult("documents", True))
+        self.happens("one", Checked(id="c", ts=4, act=act, results=results, payload_ref=ref))
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    root = repository(tmp_path)
+    monkeypatch.chdir(root)
+    found = Project(root)
+    found.start("one")
+    return found
+
+
+def test_all_documents_are_listed(here: Project) -> None:
+    here.designs(DESIGN)
+    found = treadle("memory", "show")
+    assert found.code == 0
+    assert "Memory bank of one" in found.out
+    assert "| σ₄ | context | memory-bank/activeContext.md | orchestrator | there |" in found.out
+    assert "| memory-bank/techContext.md | architect | there |" in found.out
+    assert "| report | memory-bank/validation.md | validator | not written yet |" in found.out
+
+
+@pytest.mark.parametrize("word", ["σ₄", "σ4", "s4", "context"])
+def test_a_document_is_shown_as_it_stands(here: Project, word: str) -> None:
+    here.designs(DESIGN)
+    found = treadle("memory", "show", word, "--run", "one")
+    assert run_of(found.out.removesuffix("\n")) == "one"
+    assert "- Ω_current: Ω₂ᴬ" in found.out
+    assert "> One module." in found.out
+
+
+def test_sections(here: Project) -> None:
+    here.designs(DESIGN)
+    state = treadle("memory", "show", "σ₄:R1").out
+    assert state.startswith("## R1 State\n")
+    assert "## R2" not in state
+    assert treadle("memory", "show", "σ₂:data flow").out == "## Data flow\nNone.\n\n"
+    missing = treadle("memory", "show", "σ₂:Data folw")
+    assert missing.code == 2
+    assert "there is no section 'Data folw'; did you mean 'R2 Data flow'?" in missing.err
+
+
+def test_documents_of_agents(here: Project) -> None:
+    assert treadle("memory", "show", "σ₃").out == "memory-bank/techContext.md is not written yet\n"
+    here.designs(DESIGN)
+    assert treadle("memory", "show", "σ₃").out == "# Technology\nPython.\n\n"
+    assert treadle("memory", "show", "σ₂").out.count("# ") >= 3
+    wrong = treadle("memory", "show", "contxt")
+    assert wrong.code == 2
+    assert "there is no document 'contxt'; did you mean 'context'?" in wrong.err
+    assert "there are σ₁, σ₂" in treadle("memory", "show", "σ₉").err
+
+
+def test_documents_that_agents_have_committed(here: Project) -> None:
+    plan = "memory-bank/tdd_plan.md"
+    write(here.root, {plan: "# Plan\n[↗️σ₂:R1]\n"})
+    git(here.root, "add", plan)
+    git(here.root, "commit", "-q", "-m", "plan")
+    git(here.root, "update-ref", "refs/heads/treadle/one/root/int", "HEAD")
+    assert treadle("memory", "show", "tdd_plan").out == "# Plan\n[↗️σ₂:R1]\n\n"
+    assert f"{plan}:2: tdd_plan: [↗️σ₂:R1] leads to a document that is not there" in treadle("memory", "check").out
+
+
+def test_for_programs(here: Project) -> None:
+    here.designs(DESIGN)
+    found = treadle("memory", "show", "σ₃", "--json").json()
+    assert (found["schema"], found["run"]) == (1, "one")
+    assert found["documents"] == [
+        {
+            "artifact": "tech_stack",
+            "symbols": ["σ₃", "σ₂.tech_stack"],
+            "path": "memory-bank/techContext.md",
+            "writer": "architect",
+            "there": True,
+            "text": "# Technology\nPython.\n",
+            "sections": [{"number": 1, "name": "Technology", "line": 1}],
+        }
+    ]
+    assert treadle("memory", "check", "--json").json() == {"schema": 1, "run": "one", "findings": []}
+
+
+def test_references_are_checked(here: Project) -> None:
+    here.designs(DESIGN)
+    assert treadle("memory", "check").out == "one: nothing is wrong\n"
+
+
+def test_references_that_lead_nowhere_are_told(here: Project) -> None:
+    here.designs({**DESIGN, "tech_stack": "# Technology\nSee [↗️σ₂:R7], [↗️σ9:R1].\n"})
+    found = treadle("memory", "check")
+    assert found.code == 1
+    first, second, *_ = found.out.splitlines()
+    assert first.startswith(
+        "memory-bank/techContext.md:2: tech_stack: [↗️σ₂:R7] leads to a section that is not there (there are"
+    )
+    assert second.startswith("memory-bank/techContext.md:2: tech_stack: [↗️σ9:R1] names no document (")
+    assert "treadle memory show" not in found.err
+    faults = treadle("memory", "check", "--json").json()["findings"]
+    assert [(it["file"], it["line"], it["level"]) for it in faults] == [("memory-bank/techContext.md", 2, "error")] * 2
+
+
+def test_a_file_that_somebody_changed_is_told(here: Project) -> None:
+    here.files("one").show(load("riper"))
+    assert treadle("memory", "check").code == 0
+    path = here.root / "memory-bank/activeContext.md"
+    path.write_text(path.read_text() + "\nmine\n")
+    found = treadle("memory", "check")
+    assert found.code == 1
+    assert "memory-bank/activeContext.md: context: was changed by somebody, or is somebody's own" in found.out
+    assert "mine" not in treadle("memory", "show", "σ₄").out
+
+
+def test_a_file_that_is_older_than_the_log_is_told(here: Project) -> None:
+    here.files("one").show(load("riper"))
+    here.goes("one")
+    found = treadle("memory", "check")
+    assert found.code == 0
+    assert "memory-bank/activeContext.md: warning: context: is older than the log" in found.out
+
+
+def test_runs_without_a_bank(here: Project) -> None:
+    here.start("two", load("v3"), created=9)
+    assert treadle("memory", "check").out == "one: nothing is wrong\n", "the latest that has one"
+    refused = treadle("memory", "show", "--run", "two")
+    assert refused.code == 2
+    assert "two has no memory bank: v3 has none" in refused.err
+
+
+def test_no_run_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(repository(tmp_path))
+    assert "no runs yet" in treadle("memory", "show").err
+    found = Project(Path.cwd())
+    found.start("two", load("v3"))
+    assert "no run has a memory bank" in treadle("memory", "check").err
