@@ -134,7 +134,7 @@ def test_a_question_is_shown_with_the_commands_that_answer_it(here: Path) -> Non
 
 def test_a_go_is_shown_with_its_command(here: Path) -> None:
     record(here, of="riper", stops=0)
-    assert "treadle go r O1P" in treadle("status").out
+    assert "O1P of root waits for your go: CC PLAN MODE\n  treadle go r O1P --resume\n" in treadle("status").out
 
 
 def test_the_log_is_told_line_by_line(here: Path) -> None:

@@ -111,7 +111,7 @@ def test_the_default_protocol_is_that_of_the_settings(chores: Chores) -> None:
 
 def test_at_level_one_every_agent_waits_for_a_go() -> None:
     result = run("--level", "1", protocol="decide")
-    assert (result.code, "  treadle go sweep-1 work\n" in result.out) == (3, True)
+    assert (result.code, "  treadle go sweep-1 work --resume\n" in result.out) == (3, True)
     wrong = treadle("go", "sweep-1", "wrok")
     assert (wrong.code, "did you mean 'work'?" in wrong.err) == (2, True)
     assert "an agent is next (root:work#1.1); `treadle resume sweep-1` starts it" in treadle("go", "sweep-1").out
@@ -200,3 +200,6 @@ def test_a_spec_for_another_protocol_is_told_from_a_bad_one(chores: Chores) -> N
     (chores.root / "bad.yaml").write_text("id: X\nnothing: here\n")
     assert "good for" not in treadle("run", "bad.yaml", "--level", "0").err
     assert "good for" not in treadle("run", "chore.yaml", "-p", "v3", "--level", "0").err
+    (chores.root / "script.yaml").write_text("agents: 3\n")
+    broken = treadle("run", "chore.yaml", "--agent", "scripted:script.yaml", "--set", "protocol.default=ask")
+    assert (broken.code, "is no script for an agent" in broken.err, "good for" in broken.err) == (2, True, False)

@@ -13,6 +13,7 @@ GATE = "### scope\n- a.txt: not yours to write\n- b.txt: nor that\n\n### build\n
     ("cause", "report", "said"),
     [
         ("!gate", {"report": GATE, "checks": []}, "refused by scope, build: a.txt: not yours to write"),
+        ("!gate.protection", "### protection\n- a.txt: is protected", "refused by protection: a.txt: is protected"),
         (
             "!invalid",
             report("you have not said how this step ended", "the agent has not said how"),

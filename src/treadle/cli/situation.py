@@ -25,7 +25,7 @@ from treadle.views.outage import WORDS
 from treadle.views.refusal import first_words, words_of
 from treadle.views.result import is_good
 from treadle.views.result import told as told_result
-from treadle.views.status import Known, Status, status
+from treadle.views.status import Known, Startable, Status, status
 from treadle.views.tree import tree
 from treadle.views.used import price
 from treadle.views.yours import told as told_work
@@ -137,9 +137,7 @@ def below(now: Status) -> Iterator[str]:
         yield harmless(f"an agent is held up: {WORDS[now.outage.why]}{words}; no attempt is lost")
         yield f"  it goes on by itself at {plain(now.outage.until)}; to try at once: treadle resume {run}"
     for start in now.starts:
-        yield harmless(
-            f"{start.step} of {start.instance} waits for your go: treadle go {run} {shlex.quote(start.step)}"
-        )
+        yield from map(harmless, _start(now, start))
     for work in now.yours:
         yield from map(harmless, told_work(now.run, work, alone=len(now.yours) == 1))
     if now.result:
@@ -147,6 +145,13 @@ def below(now: Status) -> Iterator[str]:
     yield from _used(now)
     if not now.outcome:
         yield _driven(now)
+
+
+def _start(now: Status, start: Startable) -> Iterator[str]:
+    """What waits for a person, and the command that starts it, also if nobody drives the run."""
+    words = ["treadle", "go", now.run, start.step, *(["--at", start.instance] if len(now.starts) > 1 else [])]
+    yield f"{start.step} of {start.instance} waits for your go{f': {start.title}' if start.title else ''}"
+    yield f"  {shlex.join(words if now.driver else [*words, '--resume'])}"
 
 
 def _driven(now: Status) -> str:

@@ -48,7 +48,7 @@ class Standing(msgspec.Struct, frozen=True):
             outcome=self.outcome,
             code=self.code,
             questions=tuple(map(_posed, self.waiting.questions)),
-            starts=tuple(Startable(instance=go.inst, step=go.step) for go in self.waiting.gos),
+            starts=tuple(Startable(instance=go.inst, step=go.step, title=go.title) for go in self.waiting.gos),
             yours=tuple(map(yours, self.waiting.works)),
             paused=self.waiting.paused,
             agents=self.waiting.agents,
@@ -67,8 +67,8 @@ class Standing(msgspec.Struct, frozen=True):
             yield from self._question(question)
         for go in self.waiting.gos:
             at = f" --at {shlex.quote(go.inst)}" if len(self.waiting.gos) > 1 else ""
-            yield f"{go.step} of {go.inst} waits for your go:"
-            yield f"  treadle go {self.run} {shlex.quote(go.step)}{at}"
+            yield f"{go.step} of {go.inst} waits for your go{f': {go.title}' if go.title else ''}"
+            yield f"  treadle go {self.run} {shlex.quote(go.step)}{at} --resume"
         for work in self.waiting.works:
             yield from self._work(work)
         for inst in self.waiting.paused:

@@ -28,6 +28,8 @@ class Go(msgspec.Struct, frozen=True):
 
     inst: str
     step: str
+    title: str = ""
+    """What the protocol calls the step."""
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +58,8 @@ def waiting_for(
     """What could move a run; `folder` is that of the run."""
     asks = [ask.command for _, ask in sorted(state.asks.items()) if ask.command is not None]
     live = sorted((inst for inst in state.insts.values() if inst.live), key=lambda inst: inst.n)
-    gos = [Go(inst.id, step) for inst in live if (step := awaits_go(protocol, state, inst))]
+    starts = [(inst, step) for inst in live if (step := awaits_go(protocol, state, inst))]
+    gos = [Go(inst.id, step, protocol.graphs[inst.graph].steps[step].title) for inst, step in starts]
     jobs = [id_ for id_, act in sorted(state.acts.items()) if _is_agents(act)]
     people = _by_people(state, settings)
     return Waiting(

@@ -34,7 +34,7 @@ def reason(cause: str, report: Json) -> str:
     checks = [name for name in named if not name.endswith(")")]
     by = f" by {', '.join(checks)}" if checks else ""
     first = next((line.removeprefix("- ") for line in lines if not line.startswith(_HEADING)), "")
-    return _WORDS.get(cause, cause) + by + (f": {cut(first, _LONGEST)}" if first else "")
+    return _WORDS.get(cause.partition(".")[0], cause) + by + (f": {cut(first, _LONGEST)}" if first else "")
 
 
 def words_of_effect(fields: Json) -> str:

@@ -7,7 +7,7 @@ import msgspec
 
 from treadle.kernel.commands import AskHuman, RunAgent
 from treadle.kernel.lifecycle import ROOT
-from treadle.kernel.state import State
+from treadle.kernel.state import Instance, State
 from treadle.protocol.drawing.table import who
 from treadle.protocol.model import Protocol
 from treadle.simulate.waits import awaits_go
@@ -61,6 +61,8 @@ class Startable(msgspec.Struct, frozen=True, kw_only=True):
 
     instance: str
     step: str
+    title: str = ""
+    """What the protocol calls the step."""
 
 
 class Ceilings(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,7 +194,12 @@ def _open(state: State) -> list[AskHuman]:
 
 def _starts(protocol: Protocol, state: State) -> tuple[Startable, ...]:
     live = sorted((inst for inst in state.insts.values() if inst.live and inst.frames), key=lambda inst: inst.n)
-    return tuple(Startable(instance=it.id, step=step) for it in live if (step := awaits_go(protocol, state, it)))
+    waiting = [(it, step) for it in live if (step := awaits_go(protocol, state, it))]
+    return tuple(Startable(instance=it.id, step=step, title=_title(protocol, it, step)) for it, step in waiting)
+
+
+def _title(protocol: Protocol, inst: Instance, step: str) -> str:
+    return protocol.graphs[inst.graph].steps[step].title
 
 
 def _limits(protocol: Protocol, state: State) -> Ceilings:
