@@ -1,4 +1,4 @@
-"""docs/tutorial.md is executed: its files are written, its commands run in order, what they print is compared.
+"""The tutorials in docs are executed: its files are written, its commands run in order, what they print is compared.
 
 A block ```` ```console ```` has commands (`$ …`) and, below each, what it prints; `# exit code N` at the end of a
 command says how it ends, if not with 0. A block with a path behind its language (```` ```yaml spec.yaml ````) is
@@ -20,7 +20,9 @@ from typing import Final, NamedTuple
 
 import pytest
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "tutorial.md"
+DOCS: Final = Path(__file__).parents[1] / "docs"
+PAGE: Final = DOCS / "tutorial.md"
+PAGES: Final = [PAGE, *sorted((DOCS / "tutorials").glob("*.md"))]
 BLOCK: Final = re.compile(r"^```(\S+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MOST: Final = 60
 """Lines that a difference is shown with."""
@@ -86,7 +88,8 @@ def _pattern(line: str) -> str:
 class Reader:
     """Somebody who does what the page says, in an empty folder, and whose pytest is in an environment of its own."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, page: str = PAGE.name) -> None:
+        self.page = page
         self.folder, self.home = place / "work", place / "home"
         self.folder.mkdir()
         self.home.mkdir()
@@ -101,7 +104,7 @@ class Reader:
             if isinstance(step, File):
                 self.write(step)
             elif wrong := self.run(step):
-                pytest.fail(f"{PAGE.name}:{step.line}: $ {step.words}\n{wrong}", pytrace=False)
+                pytest.fail(f"{self.page}:{step.line}: $ {step.words}\n{wrong}", pytrace=False)
 
     def write(self, file: File) -> None:
         path = self.folder / file.path
@@ -141,12 +144,14 @@ def test_the_first_part_up_to_the_question(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_the_whole_tutorial(tmp_path: Path) -> None:
-    Reader(tmp_path).follow(steps(PAGE.read_text(encoding="utf-8")))
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_a_whole_tutorial(path: Path, tmp_path: Path) -> None:
+    Reader(tmp_path, path.name).follow(steps(path.read_text(encoding="utf-8")))
 
 
-def test_a_reader_is_told_which_file_a_block_is_for() -> None:
-    page = PAGE.read_text(encoding="utf-8")
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_a_reader_is_told_which_file_a_block_is_for(path: Path) -> None:
+    page = path.read_text(encoding="utf-8")
     for step in steps(page):
         if isinstance(step, File):
             before = "\n".join(page.splitlines()[: step.line - 2])
