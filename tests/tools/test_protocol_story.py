@@ -21,7 +21,7 @@ def names(protocol: Protocol) -> Iterator[str]:
     """Everything of a protocol that a story may name."""
     yield from (*protocol.exits, *protocol.artifacts, *protocol.roles)
     for graph in protocol.graphs.values():
-        yield from (*graph.handlers, *map(base_of, graph.steps))
+        yield from (*graph.handlers, *graph.commands, *map(base_of, graph.steps))
         yield from (key for step in graph.steps.values() for key in step.routes)
 
 
