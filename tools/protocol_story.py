@@ -61,7 +61,7 @@ def recorded_run(protocol: Protocol) -> str:
 def astray(protocol: Protocol, turns: list[Turn]) -> Iterator[str]:
     """Every name in a timeline that the protocol does not have, or not there."""
     for turn in turns:
-        step = _step(protocol, turn.step)
+        step = _step(protocol, turn)
         if step is None:
             yield f"{turn.act}: there is no step '{turn.step}'"
         elif not turn.exit.startswith("!") and turn.exit not in _exits(step):
@@ -80,14 +80,14 @@ def gantt(protocol: Protocol, turns: list[Turn]) -> str:
 def _bars(protocol: Protocol, turns: list[Turn], node: str) -> Iterator[str]:
     for turn in turns:
         if turn.node == node:
-            step = _step(protocol, turn.step)
+            step = _step(protocol, turn)
             advice = {check.name for check in _gates(step, turn.exit) if check.advisory} if step else set()
             tag = "crit, " if set(turn.failed) - advice else ""
             yield f"  {turn.step} {turn.number} {turn.exit} :{tag}{turn.began * 1000:.0f}, {turn.ended * 1000:.0f}"
 
 
 def _line(protocol: Protocol, turn: Turn) -> tuple[str, ...]:
-    step = _step(protocol, turn.step)
+    step = _step(protocol, turn)
     by = "" if step is None else "a person" if step.kind == "ask" else "checks" if step.kind == "check" else who(step)
     passed = ", ".join(check for check in turn.checked if check not in turn.failed)
     return (
@@ -101,9 +101,10 @@ def _line(protocol: Protocol, turn: Turn) -> tuple[str, ...]:
     )
 
 
-def _step(protocol: Protocol, name: str) -> Step | None:
-    steps = (it for graph in protocol.graphs.values() for step, it in graph.steps.items() if base_of(step) == name)
-    return next(steps, None)
+def _step(protocol: Protocol, turn: Turn) -> Step | None:
+    """The step of that name; of several graphs' ones, the first that has the exit."""
+    named = [it for graph in protocol.graphs.values() for name, it in graph.steps.items() if base_of(name) == turn.step]
+    return next((it for it in named if turn.exit in _exits(it)), named[0] if named else None)
 
 
 def _exits(step: Step) -> set[str]:

@@ -8,6 +8,7 @@ import pytest
 
 from tools.protocol_story import STORIES, astray, gantt, how_it_goes, recorded_run, story
 from tools.timelines import TIMELINES, Turn, recorded
+from treadle.protocol.drawing.markdown import escape_markdown
 from treadle.protocol.load import available, load
 from treadle.protocol.model import Protocol, base_of
 from treadle.testing.demos import demos
@@ -50,7 +51,7 @@ def test_a_timeline_is_a_whole_run_of_the_protocol_as_it_is(name: str) -> None:
     assert [turn.ended for turn in turns] == sorted(turn.ended for turn in turns)
     page = recorded_run(protocol)
     for turn in turns:
-        assert f"| {turn.node} | {turn.step} {turn.number} | " in page
+        assert f"| {escape_markdown(turn.node)} | {turn.step} {turn.number} | " in page
         assert turn.say.partition("`")[0] in page
 
 
