@@ -36,7 +36,10 @@ def test_every_command_starts_its_mode_and_none_before_its_time(place: Path) -> 
         world.agent("O4C", exit=EN)
     world.agent("green", LABEL.at, exit=says("BL", "No disk."))
     fault = critique("Zero is not tested.", LABEL.test_file, "Test it.")
-    world.agent("O6V", exit=says("Validated", verdict="Failed", report="# Validation\nNo.\n", findings=[fault]))
+    world.agent(
+        "O6V",
+        exit=says("Validated", verdict="Failed", report="# Validation\nZero things are open.\n", findings=[fault]),
+    )
     world.as_usual("O6V")
     early = [
         ("/arch-critic", "O2A needs O1P.Designed"),
@@ -83,7 +86,7 @@ def test_a_command_that_makes_no_sense_is_told_what_would(place: Path) -> None:
     def told(*words: str) -> str:
         with chdir(end.root):
             result = treadle("go", RUN, *words)
-        assert result.code == 1, result.out
+        assert result.code == 2, result.out
         return " ".join(f"{result.out} {result.err}".split())
 
     assert "'Λ3' means nothing here" in told("/arch-critic", "Λ3")

@@ -10,6 +10,7 @@ from tests.end_to_end.cast import holds
 from tests.end_to_end.ending import RUN, End
 from tests.end_to_end.riper import ANALYSIS, CYCLE, LABEL, PRICE, SHOP, critique, says, world_of
 from tests.end_to_end.world import Move, World
+from treadle.runtime.clock import SystemClock
 from treadle.testing.clock import StillClock
 
 pytestmark = pytest.mark.soak
@@ -64,7 +65,7 @@ def test_a_session_that_breaks_stops_the_execution(place: Path) -> None:
 
 def test_a_session_that_takes_too_long_stops_the_execution(place: Path) -> None:
     """→TO."""
-    clock = StillClock()
+    clock = StillClock(SystemClock().now())  # a person's word has the time of the system
     world = World(place, clock=clock, **world_of(SHOP))
     world.agent("red", LABEL.at, misbehave="hang")
     passing: list[asyncio.Future[None]] = []

@@ -26,6 +26,7 @@ IN_THE_SUITE = [
     ("fractal", "merging", 1000),
 ]
 IN_THE_SOAK = [
+    ("riper", "commands", 4000),
     ("v3", "merging", 20_000),
     ("v3", "replanning", 10_000),
     ("v3", "waiting", 40_000),
