@@ -62,3 +62,14 @@ def test_what_is_not_protected_proceeds(place: Path) -> None:
     end = protected(place, {}, "src/shop/notes.txt")
 
     assert (end.outcome, end.steps(LABEL.at)) == ("Done", CYCLE)
+
+
+def test_tests_that_are_called_adjusted_are_tests_that_stand(place: Path) -> None:
+    world = World(place, **world_of())
+    world.agent("red", LABEL.at, write={LABEL.test_file: LABEL.tests()}, exit=says("TA", "They fail."))
+    world.agent("green", LABEL.at, exit=says("BL", "No disk."))
+
+    end = world.run()
+
+    assert end.steps(LABEL.at) == ["red RC", "green BL"], end.told
+    assert "QA says:\n> They fail." in end.prompt(f"{LABEL.at}:green#1.1")
