@@ -50,7 +50,7 @@ def _recorded(ref: str, payloads: Payloads) -> str:
     checks = value.get("checks")
     for check in checks if isinstance(checks, list) else []:
         report = check.get("report") if isinstance(check, dict) else None
-        if isinstance(report, str) and (found := _recorded(report, payloads)):
+        if isinstance(report, str) and report and (found := _recorded(report, payloads)):
             return found
     commit = value.get("commit")
     return commit if isinstance(commit, str) else ""
