@@ -43,9 +43,9 @@ def test_a_person_has_it_validated_again(place: Path) -> None:
     assert "## A person says\n> Zero is nobody's criterion." in end.prompt("root:O6V#2.1")
 
 
-@pytest.mark.parametrize(("choice", "step"), [("replan", "O3P"), ("redesign", "O1P")])
-def test_findings_go_back_to_whoever_plans_or_designs(place: Path, choice: str, step: str) -> None:
-    stop = Move((f"root:{step}#2.1",), lambda client: client.abort(RUN))
+@pytest.mark.parametrize(("choice", "step", "then"), [("replan", "O3P", "O4C"), ("redesign", "O1P", "O2A")])
+def test_findings_go_back_to_whoever_plans_or_designs(place: Path, choice: str, step: str, then: str) -> None:
+    stop = Move((f"root:{then}#2.1",), lambda client: client.abort(RUN))
     end = found(place, {"root:findings": (choice, "Mind zero.")}, stop)
 
     told = end.prompt(f"root:{step}#2.1")
