@@ -58,8 +58,8 @@ def test_riper_is_told_at_every_step(place: Path) -> None:
     assert told(end, f"{at}:de_cross_review#1.1", *fields)[:2] == ["ℜᶠ", "de_cross_review"]
     assert "> labels is tested." not in bank(end, f"{at}:green#1.1", STATE)
     assert "> label is tested." in bank(end, f"{at}:green#1.1", STATE), "what QA has handed on"
-    assert f"| 🔄 | TDD1 | {LABEL.text} | A shop | ℜ red |" in bank(end, f"{at}:red#1.1", PROGRESS)
-    assert f"| ✅ | TDD1 | {LABEL.text} | A shop | Done |" in bank(end, "root:O6V#1.1", PROGRESS)
+    assert f"| 🔄 | TDD1 | {LABEL.text} | labels | ℜ red |" in bank(end, f"{at}:red#1.1", PROGRESS)
+    assert f"| ✅ | TDD1 | {LABEL.text} | labels | Done |" in bank(end, "root:O6V#1.1", PROGRESS)
     _ends_in_the_checkout(end)
 
 
@@ -107,18 +107,19 @@ def test_an_agent_that_writes_the_progress_itself_is_refused(place: Path) -> Non
     world = World(place, **world_of())
     forged = {LABEL.file: LABEL.code(), PROGRESS: "# σ₅\n✅ everything\n", STATE: "# σ₄\n- design_approved: true\n"}
     world.agent("green", LABEL.at, write=forged, exit={"type": "GC"})
-    end = world.run({f"{LABEL.at}:confirm": "confirm"})
-    assert end.steps(LABEL.at) == ["red RC", "green !gate.protection", "confirm confirm", "green !gate"], end.told
+    end = world.run()
+    assert end.steps(LABEL.at) == ["red RC", "green !gate"], end.told
     assert [it.id.partition("#")[0] for it in end.open] == ["root:manual"], end.told
-    refused = end.refusals(f"{LABEL.at}:green#2.1")  # not even a person's word makes it an agent's
+    refused = end.refusals(f"{LABEL.at}:green#1.1")
     assert f"{PROGRESS}: is outside of what this role may write" in refused
     assert f"{STATE}: is outside of what this role may write" in refused
     text = (end.root / PROGRESS).read_text()
     assert "everything" not in text
     assert "| ❌ | TDD1 |" in text
-    assert f"- ❌ {text.partition('- ❌ ')[2].partition(' root')[0]} root/TDD1:green#2.1: scope_src:" in text
+    assert f"- ❌ {text.partition('- ❌ ')[2].partition(' root')[0]} root/TDD1:green#1.1: scope_src:" in text
+    assert "was not looked at" not in text
     now = state((end.root / STATE).read_text())
     assert (now["Ω_current"], now["tdd_mode"], now["de_agent_active"]) == ("Ω₆ⱽ", "false", "false")
     analysis = bank(end, "root:O6V_failed#1.1", STATE)
-    assert "- from: Ω₅ᵀ root/TDD1:green#2.1 !gate" in analysis
+    assert "- from: Ω₅ᵀ root/TDD1:green#1.1 !gate" in analysis
     assert "is outside of what this role may write" in analysis

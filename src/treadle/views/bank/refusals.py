@@ -11,7 +11,9 @@ from treadle.views.refusal import first_words, words_of
 def refusals(deed: Deed, get: Get) -> list[tuple[str, str]]:
     """The checks that refused it, each with the first thing that it found."""
     advisory = {check.name for check in deed.checks if check.advisory}
-    results = [it for it in (deed.checked.results if deed.checked else ()) if not it.ok and it.check not in advisory]
+    results = [
+        it for it in (deed.checked.results if deed.checked else ()) if not (it.ok or it.skipped or it.check in advisory)
+    ]
     return [(it.check, _first(anything(get, it.report_ref))) for it in results]
 
 
