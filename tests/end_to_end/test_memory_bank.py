@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.end_to_end.dptr import PARSE, SHOW, TWO, product
 from tests.end_to_end.ending import RUN, End
 from tests.end_to_end.riper import LABEL, world_of
 from tests.end_to_end.world import Answer, Move, World
@@ -123,3 +124,41 @@ def test_an_agent_that_writes_the_progress_itself_is_refused(place: Path) -> Non
     analysis = bank(end, "root:O6V_failed#1.1", STATE)
     assert "- from: Ω₅ᵀ root/TDD1:green#1.1 !gate" in analysis
     assert "is outside of what this role may write" in analysis
+
+
+@pytest.mark.soak
+def test_dptr_is_told_at_every_step(place: Path) -> None:
+    world = World(place, **product(TWO))
+    broken = {"type": "RTC", "message": "Shorter."}
+    world.agent(
+        "refactor_tests", TWO.place(PARSE), write={PARSE.test_file: "def test_it():\n    assert False\n"}, exit=broken
+    )
+    end = world.run()
+    assert end.outcome == "Done", end.told
+    one, other = TWO.place(PARSE), TWO.place(SHOW)
+    modes = {
+        "root:architecture#1.1": "Ω₁ᴰ",
+        "root:audit#1.1": "Ω₁ᶜ",
+        f"{TWO.at}/design:design#1.1": "Ω₁ᴰ",
+        f"{TWO.at}/design:critic#1.1": "Ω₁ᶜ",
+        f"{TWO.at}/plan:spec#1.1": "Ω₂ˢ",
+        f"{TWO.at}/plan:critic#1.1": "Ω₂ᶜ",
+        f"{TWO.at}:phase0#1.1": "Ω₃ᴱ",
+        f"{one}:red#1.1": "Ω₃",
+        f"{other}:green#1.1": "Ω₃",
+        "root:review#1.1": "Ω₄ᴿ",
+    }
+    assert {act: told(end, act, "Ω_current")[0] for act in modes} == modes
+    assert told(end, f"{TWO.at}/plan:spec#1.1", "design_approved", "plan_approved") == ["true", "false"]
+    cycles, phase, qa, de = told(
+        end, f"{other}:green#1.1", "current_cycle", "tdd_phase", "qa_agent_active", "de_agent_active"
+    )
+    assert (cycles, phase, qa, de) == (f"{PARSE.id}; {SHOW.id}", "ℜᴳ", "false", "true"), "WAIT_ALL holds for both"
+    again = bank(end, f"{one}:refactor_tests#2.1", PROGRESS)
+    assert f"- ⚠️ {again.partition('- ⚠️ ')[2].partition(' root')[0]} {one}:refactor_tests#1.1: green" in again
+    final = (end.root / PROGRESS).read_text()
+    assert final.count("| ✅ | TDD") == 2
+    assert "| ✅ | Batch1 | " in final
+    now = state((end.root / STATE).read_text())
+    assert (now["outcome"], now["tdd_mode"], now["current_cycle"]) == ("Done", "false", "null")
+    assert not (end.root / PROTECTION).exists(), "DPTR has no σ₆"
