@@ -1,12 +1,10 @@
 """What a run of the tests says about each criterion, for the record: the tests for it, and how they ended."""
 
 from treadle.errors import PortError
-from treadle.evidence.checks.red import new_tests
 from treadle.evidence.criteria import served_criteria
 from treadle.evidence.manifest import read_manifest
-from treadle.evidence.past import accepted
 from treadle.evidence.subject import Subject
-from treadle.evidence.suite import measured
+from treadle.evidence.suite import at_origin, ids_in, measured, owned_files
 from treadle.protocol.items import Json
 from treadle.toolchains.results import TestRun
 
@@ -28,11 +26,11 @@ async def by_criterion(s: Subject) -> dict[str, Json]:
 
 
 async def _planned(s: Subject, run: TestRun) -> dict[str, list[str]]:
-    """A part of a plan that says which criteria it serves: its own new tests stand for each of them."""
+    """A part of a plan that says which criteria it serves: all tests that it has added stand for each of them."""
     wanted = served_criteria(s)
     if not wanted:
         return {}
-    listed = [one.payload.get("tests") for one in accepted(s.case, s.inst)]
-    known = [id_ for ids in listed if isinstance(ids, list) for id_ in ids if isinstance(id_, str)]
-    tests = list(dict.fromkeys(known)) or await new_tests(s, run)
-    return dict.fromkeys(wanted, tests) if tests else {}
+    written = ids_in(run, [path for path in await owned_files(s) if s.tests.is_test(path)])
+    known = set((await at_origin(s)).collected)
+    added = [id_ for id_ in written if id_ not in known]
+    return dict.fromkeys(wanted, added) if added else {}

@@ -227,4 +227,7 @@ async def still_red_on_skeleton(s: Subject) -> Found:
         problem("does not fail without the implementation", test=id_, expected="it fails on the red checkpoint")
         for id_ in blind
     ]
-    return Found(problems=(*unbelievable(run), *head, *problems), ran=ran(then), tree=tree)
+    seen = [id_ for id_ in owed if id_ not in blind]
+    return Found(
+        problems=(*unbelievable(run), *head, *problems), ran=ran(then), tree=tree, facts={"red_on_skeleton": seen}
+    )
