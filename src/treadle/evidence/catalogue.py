@@ -7,6 +7,7 @@ from treadle.evidence.checks.canon import canon, mechanical_only
 from treadle.evidence.checks.changed_lines import coverage_kept
 from treadle.evidence.checks.contract import contract, contract_children, contract_exists
 from treadle.evidence.checks.coverage import coverage_complete, manifest, manifest_complete
+from treadle.evidence.checks.designed import plan_as_designed
 from treadle.evidence.checks.documents import diff_only, documents
 from treadle.evidence.checks.frozen import tests_unmodified
 from treadle.evidence.checks.interface import interface_exact, interface_unmodified
@@ -62,6 +63,7 @@ CHECKS: Final[dict[str, Check]] = {
     "children_partition": children_partition,
     "plan_parses": plan_parses,
     "plan_sound": plan_sound,
+    "plan_as_designed": plan_as_designed,
     "no_undefined": no_undefined,
     "no_todo": no_todo,
     "format": format_,
@@ -107,7 +109,7 @@ _POINTLESS: Final[dict[str, frozenset[str]]] = {
         }
     ),
     "rebased": frozenset({"canon", "mechanical_only", "build", "same_colour"}),
-    "plan_parses": frozenset({"plan_sound"}),
+    "plan_parses": frozenset({"plan_sound", "plan_as_designed"}),
 }
 POINTLESS_AFTER: Final[dict[str, frozenset[str]]] = {
     name: _POINTLESS.get(name, frozenset()) | ({"protection"} - {name}) for name in CHECKS

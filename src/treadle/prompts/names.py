@@ -2,12 +2,14 @@
 
 from typing import Final
 
-from treadle.git.names import Names, slug
+from treadle.git.names import Names
 from treadle.kernel.state import Instance
 from treadle.protocol.model import Protocol, Role
 
 _LOOP: Final = "_loop"
 _SESSION: Final = "{session}"
+_BELOW: Final = "+"
+"""No instance has it in its name, and no line of parameters splits at it."""
 
 
 def branch(run: str, inst: str) -> str:
@@ -28,4 +30,4 @@ def dialogue_kind(protocol: Protocol, inst: Instance) -> str:
 def dialogue(protocol: Protocol, run: str, inst: Instance) -> str:
     """The name under which an instance's dialogue is kept: one for each plan, one for each cycle."""
     kind = dialogue_kind(protocol, inst).removesuffix(_LOOP).upper()
-    return f"{kind}_{run}_{slug(inst.id)}"
+    return f"{kind}_{run}_{inst.id.replace('/', _BELOW)}"

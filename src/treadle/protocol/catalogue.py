@@ -91,6 +91,7 @@ CHECKS: Final[dict[str, CheckSpec]] = {
         "the plan document yields batches, cycles and signatures, and its cross-references lead somewhere", "manifest"
     ),
     "plan_sound": _check("no dependency or shared file inside a batch, none forward, parallelism 1 to 3"),
+    "plan_as_designed": _check("every signature of the plan stands in the design, letter by letter"),
     "no_undefined": _check("no unimplemented bodies are left"),
     "no_todo": _check("no TODO without an owner"),
     "format": _check("the formatter finds nothing", runs="format"),

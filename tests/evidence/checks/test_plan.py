@@ -12,11 +12,24 @@ MODULE: dict[str, Json] = {
     "criteria": [{"id": "AC1", "text": "x"}, {"id": "AC2", "text": "y"}],
 }
 PLACE = "memory-bank/modules/money/tdd_plan.md"
+DESIGN = {
+    "memory-bank/modules/money/design.md": """# money
+
+```python
+def parse(text: str) -> Amount
+def normalise(amount: Amount) -> Amount
+
+class Dates:
+    def format_date(self, day: date) -> str: ...
+```
+- `def load(path: Path) -> Statement`
+"""
+}
 
 
 def test_a_plan_in_the_lane_becomes_batches(tmp_path: Path) -> None:
     async def story() -> None:
-        stage = await Stage(tmp_path, "dptr", graph="plan", given=MODULE).start()
+        stage = await Stage(tmp_path, "dptr", files=DESIGN, graph="plan", given=MODULE).start()
         none = await stage.claim("spec", "PC", {}, checks="checkpoint plan_parses plan_sound")
         assert "there is no plan" in none.report
         assert none.report.endswith("Not looked at because of that: plan_sound")

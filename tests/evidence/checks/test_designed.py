@@ -1,0 +1,56 @@
+"""Plans against their designs."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.evidence.checks.test_plan import DESIGN, MODULE, PLACE
+from tests.evidence.stage import Stage, run
+from tests.evidence.test_plan import PLAN
+
+CHECKS = "checkpoint plan_as_designed"
+
+
+@pytest.mark.parametrize(
+    ("planned", "instead", "said"),
+    [
+        ("", "", ""),
+        (
+            "def parse(text: str) -> Amount",
+            "def parse(text: str, sign: bool) -> Amount",
+            "TDD1 plans parse otherwise than it is designed: def parse(text: str, sign: bool) -> Amount",
+        ),
+        ("def load(path: Path)", "def load(path: str)", "TDD3 plans load otherwise than it is designed"),
+        ("def format_date(self, day: date)", "def format_date(self)", "TDD2 plans Dates.format_date otherwise"),
+        ("def load(path: Path)", "def read(path: Path)", "TDD3 plans read, which the design does not have"),
+    ],
+)
+def test_every_signature_is_the_designs(tmp_path: Path, planned: str, instead: str, said: str) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path, "dptr", files=DESIGN, graph="plan", given=MODULE).start()
+        claimed = await stage.claim("spec", "PC", {PLACE: PLAN.replace(planned, instead)}, checks=CHECKS)
+        assert said in claimed.report
+        assert bool(said) == bool(claimed.report)
+
+    run(story())
+
+
+def test_a_language_that_nobody_parses_is_compared_by_its_letters(tmp_path: Path) -> None:
+    async def story() -> None:
+        design = {name: "```\nfn parse(text: &str) -> Amount\n```\n" for name in DESIGN}
+        stage = await Stage(tmp_path, "dptr", files=design, graph="plan", given=MODULE).start()
+        plan = "Batch1: (parallel 1)\n□ TDD1: Parse (parse) [files: src/a.rs]\n  interface: fn parse(text: &str)  -> Amount\n"
+        assert (await stage.claim("spec", "PC", {PLACE: plan}, checks=CHECKS)).report == ""
+        other = await stage.claim("spec", "PC", {PLACE: plan.replace("&str", "String")}, checks=CHECKS, n="2.1")
+        assert "TDD1 plans fn parse(text: String)  -> Amount, which the design does not have" in other.report
+
+    run(story())
+
+
+def test_without_a_design_nothing_is_as_designed(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path, "dptr", graph="plan", given=MODULE).start()
+        claimed = await stage.claim("spec", "PC", {PLACE: PLAN}, checks=CHECKS)
+        assert "there is no design to compare the plan with" in claimed.report
+
+    run(story())
