@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from tests.prompts.stories import fractal, riper, v3
+from tests.prompts.stories import dptr, fractal, riper, v3
 from tests.prompts.story import Story
 from treadle.kernel.commands import AskHuman, RunAgent
 
@@ -19,6 +19,7 @@ PERSON: Final = "person"
 _STORIES: Final[Mapping[str, Callable[[], list[Story]]]] = {
     "v3": v3.stories,
     "fractal": fractal.stories,
+    "dptr": dptr.stories,
     "riper": riper.stories,
 }
 _ANSWER: Final = "\n## How to answer\n"

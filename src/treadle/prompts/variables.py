@@ -85,6 +85,7 @@ class _Subject:
             "params": line(self.parameters()),
             "exit_schema": schema(self.protocol, self.step) if self.step.kind == "agent" else {},
             "vars": dict(self._vars()),
+            "last": {variable(step): self.inst.last.get(step, "") for step in self.graph.steps},
             "verified": verified(self.graph.steps, self.step),
         }
 

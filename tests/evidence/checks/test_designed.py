@@ -37,9 +37,10 @@ def test_every_signature_is_the_designs(tmp_path: Path, planned: str, instead: s
 
 def test_a_language_that_nobody_parses_is_compared_by_its_letters(tmp_path: Path) -> None:
     async def story() -> None:
-        design = {name: "```\nfn parse(text: &str) -> Amount\n```\n" for name in DESIGN}
+        design = dict.fromkeys(DESIGN, "```\nfn parse(text: &str) -> Amount\n```\n")
         stage = await Stage(tmp_path, "dptr", files=design, graph="plan", given=MODULE).start()
-        plan = "Batch1: (parallel 1)\n□ TDD1: Parse (parse) [files: src/a.rs]\n  interface: fn parse(text: &str)  -> Amount\n"
+        head = "Batch1: (parallel 1)\n□ TDD1: Parse (parse) [files: src/a.rs]\n"
+        plan = f"{head}  interface: fn parse(text: &str)  -> Amount\n"
         assert (await stage.claim("spec", "PC", {PLACE: plan}, checks=CHECKS)).report == ""
         other = await stage.claim("spec", "PC", {PLACE: plan.replace("&str", "String")}, checks=CHECKS, n="2.1")
         assert "TDD1 plans fn parse(text: String)  -> Amount, which the design does not have" in other.report

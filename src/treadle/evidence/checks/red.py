@@ -16,7 +16,7 @@ from treadle.evidence.past import commits, is_gated_by
 from treadle.evidence.red_reasons import RIGHT, advice
 from treadle.evidence.sharpness import sharpness
 from treadle.evidence.subject import Subject
-from treadle.evidence.suite import bad, before, described, file_of, ids_in, measured, ran, unbelievable
+from treadle.evidence.suite import bad, before, described, file_of, ids_in, measured, owned_files, ran, unbelievable
 from treadle.evidence.test_quality import is_readable, smells
 from treadle.git.trees import Entry
 from treadle.toolchains.results import TestResult, TestRun
@@ -73,9 +73,13 @@ async def _red(s: Subject, exactly: int) -> Found:
 
 
 async def new_tests(s: Subject, run: TestRun) -> list[str]:
-    """The tests that are not green yet and that are this work's: listed, or in a changed test file."""
-    listed = (await read_manifest(s)).tests(run.collected)
-    wanted = {*listed, *_written_now(s, run)}
+    """The tests that are not green yet and that are this work's: listed, or in a changed test file.
+
+    Where nothing lists them, those that the instance has written before count too: they may stay as they are.
+    """
+    manifest = await read_manifest(s)
+    earlier = [] if manifest.files else [path for path in await owned_files(s) if s.tests.is_test(path)]
+    wanted = {*manifest.tests(run.collected), *_written_now(s, run), *ids_in(run, earlier)}
     open_ = bad(run) | {id_: test for id_, test in run.tests.items() if test.verdict == "xfailed"}
     return sorted(id_ for id_ in open_ if id_ in wanted)
 
@@ -229,5 +233,5 @@ async def still_red_on_skeleton(s: Subject) -> Found:
     ]
     seen = [id_ for id_ in owed if id_ not in blind]
     return Found(
-        problems=(*unbelievable(run), *head, *problems), ran=ran(then), tree=tree, facts={"red_on_skeleton": seen}
+        problems=(*unbelievable(run), *head, *problems), ran=ran(then), tree=tree, facts={"red_on_skeleton": [*seen]}
     )

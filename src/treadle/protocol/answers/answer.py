@@ -8,9 +8,10 @@ import msgspec
 from treadle.protocol.answers.problems import Problem, kind
 from treadle.protocol.answers.schema import TAG, TOOL, Exits, exit_names
 from treadle.protocol.answers.values import Reading
+from treadle.protocol.fields import EnumType, OptionalType, parse_type
 from treadle.protocol.findings import suggest
 from treadle.protocol.items import Json, RefOf, Routed, content_ref, routed_fields
-from treadle.protocol.model import Protocol
+from treadle.protocol.model import Exit, Protocol
 
 _EXIT: Final = "exit"
 _SHAPE: Final = 'write {"exit": {"type": "NAME", …}}'
@@ -38,11 +39,20 @@ def validate(protocol: Protocol, exits: Exits, answer: object) -> Claim | tuple[
     name = "" if given is None else _exit_name(protocol, names, given, reading)
     if given is None or not name:
         return tuple(reading.problems)
-    claimed = {key: value for key, value in given.items() if key != TAG}
+    claimed = _said_by(protocol.exits[name], given[TAG]) | {key: value for key, value in given.items() if key != TAG}
     fields = reading.fields(protocol.exits[name].fields, claimed, (_EXIT,))
     if reading.problems:
         return tuple(reading.problems)
     return Claim(name, variant_of(protocol, name, fields), fields)
+
+
+def _said_by(declared: Exit, tag: str) -> dict[Any, Any]:
+    """What another name of an exit says by itself: it is the value of a field that has it among its words."""
+    if tag not in declared.also:
+        return {}
+    kinds = {name: parse_type(field.type) for name, field in declared.fields.items() if field.by == "agent"}
+    words = {name: type_.inner if isinstance(type_, OptionalType) else type_ for name, type_ in kinds.items()}
+    return {name: tag for name, type_ in words.items() if isinstance(type_, EnumType) and tag in type_.values}
 
 
 def from_tool(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

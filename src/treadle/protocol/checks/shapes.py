@@ -65,7 +65,20 @@ _ALWAYS: Final[dict[str, Shape]] = {
 }
 """The variables that every template has."""
 _TAKEN: Final = frozenset(
-    {*_ALWAYS, *DEFAULT_NAMESPACE, "vars", "verified", "up", "loop", "caller", "varargs", "kwargs", "self", "super"}
+    {
+        *_ALWAYS,
+        *DEFAULT_NAMESPACE,
+        "last",
+        "vars",
+        "verified",
+        "up",
+        "loop",
+        "caller",
+        "varargs",
+        "kwargs",
+        "self",
+        "super",
+    }
     | set("true false none True False None and or not if else in is".split())
 )
 """What is no name for anything else in a template."""
@@ -74,6 +87,7 @@ _TAKEN: Final = frozenset(
 def variables(protocol: Protocol, flow: Flow, step: Step) -> dict[str, Shape]:
     """Everything the template of a step may use."""
     found = dict(_ALWAYS)
+    found["last"] = Members("last", {variable(one): _TEXT for one in flow.graph.steps})
     found["vars"] = Members("vars", dict.fromkeys(flow.graph.vars))
     name, kind = flow.graph.input
     found[name] = RecordType(kind) if kind in protocol.types else None

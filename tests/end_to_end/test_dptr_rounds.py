@@ -1,0 +1,131 @@
+"""Ω₃'s cross-reviews: cycles that agree leave, others go on; what no longer fits the batch; when nobody agrees."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.codes import shows
+from tests.end_to_end.dptr import ONE, PARSE, SHARE, SHOW, TWO, Module, product
+from tests.end_to_end.ending import End
+from tests.end_to_end.world import World
+
+THREE = Module(batches=((PARSE, SHOW, SHARE),))
+CRITIQUE = {"where": SHARE.module, "issue": "The sum is not obvious.", "requiredFix": "Name the remainder."}
+NEEDS_CHANGE = {"type": "NEEDS_CHANGE", "message": "Not yet.", "critiques": [CRITIQUE]}
+ROUND = ["refactor_tests RTC", "refactor_impl RIC", "review_tests APPROVED", "review_impl APPROVED"]
+
+
+@pytest.mark.soak
+@shows("APPROVED", "NEEDS_CHANGE", "RTC", "RIC", "VC", "QP")
+def test_a_cycle_needs_two_more_rounds_while_the_others_have_converged(place: Path) -> End:
+    world = World(place, **product(THREE))
+    slow, others = THREE.place(SHARE), [THREE.place(it) for it in (PARSE, SHOW)]
+    named = SHARE.code(
+        "rest = amount % parts\n    return [amount // parts + (number < rest) for number in range(parts)]"
+    )
+    world.as_usual("refactor_impl", slow)
+    world.agent("refactor_impl", slow, write={SHARE.module: named}, exit={"type": "RIC", "message": "It has a name."})
+    renamed = SHARE.tests(name="no_cent_is_lost")
+    world.as_usual("refactor_tests", slow)
+    world.as_usual("refactor_tests", slow)
+    world.agent("refactor_tests", slow, write={SHARE.test_file: renamed}, exit={"type": "RTC", "message": "Renamed."})
+    world.agent("review_impl", slow, exit=NEEDS_CHANGE)
+    world.as_usual("review_tests", slow)
+    world.agent(
+        "review_tests", slow, exit={"type": "NEEDS_CHANGE", "critiques": [{**CRITIQUE, "where": SHARE.test_file}]}
+    )
+    end = world.run()
+
+    assert end.outcome == "Done", end.told
+    for at in others:
+        assert end.steps(at) == ["red RC", "green GC", *ROUND, "fold MergeComplete"], "converged ones have left"
+    assert end.steps(slow) == [
+        "red RC",
+        "green GC",
+        *ROUND[:3],
+        "review_impl NEEDS_CHANGE",
+        *ROUND[:2],
+        "review_tests NEEDS_CHANGE",
+        "review_impl APPROVED",
+        *ROUND,
+        "fold MergeComplete",
+    ]
+    for at in others:
+        assert end.when(f"{at}:fold#1.1 MergeComplete") < end.when(f"{slow}:refactor_tests#2.1"), "WAIT_ALL"
+    rounds = [
+        end.prompt(f"{slow}:{step}#{visit}.1") for visit in (1, 2, 3) for step in ("refactor_tests", "review_impl")
+    ]
+    for number, prompt in enumerate(rounds, 1):
+        assert f"R:{number},C:TDD3," in prompt
+    second = end.prompt(f"{slow}:refactor_impl#2.1")
+    assert "## QA's review of the implementation\n> Not yet.\n1. At:\n> src/money/the_share.py" in second
+    assert "> Name the remainder." in second
+    assert "## DE's review of the tests" in end.prompt(f"{slow}:refactor_tests#3.1")
+    assert "QA says:\n> Renamed." in end.prompt(f"{slow}:review_tests#3.1")
+    assert "The developer approved your tests in this round." in end.prompt(f"{slow}:review_impl#3.1")
+
+    assert end.suite().startswith("3 passed")
+    found = {it["id"]: it for it in end.evidence()["criteria"]}
+    assert {id_: (it["standing"], it["instance"]) for id_, it in found.items()} == {
+        "MO-1": ("verified", THREE.place(PARSE)),
+        "MO-2": ("verified", THREE.place(SHOW)),
+        "MO-3": ("verified", slow),
+    }
+    shared = found["MO-3"]
+    assert [(it["id"], it["red"], it["on_skeleton"]) for it in shared["tests"]] == [
+        (f"{SHARE.test_file}::test_no_cent_is_lost", f"{slow}:refactor_tests#3.1", True)
+    ]
+    assert shared["commit"] == end.payload(f"{slow}:refactor_impl#3.1")["commit"]
+    assert [it["exit"] for it in shared["verdicts"]].count("NEEDS_CHANGE") == 2
+    assert shared["verdicts"][-1]["act"] == "root:review#1.1"
+    assert shared["merges"] == [f"{it}:fold#1.1" for it in (slow, f"{THREE.at}/Batch1", THREE.at)] + [
+        "root:deliver#1.1"
+    ]
+    return end
+
+
+@pytest.mark.soak
+@shows("NEEDS_CHANGE", "APPROVED")
+def test_without_agreement_a_person_hears_the_proposal_and_takes_the_cycle(place: Path) -> End:
+    world, at = World(place, **product(ONE)), ONE.place(PARSE)
+    wish = "def cents(text: str, sign: bool = False) -> int: debts cannot be told otherwise."
+    for _ in range(10):
+        world.agent("review_tests", at, exit={**NEEDS_CHANGE, "interfaceProposal": wish})
+    end = world.run({f"{at}:quality": [("retry", "No debts."), "accept"]})
+
+    assert end.outcome == "Done", end.told
+    around = [*ROUND[:2], "review_tests NEEDS_CHANGE", "review_impl APPROVED"]
+    assert end.steps(at)[2:] == [*around * 5, "quality retry", *around * 5, "quality accept", "fold MergeComplete"]
+    asked = end.ask(f"{at}:quality")
+    assert "## DE's review of the tests\n> Not yet." in asked
+    assert f"Proposal for the interface:\n> {wish}" in asked
+    assert "QA approves the implementation." in asked
+    assert "## A person says\n> No debts." in end.prompt(f"{at}:refactor_tests#6.1")
+    assert end.files()[PARSE.module].strip() == PARSE.code().strip(), "signatures are frozen"
+    return end
+
+
+@pytest.mark.soak
+def test_a_cycle_that_no_longer_fits_its_batch_is_adapted_after_a_person_was_asked(place: Path) -> None:
+    world = World(place, **product(TWO))
+    first, second = TWO.place(PARSE), TWO.place(SHOW)
+    point = "src/money/point.py"
+    for cycle, sign in ((PARSE, "."), (SHOW, ",")):
+        made = {cycle.module: cycle.code(), point: f'POINT = "{sign}"\n'}
+        world.agent("green", TWO.place(cycle), write=made, exit={"type": "GC"})
+    world.agent("review_impl", second, after=f"{first}:fold.MergeComplete", exit={"type": "APPROVED"})
+    world.as_usual("refactor_impl", second)
+    world.agent("refactor_impl", second, write={point: 'POINT = "."\n'}, exit={"type": "RIC", "message": "One point."})
+    end = world.run({f"{second}:quality": ("retry", "A point.")})
+
+    assert end.outcome == "Done", end.told
+    assert end.steps(first) == ["red RC", "green GC", *ROUND, "fold MergeComplete"]
+    steps = end.steps(second)
+    assert steps[6:9] == ["fold MergeRejected.IntegrationFailure", "rebase RebaseDrift", "quality retry"]
+    assert steps[9:] == [*ROUND, "fold MergeComplete"]
+    asked = end.ask(f"{second}:quality")
+    assert "Merging into the batch failed (IntegrationFailure):" in asked
+    assert f"Conflicts: {point}." in asked
+    adapted = end.prompt(f"{second}:refactor_impl#2.1")
+    assert "## The cycle could not be taken into the batch (IntegrationFailure)" in adapted
+    assert "## A person says\n> A point." in end.prompt(f"{second}:refactor_tests#2.1")
