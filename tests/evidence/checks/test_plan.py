@@ -35,8 +35,8 @@ def test_a_plan_in_the_lane_becomes_batches(tmp_path: Path) -> None:
         assert none.report.endswith("Not looked at because of that: plan_sound")
         bad = await stage.claim("spec", "PC", {PLACE: PLAN.replace("AC1, AC2", "AC9")}, n="2.1")
         assert f"{PLACE}:4: TDD1 serves AC9, which is no criterion" in bad.report
-        dead = await stage.claim("spec", "PC", {PLACE: f"[↗️design:R1]\n{PLAN}"}, n="2.2")
-        assert f"{PLACE}:1: [↗️design:R1] leads to a document that is not there" in dead.report
+        dead = await stage.claim("spec", "PC", {PLACE: f"[↗️σ₂:R1]\n{PLAN}"}, n="2.2")
+        assert f"{PLACE}:1: [↗️σ₂:R1] leads to a document that is not there" in dead.report
         good = await stage.claim("spec", "PC", {PLACE: f"[↗️σ₁:R3]\n{PLAN}"}, n="3.1")
         assert good.report == ""
         accepted = await stage.claim("critic", "PA")
