@@ -68,9 +68,14 @@ ISSUE: Final[Values] = {
     "message": "It cannot be passed.",
     "issues": [{"test": "test_both_spellings", "issue": "'1.234' is both.", "suggestion": "Write '1.234,00'."}],
 }
-GREEN: Final[Values] = {"message": "A comma decides.", "passedTests": [RED], "commit": COMMIT}
+PASSED: Final[Values] = {"message": "A comma decides.", "passedTests": [RED], "commit": COMMIT}
+ADVICE: Final[Values] = {"advice": ["src/ledger/parse.py:3: COMMA is never used"]}
+GREEN: Final[Values] = {**PASSED, **ADVICE}
 LINES: Final = "- (note) of the changed lines the tests run 3 of 4 before the step and 4 of 4 after it"
-REFACTORED: Final[Values] = {**GREEN, "message": "Names only.", "lineCoverage": [LINES]}
+REFACTORED: Final[Values] = {**PASSED, "message": "Names only.", "lineCoverage": [LINES]}
+"""Of tests."""
+REBUILT: Final[Values] = {**REFACTORED, **ADVICE}
+"""Of code."""
 PROPOSAL: Final[Values] = {**REVISE, "interfaceProposal": "def parse(text: str, point: str) -> Decimal"}
 ROLLED_BACK: Final[Values] = {"restoredCommit": COMMIT, "report": f"### green\n- {RED}: fails"}
 REFUSED: Final[Values] = {

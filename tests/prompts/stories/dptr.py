@@ -12,6 +12,7 @@ from tests.prompts.stories.amounts import (
     MERGED,
     PLANNED,
     PROPOSAL,
+    REBUILT,
     RED,
     REFACTORED,
     REFUSED,
@@ -164,7 +165,7 @@ def at_refactoring() -> Story:
 
 
 def at_review() -> Story:
-    return both(both(at_refactoring(), "refactor_tests", "RTC", REFACTORED), "refactor_impl", "RIC", REFACTORED)
+    return both(both(at_refactoring(), "refactor_tests", "RTC", REFACTORED), "refactor_impl", "RIC", REBUILT)
 
 
 def cycle() -> Story:
@@ -173,7 +174,7 @@ def cycle() -> Story:
     both(run, "red", "RC", WRITTEN).shows(f"{ONE}:green", "de-RG-first")
     both(run, "green", "GC", GREEN).shows(f"{ONE}:refactor_tests", "qa-Rft-first")
     both(run, "refactor_tests", "RTC", REFACTORED).shows(f"{ONE}:refactor_impl", "de-Rfi-first")
-    both(run, "refactor_impl", "RIC", REFACTORED).shows(f"{ONE}:review_tests", "de-review_tests-first")
+    both(run, "refactor_impl", "RIC", REBUILT).shows(f"{ONE}:review_tests", "de-review_tests-first")
     return both(run, "review_tests", "APPROVED").shows(f"{ONE}:review_impl", "qa-review_impl-first")
 
 
@@ -198,15 +199,15 @@ def disputed() -> Story:
 def regressions() -> Story:
     """What breaks the suite is rolled back."""
     run = at_refactoring()
-    for what, code in (("tests", "RTC"), ("impl", "RIC")):
+    for what, code, done in (("tests", "RTC", REFACTORED), ("impl", "RIC", REBUILT)):
         role, step = "qa-Rft" if what == "tests" else "de-Rfi", f"{ONE}:refactor_{what}"
         for number in range(3):
-            run.tells(step, code, REFACTORED, refused=f"### green\n{FAILS}")
+            run.tells(step, code, done, refused=f"### green\n{FAILS}")
             run.tells(f"{ONE}:rollback_{what}", "RolledBack", ROLLED_BACK)
             if number == 0:
                 run.shows(step, f"{role}-rolled-back")
         run.shows(f"{ONE}:quality_{what}", f"person-quality_{what}")
-        run.decides(f"{ONE}:quality_{what}", "accept").tells(f"{TWO}:refactor_{what}", code, REFACTORED)
+        run.decides(f"{ONE}:quality_{what}", "accept").tells(f"{TWO}:refactor_{what}", code, done)
     return run.shows(f"{ONE}:review_tests", "de-review_tests-as-before")
 
 
@@ -226,10 +227,10 @@ def rounds() -> Story:
     )
     both(run, "refactor_tests", "RTC", REFACTORED)
     run.shows(f"{ONE}:refactor_impl", "de-Rfi-tests-criticised").shows(f"{TWO}:refactor_impl", "de-Rfi-code-criticised")
-    both(both(run, "refactor_impl", "RIC", REFACTORED), "review_tests", "NEEDS_CHANGE", PROPOSAL)
+    both(both(run, "refactor_impl", "RIC", REBUILT), "review_tests", "NEEDS_CHANGE", PROPOSAL)
     for _ in range(3):
         both(run, "review_impl", "NEEDS_CHANGE", REVISE)
-        both(both(run, "refactor_tests", "RTC", REFACTORED), "refactor_impl", "RIC", REFACTORED)
+        both(both(run, "refactor_tests", "RTC", REFACTORED), "refactor_impl", "RIC", REBUILT)
         both(run, "review_tests", "NEEDS_CHANGE", PROPOSAL)
     both(run, "review_impl", "NEEDS_CHANGE", REVISE).shows(f"{ONE}:quality", "person-quality")
     run.decides(f"{ONE}:quality", "abort").decides(f"{TWO}:quality", "abort")
@@ -242,7 +243,7 @@ def drifting() -> Story:
     run.tells(f"{ONE}:fold", "MergeComplete", MERGED).tells(f"{TWO}:fold", "MergeRejected.IntegrationFailure", REFUSED)
     run.tells(f"{TWO}:rebase", "RebaseClean", {"newBase": HEAD}).shows(f"{TWO}:refactor_tests", "qa-Rft-rebased")
     run.tells(f"{TWO}:refactor_tests", "RTC", REFACTORED).shows(f"{TWO}:refactor_impl", "de-Rfi-rebased")
-    run.tells(f"{TWO}:refactor_impl", "RIC", REFACTORED)
+    run.tells(f"{TWO}:refactor_impl", "RIC", REBUILT)
     run.tells(f"{TWO}:review_tests", "APPROVED").tells(f"{TWO}:review_impl", "APPROVED")
     run.tells(f"{TWO}:fold", "MergeRejected.IntegrationFailure", REFUSED).tells(f"{TWO}:rebase", "RebaseDrift", DRIFT)
     run.shows(f"{TWO}:quality", "person-quality-drift").decides(f"{TWO}:quality", "retry", "Keep the comma.")
@@ -268,7 +269,7 @@ def a_module(run: Story, name: str) -> Story:
         ("red", "RC", WRITTEN),
         ("green", "GC", GREEN),
         ("refactor_tests", "RTC", REFACTORED),
-        ("refactor_impl", "RIC", REFACTORED),
+        ("refactor_impl", "RIC", REBUILT),
         ("review_tests", "APPROVED", None),
         ("review_impl", "APPROVED", None),
     ]
