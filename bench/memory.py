@@ -37,7 +37,7 @@ KINDS = {
     "search, two letters": READS,
     "search, hundreds of hits": READS,
 }
-"""What is asked for, with its goal; two letters have no trigram, so that every text is looked at."""
+"""What is asked for, with its goal; two letters have no trigram, they begin some."""
 
 
 def main() -> None:

@@ -12,8 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from treadle.errors import PortError
+from treadle.memory import words
 from treadle.memory.graph import Added, Contents, Deletion, Entity, Graph, Relation, Unknown
-from treadle.memory.store import Memory, Space
+from treadle.memory.shape import FILE
+from treadle.memory.store import PROJECT, Memory, Space
 
 
 class Model:
@@ -171,7 +173,8 @@ LONG = """
 import sys
 from pathlib import Path
 from treadle.memory.graph import Entity
-from treadle.memory.store import Memory, Space
+from treadle.memory.shape import FILE
+from treadle.memory.store import PROJECT, Memory, Space
 memory = Memory(Path(sys.argv[1]))
 Space(memory).create_entities([Entity("long", "t", ("q" * 900_000,)), Entity("other", "t", ("q" * 900 + "x",))])
 with memory.reading() as db:
@@ -192,7 +195,8 @@ import sys
 from pathlib import Path
 from threading import Thread
 from treadle.memory.graph import Entity
-from treadle.memory.store import Memory, Space
+from treadle.memory.shape import FILE
+from treadle.memory.store import PROJECT, Memory, Space
 path, name = sys.argv[1:]
 memory = Memory(Path(path))
 def write(n): Space(memory).create_entities([Entity(f"{name}-{n}", "t", ("x",))])
@@ -227,3 +231,33 @@ def test_the_store_of_runs_is_no_memory(tmp_path: Path) -> None:
     Store(tmp_path / "memory.db", create=True).close()
     with closing(Memory(tmp_path / "memory.db")) as memory, pytest.raises(PortError, match="was not made"):
         Space(memory).read_graph()
+
+
+@pytest.mark.parametrize(
+    "query", ["q", "qb", "qB", "b", "\0", "a\0", "\ufffe", "\ufffd", "x\ufffd", "İ", "ς", "zz", "", "e"]
+)
+def test_a_short_query_finds_what_a_look_at_every_text_finds(query: str, tmp_path: Path) -> None:
+    texts = [
+        "qb",
+        "aqb",
+        "xqB.",
+        "b",
+        "",
+        "a\0",
+        "\ufffd",
+        "\ufffe",
+        "x",
+        "İS",
+        "ΟΔΟΣ",
+        *(f"e{chr(n)}" for n in range(300, 380)),
+    ]
+    memory = Memory(tmp_path / FILE)
+    with closing(memory):
+        space = Space(memory)
+        space.create_entities([Entity(f"n{n}", "t", (text,)) for n, text in enumerate(texts)])
+        space.create_entities([Entity("qb", "b", ())])
+        found = {entity.name for entity in space.search_nodes(query).entities}
+        with memory.reading() as db:
+            looked = words.scanned(db, PROJECT, query)
+            names = {name for id_, name in db.execute("SELECT id, name FROM entities") if id_ in looked}
+        assert found == names

@@ -38,6 +38,7 @@ _SHAPE: Final = """
     CREATE VIRTUAL TABLE words USING fts5(
         text, type, content='', columnsize=0, tokenize='trigram case_sensitive 1'
     );
+    CREATE VIRTUAL TABLE trigrams USING fts5vocab('words', 'row');
     CREATE TABLE seats (
         mark TEXT PRIMARY KEY,
         run TEXT NOT NULL,

@@ -5,12 +5,19 @@ from collections.abc import Iterable
 from typing import Final
 
 SHORTEST: Final = 3
-"""Characters; what is shorter has no trigram, and every text is looked at."""
+"""Characters of a trigram. What is shorter is the beginning of some: behind each text stand characters enough."""
 MOST: Final = 16
 """Trigrams that are asked for: a longer query would keep SQLite longer than it spares us texts to look at."""
 _SKIPPED: Final = "\0"
 _INSTEAD: Final = "\ufffd"
 """SQLite leaves NUL out of its trigrams, so that it would not be seen where one is; this stands for it there."""
+_END: Final = _INSTEAD * (SHORTEST - 1)
+_UNTOLD: Final = frozenset("\ufffe\uffff")
+"""SQLite takes these for U+FFFD."""
+_MOST_BEGUN: Final = 50
+"""Trigrams that a short query may begin; with more of them, looking at every text is as quick."""
+_BEGUN: Final = "SELECT term FROM trigrams WHERE term >= ? AND term <= ? LIMIT ?"
+_LAST: Final = "\U0010ffff" * SHORTEST
 _FORGET: Final = "INSERT INTO words (words, rowid, text, type) VALUES ('delete', ?, ?, ?)"
 _INDEXED: Final = """
     WITH hits AS MATERIALIZED (SELECT rowid AS hit FROM words WHERE words MATCH :trigrams)
@@ -27,39 +34,52 @@ _SCANNED: Final = """
 
 def add_entity(db: sqlite3.Connection, entity: int, name: str, type_: str) -> None:
     """Have an entity found by its name and its type. Observations have its rowids above zero."""
-    db.execute("INSERT INTO words (rowid, text, type) VALUES (?, ?, ?)", (-entity, _kept(name), _kept(type_)))
+    db.execute("INSERT INTO words (rowid, text, type) VALUES (?, ?, ?)", (-entity, _put(name), _put(type_)))
 
 
 def add_observations(db: sqlite3.Connection, rows: Iterable[tuple[int, str]]) -> None:
     """Have entities found by observations: id and content of each."""
     statement = "INSERT INTO words (rowid, text) VALUES (?, ?)"
-    db.executemany(statement, ((id_, _kept(content)) for id_, content in rows))
+    db.executemany(statement, ((id_, _put(content)) for id_, content in rows))
 
 
 def forget_entity(db: sqlite3.Connection, entity: int, name: str, type_: str) -> None:
     """The opposite of `add_entity`, with what it was told."""
-    db.execute(_FORGET, (-entity, _kept(name), _kept(type_)))
+    db.execute(_FORGET, (-entity, _put(name), _put(type_)))
 
 
 def forget_observations(db: sqlite3.Connection, rows: Iterable[tuple[int, str]]) -> None:
     """The opposite of `add_observations`, with what it was told."""
-    db.executemany(_FORGET, ((id_, _kept(content), None) for id_, content in rows))
+    db.executemany(_FORGET, ((id_, _put(content), None) for id_, content in rows))
 
 
 def found(db: sqlite3.Connection, query: str) -> set[int] | None:
     """The indexed entities that a query finds; None if the index cannot tell."""
-    trigrams = _trigrams(_kept(query))
-    if not trigrams:
-        return None
+    if len(kept := _kept(query)) < SHORTEST:
+        return _begun(db, kept, query)
     # Never as a phrase: SQLite would put together the places of all its trigrams, which for a long query in a long text
     # that repeats itself takes minutes, and gigabytes.
-    every = " AND ".join('"' + trigram.replace('"', '""') + '"' for trigram in trigrams)
-    return _having(db.execute(_INDEXED, {"trigrams": every}), query)
+    return _indexed(db, " AND ", _trigrams(kept), query)
 
 
 def scanned(db: sqlite3.Connection, space: str, query: str) -> set[int]:
     """The entities of a space that a query finds, by looking at every text."""
     return _having(db.execute(_SCANNED, {"space": space}), query)
+
+
+def _begun(db: sqlite3.Connection, kept: str, query: str) -> set[int] | None:
+    """What a query finds that is too short for a trigram: wherever it occurs, it begins one."""
+    if not kept or not _UNTOLD.isdisjoint(kept):
+        return None
+    terms = [term for (term,) in db.execute(_BEGUN, (kept, kept + _LAST, _MOST_BEGUN + 1))]
+    if len(terms) > _MOST_BEGUN:
+        return None
+    return _indexed(db, " OR ", terms, query) if terms else set()
+
+
+def _indexed(db: sqlite3.Connection, joint: str, trigrams: Iterable[str], query: str) -> set[int]:
+    asked = joint.join('"' + trigram.replace('"', '""') + '"' for trigram in trigrams)
+    return _having(db.execute(_INDEXED, {"trigrams": asked}), query)
 
 
 def _having(texts: Iterable[tuple[int, str]], query: str) -> set[int]:
@@ -75,7 +95,11 @@ def _having(texts: Iterable[tuple[int, str]], query: str) -> set[int]:
 def _trigrams(text: str) -> list[str]:
     """Some of the trigrams of a text, from all over it: those that it has to have where it occurs."""
     every = list(dict.fromkeys(text[n : n + SHORTEST] for n in range(len(text) - SHORTEST + 1)))
-    return every[:: -(-len(every) // MOST)] if every else []
+    return every[:: -(-len(every) // MOST)]
+
+
+def _put(text: str) -> str:
+    return _kept(text) + _END
 
 
 def _kept(text: str) -> str:

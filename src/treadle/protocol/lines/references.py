@@ -51,7 +51,8 @@ class Referred(msgspec.Struct, frozen=True):
 
 def render(reference: Reference) -> str:
     """The reference as it is written."""
-    return f"[{ARROW}{reference.target}:{said(reference.section, _SPECIAL)}]"
+    section = said(reference.section, _SPECIAL).replace("`", "\\u0060")  # which would be code
+    return f"[{ARROW}{reference.target}:{section}]"
 
 
 def parse(text: str) -> Reference | None:
