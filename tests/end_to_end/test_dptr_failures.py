@@ -13,6 +13,7 @@ from tests.end_to_end.world import Move, World
 from treadle.config.project import Project
 from treadle.engines.client import Client
 from treadle.memory.shape import FILE
+from treadle.runtime.clock import SystemClock
 from treadle.testing.clock import StillClock
 
 PLAN, DESIGN = f"{ONE.at}/plan", f"{ONE.at}/design"
@@ -44,7 +45,7 @@ def test_an_agent_that_is_lost_is_started_again_twice_and_then_halts(place: Path
 @pytest.mark.soak
 @shows("TO")
 def test_an_agent_that_takes_too_long_is_ended_and_halts(place: Path) -> End:
-    clock, passing = StillClock(), list[asyncio.Future[None]]()
+    clock, passing = StillClock(SystemClock().now()), list[asyncio.Future[None]]()  # as a person's word has it
     world = planned(place, clock)
     world.agent("spec", PLAN, misbehave="hang")
 
