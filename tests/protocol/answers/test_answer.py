@@ -14,6 +14,7 @@ from treadle.protocol.answers.problems import Problem
 from treadle.protocol.answers.schema import schema, tool_schemas
 from treadle.protocol.answers.values import MAX_DEPTH, MAX_ITEMS, MAX_PROBLEMS, MAX_TEXT
 from treadle.protocol.items import Item, Json, content_ref
+from treadle.protocol.load import load
 from treadle.protocol.model import Exit, Field, Protocol, Record, Step
 
 TYPES = {
@@ -361,3 +362,13 @@ def test_whatever_comes_the_answer_is_data(where: str, value: object, name: str)
 def test_whatever_the_exit_is_the_answer_is_data(value: object) -> None:
     assert isinstance(validate(PROTOCOL, STEP, {"exit": value}), tuple)
     assert isinstance(validate(PROTOCOL, STEP, {"exit": {"type": value}, "x": value}), tuple)
+
+
+def test_another_name_of_an_exit_says_what_it_is_the_word_for() -> None:
+    dptr = load("dptr")
+    bare = validate(dptr, ("Reviewed",), {"exit": {"type": "DF", "report": "r"}})
+    assert isinstance(bare, Claim)
+    assert (bare.exit, bare.fields["validation"], bare.fields["quality"]) == ("Reviewed", "DF", None)
+    both = validate(dptr, ("Reviewed",), {"exit": {"type": "VC", "validation": "DF", "quality": "QP", "report": "r"}})
+    assert isinstance(both, Claim)
+    assert (both.fields["validation"], both.fields["quality"]) == ("DF", "QP"), "what is said at length counts"
