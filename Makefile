@@ -44,7 +44,7 @@ bench: $(READY_BENCH) ## measure, beside other programs, in an environment of it
 # A soak test runs for about SOAK_MINUTES; the hard limit is there for one that does not stop.
 soak: $(READY) ## the long random runs: SOAK_MINUTES=10 each
 	@if $(PYTEST) -m soak --collect-only -q >/dev/null; then \
-	  timeout --kill-after=30 $$((SOAK_MINUTES * 240 + 3000)) $(PYTEST) -m soak -n auto --dist worksteal; \
+	  timeout --kill-after=30 $$((SOAK_MINUTES * 240 + 3300)) $(PYTEST) -m soak -n auto --dist worksteal; \
 	elif [ $$? -eq 5 ]; then echo 'soak: there are no soak tests yet'; \
 	else $(PYTEST) -m soak --collect-only -q; fi
 
