@@ -20,7 +20,7 @@ WHOLE = """\
 - tdd_mode: true
 - tdd_phase: ℜᴳ
 - current_cycle: TDD1
-- tdd_session_id: TDD_run_root_tdd1,6ba649c939aae992
+- tdd_session_id: TDD_run_root+TDD1
 - qa_agent_active: false
 - de_agent_active: true
 - refactor_stage: null
