@@ -15,6 +15,7 @@ from treadle.kernel.events import CheckResult, Outages, Usage
 from treadle.kernel.state import State
 from treadle.protocol import model
 from treadle.protocol.items import Json
+from treadle.protocol.model import Perm
 
 
 class Clock(Protocol):
@@ -79,6 +80,12 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     """How many turns its model may take, where the agent's program can be told so; 0: without limit."""
     writes: tuple[str, ...] | None = None
     """Globs of what it may write in its lane; None: everything. Kept by a box, if there is one, and by the checks."""
+    perms: tuple[Perm, ...] | None = None
+    """What its role may do (Γ₁–Γ₆); None: everything. Kept by the agent's program, as far as that can be told so."""
+
+    def may(self, perm: Perm) -> bool:
+        """Whether its role may do that."""
+        return self.perms is None or perm in self.perms
 
     @property
     def bundle(self) -> Path:
@@ -117,6 +124,8 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """Why its service could not be used: nobody's fault, so the activity waits and costs no attempt."""
     wait: int = 0
     """Seconds until the service can be used again, as far as it says."""
+    refused: tuple[str, ...] = ()
+    """What it was not allowed while it worked, and why: who has not answered then was blocked."""
 
 
 Watch = Callable[[Progress], None]
@@ -149,6 +158,8 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
     """Its agents are people: they are not ended when this process is, and no lane is taken from under them."""
     mcp: Literal["stdio", "http"] = "stdio"
     """How its agents reach the tools of their step: by a server that they start, or at this process over loopback."""
+    holds: tuple[Perm, ...] = ()
+    """What its program itself keeps a role from that may not do it; of the rest, a role is only told."""
 
 
 class Runner(Protocol):

@@ -27,6 +27,7 @@ from treadle.enclosures.enclosure import Open
 from treadle.kernel.events import Exited
 from treadle.mcp.http import HttpTools
 from treadle.ports import Ended, Progress, Work
+from treadle.protocol.model import Perm
 from treadle.results.mcp_tool import mcp_config
 from treadle.results.prepare import Before
 from treadle.results.read import read
@@ -81,6 +82,9 @@ def test_all_is_said_each_time(tmp_path: Path) -> None:
     assert after(words_of(tmp_path, turns=7), "--max-turns") == "7"
 
 
+WEB = ["WebFetch", "WebSearch"]
+ASKED = ["Bash", "Monitor", *WEB]
+CHANGING = ["Edit", "NotebookEdit", "Write"]
 ANSWERS = ["Edit(/.ai/executor-result)", "Edit(/.ai/HANDOFF.md)"]
 
 
@@ -99,7 +103,33 @@ def test_what_it_may_do_without_asking(
     words = words_of(tmp_path, writes=writes)
     assert after(words, "--permission-mode") == mode
     allowed = words[words.index("--allowedTools") + 1 :]
-    assert allowed == ["Bash", "mcp__treadle", f"Read(/{tmp_path}/home/bundle/**)", *edits]
+    assert allowed == [*ASKED, "mcp__treadle", f"Read(/{tmp_path}/home/bundle/**)", *edits]
+
+
+@pytest.mark.parametrize("is_enclosed", [False, True])
+@pytest.mark.parametrize(
+    ("perms", "refused", "allowed"),
+    [
+        (None, [], ASKED),
+        (("read_files",), ["Bash", "Monitor", "Edit", "NotebookEdit", "Write", *WEB], []),
+        (("read_files", "web"), ["Bash", "Monitor", "Edit", "NotebookEdit", "Write"], WEB),
+        (("read_files", "run_commands"), ["Edit", "NotebookEdit", "Write", *WEB], ["Bash", "Monitor"]),
+        (("read_files", "modify"), ["Bash", "Monitor", *WEB], []),
+        (("run_commands", "modify"), WEB, ["Bash", "Monitor"]),
+    ],
+)
+def test_what_its_role_may_not_do_is_refused(
+    is_enclosed: bool, perms: tuple[Perm, ...] | None, refused: list[str], allowed: list[str], tmp_path: Path
+) -> None:
+    words = words_of(tmp_path, Claude(is_enclosed=is_enclosed), perms=perms, writes=("src/**",))
+    none = [tool for tool in after(words, "--disallowedTools").split(",") if tool in (*ASKED, *CHANGING)]
+    assert none == refused
+    if is_enclosed:
+        return
+    asked = words[words.index("--allowedTools") + 1 :]
+    assert asked[: len(allowed) + 1] == [*allowed, "mcp__treadle"]
+    assert ("Edit(/src/**)" in asked) == ("Edit" not in refused)
+    assert after(words, "--permission-mode") == "dontAsk"
 
 
 def test_its_own_sandbox_is_used_where_nothing_encloses_it(tmp_path: Path) -> None:

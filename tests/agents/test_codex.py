@@ -14,6 +14,7 @@ from treadle.agents.told import Told, read_all
 from treadle.errors import PortError
 from treadle.kernel.events import Outages, Usage
 from treadle.ports import Work
+from treadle.protocol.model import Perm
 from treadle.results.mcp_tool import mcp_config, mcp_config_at
 from treadle.testing.runner_contract import make_work
 
@@ -66,6 +67,10 @@ def talked(home: Path) -> Path:
         (Codex(is_enclosed=True), {"fork": True, "model": "m"}, THREAD, [FREE, "-m", "m", "fork", THREAD, "-"]),
         (Codex(), {}, "--last-no-name", ["-s", "workspace-write", "-"]),
         (Codex(), {}, THREAD[::-1], ["-s", "workspace-write", "-"]),
+        (Codex(), {"perms": ("read_files",)}, "", ["-s", "read-only", "-"]),
+        (Codex(), {"perms": ("run_commands",)}, "", ["-s", "workspace-write", "-"]),
+        (Codex(), {"perms": ("modify",)}, "", ["-s", "workspace-write", "-"]),
+        (Codex(is_enclosed=True), {"perms": ("read_files",)}, "", [FREE, "-"]),
     ],
 )
 def test_command_line(codex: Codex, changes: dict[str, Any], session: str, words: list[str], tmp_path: Path) -> None:
@@ -103,6 +108,31 @@ def test_settings_are_its_own_and_nobody_elses_to_read(work: Work, user: Path, t
     assert found["agents"] == found["analytics"] == found["skills"]["bundled"] == {"enabled": False}
     assert found["sandbox_workspace_write"]["writable_roots"] == [str(work.out)]
     assert (tmp_path / "h/.codex/config.toml").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("perms", "shell", "patches", "search"),
+    [
+        (None, None, None, None),
+        (("run_commands", "modify"), None, None, "disabled"),
+        (("read_files", "web"), False, False, None),
+        (("read_files", "modify"), False, True, "disabled"),
+    ],
+)
+def test_what_its_role_may_not_do_is_switched_off(
+    perms: tuple[Perm, ...] | None,
+    shell: bool | None,
+    patches: bool | None,
+    search: str | None,
+    user: Path,
+    tmp_path: Path,
+) -> None:
+    assert user.is_dir()
+    found = settings(make_work(tmp_path, tmp_path / "lane", perms=perms), tmp_path / "h")
+    features = found["features"]
+    assert (features.get("shell_tool"), features.get("unified_exec")) == (shell, shell)
+    assert features.get("apply_patch_freeform") == patches
+    assert found.get("web_search") == search
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,20 @@ def test_an_agent_that_is_lost_is_started_again_twice_and_then_halts(place: Path
 
 
 @pytest.mark.soak
+@shows("BL")
+def test_an_agent_that_is_refused_what_it_needs_is_blocked_and_halts(place: Path) -> End:
+    world = planned(place)
+    world.agent("spec", PLAN, misbehave="blocked")
+    end = world.run({f"{PLAN}:halt": "retry"})
+
+    assert end.steps(PLAN) == ["spec !blocked", *RETRIED], end.told
+    asked = end.ask(f"{PLAN}:halt")
+    assert f"HALT at spec of {PLAN}, after 1 of 3 attempts." in asked
+    assert "it was refused a command: the script says so" in asked
+    return end
+
+
+@pytest.mark.soak
 @shows("TO")
 def test_an_agent_that_takes_too_long_is_ended_and_halts(place: Path) -> End:
     clock, passing = StillClock(SystemClock().now()), list[asyncio.Future[None]]()  # as a person's word has it

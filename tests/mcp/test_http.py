@@ -87,7 +87,9 @@ def test_a_session_outlives_the_driver(tmp_path: Path) -> None:
         assert at["type"] == "http"
         async with client_at(at["url"], at["headers"]) as client:
             tools = [tool.name for tool in (await client.list_tools()).tools]
-            assert tools == ["emit_exit", "exit_Ok", "exit_Nok", "status", "handoff", "payload_get"]
+            files = ["files_list", "files_read", "files_search"]  # its role may not run commands
+            assert tools == ["emit_exit", "exit_Ok", "exit_Nok", "status", "handoff", "payload_get", *files]
+            assert "permissions" in text(await client.call_tool("files_read", {"path": "$TREADLE_BUNDLE/context.json"}))
             wrong = await client.call_tool("emit_exit", {"exit": {"type": "Okk"}})
             assert wrong.is_error
             assert "did you mean 'Ok'" in text(wrong)

@@ -121,6 +121,30 @@ def test_there_is_no_third_round(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("ends", "why"),
+    [
+        ([ended("no answer", refused=("Bash: no",)), ended("still none")], "blocked"),
+        ([ended("no answer"), ended("still none", refused=("Bash: no",))], "blocked"),
+        ([msgspec.structs.replace(ended("its turn was cancelled", refused=("Bash: no",)), how="failed")], "blocked"),
+        ([msgspec.structs.replace(ended("no answer", refused=("Bash: no",)), how="lost")] * 6, "crash"),
+    ],
+)
+def test_who_was_refused_something_and_gives_no_answer_is_blocked(ends: list[Ended], why: str, tmp_path: Path) -> None:
+    stage = Stage(tmp_path, with_role(ONE_STEP, infra_retries=0), Rounds(*ends))
+    asyncio.run(stage.drive())
+    (failed,) = [event for event in stage.events() if isinstance(event, Failed)]
+    assert failed.why == why
+    detail = stage.store.payloads.get(failed.detail_ref)
+    stage.store.close()
+    assert "it was refused Bash: no" in str(detail)
+
+
+def test_who_was_refused_something_may_answer_all_the_same(tmp_path: Path) -> None:
+    happened = drive(tmp_path, Rounds(ended(OK, refused=("Bash: no",))))
+    assert [event for event in happened if isinstance(event, Exited)]
+
+
+@pytest.mark.parametrize(
     ("end", "resume"),
     [
         (ended("no answer"), False),

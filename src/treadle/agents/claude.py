@@ -13,6 +13,7 @@ import msgspec
 
 from treadle.agents.claude_stream import TOOL, ClaudeReader
 from treadle.ports import Abilities, Work
+from treadle.protocol.model import HELD, Perm
 from treadle.results import executor_result, handoff
 from treadle.results.mcp_tool import EMIT, SERVER
 
@@ -29,6 +30,14 @@ _UNUSED: Final = (
     *("ExitPlanMode", "ExitWorktree", "ListAgents", "ScheduleWakeup", "SendMessage"),
 )
 """Tools that lead out of the lane, to other agents, to a person, or beyond the end of the step."""
+_TOOLS: Final[dict[Perm, tuple[str, ...]]] = {
+    "run_commands": ("Bash", "Monitor"),
+    "modify": ("Edit", "NotebookEdit", "Write"),
+    "web": ("WebFetch", "WebSearch"),
+}
+"""The tools that a role has only if it may: others are refused them, in a box too."""
+_ASKED: Final[tuple[Perm, ...]] = ("run_commands", "web")
+"""What it would ask about; for changes there are rules of their own."""
 _RETRIES: Final = "2"
 """How often it asks a service again by itself. More is not its business: the run waits, and costs no attempt."""
 _NETWORK: Final = (
@@ -66,7 +75,7 @@ class Claude(msgspec.Struct, frozen=True, kw_only=True):
     has_sandbox: bool = False
     """Whether its own sandbox for commands works here; used only where nothing else encloses it."""
     program: str = "claude"
-    abilities: Abilities = Abilities(resume=True, fork=True, survives=True, mcp="http")
+    abilities: Abilities = Abilities(resume=True, fork=True, survives=True, mcp="http", holds=HELD)
     login: tuple[str, ...] = (f"{_FOLDER}/.credentials.json",)
     """Not `.claude.json`: what an agent may write there, the user's own programs would start."""
     otherwise: tuple[str, ...] = tuple(_CLOUDS)
@@ -89,7 +98,8 @@ class Claude(msgspec.Struct, frozen=True, kw_only=True):
     def argv(self, work: Work, home: Path, session: str) -> list[str]:
         """Everything each time: a conversation that goes on keeps its words, not its permissions or its model."""
         words = ["-p", "--output-format", "stream-json", "--verbose", "--append-system-prompt", _SYSTEM]
-        words += ["--setting-sources", "", "--strict-mcp-config", "--disallowedTools", ",".join(_UNUSED)]
+        refused = (*_UNUSED, *(tool for perm, tools in _TOOLS.items() if not work.may(perm) for tool in tools))
+        words += ["--setting-sources", "", "--strict-mcp-config", "--disallowedTools", ",".join(refused)]
         words += self._permissions(work)
         if (servers := work.bundle.absolute() / "mcp.json").exists():
             words += ["--mcp-config", str(servers)]
@@ -119,9 +129,12 @@ class Claude(msgspec.Struct, frozen=True, kw_only=True):
         """Nobody answers questions, so what is not allowed is refused."""
         if self.is_enclosed:
             return ["--permission-mode", "bypassPermissions"]
-        allowed = ["Bash", f"mcp__{SERVER}", f"Read(/{work.bundle.absolute()}/**)"]
+        allowed = [tool for perm in _ASKED if work.may(perm) for tool in _TOOLS[perm]]
+        allowed += [f"mcp__{SERVER}", f"Read(/{work.bundle.absolute()}/**)"]
         mode = "acceptEdits"
-        if work.writes is not None and all(map(_PLAIN.fullmatch, work.writes)):
+        if not work.may("modify"):
+            mode = "dontAsk"
+        elif work.writes is not None and all(map(_PLAIN.fullmatch, work.writes)):
             mode, allowed = "dontAsk", [*allowed, *(f"Edit(/{glob})" for glob in (*work.writes, *_ANSWERS))]
         words = ["--permission-mode", mode, "--allowedTools", *allowed]
         return [*words, "--settings", json.dumps({"sandbox": _sandbox(work)})] if self.has_sandbox else words

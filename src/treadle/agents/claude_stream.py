@@ -16,6 +16,7 @@ TOOL: Final = f"mcp__{SERVER}__"
 _LONGEST: Final = 7 * 24 * 3600
 _TELLING: Final = ("file_path", "notebook_path", "command", "pattern", "url", "query", "description", "path")
 _LENGTH: Final = 120
+_MOST_REFUSED: Final = 20
 
 
 class ClaudeReader:
@@ -28,6 +29,7 @@ class ClaudeReader:
         self._messages: dict[str, Usage] = {}
         self._seen = Usage()
         self._notes: list[str] = []
+        self._refused: dict[str, None] = {}
         self._resets = 0
 
     def take(self, event: dict[str, Any]) -> Progress | None:
@@ -60,6 +62,7 @@ class ClaudeReader:
             trouble=trouble,
             outage=outage,
             wait=self._wait(trouble) if outage else 0,
+            refused=tuple(self._refused),
             notes=tuple(self._notes),
         )
 
@@ -90,7 +93,10 @@ class ClaudeReader:
                 return self._noting([f"its server of tools '{_short(name)}' is not connected" for name in missing])
             case "permission_denied":
                 tool, why = text(event, "tool_name"), text(event, "decision_reason")
-                return self._noting([f"it was refused {_short(tool)}: {_short(why) or 'it is not allowed'}"])
+                what = f"{_short(tool)}: {_short(why) or 'it is not allowed'}"
+                if len(self._refused) < _MOST_REFUSED:
+                    self._refused[what] = None
+                return self._noting([f"it was refused {what}"])
             case "api_retry":
                 status, why = whole(event, "error_status"), _short(text(event, "error"))
                 return Progress(f"asks its service again ({status or why or 'no answer'})")

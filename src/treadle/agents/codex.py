@@ -17,6 +17,7 @@ from treadle.agents.toml_text import toml_text
 from treadle.errors import PortError
 from treadle.kernel.events import Usage
 from treadle.ports import Abilities, Progress, Work
+from treadle.protocol.model import HELD
 from treadle.results.files import look
 
 _FOLDER: Final = ".codex"
@@ -59,7 +60,7 @@ class Codex(msgspec.Struct, frozen=True, kw_only=True):
     is_enclosed: bool = False
     """Whether something around it keeps its writes to where they belong; its own sandbox would be in the way there."""
     program: str = "codex"
-    abilities: Abilities = Abilities(resume=True, fork=True, survives=True, mcp="http")
+    abilities: Abilities = Abilities(resume=True, fork=True, survives=True, mcp="http", holds=HELD)
     login: tuple[str, ...] = (_LOGIN,)
     otherwise: tuple[str, ...] = (_USUAL_KEY,)
     cumulative: tuple[str, ...] = ("tokens_in", "tokens_out", "cached", "unpriced")
@@ -92,7 +93,8 @@ class Codex(msgspec.Struct, frozen=True, kw_only=True):
             "developer_instructions": _INSTRUCTIONS,
             "agents": {"enabled": False},  # its stream tells of one thread, and so does what it says that it used
             "analytics": {"enabled": False},
-            "features": dict.fromkeys(("plugins", "apps", "hooks", "unbounded_connection_retries"), False),
+            "features": dict.fromkeys(("plugins", "apps", "hooks", "unbounded_connection_retries"), False)
+            | _without_commands(work),
             "skills": {"bundled": {"enabled": False}},  # told in every prompt, and unpacked into every new HOME
             "sandbox_workspace_write": {
                 "writable_roots": [str(work.out.absolute())],
@@ -105,11 +107,14 @@ class Codex(msgspec.Struct, frozen=True, kw_only=True):
                 "exclude": [*_SECRETS, *_named_secrets(lent)],
             },
             "mcp_servers": _servers(work),
+            **({} if work.may("web") else {"web_search": "disabled"}),
         }
 
     def argv(self, work: Work, home: Path, session: str) -> list[str]:
         """All of it goes before the word that continues a conversation: nothing is inherited from it."""
-        kept = ["--dangerously-bypass-approvals-and-sandbox"] if self.is_enclosed else ["-s", "workspace-write"]
+        writes = work.may("modify") or work.may("run_commands")  # tests leave their traces; the diff is looked at
+        sandbox = ["-s", "workspace-write" if writes else "read-only"]
+        kept = ["--dangerously-bypass-approvals-and-sandbox"] if self.is_enclosed else sandbox
         lane = str(work.lane.absolute())
         words = ["exec", "--json", "--color", "never", "--skip-git-repo-check", "-C", lane, *kept]
         words += ["-m", work.model] if work.model else []
@@ -141,6 +146,13 @@ def _is_kept(home: Path, session: str) -> bool:
     """Whether a conversation can go on; one whose transcript is gone begins anew."""
     kept = (home / _FOLDER / "sessions").rglob(f"rollout-*-{session}.jsonl*") if _NAME.fullmatch(session) else ()
     return any(kept)
+
+
+def _without_commands(work: Work) -> dict[str, bool]:
+    """Who may not run commands has no shell: it reads by the tools of its step, and writes by patches, if at all."""
+    if work.may("run_commands"):
+        return {}
+    return {"shell_tool": False, "unified_exec": False, "apply_patch_freeform": work.may("modify")}
 
 
 def _scratch(work: Work) -> Path:

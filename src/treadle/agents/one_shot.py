@@ -138,7 +138,8 @@ class OneShot(msgspec.Struct, frozen=True, kw_only=True):
         talk.hand_back(self.dialect.login, Path.home())
         usage = self._usage(work, talk, told.usage)
         change = msgspec.structs.replace
-        ended = change(ended, session=talk.called(told.session), usage=usage, final=told.final[-self.patience.final :])
+        final = told.final[-self.patience.final :]
+        ended = change(ended, session=talk.called(told.session), usage=usage, final=final, refused=told.refused)
         if told.trouble or not told.is_over:
             return _troubled(ended, told)
         return change(ended, code=ended.code or 0)

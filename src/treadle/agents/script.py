@@ -10,7 +10,7 @@ from treadle.protocol.items import Json
 
 Channel = Literal["answer", "executor-result", "handoff", "message", "code"]
 CHANNELS: Final[tuple[Channel, ...]] = get_args(Channel)
-Misbehaviour = Literal["", "hang", "crash"]
+Misbehaviour = Literal["", "hang", "crash", "blocked"]
 CRITERIA: Final = ("role", "step", "instance", "graph", "mode", "visit", "attempt")
 
 

@@ -15,7 +15,7 @@ from treadle.protocol.reading.source import MAX_TEXT, Node, kind_of, read
 
 _TOP: Final = ("agents",)
 _TURNS: Final = "turns"
-_MISBEHAVIOUR: Final = ("hang", "crash")
+_MISBEHAVIOUR: Final = ("hang", "crash", "blocked")
 _OUTAGES: Final = get_args(Outages)
 _USAGE: Final = ("tokens_in", "tokens_out", "cached", "cost")
 _MAX_DELAY: Final = 86_400

@@ -34,6 +34,7 @@ from treadle.ports import Abilities, Ended, Progress, Session, Watch, Work
 from treadle.protocol.findings import suggest
 from treadle.protocol.items import Json
 
+_REFUSED: Final = "a command: the script says so"
 _CRASHED: Final = 1
 
 
@@ -106,6 +107,8 @@ class _Part:
                 await asyncio.Event().wait()
             case "crash":
                 return Ended(how="lost", code=_CRASHED, final=self._final(), usage=self.turn.usage, detail="it crashed")
+            case "blocked":
+                return Ended(how="done", code=0, final=self._final(), usage=self.turn.usage, refused=(_REFUSED,))
             case _:
                 self._answer()
         return Ended(how="done", code=self.turn.exit_code, final=self._final(), usage=self.turn.usage)

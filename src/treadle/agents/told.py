@@ -27,6 +27,8 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     """What went wrong, as the program says it; empty: nothing."""
     outage: Outages | None = None
     wait: int = 0
+    refused: tuple[str, ...] = ()
+    """What it was not allowed while it worked, and why."""
     notes: tuple[str, ...] = ()
     """What people should know: a server of tools that is not there, a refused permission."""
 

@@ -17,6 +17,7 @@ from treadle.config.agents import PROGRAMS, Program
 from treadle.enclosures.box import Box, find_box
 from treadle.ports import Runner
 
+_KEPT: Final = {"run_commands": "commands", "modify": "changes", "web": "the web"}
 _NUMBER: Final = re.compile(r"\b\d+\.\d+")
 
 
@@ -32,6 +33,8 @@ class KnownAgent(msgspec.Struct, frozen=True, kw_only=True):
     resume: bool
     fork: bool
     tools: Literal["http", "stdio"]
+    keeps: tuple[str, ...]
+    """What its program itself keeps a role from that may not do it; of the rest, a role is only told."""
     install: str
 
 
@@ -63,6 +66,7 @@ async def _listed(program: Program, home: Path) -> KnownAgent:
         resume=runner.abilities.resume,
         fork=runner.abilities.fork,
         tools=runner.abilities.mcp,
+        keeps=runner.abilities.holds,
         install=program.install,
     )
 
@@ -99,10 +103,11 @@ def print_listing(found: KnownAgents) -> None:
             harmless(one.version) or ("here" if one.path else f"not installed: {one.install}"),
             one.login or "none found",
             "resume, fork" if one.fork else "resume" if one.resume else "new only",
+            ", ".join(_KEPT[perm] for perm in one.keeps) or "nothing",
         )
         for one in found.agents
     ]
-    print_table(("Agent", "Version", "Login", "Conversations"), rows)
+    print_table(("Agent", "Version", "Login", "Conversations", "Keeps roles from"), rows)
     say(f"box of agents: {found.box or 'none; `treadle doctor` says how to get one'}")
     here = [one for one in found.agents if one.path]
     if here:

@@ -10,7 +10,7 @@ from treadle.memory import tools as memory_tools
 from treadle.memory.dialogue import Dialogue, seat_of
 from treadle.memory.inputs import LARGEST
 from treadle.memory.store import Memory
-from treadle.results import mcp_tool, payload_tool
+from treadle.results import files_tool, mcp_tool, payload_tool
 from treadle.results.assignment import MEMORY, Assignment
 from treadle.results.exits import mark_of
 from treadle.results.offered import Offered, Said
@@ -47,12 +47,15 @@ class Served(NamedTuple):
         """Those by which it answers, and those by which it learns what it was given and what was said."""
         payloads = [payload_tool.TOOL] if payload_tool.is_offered(self.task.bundle) else []
         remembered = memory_tools.TOOLS if self._dialogue() else ()
-        return [*mcp_tool.offered(self.task), *payloads, *remembered]
+        files = files_tool.TOOLS if files_tool.is_offered(self.task.bundle) else ()
+        return [*mcp_tool.offered(self.task), *payloads, *files, *remembered]
 
     def call(self, name: str, given: Mapping[str, Any]) -> Said:
         """What a tool does. Whatever it is given, the model gets words that help."""
         if name == payload_tool.NAME and payload_tool.is_offered(self.task.bundle):
             return payload_tool.call(self.task.bundle, given)
+        if files_tool.named(name) and files_tool.is_offered(self.task.bundle):
+            return files_tool.call(self.task.lane or Path.cwd(), self.task.bundle, name, given)
         if (tool := memory_tools.named(name)) and self.memory:
             dialogue = self._dialogue()
             return memory_tools.call(dialogue, tool, given) if dialogue else _NO_SEAT

@@ -21,6 +21,8 @@ Recipient = Literal["parent", "siblings", "children", "sender"]
 
 PERMS: Final[tuple[Perm, ...]] = ("read_files", "list_dirs", "read_code", "run_commands", "modify", "web")
 """Γ₁ … Γ₆, in order."""
+HELD: Final[tuple[Perm, ...]] = ("run_commands", "modify", "web")
+"""Those that an agent's program can keep a role from; to read is everybody's."""
 SYSTEM_EXITS: Final = ("!timeout", "!crash", "!invalid", "!gate", "!exhausted", "!blocked", "!store", "!limit")
 """What can happen to an activity besides the exits it declares."""
 ABORTED: Final = "Aborted"

@@ -34,6 +34,8 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     ways: Ways
     mark: str = ""
     """The mark of the token that this session was started with; empty: not known."""
+    lane: Path | None = None
+    """Where its agent works; None: in the current folder."""
 
     def hand_in(self, answer: object, via: Via) -> Claim | Faulty:
         """Check an answer and put it where it will be found; the last one before the session ends counts."""

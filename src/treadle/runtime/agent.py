@@ -86,7 +86,8 @@ class AgentJobs:
         while self._may_go_on(job, sent.work, ended, reading, runner):
             words = "\n".join([*(reading.problems or [owed(sent.ways)]), *_ignored(reading), REMINDER])
             sent = await self._dispatch.go_on(sent, ended, words)
-            ended = await self._started(job, sent, runner)
+            earlier, ended = ended.refused, await self._started(job, sent, runner)
+            ended = msgspec.structs.replace(ended, refused=(*earlier, *ended.refused))
             reading = await self._read(sent, ended)
         await self._cleanse(sent.work)
         hidden = self._world.hidden()
@@ -240,11 +241,17 @@ class AgentJobs:
         )
 
     def _failure(self, job: RunAgent, ended: Ended, reading: Reading, ways: Ways, now: int) -> Failed:
-        """No claim: the program is to blame if it broke, the agent if it just did not answer properly."""
+        """No claim: who was refused something is blocked; else the program is to blame if it broke, and the agent if it
+        just did not answer properly.
+        """
         broke = ended.how != "done" or (bool(ended.code) and not reading.problems)
+        is_blocked = bool(ended.refused) and ended.how != "lost"
         is_told = broke and bool(ended.detail)
+        refused = [f"it was refused {what}" for what in ended.refused]
         agent, person = (
-            "\n".join([*([] if is_told else [*(reading.problems or [silence]), *_ignored(reading)]), *_words(ended)])
+            "\n".join(
+                [*([] if is_told else [*(reading.problems or [silence]), *_ignored(reading)]), *_words(ended), *refused]
+            )
             for silence in (owed(ways), unsaid(ways))
         )
         detail: dict[str, Json] = {
@@ -256,7 +263,7 @@ class AgentJobs:
             id=event_id(job, "failed"),
             ts=now,
             act=job.id,
-            why="crash" if broke else "invalid",
+            why="blocked" if is_blocked else "crash" if broke else "invalid",
             detail_ref=self._world.payloads.put(detail),
             usage=ended.usage,
         )

@@ -99,6 +99,7 @@ class Dispatch:
             session=job.session if goes_on(job, abilities) else "",
             fork=job.fork and abilities.fork,
             writes=permissions(self._desk.protocol, job, self._world.payloads).writes,
+            perms=self._desk.protocol.roles[job.role].perms,
         )
         ways = self._ways(job)
         # Should an agent delete its lane's `.git`, its git must not climb to the user's repository.

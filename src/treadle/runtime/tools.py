@@ -25,4 +25,6 @@ class Tools(Protocol):
 
 def assigned(work: Work, ways: Ways) -> Assignment:
     """The activity as the process that sent it out knows it; nothing is read that the agent could have changed."""
-    return Assignment(act=work.act, token=work.token, retry=work.retry, bundle=work.bundle, out=work.out, ways=ways)
+    return Assignment(
+        act=work.act, token=work.token, retry=work.retry, bundle=work.bundle, out=work.out, ways=ways, lane=work.lane
+    )

@@ -64,5 +64,27 @@ def test_what_is_refused(call: dict[str, Any], why: str, tmp_path: Path) -> None
     assert bool(found) == bool(why)
 
 
+@pytest.mark.parametrize("is_enclosed", [False, True])
+@pytest.mark.parametrize(
+    ("call", "perm", "why"),
+    [
+        ({"kind": "execute", "rawInput": {"command": "ls"}}, "run_commands", "this role may not run commands"),
+        ({"kind": "fetch", "rawInput": {"url": "http://x"}}, "web", "this role may not use the web"),
+        ({"kind": "edit", "locations": [{"path": "src/a"}]}, "modify", "src/a: it is not among"),
+        ({"kind": "other", "content": [{"type": "diff", "path": "src/a"}]}, "modify", "src/a: it is not among"),
+    ],
+)
+def test_what_a_role_may_not_do_is_refused_in_a_box_too(
+    call: dict[str, Any], perm: str, why: str, is_enclosed: bool, tmp_path: Path
+) -> None:
+    """Who may not modify has no files to write, except for answers."""
+    some = job_in(tmp_path, perms=("read_files",), writes=(".ai/executor-result",), is_enclosed=is_enclosed)
+    assert refusal(some, call).startswith(why)
+    assert not refusal(some, {"kind": "edit", "locations": [{"path": ".ai/executor-result"}]})
+    assert not refusal(some, {"kind": "read", "locations": [{"path": "src/a"}]})
+    leave = job_in(tmp_path, perms=("read_files", perm), writes=("src/**",), is_enclosed=is_enclosed)
+    assert not refusal(leave, call)
+
+
 def test_in_a_box_it_may_do_as_it_likes(tmp_path: Path) -> None:
     assert not refusal(job_in(tmp_path, is_enclosed=True), {"kind": "edit", "locations": [{"path": "/etc/passwd"}]})

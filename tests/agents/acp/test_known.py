@@ -2,11 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from treadle.agents.acp.known import KNOWN, UNKNOWN
 from treadle.errors import PortError
+from treadle.protocol.model import Perm
 from treadle.testing.runner_contract import make_work
 
 VARIABLES = "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "OPENCODE_CONFIG", "OPENCODE_CONFIG_CONTENT"
@@ -122,3 +124,27 @@ def test_others_are_told_their_model_by_a_variable(user: Path) -> None:
     work = make_work(user.parent, user.parent / "lane", model="large")
     assert KNOWN["goose"].env(work, is_enclosed=False)["GOOSE_MODEL"] == "large"
     assert UNKNOWN.env(work, is_enclosed=False) == {}
+
+
+@pytest.mark.parametrize("is_enclosed", [False, True])
+def test_what_a_role_may_not_do_is_denied_by_their_own_rules(is_enclosed: bool, user: Path) -> None:
+    def rules(*perms: Perm) -> dict[str, Any]:
+        work = make_work(user.parent, user.parent / "lane", perms=perms, writes=("src/**",))
+        env = KNOWN["opencode"].env(work, is_enclosed=is_enclosed)
+        found: dict[str, Any] = json.loads(env["OPENCODE_CONFIG_CONTENT"])["permission"]
+        return found
+
+    critic = rules("read_files")
+    assert [critic[name] for name in ("bash", "webfetch", "websearch")] == ["deny"] * 3
+    assert critic["edit"]["*"] == "deny"
+    free = rules("read_files", "run_commands", "modify", "web")
+    assert not {"bash", "webfetch"} & {*free}
+    assert ("edit" in free) != is_enclosed
+
+    def excluded(*perms: Perm) -> list[str]:
+        KNOWN["gemini"].prepare(make_work(user.parent, user.parent / "lane", perms=perms), user.parent / "home")
+        found: list[str] = json.loads((user.parent / "home/.gemini/settings.json").read_text())["tools"]["exclude"]
+        return found
+
+    assert excluded("read_files") == ["run_shell_command", "google_web_search", "web_fetch"]
+    assert excluded("run_commands", "web") == []

@@ -80,6 +80,7 @@ class Acp(msgspec.Struct, frozen=True, kw_only=True):
             fork=work.fork,
             model=work.model,
             writes=None if work.writes is None else (*work.writes, *ANSWERS),
+            perms=work.perms,
             is_enclosed=self.is_enclosed,
             ledger=self.known.ledger,
             silence=self.silence,

@@ -1,4 +1,4 @@
-"""What the client of an ACP agent is told by the runner, and what of it says which files may be written."""
+"""What the client of an ACP agent is told by the runner, and what of it says what it may do."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -8,6 +8,8 @@ import msgspec
 from treadle.git.globs import matches
 
 _WRITING: Final = ("edit", "delete", "move")
+_NEEDS: Final = {"execute": ("run_commands", "run commands"), "fetch": ("web", "use the web")}
+"""Kinds of tool calls that a role has to have leave for, and what that is called."""
 _PATHS: Final = ("path", "file_path", "filePath", "filepath", "abs_path")
 _GIT: Final = ".git"
 
@@ -24,6 +26,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str = ""
     writes: tuple[str, ...] | None = None
     """Globs of what may be written in the lane; None: everything."""
+    perms: tuple[str, ...] | None = None
+    """What its role may do; None: everything."""
     is_enclosed: bool = False
     """Whether something else keeps the agent to what it may write."""
     ledger: str = ""
@@ -52,19 +56,26 @@ def why_not(job: Job, path: str) -> str:
 
 
 def refusal(job: Job, call: dict[str, Any]) -> str:
-    """Why a tool call that an agent asks about is refused; empty if it is allowed. Commands are: nothing here reads
-    them, so it is the box and the checks that keep them.
+    """Why a tool call that an agent asks about is refused; empty if it is allowed. The commands of a role that may run
+    any are: nothing here reads them, so it is the box and the checks that keep them.
     """
     kind = call.get("kind")
     if kind == "switch_mode":
         return "it keeps the mode that it was started in"
+    perm, what = _NEEDS.get(kind, ("", "")) if isinstance(kind, str) else ("", "")
+    if perm and not _may(job, perm):
+        return f"this role may not {what}"
     paths = _paths(call)
     is_writing = kind in _WRITING or any(part.get("type") == "diff" for part in _objects(call.get("content")))
-    if job.is_enclosed or not is_writing:
+    if not is_writing or (job.is_enclosed and _may(job, "modify")):
         return ""
     if not paths:
         return "it does not say which file it would write"
     return next((f"{path}: {why}" for path in paths if (why := why_not(job, path))), "")
+
+
+def _may(job: Job, perm: str) -> bool:
+    return job.perms is None or perm in job.perms
 
 
 def _paths(call: dict[str, Any]) -> list[str]:

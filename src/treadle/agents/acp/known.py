@@ -14,6 +14,7 @@ from treadle.agents.answer import put_file
 from treadle.agents.told import event_of, part, text
 from treadle.errors import PortError
 from treadle.ports import Abilities, Work
+from treadle.protocol.model import HELD, Perm
 from treadle.results import executor_result, handoff
 
 ANSWERS: Final = (executor_result.FILE, *handoff.FILES)
@@ -83,6 +84,11 @@ _SETTINGS: Final = "settings.json"
 _OAUTH: Final = f"{_GEMINI}/oauth_creds.json"
 _GEMINI_KEY: Final = "gemini-api-key"
 _LONG_AGO: Final = "session-2000-01-01T00-00"
+_NOT_ASKED: Final[dict[Perm, tuple[str, ...]]] = {
+    "run_commands": ("run_shell_command",),
+    "web": ("google_web_search", "web_fetch"),
+}
+"""Tools that only some roles may use: it does not ask about all that they do. About changes it does."""
 _ATTEMPTS: Final = 2
 """How often it asks a service that is busy. More is not its business: the run waits, and costs no attempt."""
 
@@ -90,7 +96,7 @@ _ATTEMPTS: Final = 2
 class Gemini(msgspec.Struct, frozen=True, kw_only=True):
     """The Gemini CLI. It loads conversations, and cannot branch off."""
 
-    abilities: Abilities = _RESUMES
+    abilities: Abilities = msgspec.structs.replace(_RESUMES, holds=HELD)
     login: tuple[str, ...] = (_OAUTH, f"{_GEMINI}/google_accounts.json")
     ledger: str = f"{_GEMINI}/tmp/*/chats/**/*.jsonl"
 
@@ -107,6 +113,7 @@ class Gemini(msgspec.Struct, frozen=True, kw_only=True):
             "privacy": {"usageStatisticsEnabled": False},
             "telemetry": {"enabled": False},
             "model": {"maxSessionTurns": work.turns or -1},
+            "tools": {"exclude": [tool for perm, tools in _NOT_ASKED.items() if not work.may(perm) for tool in tools]},
         }
         put_file(folder, _SETTINGS, json.dumps(settings).encode())
         if work.session:
@@ -161,6 +168,11 @@ _CONTENT: Final = "OPENCODE_CONFIG_CONTENT"
 _LENT: Final = ("$schema", "provider", "model", "small_model", "enabled_providers", "disabled_providers")
 """The user's settings that say which model is asked, where and how; no others hold for agents at work here."""
 _PERMISSIONS: Final = {"*": "allow", "external_directory": "allow", "doom_loop": "deny", "question": "deny"}
+_TOOLS: Final[dict[Perm, tuple[str, ...]]] = {
+    "run_commands": ("bash",),
+    "web": ("webfetch", "websearch", "codesearch"),
+}
+"""What only some roles may do, as its permissions call it."""
 _OFF: Final = (
     *("AUTOUPDATE", "CLAUDE_CODE", "DEFAULT_PLUGINS", "EXTERNAL_SKILLS", "LSP_DOWNLOAD", "PROJECT_CONFIG", "SHARE"),
     "TERMINAL_TITLE",
@@ -170,7 +182,7 @@ _OFF: Final = (
 class Opencode(msgspec.Struct, frozen=True, kw_only=True):
     """opencode, whose settings are handed over as a variable."""
 
-    abilities: Abilities = _FORKS
+    abilities: Abilities = msgspec.structs.replace(_FORKS, holds=HELD)
     login: tuple[str, ...] = (".local/share/opencode/auth.json",)
     ledger: str = ".local/share/opencode/opencode.db"
 
@@ -193,9 +205,10 @@ class Opencode(msgspec.Struct, frozen=True, kw_only=True):
         return ["--print-logs", "--log-level", "WARN"]
 
     def env(self, work: Work, *, is_enclosed: bool) -> dict[str, str]:
+        is_free = is_enclosed and work.may("modify")
         settings = {
             **_lent(),
-            "permission": _PERMISSIONS | ({} if is_enclosed else {"edit": _edits(work)}),
+            "permission": _PERMISSIONS | _denied(work) | ({} if is_free else {"edit": _edits(work)}),
             "share": "disabled",
             "autoupdate": False,
             **({"model": work.model} if work.model else {}),
@@ -210,6 +223,10 @@ def _move_sessions(database: Path, lane: str) -> None:
         db.execute("UPDATE project SET worktree = ?", (lane,))
         db.execute("UPDATE session SET directory = ?", (lane,))
         db.execute("DELETE FROM project_directory")
+
+
+def _denied(work: Work) -> dict[str, str]:
+    return {tool: "deny" for perm, tools in _TOOLS.items() if not work.may(perm) for tool in tools}
 
 
 def _edits(work: Work) -> dict[str, str]:

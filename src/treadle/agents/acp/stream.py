@@ -33,6 +33,7 @@ class AcpReader:
         self._is_over = False
         self._outage: Outages | None = None
         self._notes: dict[str, None] = {}
+        self._refused: dict[str, None] = {}
 
     def take(self, event: dict[str, Any]) -> Progress | None:
         """The next event; what of it shows that the agent lives."""
@@ -45,7 +46,10 @@ class AcpReader:
             case "note":
                 return self._note(text(event, "text"))
             case "refused":
-                return self._note(f"it was refused {text(event, 'what')}: {text(event, 'why')}")
+                what = f"{text(event, 'what')}: {text(event, 'why')}"
+                if len(self._refused) < _MOST_NOTES:
+                    self._refused[what] = None
+                return self._note(f"it was refused {what}")
             case "usage":
                 self._usage = _usage(event)
                 return Progress(usage=self._usage)
@@ -65,6 +69,7 @@ class AcpReader:
             trouble=self._trouble,
             outage=self._outage,
             wait=wait_of(self._trouble) if self._outage else 0,
+            refused=tuple(self._refused),
             notes=tuple(self._notes),
         )
 

@@ -105,10 +105,12 @@ def _steps(work: Work, turn: Turn, context: dict[str, Json]) -> list[Step]:
     def text(value: str) -> str:
         return fill_text(value, context)
 
-    writes = tuple(_write(work.lane / text(path), text(content)) for path, content in turn.write.items())
+    writes = tuple(_write(work.lane, text(path), text(content)) for path, content in turn.write.items())
     commands = [*_files(turn, text), *(shlex.join([text(word) for word in argv]) for argv in turn.run)]
     steps = [*([Step(calls=writes)] if writes else []), *(Step(calls=(_shell(command),)) for command in commands)]
-    if turn.misbehave:
+    if turn.misbehave == "blocked":
+        steps.append(Step(say="I was refused what I need."))
+    elif turn.misbehave:
         steps.append(Step(misbehave="hang" if turn.misbehave == "hang" else "cut"))
     else:
         steps += _answer(work, turn, context)
@@ -128,7 +130,7 @@ def _answer(work: Work, turn: Turn, context: dict[str, Json]) -> list[Step]:
         return [Step(calls=((Call(tools=(f"*{EMIT}",), arguments={"exit": given}),),)), _DONE]
     files = answer_files(work, turn.channel, given)
     said = msgspec.structs.replace(_DONE, say=answer_words(turn.channel, given) or _DONE.say)
-    return [*(Step(calls=(_write(work.lane / path, content),)) for path, content in files.items()), said]
+    return [*(Step(calls=(_write(work.lane, path, content),)) for path, content in files.items()), said]
 
 
 def _failure(turn: Turn, work: Work) -> Failure | None:
@@ -142,12 +144,15 @@ def _failure(turn: Turn, work: Work) -> Failure | None:
     return Failure(status=status, message=said + later, headers=wait)
 
 
-def _write(path: Path, content: str) -> tuple[Call, ...]:
-    """A file by the client's own tool for it, or by a command."""
+def _write(lane: Path, name: str, content: str) -> tuple[Call, ...]:
+    """A file by the client's own tool for it, by a command, or, where there is neither, by a patch."""
+    path = lane / name
     calls = tuple(Call(tools=(tool,), arguments={at: str(path), "content": content}) for tool, at in _WRITERS.items())
+    lines = "".join(f"+{line}\n" for line in content.splitlines())
+    patch = Call(tools=("apply_patch",), input=f"*** Begin Patch\n*** Add File: {name}\n{lines}*** End Patch\n")
     data = base64.b64encode(content.encode()).decode()
     folder, file = shlex.quote(str(path.parent)), shlex.quote(str(path))
-    return (*calls, *_shell(f"mkdir -p {folder} && printf %s {data} | base64 -d > {file}"))
+    return (*calls, *_shell(f"mkdir -p {folder} && printf %s {data} | base64 -d > {file}"), patch)
 
 
 def _shell(command: str) -> tuple[Call, ...]:

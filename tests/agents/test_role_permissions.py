@@ -1,0 +1,93 @@
+"""What a role may not do is refused by the agents' programs themselves (with `make test-agents`)."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.real_agents import inside_apart
+from tests.results.desk import desk
+from treadle.agents.process import Patience
+from treadle.agents.registry import Surroundings, runner_of
+from treadle.mcp.http import HttpTools
+from treadle.ports import Ended, Progress
+from treadle.protocol.load import load
+from treadle.results.mcp_tool import mcp_config_at
+from treadle.results.prepare import Before
+from treadle.results.read import read
+from treadle.runtime.tools import assigned
+from treadle.testing.model_server.server import ModelServer
+
+AGENTS = ("claude", "codex", "gemini", "opencode")
+MODELS = {"codex": "played-1", "gemini": "gemini-2.5-flash", "opencode": "played/played-1"}
+CRITIC = load("riper").roles["plan_critic"].perms
+SHELL = "touch by-command"
+SCRIPTS = rf"""
+scripts:
+  critic:
+    find: {{folder: 'The folder is (\S+?)\.'}}
+    steps:
+      - call:
+          first:
+            - tool: [Bash, bash, run_shell_command, exec_command, shell]
+              with: {{command: "{SHELL}", cmd: "{SHELL}", description: "try"}}
+            - {{tool: exec, input: "await tools.exec_command({{cmd: '{SHELL}'}})"}}
+            - {{tool: NAME, with: {{command: "{SHELL}", cmd: "{SHELL}", description: "try"}}, unoffered: true}}
+      - call:
+          first:
+            - tool: [Write, write, write_file]
+              with: {{file_path: "{{folder}}/by-tool", filePath: "{{folder}}/by-tool", content: "x"}}
+            - {{tool: apply_patch, input: "*** Begin Patch\n*** Add File: by-tool\n+x\n*** End Patch\n"}}
+            - {{tool: Write, with: {{file_path: "{{folder}}/by-tool", content: "x"}}, unoffered: true}}
+      - call: {{tool: "*files_read", with: {{path: plan.md}}}}
+      - call: {{tool: "*emit_exit", with: {{exit: {{type: PA, message: read}}}}}}
+      - say: It is handed in.
+"""
+NAMES = {"claude": "Bash", "codex": "exec_command", "gemini": "run_shell_command", "opencode": "bash"}
+
+
+def criticises(server: ModelServer, folder: Path) -> dict[str, Any]:
+    agent = folder.name
+    it = desk(folder, "riper/riper/O4C")
+    it.put("plan.md", "The plan is short.\n")
+    (it.work.bundle / "context.json").write_text(json.dumps({"permissions": {"may": CRITIC}}))
+    prompt = f"The folder is {it.work.lane}. [[script:critic]]"
+    model = MODELS.get(agent, "")
+    work = msgspec.structs.replace(it.work, prompt=prompt, env=it.env, writes=(), perms=CRITIC, model=model)
+    heard: list[Progress] = []
+
+    async def step(tools: HttpTools) -> Ended:
+        config = mcp_config_at(await tools.open(assigned(work, it.ways), it.env), work.token)
+        (work.bundle / "mcp.json").write_bytes(msgspec.json.encode(config))
+        runner = runner_of(agent, Surroundings(root=folder, patience=Patience(asked=3)))
+        session = await runner.start(work, heard.append)
+        return await asyncio.wait_for(session.wait(), 150)
+
+    with HttpTools() as tools:
+        ended = asyncio.run(step(tools))
+    reading = asyncio.run(read(work, it.ways, Before()))
+    turns = [each for each in server.exchanges if each.script]
+    return {
+        "how": [ended.how, ended.detail, ended.final],
+        "answer": [reading.channel, reading.claim.fields["message"]] if reading.claim else [],
+        "made": sorted(path.name for path in work.lane.iterdir()),
+        "tools": json.dumps([each.body.get("tools") for each in turns][:1]),
+        "heard": json.dumps(turns[-1].body, ensure_ascii=False),
+        "notes": [progress.note for progress in heard if progress.note],
+    }
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_critic_runs_no_command_and_changes_nothing_but_reads_and_answers(agent: str, tmp_path: Path) -> None:
+    found = inside_apart(criticises, tmp_path / agent, SCRIPTS.replace("NAME", NAMES[agent]))
+    assert found["how"] == ["done", "", "It is handed in."], found
+    assert found["made"] == ["plan.md"], "neither a command nor a tool has made anything"
+    assert "The plan is short." in found["heard"], "who may not run commands reads all the same"
+    assert found["answer"] == ["mcp", "read"], found
+    assert f'"{NAMES[agent]}"' not in found["tools"], "it is not even offered"
+    assert "WebFetch" not in found["tools"]
+    assert "web_search" not in found["tools"]
