@@ -31,6 +31,7 @@ ROOMS = """
     engines
     testing
     mcp
+    hooks
     cli web
     __main__
 """

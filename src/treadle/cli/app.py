@@ -43,7 +43,7 @@ COMMANDS = (
     "gc",
     "model-server",
 )
-GROUPS = ("agents", "memory", "protocol", "spec")
+GROUPS = ("agents", "hook", "memory", "protocol", "spec")
 
 
 def main() -> int:

@@ -7,6 +7,7 @@ from itertools import zip_longest
 from treadle.cli import library, settings
 from treadle.cli.advice import word
 from treadle.cli.health.agents import agent_lines, own_sandboxes
+from treadle.cli.health.hooks import hook_lines
 from treadle.cli.health.line import Line, missing
 from treadle.cli.health.machine import disk_line, git_line, python_line, sqlite_line
 from treadle.cli.health.project import project_lines
@@ -37,7 +38,8 @@ async def checkup() -> list[Line]:
     )
     about = [machine, python_line(), sqlite_line(project), disk_line(project)]
     project_part = [line for line in folder if not (mistakes and line.what == "treadle.toml")]
-    return [*about, *project_part, *mistakes, *unsound, *tools, *agents, *held]
+    hooks = await hook_lines(project)
+    return [*about, *project_part, *mistakes, *unsound, *tools, *agents, *hooks, *held]
 
 
 def _settings() -> tuple[Settings, list[Line]]:

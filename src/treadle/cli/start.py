@@ -15,6 +15,10 @@ def main() -> int:
             return _say(welcome(*_marks()))
         case ["--version"]:
             return _say(f"treadle {__version__}\n")
+        case ["hook", *words] if words in ([], ["--legacy"]):  # at the end of every turn of somebody's agent
+            from treadle.cli import hooking
+
+            return hooking.main(legacy=bool(words))
         case _:
             from treadle.cli import app
 

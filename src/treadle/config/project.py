@@ -14,6 +14,9 @@ MARKS: Final = (FOLDER, FILE, ".git")
 """Any of these makes a folder the root of a project."""
 
 
+_LANES: Final = (FOLDER, "local", "worktrees")
+
+
 class Project(msgspec.Struct, frozen=True):
     """A folder with a project in it; its own files are committed, those below `local` are this checkout's alone."""
 
@@ -57,7 +60,7 @@ class Project(msgspec.Struct, frozen=True):
 
     @property
     def worktrees(self) -> Path:
-        return self.local / "worktrees"
+        return self.root.joinpath(*_LANES)
 
 
 def find_project(start: Path | None = None) -> Project | None:
@@ -72,6 +75,14 @@ def find_project(start: Path | None = None) -> Project | None:
         if any(_marked(folder / mark) for mark in MARKS):
             return Project(folder)
     return None
+
+
+def owner_of(folder: Path) -> Project | None:
+    """The project whose runs an agent in a folder may belong to: that of the lane around it, else `find_project`."""
+    for above in (folder, *folder.parents):
+        if above.parts[-3:] == _LANES:
+            return Project(above.parents[2])
+    return find_project(folder)
 
 
 def open_project(start: Path | None = None) -> Project:

@@ -17,7 +17,8 @@ TAKEN: Final = "taken"
 FORMAT: Final = 1
 ENVELOPE: Final = 10_000
 """Bytes of the file besides the answer, at most."""
-Via = Literal["emit", "mcp"]
+Via = Literal["emit", "mcp", "executor-result", "handoff", "final", "legacy"]
+"""How the agent has answered; a hook puts here what it has found in the other ways."""
 _OWN_WAY: Final = "answers come here by `treadle emit FILE` or the tool emit_exit only"
 
 

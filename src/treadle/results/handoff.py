@@ -19,6 +19,8 @@ _LEGACY = re.compile("NEEDS CLARIFICATION|CONSTITUTION VIOLATION|SCOPE WARNING")
 NOTES: Final = "handoff"
 """The field of an exit that the body is for."""
 _SHORT: Final = 300
+_OPENED: Final = re.compile(r"---[ \t]*\r?\n(?:(?!---).*\r?\n)*?(?:status|exit)[ \t]*:")
+_UNCLOSED: Final = "the front matter that begins in line 1 is never closed; write a line `---` below it"
 
 
 class Handoff(msgspec.Struct, frozen=True):
@@ -46,7 +48,7 @@ def parse(data: bytes, ways: Ways, step: str, attempt: int, file: str = FILES[0]
         return text
     found = split(text)
     if not found.front.strip():
-        return None
+        return faulty(f"{file}: {_UNCLOSED}") if _OPENED.match(text) else None
     value = plain_yaml.parse("\n" + found.front, file)  # an empty line for the `---`: line numbers are the file's
     if isinstance(value, Faulty):
         return value

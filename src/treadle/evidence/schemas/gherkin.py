@@ -18,6 +18,7 @@ _TAG: Final = re.compile(r"@[^\s`]+")
 _COMPLEXITY: Final = re.compile(r"^#\s.*\[\s*(?P<size>[SML])\s*\]", re.MULTILINE)
 _QUESTION: Final = re.compile(r"\[NEEDS CLARIFICATION:?\s*(?P<text>[^\]]*)\]", re.IGNORECASE)
 _TASK: Final = re.compile(r"^\s*(?:[-*]|\d+\.)\s*(?:\[[ xX]?\]\s*)?(?P<text>\S.*)")
+_TICKED: Final = re.compile(r"^\s*(?:[-*]|\d+\.)\s*\[[xX]\]")
 _MOST_THEN: Final = 3
 
 
@@ -105,6 +106,13 @@ def parallel_tasks(text: str) -> int:
     lines = (section(text, "Tasks") or "").splitlines()
     tasks = [match["text"] for line in lines if (match := _TASK.match(line))]
     return sum("[P]" in task for task in tasks)
+
+
+def unfinished_parallel(text: str) -> list[str]:
+    """The tasks that may run at the same time as their neighbours, and are not ticked off."""
+    lines = (section(text, "Tasks") or "").splitlines()
+    tasks = [(line, match["text"].strip()) for line in lines if (match := _TASK.match(line))]
+    return [task for line, task in tasks if "[P]" in task and not _TICKED.match(line)]
 
 
 def section(text: str, name: str) -> str | None:

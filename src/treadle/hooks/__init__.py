@@ -1,0 +1,1 @@
+"""Agents that somebody else has started: what their programs say when they end, and what they are told."""

@@ -1,0 +1,177 @@
+"""The hook in the settings of agents' programs: nothing but it is touched, however often."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treadle.errors import TreadleError
+from treadle.hooks.installing import carry_out, there, to_install, to_uninstall
+from treadle.hooks.programs import Program, claude
+from treadle.hooks.settings import installed, is_ours, read_settings, with_hook, without_hook, written
+
+EVENTS = ("Stop", "TaskCompleted")
+OTHER = {"type": "command", "command": "make lint"}
+FULL: dict[str, Any] = {
+    "permissions": {"allow": ["Bash(ls:*)"]},
+    "hooks": {
+        "PreToolUse": [{"matcher": "Bash", "hooks": [OTHER]}],
+        "Stop": [{"hooks": [OTHER, {"type": "prompt", "prompt": "Is it done?"}]}],
+    },
+    "model": "opus",
+}
+
+
+def put(settings: dict[str, Any], command: str = "treadle hook") -> dict[str, Any]:
+    return with_hook(settings, "settings.json", EVENTS, command, 600)
+
+
+def taken(settings: dict[str, Any]) -> dict[str, Any]:
+    return without_hook(settings, "settings.json")
+
+
+def test_it_is_added_beside_what_is_there() -> None:
+    before = copy.deepcopy(FULL)
+    found = put(FULL)
+    assert before == FULL, "what was read is not changed"
+    assert list(found) == list(FULL)
+    assert found["hooks"]["PreToolUse"] == FULL["hooks"]["PreToolUse"]
+    ours = {"hooks": [{"type": "command", "command": "treadle hook", "timeout": 600}]}
+    assert found["hooks"]["Stop"] == [*FULL["hooks"]["Stop"], ours]
+    assert found["hooks"]["TaskCompleted"] == [ours]
+
+
+def test_twice_is_once_and_another_command_takes_its_place() -> None:
+    once = put(FULL)
+    assert put(once) == once
+    other = put(once, "/opt/bin/treadle hook --legacy")
+    assert installed(other, "f") == dict.fromkeys(EVENTS, "/opt/bin/treadle hook --legacy")
+    assert len(other["hooks"]["Stop"]) == 2
+
+
+EMPTY_GROUP: dict[str, Any] = {"hooks": {"Stop": [{"hooks": []}]}}
+
+
+@pytest.mark.parametrize(
+    ("settings", "left"),
+    [({}, {}), (FULL, FULL), ({"hooks": {}}, {}), ({"hooks": {"Stop": []}}, {}), (EMPTY_GROUP, EMPTY_GROUP)],
+)
+def test_taken_out_again_nothing_is_left_that_was_only_for_it(settings: dict[str, Any], left: dict[str, Any]) -> None:
+    assert taken(put(settings)) == left
+    assert taken(settings) == settings
+
+
+def test_in_a_group_of_somebody_elses_only_ours_is_taken_out() -> None:
+    ours = {"type": "command", "command": "treadle hook"}
+    mixed = {"hooks": {"Stop": [{"matcher": "", "hooks": [OTHER, ours]}]}}
+    assert taken(mixed) == {"hooks": {"Stop": [{"matcher": "", "hooks": [OTHER]}]}}
+
+
+@pytest.mark.parametrize(
+    ("command", "ours"),
+    [
+        ("treadle hook", True),
+        ("treadle hook --legacy", True),
+        ("/opt/x/bin/treadle hook", True),
+        ("'/a b/python' -m treadle hook", True),
+        ("treadle status", False),
+        ("my-treadle hook", False),
+        ("hook", False),
+        ("", False),
+    ],
+)
+def test_which_command_is_ours(command: str, ours: bool) -> None:
+    assert is_ours({"command": command}) is ours
+
+
+def test_what_is_no_handler_is_not_ours() -> None:
+    assert not any(map(is_ours, (None, 1, "treadle hook", {}, {"command": 1})))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "the settings must be an object"),
+        ('{"hooks": []}', "`hooks` must be an object"),
+        ('{"hooks": {"Stop": {}}}', "`hooks.Stop` must be a list"),
+        ('{"hooks": {"Stop": [1]}}', "an entry of `hooks.Stop` must be an object"),
+        ('{"a": 1, "a": 2}', "stands twice"),
+        ("// mine\n{}", "is not JSON"),
+    ],
+)
+def test_settings_that_are_none_are_left_alone(text: str, words: str) -> None:
+    with pytest.raises(TreadleError, match=r"nothing was changed") as caught:
+        put(read_settings(text, "settings.json"))
+    assert words in str(caught.value)
+    assert "settings.json" in str(caught.value)
+
+
+def test_it_is_written_as_it_was_indented() -> None:
+    text = '{\n\t"model": "opus"\n}\n'
+    assert written(read_settings(text, "f"), text) == text
+    assert written({"a": "ä"}, "") == '{\n  "a": "ä"\n}\n'
+
+
+handlers = st.lists(st.fixed_dictionaries({"type": st.just("command"), "command": st.text(max_size=5)}), max_size=2)
+groups = st.lists(st.fixed_dictionaries({"hooks": handlers}, optional={"matcher": st.text(max_size=3)}), max_size=2)
+wholes = st.fixed_dictionaries(
+    {},
+    optional={"hooks": st.dictionaries(st.sampled_from(["Stop", "PreToolUse"]), groups), "model": st.text(max_size=3)},
+)
+
+
+@given(wholes)
+def test_nothing_of_anybody_elses_is_lost(settings: dict[str, Any]) -> None:
+    def others(value: dict[str, Any]) -> list[str]:
+        every = [it for groups in value.get("hooks", {}).values() for group in groups for it in group["hooks"]]
+        return [json.dumps(it) for it in every if not is_ours(it)]
+
+    found = put(settings)
+    assert others(found) == others(settings) == others(taken(found))
+    assert put(found) == found
+    assert {**found, "hooks": 0} == {**settings, "hooks": 0}
+
+
+def program(tmp_path: Path, text: str | None = None) -> Program:
+    found = claude(tmp_path)
+    if text is not None:
+        found.file.parent.mkdir()
+        found.file.write_text(text)
+    return found
+
+
+def test_a_file_is_made_and_removed_again(tmp_path: Path) -> None:
+    it = program(tmp_path)
+    change = to_install(it, "treadle hook")
+    assert not it.file.exists(), "nothing is written before it is carried out"
+    carry_out(change)
+    assert list(there(it)) == ["Stop", "SubagentStop", "TaskCompleted", "TeammateIdle"]
+    assert to_install(it, "treadle hook").is_none
+    carry_out(to_uninstall(it))
+    assert not it.file.exists()
+    assert to_uninstall(it).is_none
+
+
+def test_a_file_of_the_users_is_as_before_afterwards(tmp_path: Path) -> None:
+    text = json.dumps(FULL, indent=4) + "\n"
+    it = program(tmp_path, text)
+    it.file.chmod(0o600)
+    carry_out(to_install(it, "treadle hook"))
+    assert it.file.read_text() != text
+    assert it.file.stat().st_mode & 0o777 == 0o600
+    carry_out(to_uninstall(it))
+    assert it.file.read_text() == text
+
+
+def test_a_link_is_not_written_through(tmp_path: Path) -> None:
+    it = program(tmp_path, "{}")
+    it.file.rename(tmp_path / "elsewhere.json")
+    it.file.symlink_to(tmp_path / "elsewhere.json")
+    with pytest.raises(TreadleError, match="is a link"):
+        to_install(it, "treadle hook")
+    assert (tmp_path / "elsewhere.json").read_text() == "{}"

@@ -1,0 +1,42 @@
+"""What the record of a conversation tells."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from treadle.hooks.transcript import began, names
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Path:
+    path = tmp_path / "record.jsonl"
+    path.write_text('{"type":"mode"}\n{"timestamp":"2026-02-13T14:30:00.500Z","text":"work in /p/lane-1, then stop"}\n')
+    return path
+
+
+def test_when_it_began(record: Path) -> None:
+    assert began(str(record)) == 1770993000.5
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"timestamp":"2026-99-99T00:00:00Z"}', '{"timestamp":"----------"}'])
+def test_when_nobody_can_say(tmp_path: Path, text: str) -> None:
+    (tmp_path / "r").write_text(text)
+    assert began(str(tmp_path / "r")) is None
+
+
+@pytest.mark.parametrize(("folder", "is_named"), [("/p/lane-1", True), ("/p/lane", False), ("/p/lane-10", False)])
+def test_a_folder_is_named_as_a_whole(record: Path, folder: str, is_named: bool) -> None:
+    assert names(str(record), Path(folder)) is is_named
+
+
+def test_a_name_may_lie_across_two_pieces(tmp_path: Path) -> None:
+    (tmp_path / "r").write_bytes(b"x" * (1024 * 1024 - 3) + b"/p/lane-1 " + b"x" * 10)
+    assert names(str(tmp_path / "r"), Path("/p/lane-1"))
+
+
+def test_what_is_no_plain_file_tells_nothing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for odd in ("", "/nowhere", str(tmp_path), str(tmp_path / "pipe"), "a\0b"):
+        assert began(odd) is None
+        assert not names(odd, tmp_path)
