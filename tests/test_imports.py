@@ -29,6 +29,7 @@ ROOMS = """
     views
     runtime
     engines
+    talk
     testing
     mcp
     hooks
@@ -36,7 +37,7 @@ ROOMS = """
     __main__
 """
 
-PURE = {"protocol", "kernel", "simulate", "views"}
+PURE = {"protocol", "kernel", "simulate", "views", "talk"}
 
 WORLD = set(
     """
@@ -49,6 +50,7 @@ WORLD = set(
 # What a room or a file may use all the same.
 ALLOWED = {
     "protocol/load.py": {"pathlib"},
+    "talk/speaking.py": {"asyncio"},
     "simulate": {"random"},  # as seeded `random.Random(seed)` only
 }
 

@@ -9,12 +9,13 @@ from typing import Any, Final
 
 import msgspec
 
-from treadle.cli import agent_listing, agent_verdict, bank_documents, documents, trial_documents
+from treadle.cli import agent_listing, agent_verdict, bank_documents, documents, talk_documents, trial_documents
 from treadle.cli.health import line
 from treadle.kernel import commands, events
 from treadle.protocol import items, model
 from treadle.protocol.drawing import row
 from treadle.simulate import explore, run, scope
+from treadle.talk import dispatched
 from treadle.testing.model_server import exchange
 from treadle.views import (
     activity,
@@ -41,6 +42,8 @@ from treadle.views.timeline import Happened
 
 DOCUMENTS: Final[dict[str, type[msgspec.Struct]]] = {
     "treadle run --json": Rest,
+    "treadle say --json": talk_documents.Heard,
+    "treadle projects list --json": talk_documents.RegisteredProjects,
     "treadle runs --json": Listing,
     "treadle status --json": Status,
     "treadle log --json": Happened,
@@ -93,7 +96,7 @@ The same as [JSON Schema](json.schema.json).
 
 SOURCES: Final = (
     row, run, explore, scope, model, items, line, documents, trial_documents, agent_listing, agent_verdict,
-    activity, asking, branches, commands,
+    dispatched, talk_documents, activity, asking, branches, commands,
     cost, events, evidence, exchange, listing, rest, result, status, timeline, used, yours,
 )  # fmt: skip
 """Where the structures come from, those that others extend first; a string under a field says what it means."""

@@ -73,14 +73,17 @@ def test_every_command_that_prints_json_is_on_the_page() -> None:
         "doctor",
         "agents",
         "spec check nowhere.yaml",
+        "say help",
+        "projects list",
     ],
 )
 def test_what_a_command_prints_is_the_document_on_the_page(
     words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
     printed = treadle(*words.split(), "--json").json()
-    head = re.sub(r" v3| nowhere\.yaml| --(runs|limit) \d+", "", words).replace("limits.agents", "KEY")
+    head = re.sub(r" v3| help| nowhere\.yaml| --(runs|limit) \d+", "", words).replace("limits.agents", "KEY")
     kind = DOCUMENTS[f"treadle {head} --json"]
     assert printed["schema"] == 1
     assert set(printed) <= set(kind.__struct_fields__)

@@ -23,6 +23,7 @@ COMMANDS = (
     "mcp",
     "run",
     "resume",
+    "say",
     "answer",
     "go",
     "retry",
@@ -43,7 +44,7 @@ COMMANDS = (
     "gc",
     "model-server",
 )
-GROUPS = ("agents", "hook", "memory", "protocol", "spec")
+GROUPS = ("agents", "hook", "memory", "projects", "protocol", "spec")
 
 
 def main() -> int:

@@ -43,12 +43,8 @@ def _goes_on(run: str) -> str:
 
 
 def _drive(project: Project, store: Store, runs: Sequence[str], *, as_json: bool, follow: bool) -> int:
-    board = _board(store, runs, as_json=as_json)
-    with board, HttpTools() as tools:
-        several = run_interruptibly(_all(project, store, runs, board, follow, tools), _ADVICE)
+    several = driven(project, store, runs, _board(store, runs, as_json=as_json), follow=follow)
     if several is None:
-        for run in runs:
-            complain(f"interrupted; {_goes_on(run)}")
         return INTERRUPTED
     stands = [standing(project, store, run) for run in runs]
     if as_json:
@@ -58,6 +54,18 @@ def _drive(project: Project, store: Store, runs: Sequence[str], *, as_json: bool
         for it in stands:
             offer(project, store, it)
     return FAILED if not all(several) else max((it.code for it in stands), default=0)
+
+
+def driven(
+    project: Project, store: Store, runs: Sequence[str], board: Board, *, follow: bool = False
+) -> list[bool] | None:
+    """Drive runs until only people could move them, and show how they go; None if that was interrupted."""
+    with board, HttpTools() as tools:
+        several = run_interruptibly(_all(project, store, runs, board, follow, tools), _ADVICE)
+    if several is None:
+        for run in runs:
+            complain(f"interrupted; {_goes_on(run)}")
+    return several
 
 
 def standing(project: Project, store: Store, run: str) -> Standing:

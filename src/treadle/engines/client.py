@@ -29,10 +29,10 @@ from treadle.views.asking import place_of
 
 
 class Client:
-    """The runs of a project, as people and programs speak to them."""
+    """The runs of a project, as people and programs speak to them; `actor` is somebody who speaks from elsewhere."""
 
-    def __init__(self, project: Project, store: Store) -> None:
-        self._project, self._store = project, store
+    def __init__(self, project: Project, store: Store, actor: str = "") -> None:
+        self._project, self._store, self._actor = project, store, actor
         self._clock = SystemClock()
 
     def waiting(self, run: str, history: History | None = None) -> Waiting:
@@ -54,7 +54,12 @@ class Client:
         _noted(run, question, chosen, note)
         note_ref = self._store.payloads.put(note) if note else ""
         reply = Replied(
-            id=_fresh(question.id), ts=self._clock.now(), ask=question.id, choice=chosen, note_ref=note_ref, actor=_me()
+            id=_fresh(question.id),
+            ts=self._clock.now(),
+            ask=question.id,
+            choice=chosen,
+            note_ref=note_ref,
+            actor=self._actor or _me(),
         )
         self._store.post(run, reply)
         return question
@@ -140,7 +145,10 @@ class Client:
     def _signal(self, run: str, inst: str, name: str, step: str = "", data_ref: str = "", item: str = "") -> None:
         id_ = _fresh(f"{inst}!{name}")
         now = self._clock.now()
-        self._store.post(run, Signalled(id=id_, ts=now, inst=inst, name=name, step=step, data_ref=data_ref, item=item))
+        event = Signalled(
+            id=id_, ts=now, inst=inst, name=name, step=step, data_ref=data_ref, item=item, actor=self._actor
+        )
+        self._store.post(run, event)
 
 
 def _meant(run: str, questions: tuple[Question, ...], ask: str, choice: str) -> Question:

@@ -160,6 +160,7 @@ class Signalled(Fact, frozen=True, kw_only=True):
     data_ref: str = ""
     item: str = ""
     """With `go`: the item of a map that is to be done anew."""
+    actor: str = ""
 
 
 class Upgraded(Fact, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from treadle.kernel.advance import OUTAGE
 from treadle.kernel.commands import AskHuman
 from treadle.kernel.state import State
 from treadle.ports import Payloads
+from treadle.prompts.clarifications import Clarification, clarifications
 from treadle.prompts.foreign import inline, quoted
 from treadle.prompts.prompt import template_of
 from treadle.prompts.render import finished, render
@@ -50,6 +51,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     default: str = ""
     default_after: int = 0
     """Seconds after which the default is taken; 0: nothing is ever decided by time."""
+    clarifications: tuple[Clarification, ...] = ()
+    """What it leaves open besides its choices; the note answers them."""
 
     def __str__(self) -> str:
         lines = [f"- {choice.name}{': ' + choice.help if choice.help else ''}" for choice in self.choices]
@@ -75,6 +78,7 @@ def question(
         choices=tuple(Choice(it, step.choices.get(it, ""), it in step.notes) for it in command.choices),
         default=step.default if step.default_after else "",
         default_after=step.default_after,
+        clarifications=clarifications(command, payloads),
     )
 
 

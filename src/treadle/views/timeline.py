@@ -133,7 +133,8 @@ def _event(made: Move) -> str:
             return f"{who} answers {event.ask}: {event.choice}"
         case Signalled():
             where = f"{event.inst}:{event.step}" if event.step else event.inst
-            return f"a person says {event.name} to {where}{f' for {event.item}' if event.item else ''}"
+            who = f"a person ({event.actor})" if event.actor else "a person"
+            return f"{who} says {event.name} to {where}{f' for {event.item}' if event.item else ''}"
     return f"the run moves to protocol {event.protocol[:19]}"
 
 

@@ -65,7 +65,7 @@ def _lines(
 def _instance(protocol: Protocol, state: State, inst: Instance, depth: int) -> Iterator[Line]:
     name = inst.id.rpartition("/")[2]
     if inst.outcome:
-        good = _is_good(protocol, state, inst)
+        good = is_good_end(protocol, state, inst)
         yield Line(depth=depth, instance=inst.id, name=name, mood="done" if good else "failed", text=inst.outcome)
         return
     above = ""
@@ -77,7 +77,8 @@ def _instance(protocol: Protocol, state: State, inst: Instance, depth: int) -> I
         yield Line(depth=depth, instance=inst.id, name=shown, step=base_of(frame.step) + signal, mood=mood, text=text)
 
 
-def _is_good(protocol: Protocol, state: State, inst: Instance) -> bool:
+def is_good_end(protocol: Protocol, state: State, inst: Instance) -> bool:
+    """Whether an instance has ended as whoever started it hoped."""
     parent = state.insts.get(inst.parent)
     if parent is None:
         return inst.outcome != "Aborted"

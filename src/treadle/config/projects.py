@@ -1,0 +1,106 @@
+"""The projects of a user by name: a small file beside the user's settings, one line for each."""
+
+import fcntl
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from treadle.config.load import user_file
+from treadle.config.project import MARKS, Project
+from treadle.config.toml import read_file
+from treadle.errors import TreadleError, writing
+from treadle.protocol.findings import suggest
+
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
+_FILE: Final = "projects.toml"
+
+
+class Projects:
+    """Names and folders, read whenever they are asked for: other programs may add some."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.path = user_file(environ).with_name(_FILE)
+
+    def all(self) -> dict[str, Path]:
+        """Name → folder, in the order of the file."""
+        text = read_file(self.path, str(self.path))
+        try:
+            found = tomllib.loads(text or "")
+        except (ValueError, RecursionError) as error:
+            raise TreadleError(f'{self.path}: this is not TOML ({error}); a line is NAME = "/FOLDER"') from None
+        for name, folder in found.items():
+            if not NAME.fullmatch(name) or not isinstance(folder, str) or not Path(folder).is_absolute():
+                raise TreadleError(f'{self.path}: {name!a} is no project; a line is NAME = "/FOLDER"')
+        return {name: Path(str(folder)) for name, folder in found.items()}
+
+    def project(self, name: str) -> Project:
+        """The project of a name; an error if there is none, or its folder is gone."""
+        known = self.all()
+        if name not in known:
+            hint = suggest(name, known) or (f"there are {', '.join(known)}" if known else "there are none yet")
+            raise TreadleError(f"there is no project '{name[:60]}'; {hint}; `treadle projects add` registers one")
+        if not any((known[name] / mark).exists() for mark in MARKS):
+            raise TreadleError(
+                f"{known[name]}, the folder of {name}, is no project (any more); `treadle projects remove {name}`"
+            )
+        return Project(known[name])
+
+    def name_of(self, project: Project) -> str:
+        """What a project is called here; its folder's name if it is not registered."""
+        root = project.root.resolve()
+        return next((name for name, folder in self.all().items() if folder.resolve() == root), "") or project.root.name
+
+    def add(self, name: str, project: Project) -> None:
+        """Register a project; a name that another folder has is refused."""
+        if not NAME.fullmatch(name):
+            raise TreadleError(f"{name[:60]!a} cannot be a project's name: letters, digits, - _ and . only, 60 at most")
+        with self._held():
+            known = self.all()
+            taken = next((own for own in known if own.lower() == name.lower()), "")
+            if taken and known[taken].resolve() != project.root.resolve():
+                raise TreadleError(
+                    f"{taken} is {known[taken]} already; choose another --name, or `treadle projects remove {taken}`"
+                )
+            self._write({own: folder for own, folder in known.items() if own != taken} | {name: project.root.resolve()})
+
+    def remove(self, name: str) -> Path:
+        """Forget a project; nothing of its folder is touched."""
+        with self._held():
+            known = self.all()
+            if name not in known:
+                self.project(name)
+            self._write({own: folder for own, folder in known.items() if own != name})
+            return known[name]
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """One at a time reads and writes."""
+        with writing(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            lock = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
+
+    def _write(self, known: Mapping[str, Path]) -> None:
+        lines = [f"{_key(name)} = {_quoted(str(folder))}\n" for name, folder in known.items()]
+        draft = self.path.with_suffix(f".{os.getpid()}")
+        with writing(self.path):
+            draft.write_text("".join(lines), encoding="utf-8")
+            draft.replace(self.path)
+
+
+def _key(name: str) -> str:
+    return f'"{name}"' if "." in name else name
+
+
+def _quoted(text: str) -> str:
+    if any(not char.isprintable() for char in text):
+        raise TreadleError(f"{text!a} has characters that cannot be written down; rename the folder")
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,47 @@
+"""How a run stands, as far as a sentence about it can depend on it."""
+
+import msgspec
+
+from treadle.engines.waiting import Waiting
+from treadle.kernel.commands import RunAgent
+from treadle.kernel.state import State
+from treadle.protocol.model import base_of
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that has not ended."""
+
+    run: str
+    waiting: Waiting
+    names: dict[str, str]
+    """Instance → what people call it: the story's id, and nothing for the run as a whole."""
+    driven: bool = False
+    """Somebody drives it, or is about to."""
+    at_work: tuple[str, ...] = ()
+    """Who is at work, in words."""
+
+    def called(self, inst: str, step: str) -> str:
+        """A place in words: `US-005 impl`."""
+        return " ".join(part for part in (self.names.get(inst, inst), base_of(step)) if part)
+
+
+def names_of(state: State) -> dict[str, str]:
+    """What people call the instances of a run: by their keys, from the first that has one."""
+    found: dict[str, str] = {}
+    for inst in sorted(state.insts.values(), key=lambda inst: inst.n):
+        above = found.get(inst.parent, "")
+        found[inst.id] = " ".join(part for part in (above, inst.key) if part) if inst.parent else ""
+    return found
+
+
+def at_work(state: State) -> tuple[str, ...]:
+    """The agents that are at work, each with its story, step and attempt."""
+    names = names_of(state)
+    jobs = [act.command for _, act in sorted(state.acts.items()) if isinstance(act.command, RunAgent)]
+    return tuple(working(names.get(job.inst, ""), job) for job in jobs)
+
+
+def working(name: str, job: RunAgent) -> str:
+    """`US-005 impl (attempt 3 of 5)`."""
+    tried = f" (attempt {job.attempt} of {job.attempts})" if job.attempt > 1 else ""
+    return f"{name} {base_of(job.step)}".strip() + tried

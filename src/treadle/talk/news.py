@@ -1,0 +1,107 @@
+"""What a run tells people as it goes: one message for each thing that they would want to hear."""
+
+from collections.abc import Iterator
+
+from treadle.kernel.commands import AskHuman, Cancel, RunAgent
+from treadle.kernel.events import Checked, Exited, Failed
+from treadle.kernel.lifecycle import ROOT
+from treadle.kernel.replay import Move
+from treadle.kernel.state import Instance
+from treadle.protocol.items import Json
+from treadle.protocol.model import Protocol, base_of
+from treadle.talk.facts import names_of, working
+from treadle.views.evidence_records import Find, payload
+from treadle.views.refusal import first_words, reason
+from treadle.views.tree import is_good_end
+
+
+def news(made: Move, find: Find) -> Iterator[str]:
+    """The messages about one event, in order."""
+    names = names_of(made.state)
+    yield from _ended_activity(made, find, names)
+    for command in made.commands:
+        match command:
+            case Cancel(id=id_, why="timeout"):
+                yield from _timed_out(made, id_, names)
+            case RunAgent(retry=0):
+                title = made.protocol.graphs[command.graph].steps[command.step].title
+                yield f"{working(names.get(command.inst, ''), command)} has begun{f': {title}' if title else ''}"
+            case _:
+                pass
+    yield from _ended_instances(made, names)
+
+
+def asked(made: Move) -> tuple[AskHuman, ...]:
+    """The questions that an event has led to."""
+    return tuple(command for command in made.commands if isinstance(command, AskHuman))
+
+
+def _ended_activity(made: Move, find: Find, names: dict[str, str]) -> Iterator[str]:
+    """How an agent's step was left, or why it was not accepted."""
+    event = made.event
+    act = made.before.acts.get(event.act) if isinstance(event, Exited | Checked | Failed) else None
+    if act is None or act.command.id in made.state.acts or not isinstance(act.command, RunAgent):
+        return
+    job = act.command
+    inst = made.state.insts[job.inst]
+    place = f"{names.get(job.inst, '')} {base_of(job.step)}".strip()
+    left = inst.last.get(job.step, "")
+    slot = inst.slots.get(f"{job.step}.{left.partition('.')[0]}") or inst.slots.get(f"{job.step}.{left}")
+    if left.startswith("!") or slot is None or slot.seq != made.state.seq:
+        yield f"{place} is not accepted: {_why(inst, left, find)}"
+        return
+    fields = payload(find, slot.ref)
+    kind = made.protocol.exits[left.partition(".")[0]]
+    if kind.severity != "INFO":
+        why = first_words(str(fields.get("summary") or fields.get("question") or fields.get("description") or ""))
+        yield f"{place} came back with {left}{f': {why}' if why else ''}"
+        return
+    then = _next(made.protocol, inst)
+    yield " ".join(part for part in (f"{place} complete ✓", tests_told(fields), then) if part)
+
+
+def _why(inst: Instance, left: str, find: Find) -> str:
+    frame = inst.frames[-1] if inst.frames else None
+    cause, ref = (frame.cause, frame.cause_ref) if frame and frame.cause else (left, "")
+    return reason(cause, find(ref) if ref and not ref.startswith("text:") else "")
+
+
+def tests_told(fields: dict[str, Json]) -> str:
+    """What was measured of the tests, in words; nothing if nothing was."""
+    passed = fields.get("passed_tests")
+    if isinstance(passed, list):
+        return f"All tests pass ({len(passed)}/{len(passed)})."
+    new = fields.get("new_tests")
+    if isinstance(new, list):
+        return f"{len(new)} new {'test fails' if len(new) == 1 else 'tests fail'}, as they must."
+    good, bad = fields.get("tests_pass"), fields.get("tests_fail")
+    if isinstance(good, int) and isinstance(bad, int):
+        return f"{good} of {good + bad} tests pass."
+    return ""
+
+
+def _next(protocol: Protocol, inst: Instance) -> str:
+    if inst.outcome or not inst.frames:
+        return ""
+    step = inst.frames[-1].step
+    found = protocol.graphs[inst.graph].steps.get(step)
+    if found is None or found.kind == "ask":
+        return ""
+    return f"Next: {base_of(step)}."
+
+
+def _timed_out(made: Move, id_: str, names: dict[str, str]) -> Iterator[str]:
+    act = made.before.acts.get(id_)
+    if act is not None:
+        job = act.command
+        minutes = made.protocol.graphs[job.graph].steps[job.step].timeout / 60
+        yield f"{names.get(job.inst, '')} {base_of(job.step)} timed out ({minutes:g} minutes)".strip()
+
+
+def _ended_instances(made: Move, names: dict[str, str]) -> Iterator[str]:
+    for id_, inst in made.state.insts.items():
+        before = made.before.insts.get(id_)
+        if not inst.outcome or (before is not None and before.outcome) or id_ == ROOT:
+            continue
+        good = is_good_end(made.protocol, made.state, inst)
+        yield f"{names[id_]} all complete ✓" if good else f"{names[id_]} has ended with {inst.outcome}"

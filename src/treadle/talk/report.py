@@ -1,0 +1,96 @@
+"""How a run stands, in the words of a message: what is at work, what a person is asked, what is next."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from treadle.prompts.question import Question
+from treadle.protocol.model import base_of
+from treadle.talk.dispatched import Blocked, Dispatched, DispatchResult, Done, NeedsHuman
+from treadle.talk.facts import Facts
+from treadle.talk.meaning import ways_to_answer
+from treadle.talk.progress import Story, named, told
+from treadle.views.asking import place_of
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """A run, as messages tell of it."""
+
+    project: str
+    facts: Facts
+    outcome: str = ""
+    stories: tuple[Story, ...] = ()
+    at_work: tuple[Dispatched, ...] = ()
+
+
+def result_of(standing: Standing) -> DispatchResult:
+    """What a dispatch has come to."""
+    waiting = standing.facts.waiting
+    if standing.outcome:
+        return Done("\n".join(_ended(standing)))
+    if standing.at_work and not waiting.paused:
+        return standing.at_work[0]
+    if waiting.paused:
+        return Blocked(f'{standing.project} is paused; say "continue {standing.project}"')
+    if waiting.questions or waiting.gos or waiting.works:
+        return NeedsHuman("\n".join(_needed(standing)))
+    if waiting.outage:
+        return Blocked(f"an agent is {waiting.outage}")
+    return Blocked("a time is waited for" if waiting.due else "nothing can start at the moment")
+
+
+def report(standing: Standing) -> str:
+    """The message about how a run stands."""
+    waiting = standing.facts.waiting
+    if standing.outcome:
+        return "\n".join(_ended(standing))
+    how = "is at work" if standing.facts.driven else f'is next; say "continue {standing.project}"'
+    lines = [f"{standing.project}: {it} {how}" for it in standing.facts.at_work]
+    if waiting.paused:
+        lines.append(f'{standing.project} is paused; say "continue {standing.project}" to go on')
+    if waiting.outage and not waiting.questions:
+        lines.append(f"{standing.project}: an agent is {waiting.outage}")
+    lines += _needed(standing)
+    return "\n".join(lines or [f"{standing.project}: {standing.facts.run} goes on"])
+
+
+def status(standing: Standing) -> str:
+    """How far the project is, and what it waits for."""
+    how = report(standing)
+    return "\n".join([how, *(told(standing.stories) if not standing.outcome else ())])
+
+
+def farewell(standing: Standing) -> str:
+    """What is said at the end of a day."""
+    lines = [f"OK. {standing.project} progress:", *told(standing.stories)]
+    still = [f"{it} is still at work and may end; nothing new starts" for it in standing.facts.at_work]
+    return "\n".join([*lines, *still, f'Say "continue {standing.project}" to resume.'])
+
+
+def asked(question: Question, facts: Facts) -> str:
+    """A question as a message: what it is about, and what can be said to it."""
+    inst, _, step = place_of(question.id).rpartition(":")
+    name = facts.names.get(inst, "")
+    lines = [f"{name or facts.run} needs you: {question.title or base_of(step)}", question.text.strip()]
+    return "\n".join([*lines, "You can say:", *(f"  {line}" for line in ways_to_answer(question, facts))])
+
+
+def _needed(standing: Standing) -> Iterator[str]:
+    facts = standing.facts
+    yield from (asked(one, facts) for one in facts.waiting.questions)
+    for go in facts.waiting.gos:
+        yield f"Next is {_next(standing.stories, facts.names.get(go.inst, ''), go.step, go.title)}, continue?"
+    for work in facts.waiting.works:
+        yield f"{work.step} is yours: read {work.bundle / 'prompt.md'}, work in {work.lane}, then `treadle done`"
+
+
+def _next(stories: Sequence[Story], name: str, step: str, title: str) -> str:
+    story = next((it for it in stories if it.id == name), None)
+    called = named(story) if story else name
+    what = f"{base_of(step)} ({title})" if title else base_of(step)
+    return f"{called}: {what}" if called else what
+
+
+def _ended(standing: Standing) -> Iterator[str]:
+    yield f"{standing.project}: {standing.facts.run} has ended with {standing.outcome}"
+    yield from told(standing.stories)

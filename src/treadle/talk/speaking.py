@@ -1,0 +1,250 @@
+"""Does what people say to their projects, and tells them how things stand then.
+
+Everything goes the way of the commands: what moves a run is an event in its inbox, held against the run before.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+
+from treadle.config.project import Project
+from treadle.config.projects import Projects
+from treadle.engines.client import Client
+from treadle.engines.driving import driver_of
+from treadle.engines.opening import opened_store
+from treadle.engines.taking_up import take_up
+from treadle.errors import TreadleError
+from treadle.kernel.commands import RunAgent
+from treadle.kernel.state import State
+from treadle.protocol.model import base_of
+from treadle.store.records import Run
+from treadle.store.sqlite import Store
+from treadle.talk.dispatched import Dispatched, DispatchResult, NeedsHuman
+from treadle.talk.facts import Facts, at_work, names_of
+from treadle.talk.grammar import Vocabulary, parse
+from treadle.talk.intent import SAYABLE, Intent, Unclear
+from treadle.talk.meaning import Abort, Answer, Deed, Drive, Let, Level, Look, Resume, Stop, meaning
+from treadle.talk.progress import stories
+from treadle.talk.report import Standing, farewell, report, result_of, status
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody is told who has said something."""
+
+    text: str
+    result: DispatchResult
+    project: str = ""
+    run: str = ""
+    moved: bool = False
+    """Something was done about it."""
+    understood: bool = True
+
+
+Settle = Callable[[Project, Store, str], None]
+"""Sees that what was posted for a run is taken up."""
+
+
+def taken_up(project: Project, store: Store, run: str) -> None:
+    """By whoever drives the run, or by this process, as far as no agent is needed."""
+    asyncio.run(take_up(project, store, run))
+
+
+class Speaker:
+    """Somebody who speaks to projects; `here` is the one that is meant if none is named.
+
+    `drives`: whoever speaks drives the run on, or does so already.
+    """
+
+    def __init__(
+        self,
+        projects: Projects,
+        here: Project | None = None,
+        actor: str = "",
+        settle: Settle = taken_up,
+        *,
+        drives: bool = False,
+    ) -> None:
+        self._projects, self._here, self._actor, self._settle = projects, here, actor, settle
+        self._drives = drives
+
+    def hear(self, message: str) -> Said:
+        """Act on a sentence; one that is not clear changes nothing."""
+        intent = self.parse(message)
+        if isinstance(intent, Unclear):
+            return _unclear(intent)
+        if intent.action == "help":
+            return Said(text="\n".join(["What can be said:", *SAYABLE]), result=NeedsHuman("help"))
+        project = self.project_of(intent)
+        if isinstance(project, Unclear):
+            return self._all() if intent.action == "status" and not intent.project else _unclear(project)
+        return self._in(project, intent)
+
+    def parse(self, message: str) -> Intent | Unclear:
+        """What a sentence asks for, with the names that can be meant here."""
+        targets: list[str] = []
+        if self._here and self._here.store.exists():
+            with opened_store(self._here) as store:
+                for run in _unended(store):
+                    targets += [run.id, *(name for name in names_of(store.load(run.id).state).values() if name)]
+        return parse(message, Vocabulary(projects=tuple(self._projects.all()), targets=tuple(dict.fromkeys(targets))))
+
+    def project_of(self, intent: Intent) -> Project | Unclear:
+        """The project that is meant: by its name, or the only one that it can be."""
+        known = self._projects.all()
+        if intent.project:
+            return self._projects.project(intent.project)
+        if self._here:
+            return self._here
+        if len(known) == 1:
+            return self._projects.project(next(iter(known)))
+        if not known:
+            return Unclear("this is no project, and none is registered; `treadle projects add` in its folder does that")
+        return Unclear("say which project:", tuple(f"{name}: {intent.action}" for name in known))
+
+    def standing(self, project: Project, run: str = "") -> Standing:
+        """How a run of a project stands; the latest if none is named."""
+        with opened_store(project) as store:
+            return self._standing(project, store, store.run(run) if run else _latest(project, store))
+
+    def _all(self) -> Said:
+        """How every project stands."""
+        found = [self._projects.project(name) for name in self._projects.all()]
+        told = [
+            status(self.standing(project)) if project.store.exists() else f"{self._name(project)}: no runs yet"
+            for project in found
+        ]
+        return Said(text="\n\n".join(told), result=NeedsHuman("say which project"))
+
+    def _in(self, project: Project, intent: Intent) -> Said:
+        with opened_store(project) as store:
+            run = _run_of(project, store, intent)
+            if isinstance(run, Unclear):
+                return _unclear(run)
+            before = self._standing(project, store, run)
+            deed = meaning(intent, before.facts) if not run.outcome else Look()
+            if isinstance(deed, Unclear):
+                return msgspec.structs.replace(_unclear(deed), project=before.project, run=run.id)
+            return self._done(project, store, before, intent, deed)
+
+    def _done(self, project: Project, store: Store, before: Standing, intent: Intent, deed: Deed) -> Said:
+        run = before.facts.run
+        client = Client(project, store, self._actor)
+        posted = _perform(client, run, deed)
+        if posted:
+            self._settle(project, store, run)
+        after = self._standing(project, store, store.run(run))
+        moved = posted or isinstance(deed, Drive | Stop)
+        return Said(
+            text=_told(deed, before, after, intent),
+            result=result_of(after),
+            project=after.project,
+            run=run,
+            moved=moved,
+        )
+
+    def _standing(self, project: Project, store: Store, run: Run) -> Standing:
+        history = store.load(run.id)
+        waiting = Client(project, store).waiting(run.id, history)
+        facts = Facts(
+            run=run.id,
+            waiting=waiting,
+            names=names_of(history.state),
+            driven=self._drives or bool(driver_of(run)),
+            at_work=at_work(history.state),
+        )
+        return Standing(
+            project=self._name(project),
+            facts=facts,
+            outcome=run.outcome,
+            stories=stories(history.protocol, history.state, store.payloads.get),
+            at_work=_dispatched(history.state, facts),
+        )
+
+    def _name(self, project: Project) -> str:
+        return self._projects.name_of(project)
+
+
+def _dispatched(state: State, facts: Facts) -> tuple[Dispatched, ...]:
+    by_people = {work.act for work in facts.waiting.works}
+    jobs = [
+        act.command
+        for id_, act in sorted(state.acts.items())
+        if id_ not in by_people and isinstance(act.command, RunAgent)
+    ]
+    return tuple(Dispatched(base_of(job.step), job.attempt, facts.names.get(job.inst, "")) for job in jobs)
+
+
+def _perform(client: Client, run: str, deed: Deed) -> bool:
+    """Whether anything was put into the run's inbox."""
+    match deed:
+        case Answer(ask, choice, note):
+            client.answer(run, choice, ask=ask, note=note)
+        case Let(inst, step):
+            client.go(run, step, at=inst)
+        case Resume(then):
+            client.resume(run)
+            if then is not None:
+                _perform(client, run, then)
+        case Stop(pauses=True):
+            client.pause(run)
+        case Abort(inst):
+            client.abort(run, at=inst)
+        case _:
+            return False
+    return True
+
+
+def _told(deed: Deed, before: Standing, after: Standing, intent: Intent) -> str:
+    """What was done, and how things stand then."""
+    match deed:
+        case Stop():
+            return farewell(after)
+        case Look():
+            return status(after) if intent.action in ("status", "help") or after.outcome else report(after)
+        case Answer(ask, choice):
+            place, _, _ = ask.partition("#")
+            inst, _, step = place.rpartition(":")
+            said = f"Received: {before.facts.called(inst, step)}: {choice}."
+        case Abort(inst):
+            said = f"Received: {before.facts.names.get(inst, '') or before.facts.run} is given up."
+        case Level(level):
+            said = f"Received: level {level}."
+        case _:
+            said = "Received."
+    return f"{said}\n{report(after)}"
+
+
+def _run_of(project: Project, store: Store, intent: Intent) -> Run | Unclear:
+    """The run that is meant: the one that is named, the only one that goes on, or the latest, to look at."""
+    open_ = _unended(store)
+    target = intent.param("target").lower()
+    if named := [run for run in store.runs() if run.id.lower() == target]:
+        return named[0]
+    if len(open_) == 1:
+        return open_[0]
+    if not open_:
+        return _latest(project, store)
+    holding = [
+        run
+        for run in open_
+        if target and target in [name.lower() for name in names_of(store.load(run.id).state).values()]
+    ]
+    if len(holding) == 1:
+        return holding[0]
+    return Unclear("several runs go on; say which:", tuple(f"{intent.action} {run.id}" for run in open_))
+
+
+def _unended(store: Store) -> list[Run]:
+    return [run for run in store.runs() if not run.outcome]
+
+
+def _latest(project: Project, store: Store) -> Run:
+    runs = store.runs()
+    if not runs:
+        raise TreadleError(f"{project.root} has no runs yet; `treadle run SPEC` starts one")
+    return runs[0]
+
+
+def _unclear(found: Unclear) -> Said:
+    return Said(text=str(found), result=NeedsHuman(str(found)), understood=False)

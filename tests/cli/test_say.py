@@ -1,0 +1,136 @@
+"""`treadle say`: plain words that move a run, whether somebody drives it or nobody does."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.chores import Chores, until
+from tests.cli.treadle import treadle
+
+
+@pytest.fixture
+def chores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Chores:
+    found = Chores(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    return found
+
+
+def start(*arguments: str, protocol: str = "ask", spec: str = "chore.yaml") -> None:
+    assert treadle("run", spec, "-p", protocol, "--agent", "scripted:did.yaml", *arguments).code == 3
+
+
+def test_at_level_one_every_continue_is_one_step(chores: Chores) -> None:
+    start("--level", "1")
+    asked = treadle("say", "status")
+    assert "Next is work, continue?" in asked.out
+    went = treadle("say", "Continue,", "please!")
+    assert went.code == 3
+    assert went.out.splitlines()[:2] == ["Received.", f"{chores.root.name}: work is at work"]
+    assert "work complete ✓" in went.out
+    assert "needs you: Is it done?" in went.out
+
+
+@pytest.mark.usefixtures("chores")
+def test_a_question_is_answered_by_an_action_or_by_the_name_of_a_choice() -> None:
+    start()
+    wrong = treadle("say", "approv")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "did you mean 'approve'?" in wrong.err
+    skip = treadle("say", "skip")
+    assert skip.code == 2
+    assert "nothing that is open can be answered with 'skip'" in skip.err
+    assert "  retry  once more" in skip.err
+    again = treadle("say", "retry: with the other broom")
+    assert again.code == 3
+    assert "Received: confirm: retry." in again.out
+    done = treadle("say", "OK")
+    assert (done.code, "has ended with Finished" in done.out) == (0, True)
+    assert "retry" in treadle("log", "sweep-1").out
+    assert "has ended with Finished" in treadle("say", "continue").out
+
+
+@pytest.mark.usefixtures("chores")
+def test_of_several_that_could_be_meant_none_is_taken() -> None:
+    start(protocol="fan", spec="chores.yaml")
+    either = treadle("say", "accept")
+    assert either.code == 2
+    assert "several things wait for that; say which:\n  accept dishes\n  accept floor" in either.err
+    gone = treadle("say", "abort")
+    assert "what is to be given up? Say which:" in gone.err
+    assert "abort everything" in gone.err
+    assert treadle("say", "accept flor").err.startswith(
+        "treadle: there is no project, story or run 'flor' here; did you"
+    )
+    one = treadle("say", "accept the floor")
+    assert (one.code, "Received: floor confirm: accept." in one.out, "floor all complete ✓" in one.out) == (
+        3,
+        True,
+        False,
+    )
+    end = treadle("say", "accept dishes")
+    assert (end.code, "all has ended with Finished" in end.out) == (0, True)
+    assert "✅ floor, dishes" in end.out
+
+
+@pytest.mark.usefixtures("chores")
+def test_programs_get_the_result_of_a_dispatch() -> None:
+    start()
+    asked = treadle("say", "--json", "continue").json()
+    assert (asked["understood"], asked["result"]["type"]) == (True, "needs_human")
+    assert treadle("say", "--json", "frobnicate").json()["understood"] is False
+    done = treadle("say", "--json", "accept").json()
+    assert done["result"]["type"] == "done"
+    assert done["run"] == "sweep-1"
+
+
+def test_a_run_that_another_process_drives_takes_it_up(chores: Chores) -> None:
+    with chores.background("run", "chore.yaml", "-p", "ask", "--agent", f"command:{chores.root / 'agent.py'}"):
+        until(chores.agents, "the agent is at work")
+        busy = treadle("say", "continue")
+        assert (busy.code, busy.out) == (0, f"Received.\n{chores.root.name}: work is at work\n")
+        stopped = treadle("say", "Stop for today")
+        assert stopped.code == 0
+        assert "work is still at work and may end; nothing new starts" in stopped.out
+        assert "paused" in treadle("say", "status").out
+        went = treadle("say", "continue")
+        assert went.out.startswith("Received.\n")
+        assert "paused" not in treadle("say", "status").out
+        chores.release()
+        until(lambda: "needs you" in treadle("say", "status").out, "it asks")
+
+
+def test_projects_are_spoken_to_by_name_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    for name in ("cart-app", "cellar"):
+        (tmp_path / name).mkdir()
+        Chores(tmp_path / name)
+        monkeypatch.chdir(tmp_path / name)
+        assert treadle("projects", "add").code == 0
+        start()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    listed = treadle("projects", "list", "--json").json()
+    assert {it["name"]: it["folder"] for it in listed["projects"]} == {
+        name: str(tmp_path / name) for name in ("cart-app", "cellar")
+    }
+    both = treadle("say", "status")
+    assert both.out.count("needs you: Is it done?") == 2
+    assert "say which project:\n  cart-app: approve\n  cellar: approve" in treadle("say", "approve").err
+    assert "'c' could be cart-app, cellar; say which" in treadle("say", "approve c").err
+    one = treadle("say", "accept ca")
+    assert (one.code, "cart-app: sweep-1 has ended with Finished" in one.out) == (0, True)
+    assert "needs you" in treadle("say", "status cellar").out
+    assert treadle("projects", "remove", "cart-app").code == 0
+    assert "did you mean" in treadle("projects", "remove", "celar").err
+    assert "cart-app" not in treadle("projects", "list").out
+
+
+def test_help_lists_what_can_be_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    told = treadle("say", "help")
+    assert (told.code, "30 seconds, others OK" in told.out) == (0, True)
+    assert "none is registered; `treadle projects add`" in treadle("say", "continue").err
+    assert treadle("projects", "list", "--json").json()["projects"] == []
+    assert "no project is registered yet" in treadle("projects", "list").out
