@@ -146,6 +146,7 @@ def steps(targets: st.SearchStrategy[str], ask_targets: st.SearchStrategy[str]) 
     every: dict[str, Any] = {
         "title": TEXT,
         "symbol": TEXT,
+        "row": NAMES | st.just(""),
         "wait": few(st.sampled_from([Wait(kind="manual"), Wait(kind="group", group="g")])),
         "needs": few(NEED),
         "prio": NUMBERS,

@@ -15,7 +15,9 @@ from treadle.cli.standing import in_hand
 from treadle.config.project import Project
 from treadle.engines.pinned import pinned
 from treadle.engines.result import result_of
+from treadle.engines.surroundings import checkout_of
 from treadle.kernel.state import State
+from treadle.runtime.story_files import StoryFiles
 from treadle.store.sqlite import Store
 from treadle.views.asking import told as told_question
 from treadle.views.branches import Branch
@@ -43,6 +45,7 @@ def situation(project: Project, store: Store, found: Follower) -> Status:
         level=pinned(record).level,
         driver=driver(record),
         strays=len(store.strays(record.id)),
+        edited=tuple(_edited(project, store, found)),
         yours=in_hand(project, record, found.chronicle.state),
         questions={
             ask: wording(project, store, found, ask)
@@ -53,6 +56,15 @@ def situation(project: Project, store: Store, found: Follower) -> Status:
         result=asyncio.run(result_of(project, record)),
     )
     return status(found.chronicle, known, time.time_ns() // 1_000_000)
+
+
+def _edited(project: Project, store: Store, found: Follower) -> list[str]:
+    """What somebody has made of the files that show the run's stories, as long as it has not moved since."""
+    protocol, run = found.chronicle.protocol, found.record.id
+    if protocol is None:
+        return []
+    files = StoryFiles(store, run, project.runs / run, checkout_of(project), project.local)
+    return files.changed(protocol)
 
 
 def _said_of_outage(store: Store, state: State) -> str:
@@ -170,6 +182,7 @@ def _used(now: Status) -> Iterator[str]:
     used = now.usage
     if used.tokens_in or used.tokens_out or used.cost:
         yield f"used: {used.tokens_in:,} tokens in{_cached(now)}, {used.tokens_out:,} out{_limits(now)}"
+    yield from map(harmless, now.edited)
     if now.strays:
         count = counted(now.strays, "answer or message", "answers or messages")
         yield f"not obeyed: {count}; `treadle show {shlex.quote(now.run)} ACTIVITY` lists what was not"

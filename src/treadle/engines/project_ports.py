@@ -30,6 +30,7 @@ from treadle.protocol.memory_bank import view_paths
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.toolchains.toolchain import toolchain_of
+from treadle.views.story_files import story_globs
 
 
 class Ports(NamedTuple):
@@ -59,7 +60,8 @@ class ProjectPorts:
         box = await open_box(settings.config.workspace, self._project)
         opened = await self._open(settings.config.git.branch_prefix)
         await opened.integration.begin(run.id, run.created)
-        opened.lanes.makes(view_paths(self._store.protocol(run.protocol)))
+        protocol = self._store.protocol(run.protocol)
+        opened.lanes.makes([*view_paths(protocol), *story_globs(protocol)])
         tools = ProjectTools(toolchain_of(settings.config, self._project, container))
         facts = RepositoryFacts(opened.lanes, opened.checkouts)
         cache = Cache(self._project.local / "measured", self._store.key())

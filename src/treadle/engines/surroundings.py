@@ -33,6 +33,7 @@ from treadle.runtime.clock import SystemClock
 from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import Dispatch
 from treadle.runtime.seating import Seating
+from treadle.runtime.story_files import StoryFiles
 from treadle.runtime.tools import Tools
 from treadle.runtime.view_files import ViewFiles
 from treadle.runtime.world import World
@@ -79,7 +80,9 @@ class ProjectSurroundings:
         protocol, folder = self._store.protocol(run.protocol), self._project.runs / run.id
         roles, ports = protocol.roles, self._ports[run.id]
         views = ViewFiles(folder, self._store.payloads)
-        banked = BankFiles(self._store, run.id, folder, checkout_of(self._project))
+        checkout = checkout_of(self._project)
+        banked = BankFiles(self._store, run.id, folder, checkout)
+        told = StoryFiles(self._store, run.id, folder, checkout, self._project.local)
 
         def model_of(role: str, tier: int) -> str:
             tiers = roles[role].models if role in roles else ()
@@ -97,8 +100,9 @@ class ProjectSurroundings:
             budgets=_budgets(settings.config.limits, self._store.spent),
             progress=partial(self._hear, run.id),
             hidden=_hidden,
-            show=partial(_show, views, banked, self._seating(run.id)),
+            show=partial(_show, views, banked, told, self._seating(run.id)),
             bank=partial(_bank, banked, protocol),
+            files_of=told.of_instance,
         )
 
     def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:
@@ -116,10 +120,12 @@ class ProjectSurroundings:
         return make_runner(self._project, settings, settings.agent_of(role), enclosure or OPEN)
 
 
-def _show(files: ViewFiles, banked: BankFiles, seating: Seating, protocol: Protocol, state: State) -> list[str]:
+def _show(
+    files: ViewFiles, banked: BankFiles, told: StoryFiles, seating: Seating, protocol: Protocol, state: State
+) -> list[str]:
     files.show(protocol, state)
     seating.show(protocol, state)
-    return banked.show(protocol)
+    return [*banked.show(protocol), *told.show(protocol)]
 
 
 def _bank(banked: BankFiles, protocol: Protocol) -> Mapping[str, str]:

@@ -11,6 +11,7 @@ from treadle.errors import PortError
 from treadle.evidence.by_criterion import by_criterion
 from treadle.evidence.cache import Cache
 from treadle.evidence.catalogue import CHECKS, POINTLESS_AFTER
+from treadle.evidence.counted import changed_files, counted
 from treadle.evidence.derived import derived
 from treadle.evidence.documents import documents_of
 from treadle.evidence.failed_before import told_before
@@ -99,7 +100,7 @@ async def _run_all(s: Subject) -> dict[str, Found]:
             outcomes[_name(ref)] = msgspec.structs.replace(said, skipped=True)
         else:
             outcomes[_name(ref)] = await _run(msgspec.structs.replace(s, arg=ref.arg), ref)
-    return outcomes
+    return changed_files(s, outcomes)
 
 
 def _refused(s: Subject, outcomes: dict[str, Found]) -> list[str]:
@@ -121,7 +122,7 @@ async def _asked(s: Subject, ref: CheckRef) -> Found:
         return failed(f"there is no check '{ref.name}'")
     try:
         one = await check(s)
-        told = await by_criterion(s) if one.ran and ref.name in RUN_THE_SUITE else {}
+        told = {**await by_criterion(s), **await counted(s)} if one.ran and ref.name in RUN_THE_SUITE else {}
         return msgspec.structs.replace(one, facts={**one.facts, **told})
     except asyncio.CancelledError:
         raise

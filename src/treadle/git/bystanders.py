@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from treadle.git.globs import naming
 from treadle.git.refs import Refs
 from treadle.git.repository import Repository
 
@@ -42,7 +43,7 @@ class Bystanders:
         self._repository, self._refs = repository, refs
         self._ours = (f"refs/heads/{prefix}/", "refs/treadle/")
         self.made: set[str] = set()
-        """Files of the user's tree that runs write themselves; each of them tells by its seal who has changed it."""
+        """Globs of files of the user's tree that runs write themselves, and whose changes they tell themselves."""
 
     async def look(self) -> Seen:
         """Refs of the user's, how git works there, and how the project is set up: name → what it is at."""
@@ -60,7 +61,9 @@ class Bystanders:
         for words in _LISTED:
             said = await self._repository.git(*words, "-z", index=index, files=root, ok=(0, 128))
             names.update(os.fsdecode(said.out).split("\0") if said.code == 0 else ())
-        return await asyncio.to_thread(_stamped, root, sorted(names - self.made - {""})[:_DIRTY])
+        is_made = naming(self.made)
+        own = sorted(name for name in names - {""} if not is_made(name))
+        return await asyncio.to_thread(_stamped, root, own[:_DIRTY])
 
     def _files(self) -> dict[str, str]:
         root = self._repository.root

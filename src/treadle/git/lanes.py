@@ -50,9 +50,9 @@ class Lanes:
         self._handed: dict[tuple[str, str], tuple[Lease, Seen]] = {}
         """What this process has handed out, and what stood around then; the notes beside the slots may be forged."""
 
-    def makes(self, paths: Iterable[str]) -> None:
+    def makes(self, globs: Iterable[str]) -> None:
         """Runs write these files of the user's tree themselves, so that their changes are no news."""
-        self._bystanders.made.update(paths)
+        self._bystanders.made.update(globs)
 
     async def open(self, state: State, job: RunAgent) -> Lane:
         """The lane of an activity, at the head of its instance, or with the work of the step's last attempt."""

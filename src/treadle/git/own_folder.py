@@ -7,8 +7,8 @@ from typing import Final
 
 from treadle.errors import PortError, writing
 
-NOT_RECORDED: Final = (".ai/executor-result", ".ai/HANDOFF.md", "HANDOFF.md", ".treadle/local")
-"""Answers and our own files; they are never part of an agent's work."""
+NOT_RECORDED: Final = (".ai/executor-result", ".ai/HANDOFF.md", "HANDOFF.md", ".ai/STATE.json", ".treadle/local")
+"""Answers, work orders and our own files; they are never part of an agent's work."""
 
 _ATTRIBUTES: Final = "* -text -eol -filter -ident -working-tree-encoding !diff !merge -export-subst\n"
 _CONFIG: Final = """\

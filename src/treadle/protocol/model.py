@@ -212,6 +212,8 @@ class Step(Model, frozen=True, kw_only=True):
     wait: tuple[Wait, ...] = ()
     needs: tuple[Need, ...] = ()
     prio: int = 2
+    row: str = ""
+    """The row of a step rules table that it is a part of: what people who read the table say the work is at."""
     # agent, effect, check
     gates: dict[str, tuple[CheckRef, ...]] = {}
     attempts: int = 1

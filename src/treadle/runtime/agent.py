@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -12,6 +12,7 @@ from treadle.kernel.state import State
 from treadle.ports import Ended, Progress, Runner, Session, Watch, Work
 from treadle.prompts.report import report
 from treadle.protocol.items import Json
+from treadle.results.handoff import NOTES
 from treadle.results.read import Reading, owed, read, take, unsaid
 from treadle.results.ways import Ways
 from treadle.runtime.budgets import Breach
@@ -194,7 +195,8 @@ class AgentJobs:
             return self._failure(job, ended, reading, ways, now)
         protocol, name = self._desk.protocol, reading.claim.exit
         own = own_fields(protocol, name, job, state, self._world.payloads)
-        envelope = envelope_of(protocol, name, {**reading.claim.fields, **own}, self._world.payloads)
+        said = {**_with_notes(reading, ways), **own}
+        envelope = envelope_of(protocol, name, said, self._world.payloads)
         return Exited(
             id=event_id(job, "exited"),
             ts=now,
@@ -256,6 +258,7 @@ class AgentJobs:
         )
         detail: dict[str, Json] = {
             **report(agent, "\n".join([person, *_last_words(ended)])),
+            **({NOTES: reading.notes} if reading.notes else {}),
             "code": ended.code,
             "output": _SURROGATES.sub(_REPLACED, ended.final[-4000:]),
         }
@@ -280,6 +283,15 @@ class _Watched:
     def counted(self, ended: Ended) -> Ended:
         """Its end, with what all rounds have used."""
         return msgspec.structs.replace(ended, usage=self.meter.total(ended))
+
+
+def _with_notes(reading: Reading, ways: Ways) -> dict[str, Any]:
+    """What an agent has claimed; what it has left to its successor beside that is part of it, if there is room."""
+    claim = reading.claim
+    if claim is None:
+        return {}
+    has_room = reading.notes and NOTES in ways.fields(claim.exit) and not claim.fields.get(NOTES)
+    return {**claim.fields, **({NOTES: reading.notes} if has_room else {})}
 
 
 def _words(ended: Ended) -> list[str]:

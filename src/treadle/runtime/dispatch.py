@@ -11,6 +11,8 @@ from urllib.parse import quote
 import msgspec
 
 from treadle.errors import writing
+from treadle.git.globs import naming
+from treadle.git.users_files import put_unless
 from treadle.kernel.commands import ActivityCommand, RunAgent
 from treadle.kernel.state import State
 from treadle.ports import Abilities, Ended, Work
@@ -115,6 +117,7 @@ class Dispatch:
         with writing(home):
             await asyncio.to_thread(work.out.mkdir, exist_ok=True)
             await asyncio.to_thread(home.chmod, 0o700)  # the token lies here
+            await asyncio.to_thread(_lay_out, lane.path, self._story_files(job))
             before = await prepare(lane.path)
             await keep(before, home)
             await asyncio.to_thread(replace, home, _WORK, msgspec.json.encode(work, enc_hook=str))
@@ -156,6 +159,11 @@ class Dispatch:
                 await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
                 await asyncio.to_thread(replace, folder, f"{folder_name(job.inst)}.md", notes.encode(errors="replace"))
 
+    def _story_files(self, job: RunAgent) -> dict[str, str]:
+        """The files of an agent's story, except what its role does not get to see."""
+        is_hidden = naming(permissions(self._desk.protocol, job, self._world.payloads).hidden)
+        return {path: text for path, text in self._world.files_of(job.inst).items() if not is_hidden(path)}
+
     async def _tools_of(self, work: Work, ways: Ways) -> str:
         """Where the tools of an activity are served by this process; empty if they are not."""
         if self._tools is None:
@@ -189,6 +197,12 @@ class Dispatch:
 
     def _ways(self, job: RunAgent) -> Ways:
         return ways_of(self._desk.protocol, self._desk.protocol.graphs[job.graph].steps[job.step], self._limit)
+
+
+def _lay_out(lane: Path, files: Mapping[str, str]) -> None:
+    """Put files into a lane that are no part of its work; what was committed in their place stays so."""
+    for path, text in files.items():
+        put_unless(lane, path, text.encode(errors="replace"), lambda _: False)
 
 
 def goes_on(job: RunAgent, abilities: Abilities) -> bool:

@@ -34,6 +34,8 @@ class World:
     """Brings files that are views of the run up to date, whenever it has moved; what of a person's is in their way."""
     bank: Callable[[], Mapping[str, str]] = dict
     """The memory bank as it stands: path → text."""
+    files_of: Callable[[str], Mapping[str, str]] = lambda _inst: {}
+    """The files of the story that an instance works on, as an agent finds them in its lane: path → text."""
 
 
 def event_id(job: ActivityCommand, what: str) -> str:

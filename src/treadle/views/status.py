@@ -121,6 +121,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     limits: Ceilings | None
     strays: int
     """Answers and messages that were not obeyed."""
+    edited: tuple[str, ...]
+    """Files that show the run, and that somebody has changed: what of them is not so."""
     result: Result | None
     """None until the run has ended, and if it has changed nothing."""
 
@@ -134,6 +136,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """As it was started; None: what its history says, which does not tell whether people are the agents."""
     driver: str = ""
     strays: int = 0
+    edited: tuple[str, ...] = ()
     yours: tuple[Yours, ...] = ()
     questions: Mapping[str, str] = {}
     """How each question is worded."""
@@ -171,6 +174,7 @@ def status(chronicle: Chronicle, known: Known, now: int) -> Status:
         usage=used(state.usage),
         limits=_limits(protocol, state) if protocol else None,
         strays=known.strays,
+        edited=known.edited,
         result=known.result,
     )
 

@@ -70,6 +70,7 @@ def problems(text: str) -> list[str]:
 
 def test_a_row_becomes_an_agent_step_with_three_exits() -> None:
     assert step(SMALL, "plan") == {
+        "row": "plan",
         "role": "executor",
         "exits": ["pass", "failing", "needs_human"],
         "attempts": 1,
@@ -156,6 +157,7 @@ def test_an_effect_comes_between_a_row_and_the_next() -> None:
     assert steps["keep"] == {
         "effect": "archive",
         "title": "Keep",
+        "row": "plan",
         "exits": ["Archived"],
         "routes": {"Archived": "review"},
         "needs": ["plan.pass?"],

@@ -12,7 +12,7 @@ from treadle.protocol.reading.parse_routes import table
 from treadle.protocol.reading.part import NAME, POOL, SIGNAL, WORD, Part, quoted
 
 KIND_OF: Final[dict[str, Kind]] = {"role": "agent", "effect": "effect", "checks": "check", "ask": "ask", "map": "map"}
-_ALL: Final = ("title", "symbol", "routes", "wait", "needs", "prio")
+_ALL: Final = ("title", "symbol", "routes", "wait", "needs", "prio", "row")
 _WORK: Final = ("gates", "attempts", "becomes", "pools", "timeout", "lane")
 KEYS: Final[dict[Kind, tuple[str, ...]]] = {
     "agent": (
@@ -86,6 +86,7 @@ def _common(part: Part, kind: Kind) -> Step:
         wait=notation.waits(part.get("wait")),
         needs=notation.needs(part.get("needs")),
         prio=part.whole("prio", 2),
+        row=part.name_of("row"),
     )
 
 

@@ -93,6 +93,7 @@ class _Compiler:
         routes |= self._skip(rule) if rule.skippable else {}
         return {
             **rule.copied,
+            "row": rule.name,
             "role": rule.role,
             "exits": [rule.pass_exit, rule.fail_exit, NEEDS_HUMAN],
             "attempts": rule.attempts,
@@ -113,6 +114,7 @@ class _Compiler:
         routes = {"approve": self._onward(rule), **{choice: self._goto(to) for choice, to in rejected.items()}}
         return {
             **rule.copied,
+            "row": rule.name,
             "ask": "human",
             "needs": rule.needs,
             "remind": f"{rule.minutes}m",
@@ -125,7 +127,7 @@ class _Compiler:
         self._arrive(effect.name, f"{rule.name}.{rule.pass_exit}")
         for target in self._targets(rule):
             self._arrive(target, f"{effect.name}.{effect.exit}")
-        return {**effect.copied, "exits": [effect.exit], "routes": {effect.exit: self._onward(rule)}}
+        return {**effect.copied, "row": rule.name, "exits": [effect.exit], "routes": {effect.exit: self._onward(rule)}}
 
     def _stuck(self) -> dict[str, Any]:
         return {
@@ -193,6 +195,7 @@ class _Compiler:
         ways = back | {step: step for step in people}
         self.asks[name] = {
             "title": f"{rule.copied['title'].value if 'title' in rule.copied else rule.name}: sent back too often",
+            "row": rule.name,
             "ask": "human",
             "choices": {
                 **{step: f"back to {step} once more, with your note" for step in ways},
@@ -213,6 +216,7 @@ class _Compiler:
         name = self._halt(rule)
         self.asks[name] = {
             **self._stuck(),
+            "row": rule.name,
             "skippable": True,
             "choices": {
                 "retry": "do the step again, with your note",

@@ -1,0 +1,96 @@
+"""The consolidated hand-over of a team: how far each executor is, who got in whose way, what comes next."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from treadle.kernel.commands import RunAgent, RunEffect
+from treadle.kernel.state import Instance, State
+from treadle.prompts.foreign import inline
+from treadle.protocol.model import Protocol, tag_of
+from treadle.views.bank.course import Course
+from treadle.views.bank.standing import payload_ref
+from treadle.views.chronicle import Deed
+from treadle.views.evidence_records import payload, text, texts
+from treadle.views.payload import Get
+from treadle.views.stories import Story, deeds_of
+
+_WELL, _AT_WORK, _BADLY, _WAITS = "✅", "🔄", "❌", "⏳"
+_LINE: Final = 400
+
+
+def is_team(course: Course, story: Story, session: Deed) -> bool:
+    """Whether a session was one of several executors, or of the lead who coordinates them."""
+    if story.inst is None or course.protocol is None:
+        return False
+    if session.command.inst != story.inst.id:
+        return True
+    role = course.protocol.graphs[story.inst.graph].steps[session.command.step].role
+    return bool(_tasks(course.state, story)) and _leads(course.protocol, role)
+
+
+def team_body(course: Course, story: Story, get: Get) -> str:
+    """The three sections."""
+    deeds = deeds_of(course, story)
+    last = {deed.command.inst: deed for deed in deeds if isinstance(deed.command, RunAgent)}
+    progress = [_progress(course, task, last.get(task.id), get) for task in _tasks(course.state, story)]
+    parts = {
+        "Executor Progress": progress or ["the lead has given no tasks yet"],
+        "File Conflict Log": list(_conflicts(deeds, get)) or ["None"],
+        "Next session notes": list(_notes(deeds, story, get)) or ["None"],
+    }
+    return "\n\n".join(f"## {name}\n" + "\n".join(f"- {line}" for line in lines) for name, lines in parts.items())
+
+
+def _tasks(state: State, story: Story) -> list[Instance]:
+    """The executors of the latest wave."""
+    groups = story.inst.groups.values() if story.inst else ()
+    found = [state.insts[id_] for group in groups for id_ in group.members.values() if id_ in state.insts]
+    return sorted(found, key=lambda it: it.n)
+
+
+def _leads(protocol: Protocol, role: str) -> bool:
+    """Whether a role only delegates: it hands out the tasks, and may write nothing."""
+    return role in protocol.roles and "modify" not in protocol.roles[role].perms
+
+
+def _progress(course: Course, task: Instance, deed: Deed | None, get: Get) -> str:
+    said = payload(get, payload_ref(deed)) if deed else {}
+    words = text(said.get("summary")) or text(said.get("description"))
+    name = f"{task.group}: {_mark(course, task, deed)} {inline(task.key, _LINE)}"
+    return f"{name}: {inline(words, _LINE)}" if words else f"{name}{f' ({task.outcome})' if task.outcome else ''}"
+
+
+def _mark(course: Course, task: Instance, deed: Deed | None) -> str:
+    parent = course.state.insts[task.parent]
+    good = course.protocol.graphs[parent.graph].ok.get(task.group, ()) if course.protocol else ()
+    if task.outcome:
+        return _WELL if task.outcome in good else _BADLY
+    return _AT_WORK if deed else _WAITS
+
+
+def _conflicts(deeds: list[Deed], get: Get) -> Iterator[str]:
+    """Files that somebody needed and another one owned, and lanes that did not fit together."""
+    for deed in deeds:
+        tag = tag_of(deed.left)
+        said = payload(get, payload_ref(deed)) if tag in ("conflict", "FoldConflict") else {}
+        if said:
+            who = deed.command.inst.rpartition("/")[2] if not isinstance(deed.command, RunEffect) else "fold"
+            words = [", ".join(texts(said.get("files"))), text(said.get("description"))]
+            yield ": ".join(inline(one, _LINE) for one in (who, *words) if one)
+
+
+def _notes(deeds: list[Deed], story: Story, get: Get) -> Iterator[str]:
+    """What each of them has left to whoever comes next, the latest word of each."""
+    words = {deed.command.inst: _left(deed, get) for deed in deeds if deed.ended and isinstance(deed.command, RunAgent)}
+    own = story.inst.id if story.inst else ""
+    for inst, said in words.items():
+        if said:
+            who = "lead" if inst == own else inst.rpartition("/")[2]
+            yield f"{inline(who)}: {inline(said, _LINE)}"
+
+
+def _left(deed: Deed, get: Get) -> str:
+    said = payload(get, payload_ref(deed))
+    return text(said.get("handoff")) or (
+        text(said.get("description")) if tag_of(deed.left) in ("blocker", "conflict") else ""
+    )

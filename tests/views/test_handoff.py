@@ -1,0 +1,143 @@
+"""HANDOFF.md: measured numbers, the agent's own words, and evidence where it has left none."""
+
+from typing import Any
+
+import pytest
+
+from tests.views.storied import HANDOFF, HISTORY, Storied, suite
+from treadle.protocol.reading.source import read
+from treadle.results.handoff import split
+
+EACH = ".ai/handoff/US-1.md"
+
+
+def front(text: str) -> dict[str, Any]:
+    """The front matter, read as YAML."""
+    found: Any = read(split(text).front, "HANDOFF.md").plain()
+    assert isinstance(found, dict)
+    return found
+
+
+def test_before_any_session_there_is_none() -> None:
+    assert HANDOFF not in Storied().files()
+
+
+def test_numbers_are_measured_and_words_are_the_agents_own() -> None:
+    words = "## What was done this time\n- UTC everywhere\n\n## Next session should note\n- leave AddItem alone"
+    said = {"summary": "UTC.", "handoff": words, "reason": "none", "tests_pass": 999}
+    failed = {**suite(42, ["a::b", "a::c"], skipped=1), "files_changed": ["internal/cart/service.go"]}
+    run = Storied().scaffolded().says("failing_measured.none", said, reports={"measure": failed})
+    text = run.files()[HANDOFF]
+    assert text.startswith("---\nstory: US-1\nstep: impl\nattempt: 1\nstatus: failing\nreason: null\n")
+    assert "files_changed:\n  - internal/cart/service.go\n" in text
+    assert front(text) == {
+        "story": "US-1",
+        "step": "impl",
+        "attempt": 1,
+        "status": "failing",
+        "reason": None,
+        "files_changed": ["internal/cart/service.go"],
+        "tests_pass": 42,
+        "tests_fail": 2,
+        "tests_skip": 1,
+    }
+    assert split(text).body == f"# HANDOFF — US-1 impl attempt:1\n\n{words}"
+    assert run.files()[EACH] == text
+
+
+def test_it_is_overwritten_each_time() -> None:
+    run = Storied().says("pass_bdd", {"handoff": "of bdd"}, complexity="S", parallel_tasks=0)
+    assert "of bdd" in run.files()[HANDOFF]
+    text = run.says("pass", {"handoff": "of the delta"}, "sdd-delta").files()[HANDOFF]
+    assert "of bdd" not in text
+    assert (front(text)["step"], front(text)["status"]) == ("sdd-delta", "pass")
+
+
+@pytest.mark.parametrize("reason", ["constitution_violation", "needs_clarification", "scope_warning"])
+def test_the_reason_stands_in_the_front_matter(reason: str) -> None:
+    text = Storied().says(f"failing.{reason}", {"handoff": "no"}).files()[HANDOFF]
+    assert front(text)["reason"] == reason
+
+
+def test_what_needs_a_person_says_so() -> None:
+    text = Storied().says("needs_human", {"question": "Which currency?"}).files()[HANDOFF]
+    assert front(text)["status"] == "needs_human"
+    assert "Which currency?" in text
+
+
+def test_a_claim_that_was_refused_is_handed_on_with_what_was_found() -> None:
+    record = {**suite(3, ["a::b"]), "report": "- a::b: fails: 1 != 2"}
+    run = Storied().scaffolded()
+    run.says("pass_green", {"handoff": "All is green."}, fails=["green"], reports={"green": record})
+    text = run.files()[HANDOFF]
+    assert front(text)["status"] == "failing"
+    assert "All is green.\n\n## What the orchestrator found" in text
+    assert "- green: a::b: fails: 1 != 2" in text
+    assert "- a::b fails" in text
+
+
+def test_a_session_that_broke_is_told_from_evidence() -> None:
+    # A26
+    run = Storied().scaffolded()
+    detail = {"report": "the program ended with 137", "files_changed": ["src/a.py"], "code": 137}
+    for _ in range(3):
+        run.run.fails("crash")
+    run.said["ref:crash"] = detail
+    text = run.files()[HANDOFF]
+    assert front(text)["status"] == "failing"
+    assert front(text)["files_changed"] == ["src/a.py"]
+    assert "This session left no words of its own" in text
+    assert "## What was done this time\n- changed src/a.py" in text
+    assert "## Not yet resolved\n- broke: the program ended with 137" in text
+
+
+def test_time_that_is_up_is_told_from_evidence() -> None:
+    run = Storied().scaffolded()
+    run.run.times_out()
+    assert "## Not yet resolved\n- its time was up" in run.files()[HANDOFF]
+
+
+def test_a_team_hands_over_as_one() -> None:
+    run = Storied().team(backend=("repository",), frontend=("field",), test=("cases",))
+    run.says("task_done", {"summary": "stored", "handoff": "index is there"}, run.task("repository"))
+    conflict = {"files": ["src/app.ts"], "description": "it is theirs"}
+    run.says("conflict", conflict, run.task("field"))
+    body = split(run.files()[HANDOFF]).body
+    assert body == (
+        "# HANDOFF — US-1 impl (multi-executor session)\n\n"
+        "## Executor Progress\n"
+        "- backend: ✅ repository: stored\n"
+        "- frontend: ❌ field: it is theirs\n"
+        "- test: 🔄 cases\n\n"
+        "## File Conflict Log\n"
+        "- field: src/app.ts: it is theirs\n\n"
+        "## Next session notes\n"
+        "- repository: index is there\n"
+        "- field: it is theirs"
+    )
+
+
+def test_of_several_stories_the_latest_is_there_and_each_has_a_copy() -> None:
+    run = Storied({"id": "US-1"}, {"id": "US-2"})
+    first, second = sorted(run.run.state.acts)
+    run.says("pass_bdd", {"handoff": "the first"}, first, complexity="S", parallel_tasks=0)
+    run.says("pass_bdd", {"handoff": "the second"}, second, complexity="S", parallel_tasks=0)
+    files = run.files()
+    assert "the second" in files[HANDOFF]
+    assert "the first" in files[EACH]
+    assert "the second" in files[".ai/handoff/US-2.md"]
+    assert "the first" in run.lane("root/US-1")[HANDOFF], "whoever works on a story reads its own"
+    assert '"story": "US-2"' in run.lane("root/US-2/task")[".ai/STATE.json"]
+
+
+def test_words_that_hide_something_are_written_out() -> None:
+    text = Storied().says("failing.none", {"handoff": "a\x1b[2Jb\u202ec"}).files()[HANDOFF]
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+
+
+def test_the_history_tells_each_story() -> None:
+    text = Storied().finished().files()[HISTORY]
+    assert "## US-1 Coupons: Done, " in text
+    assert " bdd: pass_bdd: Three scenarios." in text
+    assert " update-memory: pass: Remembered." in text

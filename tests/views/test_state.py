@@ -1,0 +1,222 @@
+"""STATE.json, the work order of a story: every field and every status, from the log alone."""
+
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.views.storied import STATE, Storied, suite, waterfall
+from treadle.kernel.events import Event
+from treadle.kernel.reduce import reduce
+from treadle.kernel.replay import encode_event
+from treadle.kernel.state import State
+from treadle.simulate.ledger import Ledger
+from treadle.simulate.world import World
+from treadle.views.bank.course import Course
+from treadle.views.state import WorkOrder, blank, state_of, written
+from treadle.views.stories import stories
+from treadle.views.story_files import story_files
+
+FIELDS = (
+    "project story step attempt max_attempts status reason dispatched_at completed_at timeout_min tests failing_tests "
+    "lint_pass files_changed blocked_by human_note"
+).split()
+STEPS = {"bdd", "sdd-delta", "contract", "review", "scaffold", "impl", "verify", "update-memory", "done"}
+STATUSES = {"pending", "running", "pass", "failing", "needs_human", "timeout"}
+REASONS = {None, "constitution_violation", "needs_clarification", "nfr_missing", "scope_warning", "test_timeout"}
+NOW = ("step", "attempt", "max_attempts", "status", "timeout_min")
+
+
+def test_the_published_initial_state_is_that_of_a_project_without_a_story() -> None:
+    seed = (
+        '{"project":"<name>","story":null,"step":"bdd","attempt":1,"max_attempts":3,"status":"pending","reason":null,'
+        '"dispatched_at":null,"completed_at":null,"timeout_min":5,"tests":null,"failing_tests":[],"lint_pass":null,'
+        '"files_changed":[],"blocked_by":[],"human_note":null}'
+    )
+    made = written(blank(waterfall(), "<name>"))
+    assert msgspec.json.decode(made) == msgspec.json.decode(seed)
+    assert list(msgspec.json.decode(made)) == FIELDS
+
+
+def test_a_story_from_its_scenarios_to_its_end() -> None:
+    run = Storied()
+    assert run.tells("project", "story", *NOW) == ["cart-app", "US-1", "bdd", 1, 3, "running", 5]
+    assert run.tells("completed_at", "tests", "reason") == [None, None, None]
+    assert run.specified().tells(*NOW) == ["review", 1, 1, "needs_human", 0]
+    run.run.answers("approve")
+    assert run.tells(*NOW) == ["scaffold", 1, 2, "running", 5]
+    run.says("pass_red", reports={"red": suite(3, ["tests/test_a.py::test_it"])})
+    assert run.tells(*NOW) == ["impl", 1, 5, "running", 10]
+    assert run.tells("tests", "failing_tests") == [{"pass": 3, "fail": 1, "skip": 0}, ["tests/test_a.py::test_it"]]
+    run.says("pass_green", reports={"green": suite(4, skipped=1)})
+    assert run.tells("tests", "failing_tests") == [{"pass": 4, "fail": 0, "skip": 1}, []]
+    run.says("pass_verified", at="verify")
+    assert run.tells("step", "status") == ["verify", "pass"], "the orchestrator archives the delta"
+    run.says("Archived", at="archive")
+    assert run.tells(*NOW) == ["update-memory", 1, 2, "running", 3]
+    assert run.tells("tests") == [{"pass": 4, "fail": 0, "skip": 1}], "what the memory is written from"
+    run.says("pass", at="update-memory")
+    assert run.tells("step", "status") == ["done", "running"]
+    run.says("MergeComplete", at="merge")
+    assert run.tells("step", "status", "completed_at") == ["done", "pass", "1970-01-01T00:00:18Z"]
+
+
+def test_an_attempt_that_fails_is_counted_and_its_tests_are_told() -> None:
+    run = Storied().scaffolded()
+    failed = suite(42, ["cart::coupon", "cart::expired"], skipped=1)
+    run.says("failing_measured.none", {"reason": "none"}, reports={"measure": failed})
+    assert run.tells(*NOW) == ["impl", 2, 5, "running", 10]
+    assert run.tells("tests", "failing_tests", "reason") == [
+        {"pass": 42, "fail": 2, "skip": 1},
+        ["cart::coupon", "cart::expired"],
+        None,
+    ]
+
+
+def test_a_claim_that_is_refused_says_what_was_measured() -> None:
+    run = Storied().scaffolded()
+    record = {**suite(4, ["a::b"]), "files_changed": ["src/a.py"]}
+    run.says("pass_green", fails=["green"], reports={"scope": {"files_changed": ["src/a.py"]}, "green": record})
+    assert run.tells("step", "attempt", "status") == ["impl", 2, "running"]
+    assert run.tells("failing_tests", "files_changed") == [["a::b"], ["src/a.py"]]
+
+
+def test_nobody_who_is_left_is_a_person() -> None:
+    run = Storied().scaffolded()
+    for _ in range(5):
+        run.says("failing_measured.none")
+    assert run.tells(*NOW) == ["impl", 5, 5, "needs_human", 10]
+
+
+@pytest.mark.parametrize("reason", sorted(one for one in REASONS if one))
+def test_the_reason_of_a_failure(reason: str) -> None:
+    run = Storied().scaffolded().says(f"failing_measured.{reason}")
+    asked = reason in ("needs_clarification", "scope_warning")
+    assert run.tells("reason") == [reason if asked else None]
+    run = Storied(level=1)
+    run.run.signals("go", to="root/US-1", step="bdd")
+    run.says(f"failing.{reason}")
+    assert run.tells("step", "attempt", "status", "reason") == ["bdd", 1, "failing", reason]
+
+
+def test_time_that_is_up() -> None:
+    run = Storied().scaffolded()
+    run.run.times_out()
+    assert run.tells("step", "status", "reason", "timeout_min") == ["impl", "timeout", None, 10]
+    assert run.state()["completed_at"]
+    run.run.answers("retry")
+    assert run.tells("step", "attempt", "status") == ["impl", 1, "running"]
+
+
+def test_what_waits_for_a_go_is_pending() -> None:
+    run = Storied(level=1)
+    assert run.tells("step", "status", "dispatched_at") == ["bdd", "pending", None]
+    run.run.signals("go", to="root/US-1", step="bdd")
+    assert run.tells("step", "status") == ["bdd", "running"]
+    run.says("pass_bdd", complexity="S", parallel_tasks=0)
+    assert run.tells("step", "status") == ["sdd-delta", "pending"]
+    assert run.state()["completed_at"], "of the session that ended last"
+
+
+def test_a_service_that_is_out_is_waited_for() -> None:
+    run = Storied()
+    run.run.is_held_up("rate", wait=60)
+    assert run.tells("step", "status") == ["bdd", "pending"]
+
+
+def test_a_story_that_is_given_up() -> None:
+    run = Storied().says("needs_human", {"question": "Which?"})
+    assert run.tells("step", "status") == ["bdd", "needs_human"]
+    run.run.answers("abort")
+    assert run.tells("step", "status") == ["bdd", "failing"]
+
+
+def test_what_a_person_says_stands_there_until_somebody_has_done_it() -> None:
+    run = Storied().specified()
+    run.said["ref:note"] = "30 seconds"
+    run.run.answers("approve", note="ref:note")
+    assert run.tells("step", "human_note") == ["scaffold", "30 seconds"]
+    assert run.says("pass_red").tells("human_note") == [None]
+
+
+@pytest.mark.parametrize(
+    ("ok", "command", "told"), [(True, ["ruff"], True), (False, ["ruff"], False), (True, [], None)]
+)
+def test_whether_the_linter_is_content(ok: bool, command: list[str], told: bool | None) -> None:
+    run = Storied().scaffolded()
+    run.says("pass_green", fails=[] if ok else ["lint"], reports={"lint": {"command": list[Any](command)}})
+    assert run.tells("lint_pass") == [told]
+
+
+def test_a_team_works_on_the_implementation() -> None:
+    run = Storied().team(backend=("b1",), frontend=("f1",))
+    assert run.tells(*NOW)[:1] + run.tells("status") == ["impl", "running"]
+    run.says("task_done", at=run.task("b1")).says("blocker", {"reason": "none"}, run.task("f1"))
+    assert run.tells("step", "status", "attempt", "max_attempts") == ["impl", "running", 1, 3], "the lead coordinates"
+    run.says("needs_human", at="coordinate")
+    assert run.tells("step", "status") == ["impl", "needs_human"]
+
+
+def test_of_several_stories_each_has_its_own() -> None:
+    run = Storied({"id": "US-1"}, {"id": "US-2", "blocked_by": ["US-1"]})
+    assert run.state(".ai/states/US-1.json")["status"] == "running"
+    blocked = run.state(".ai/states/US-2.json")
+    assert (blocked["story"], blocked["status"], blocked["blocked_by"]) == ("US-2", "pending", ["US-1"])
+    assert run.state() == run.state(".ai/states/US-1.json"), "the one that somebody was sent out for last"
+    run.finished()
+    free = run.state(".ai/states/US-2.json")
+    assert (free["status"], free["blocked_by"]) == ("running", [])
+    assert run.state() == free
+    assert run.state(".ai/states/US-1.json")["step"] == "done"
+
+
+def test_a_story_whose_id_leads_elsewhere_has_no_file() -> None:
+    run = Storied({"id": "US-1"}, {"id": "../../US-2"})
+    assert sorted(path for path in run.files() if path.startswith(".ai/states")) == [".ai/states/US-1.json"]
+
+
+def test_one_story_has_one_file() -> None:
+    assert [path for path in Storied().files() if path.endswith(".json")] == [STATE]
+
+
+def _no_payload(_ref: str) -> None:
+    """Nobody has said anything."""
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_after_every_event_of_any_run_the_file_is_valid_and_agrees_with_the_state(seed: int) -> None:
+    protocol = waterfall()
+    world, state, ledger, course = World(protocol, Random(seed), 0.2), State(), Ledger(), Course(lambda _: protocol)
+    event: Event | None = world.start()
+    count = 0
+    while event is not None and count < 400:
+        before, (state, commands) = state, reduce(protocol, state, event)
+        ledger.enter(event, commands)
+        if state is not before:
+            course.take(encode_event(event))
+            for one in stories(protocol, state, _no_payload):
+                _agrees(state, one.inst.id if one.inst else "", state_of(protocol, course, one, _no_payload))
+            assert all(story_files(course, _no_payload).values())
+        count += 1
+        event = None if state.outcome else world.next(state, ledger, "wild")
+
+
+def _agrees(state: State, id_: str, order: WorkOrder) -> None:
+    found: dict[str, Any] = msgspec.json.decode(written(order))
+    assert list(found) == FIELDS
+    assert found["step"] in STEPS
+    assert found["status"] in STATUSES
+    assert found["reason"] in REASONS
+    assert found["attempt"] >= 1
+    assert found["max_attempts"] >= 1
+    inst = state.insts[id_]
+    asked = [ask for ask in state.asks.values() if ask.inst == id_ and ask.command]
+    busy = [it for it in state.acts.values() if f"{it.command.inst}/".startswith(f"{id_}/") and it.phase != "held"]
+    assert (found["status"] in ("needs_human", "timeout")) == bool(asked and inst.live)
+    if found["status"] == "running":
+        assert busy
+        assert found["completed_at"] is None
+    if found["status"] == "pending":
+        assert not busy
+    assert (found["step"] == "done" and found["status"] == "pass") == (inst.outcome == "Done")
