@@ -19,6 +19,7 @@ from treadle.agents.answer import answered
 from treadle.agents.ending import end_all, end_keeper, reap, sweep
 from treadle.agents.environment import MARK
 from treadle.agents.keeper import FULL, TAKEN
+from treadle.agents.keeping import USUAL
 from treadle.agents.kept import Kept
 from treadle.agents.outcome import STOPPED, UNHEARD, last_words, outcome
 from treadle.agents.processes import Process, lacks, lives, look
@@ -224,12 +225,12 @@ def _spawn_keeper(
         (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
         (os.POSIX_SPAWN_OPEN, 2, str(kept.log), logging, 0o600),
     ]
-    limits = [str(patience.asked), str(patience.output // 2)]
+    limits = [str(patience.asked), str(patience.output // 2), ",".join(str(int(number)) for number in USUAL)]
     paths = [str(kept.lock), str(kept.folder), str(work.lane.absolute())]
     command = [sys.executable, "-I", "-S", "-c", _BOOT, _SOURCES, *paths, *limits, *argv]
     marked = {**env, MARK: str(kept.folder)}
     try:
-        return os.posix_spawn(sys.executable, command, marked, file_actions=actions, setsid=True, setsigmask=[])
+        return os.posix_spawn(sys.executable, command, marked, file_actions=actions, setsid=True, setsigmask=USUAL)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise PortError(f"no process could be started for {argv[0]}: {reason}", retryable=True) from None

@@ -47,23 +47,27 @@ class Bystanders:
 
     async def look(self) -> Seen:
         """Refs of the user's, how git works there, and how the project is set up: name → what it is at."""
+        refs, files, work = await asyncio.gather(self._branches(), asyncio.to_thread(self._files), self._work())
+        return refs | files | work
+
+    async def _branches(self) -> dict[str, str]:
         found = await self._refs.below(*_REFS)
-        refs = {ref: value for ref, value in found.items() if not ref.startswith(self._ours)}
-        return refs | await asyncio.to_thread(self._files) | await self._work()
+        return {ref: value for ref, value in found.items() if not ref.startswith(self._ours)}
 
     async def _work(self) -> dict[str, str]:
         """The user's own files that are not as committed, each with what changes whenever it is written.
 
         By our own git folder: with the user's settings, git would start the user's filters.
         """
-        index, root = self._repository.work_folder / "index", self._repository.root
-        names: set[str] = set()
-        for words in _LISTED:
-            said = await self._repository.git(*words, "-z", index=index, files=root, ok=(0, 128))
-            names.update(os.fsdecode(said.out).split("\0") if said.code == 0 else ())
+        listed = await asyncio.gather(*(self._listed(*words) for words in _LISTED))
         is_made = naming(self.made)
-        own = sorted(name for name in names - {""} if not is_made(name))
-        return await asyncio.to_thread(_stamped, root, own[:_DIRTY])
+        own = sorted({name for one in listed for name in one if name and not is_made(name)})
+        return await asyncio.to_thread(_stamped, self._repository.root, own[:_DIRTY])
+
+    async def _listed(self, *words: str) -> list[str]:
+        index, root = self._repository.work_folder / "index", self._repository.root
+        said = await self._repository.git(*words, "-z", index=index, files=root, ok=(0, 128))
+        return os.fsdecode(said.out).split("\0") if said.code == 0 else []
 
     def _files(self) -> dict[str, str]:
         root = self._repository.root

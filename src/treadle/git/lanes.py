@@ -73,11 +73,8 @@ class Lanes:
                 alone=rules.alone,
             )
             kept = left if left and (rules.keep_work or job.goes_on) and await self._is_own(before, job) else ""
-            if kept and (before.base, before.onto, before.hidden) == (lease.base, lease.onto, lease.hidden):
-                await self._slots.refresh(slot, await self._contents(lease, head.start))
-            else:
-                await self._prepare(slot, lease, await self._carried(before, head, kept))
-            await self._hand_out(slot, lease)
+            around, _ = await asyncio.gather(self._bystanders.look(), self._lay_out(slot, lease, before, head, kept))
+            await self._hand_out(slot, lease, around)
         return Lane(path=slot.path, base=head.start)
 
     async def save(self, run: str, act: str) -> str:
@@ -179,6 +176,12 @@ class Lanes:
         merged = await three_way(self.integration.repository, before.base, head.start, kept)
         return merged.tree if merged.is_clean else head.start
 
+    async def _lay_out(self, slot: Slot, lease: Lease, before: Lease, head: Head, kept: str) -> None:
+        if kept and (before.base, before.onto, before.hidden) == (lease.base, lease.onto, lease.hidden):
+            await self._slots.refresh(slot, await self._contents(lease, head.start))
+        else:
+            await self._prepare(slot, lease, await self._carried(before, head, kept))
+
     async def _prepare(self, slot: Slot, lease: Lease, start: str) -> None:
         """Fill a slot. Until that is done its contents are nobody's, so that a crash mixes nothing up."""
         nobody = Lease(run=lease.run, inst=lease.inst, lane=lease.lane)
@@ -195,10 +198,10 @@ class Lanes:
         shown = await self._recorder.without(lease.base, lease.hidden)
         return Contents(tree, await repository.commit(shown, (), "what this role may see\n", 0), branch, alone=True)
 
-    async def _hand_out(self, slot: Slot, lease: Lease) -> None:
+    async def _hand_out(self, slot: Slot, lease: Lease, around: Seen) -> None:
         names = self.integration.names(lease.run)
         refs = {names.of_activity(lease.act, "base"): lease.base, names.lane(lease.inst, lease.lane): lease.base}
         await self.integration.refs.put_all(refs)
         await asyncio.to_thread(self._leases.write, slot, lease)
         self._forget(lease)
-        self._handed[lease.run, lease.act] = lease, await self._bystanders.look()
+        self._handed[lease.run, lease.act] = lease, around
