@@ -17,13 +17,16 @@ from tests.git.place import git, write
 from tests.real_agents import inside_apart
 from treadle.agents.script_reading import load_script
 from treadle.config.project import Project
+from treadle.runtime.agent import DEGRADED
 from treadle.testing.model_server.acting import Actors
 from treadle.testing.model_server.clients import client_variables
+from treadle.testing.model_server.script import Script
 from treadle.testing.model_server.server import ModelServer
 
 REAL = ("claude", "codex", "gemini", "opencode")
 PATIENCE = 220
 SIX = Path(__file__).with_name("six")
+LENT = "sk-" + "lent-to-real-agents-0123456789"
 NO_SCRIPTS = "scripts: {none: [{say: nothing}]}"
 SETTINGS = f"""
 [protocol]
@@ -35,6 +38,16 @@ test = [{json.dumps(sys.executable)}, "-m", "pytest"]
 """
 
 
+class Listening(Actors):
+    """Notes which parts the model was asked for, before it answers."""
+
+    asked: set[str]
+
+    def script(self, name: str) -> Script | None:
+        self.asked = getattr(self, "asked", set()) | {name}
+        return super().script(name)
+
+
 class Shop:
     """A project with a spec, agents who follow a script, and one real program for all of them."""
 
@@ -44,7 +57,8 @@ class Shop:
         files["spec.yaml"] = (
             files["spec.yaml"] if isinstance(files["spec.yaml"], str) else json.dumps(files["spec.yaml"])
         )
-        write(self.root, {**files, "treadle.toml": SETTINGS, "agents.yaml": json.dumps(script), **(more or {})})
+        write(self.root, {**files, "treadle.toml": SETTINGS, **(more or {})})
+        write(folder, {"agents.yaml": json.dumps(script)})
         git(self.root, "init", "-q", "-b", "main")
         git(self.root, "add", "-A")
         git(self.root, "commit", "-q", "-m", "Start")
@@ -52,8 +66,11 @@ class Shop:
         self.env: dict[str, str] = {}
 
     def played(self) -> ModelServer:
-        server = ModelServer(Actors(load_script(self.root / "agents.yaml"), self.project.runs))
-        self.env = {**os.environ, **client_variables(server.url, self.root.parent / "user")}
+        self.model = Listening(load_script(self.root.parent / "agents.yaml"), self.project.runs)
+        server = ModelServer(self.model)
+        told = client_variables(server.url, self.root.parent / "user")
+        keys = dict.fromkeys((name for name in told if name.endswith("_KEY")), LENT)
+        self.env = {**os.environ, **told, **keys}
         return server
 
     def start(self, *words: str) -> "subprocess.Popen[str]":
@@ -77,6 +94,21 @@ class Shop:
             assert time.monotonic() < until, f"{words!r} did not happen; {self.told()}"
             time.sleep(0.2)
 
+    def wait_until_asked(self, part: str) -> None:
+        """Until an agent waits for its model."""
+        until = time.monotonic() + PATIENCE
+        while not any(name.startswith(part) for name in getattr(self.model, "asked", ())):
+            assert time.monotonic() < until, f"{part!r} was not begun; {self.told()}"
+            time.sleep(0.05)
+
+    def leaks(self) -> list[str]:
+        """Where the key can be found that the agents were lent: their own homes apart, it must be nowhere."""
+        files = [path for path in self.root.rglob("*") if path.is_file() and "conversations" not in path.parts]
+        found = [str(path) for path in files if LENT.encode() in path.read_bytes()]
+        words = ["git", "cat-file", "--batch", "--batch-all-objects", "--unordered"]
+        objects = subprocess.run(words, cwd=self.root, check=True, capture_output=True).stdout
+        return [*found, *(["git"] if LENT.encode() in objects else [])]
+
     def told(self) -> str:
         return (self.root.parent / "driver.log").read_text()[-3000:]
 
@@ -88,14 +120,17 @@ def leaf() -> list[dict[str, Any]]:
 
 
 def eventful() -> dict[str, Any]:
-    """A leaf whose service is out for a while, whose implementer first writes where it may not, and thinks for long."""
+    """A leaf whose service is out for a while, whose implementer first writes where it may not, then thinks for
+    long, and writes down and tells the key that it was lent."""
     rules = leaf()
     tests = next(rule for rule in rules if rule["step"] == "tests")
     tests["turns"][0]["outage"] = {"why": "rate", "wait": 2}
     impl = next(rule for rule in rules if rule["step"] == "impl")
     honest = impl["turns"][0]
     astray = {"write": {"docs/elsewhere.md": "mine\n"}, "exit": honest["exit"]}
-    impl["turns"] = [astray, {**honest, "delay": 4}]
+    path, code = next(iter(honest["write"].items()))
+    telling = {"say": f"My key is {LENT}.", "run": [["sh", "-c", "env"]]}
+    impl["turns"] = [astray, {**honest, **telling, "write": {path: f"{code}# {LENT}\n"}, "delay": 6}]
     return {"agents": rules}
 
 
@@ -103,14 +138,18 @@ def tells(_: ModelServer, folder: Path) -> dict[str, Any]:
     shop = Shop(folder, (folder / "agent").read_text(), eventful())
     with shop.played():
         driver = shop.start("run", "spec.yaml", "--agent", shop.agent, "--name", "it")
-        shop.wait_for("root:impl#1.2 starts")
-        time.sleep(1)  # in the middle of its turn
+        shop.wait_until_asked("root:impl#1.2")  # so it is in the middle of its turn
         driver.send_signal(signal.SIGKILL)
         driver.wait()
+        before = shop.log()
         code = shop.start("resume", "it").wait(PATIENCE)
         return {
             "code": code,
+            "before": before,
             "log": shop.log(),
+            "leaks": shop.leaks(),
+            "boxed": bool([*shop.project.runs.glob("it/acts/*impl*/agent/*.place")]),
+            "astray": [str(path) for path in shop.project.worktrees.rglob("docs/elsewhere.md")],
             "status": json.loads(shop.treadle("status", "it", "--json")),
             "evidence": shop.treadle("evidence", "it"),
             "cost": json.loads(shop.treadle("cost", "it", "--json")),
@@ -129,11 +168,33 @@ def test_a_leaf_from_its_spec_to_merged_code(agent: str, tmp_path: Path) -> None
     assert found["code"] == 0
     assert "root:tests#1.1 is held up" in log, "a 429 pauses"
     assert "root:tests#1.2" not in log, "and costs no attempt"
+    refused = next(line for line in found["log"] if "root:impl#1.1 is checked" in line)
+    assert "failed" in refused
+    assert found["boxed"] or "scope" in refused, "without a box the diff tells"
     assert "root:impl#1.2 starts" in log, "what is out of scope is refused"
     assert "docs/elsewhere.md" not in found["elsewhere"]
+    assert not (found["boxed"] and found["astray"]), "in the box it could not even be written"
     assert "src/basket/adding.py" in found["elsewhere"]
-    assert all(f"{step}#1" in log and "(mcp)" in log for step in ("scaffold", "tests", "impl", "review"))
+    for step, exit_ in {
+        "scaffold": "InitWork",
+        "tests": "TestsReady",
+        "impl": "TestsPassed",
+        "review": "Approved",
+    }.items():
+        said = [line for line in found["log"] if f"root:{step}#1." in line and f"claims {exit_} (mcp)" in line]
+        assert said, f"{step} answers by the tool; {log}"
+    assert not any("root:impl#1.2 claims" in line for line in found["before"]), (
+        "the driver was killed before it answered"
+    )
     assert "root:impl#1.3" not in log, "the kill of the driver lost nothing"
+    begun = {share["name"] for share in found["cost"]["conversations"]}
+    if agent == "gemini":
+        assert "branched off" not in begun
+        assert DEGRADED in found["told"], "who cannot branch off says so"
+    else:
+        assert "branched off" in begun
+    assert "went on" in begun
+    assert found["leaks"] == [], "what it was lent is nowhere else"
     assert "AC-3" in found["evidence"]
     assert found["cost"]["total"]["tokens_in"] > 0
 

@@ -7,6 +7,7 @@ import pytest
 
 from treadle.config.redaction import NOTHING, redaction_of
 from treadle.ports import Work
+from treadle.results import prepare
 from treadle.runtime.cleansing import cleanse
 from treadle.testing.runner_contract import make_work
 
@@ -22,7 +23,7 @@ def work(tmp_path: Path) -> Work:
     made = make_work(tmp_path, lane)
     (made.home / "agent" / "0").mkdir(parents=True)
     made.out.mkdir(parents=True, exist_ok=True)
-    (made.home / "work.json").write_text("{}")
+    (made.home / prepare.FILE).write_text("{}")
     return made
 
 
@@ -34,6 +35,26 @@ def test_a_key_in_the_lane_is_replaced_and_told(work: Work) -> None:
     assert cleanse(work, HIDDEN) == ["src/run.sh held the value of SERVICE_KEY"]
     assert script.read_text() == "#!/bin/sh\ncurl -H 'x-api-key: (redacted: SERVICE_KEY)'\n"
     assert script.stat().st_mode & 0o777 == 0o755
+
+
+def test_what_an_agent_wrote_before_it_was_told_to_go_on_is_cleansed_as_well(work: Work) -> None:
+    (work.lane / "notes.txt").write_text(KEY)
+    later(work.lane / "notes.txt", work.home / "work.json")
+    assert cleanse(work, HIDDEN) == ["notes.txt held the value of SERVICE_KEY"]
+
+
+def test_what_was_there_before_is_the_users_own(work: Work) -> None:
+    (work.lane / "fixture.txt").write_text(KEY)
+    later(work.lane / "fixture.txt", work.home / prepare.FILE)
+    assert cleanse(work, HIDDEN) == []
+    assert (work.lane / "fixture.txt").read_text() == KEY
+
+
+def later(than: Path, path: Path) -> None:
+    """Write a file, by the clock of the file system later than another one."""
+    path.write_text("{}")
+    while path.stat().st_ctime_ns <= than.stat().st_ctime_ns:
+        path.write_text("{}")
 
 
 def test_answers_and_output_are_kept_without_it(work: Work) -> None:

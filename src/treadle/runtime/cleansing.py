@@ -12,18 +12,18 @@ from typing import Final
 
 from treadle.config.redaction import Redaction
 from treadle.ports import Work
+from treadle.results import prepare
 
 _GIT: Final = ".git"
 _LARGEST: Final = 64 * 1024 * 1024
 _OPENING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_EARLIER: Final = 1_000_000_000  # nanoseconds: a clock of the file system may be coarse
 
 
 def cleanse(work: Work, redaction: Redaction) -> list[str]:
     """Replace every value by its name; what was found where in the lane, in words. Blocks for a moment."""
     if not redaction.names:
         return []
-    since = _written(work.home / "work.json") - _EARLIER
+    since = _written(work.home / prepare.FILE)  # once, before its first round; what was checked out is older
     found = [(path, names) for path in _files(work.lane) if (names := _without(path, redaction, since))]
     for path in (*_files(work.out), *_files(work.home / "agent")):
         _without(path, redaction, 0)
@@ -34,7 +34,7 @@ def _written(path: Path) -> int:
     try:
         return path.lstat().st_ctime_ns
     except OSError:
-        return _EARLIER
+        return 0
 
 
 def _files(folder: Path) -> Iterator[Path]:
