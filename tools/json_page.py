@@ -22,6 +22,7 @@ from treadle.views import (
     asking,
     branches,
     cost,
+    estimate,
     evidence,
     listing,
     rest,
@@ -97,7 +98,7 @@ The same as [JSON Schema](json.schema.json).
 SOURCES: Final = (
     row, run, explore, scope, model, items, line, documents, trial_documents, agent_listing, agent_verdict,
     dispatched, talk_documents, activity, asking, branches, commands,
-    cost, events, evidence, exchange, listing, rest, result, status, timeline, used, yours,
+    cost, estimate, events, evidence, exchange, listing, rest, result, status, timeline, used, yours,
 )  # fmt: skip
 """Where the structures come from, those that others extend first; a string under a field says what it means."""
 

@@ -137,6 +137,18 @@ def test_an_estimate_for_every_step_that_costs_tokens() -> None:
     assert all(steps[name].estimate for name in ("bdd", "sdd-delta", "contract", "scaffold", "verify", "update-memory"))
 
 
+def test_three_executors_and_their_lead_are_estimated_as_published() -> None:
+    steps = waterfall().graphs["story"].steps
+    single = [
+        it.estimate for name, it in steps.items() if it.estimate and name not in ("impl", "breakdown", "coordinate")
+    ]
+    tasks = [waterfall().graphs[f"task-{role}"].steps["work"].estimate for role in ("backend", "frontend", "test")]
+    found = [it for it in (*single, steps["breakdown"].estimate, *tasks) if it]
+    assert len(found) == 10
+    low, high = sum(it[0] + it[2] for it in found), sum(it[1] + it[3] for it in found)
+    assert (round(low, -4), round(high, -4)) == (40_000, 100_000)
+
+
 # a story
 
 

@@ -7,11 +7,13 @@ import typer
 
 from treadle.cli.output import harmless, print_table
 from treadle.views.cost import Cost, Share
+from treadle.views.estimate import Estimate
 from treadle.views.moment import duration
 from treadle.views.used import price
 
 _COLUMNS: Final = ("Activities", "Tokens in", "Cached", "Tokens out", "Cost", "Time")
 _CACHED: Final = 3
+_EXPECTED: Final = ("Step", "Instances", "Estimated in", "Tokens in", "Estimated out", "Tokens out", "All together")
 
 
 def print_cost(used: Cost) -> None:
@@ -29,6 +31,8 @@ def print_cost(used: Cost) -> None:
         if not used.total.cached:  # no agent has told of a cache
             lines = [(*line[:_CACHED], *line[_CACHED + 1 :]) for line in lines]
         print_table(lines[0], lines[1:], title=f"By {title.lower()}")
+    if used.estimates:
+        print_table(_EXPECTED, [_expected(it) for it in used.estimates], title="Estimated and used")
     for line in _notes(used):
         typer.echo(line)
 
@@ -42,6 +46,18 @@ def _line(share: Share) -> tuple[str, ...]:
         f"{share.tokens_out:,}",
         price(share.cost, share.unpriced),
         duration(share.seconds),
+    )
+
+
+def _expected(it: Estimate) -> tuple[str, ...]:
+    return (
+        harmless(it.step),
+        str(it.instances),
+        f"{it.read_low:,} – {it.read_high:,}",
+        f"{it.tokens_in:,}",
+        f"{it.written_low:,} – {it.written_high:,}",
+        f"{it.tokens_out:,}",
+        f"{it.verdict} the estimate",
     )
 
 

@@ -7,6 +7,7 @@ import msgspec
 
 from treadle.kernel.commands import RunAgent
 from treadle.views.chronicle import Chronicle, Deed
+from treadle.views.estimate import Estimate, estimates
 from treadle.views.moment import seconds
 
 
@@ -46,6 +47,8 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """Those that began anew, went on, or branched off from another: what a warm start has saved shows in `cached`."""
     starts: tuple[Share, ...]
     """The same for each step: `graph.step, went on`."""
+    estimates: tuple[Estimate, ...] = ()
+    """What steps were expected to use, as far as the protocol says so, beside what they have used."""
 
 
 def cost(chronicle: Chronicle, run: str) -> Cost:
@@ -64,6 +67,7 @@ def cost(chronicle: Chronicle, run: str) -> Cost:
         attempts=_shares(deeds, now, lambda deed: str(deed.command.attempt)),
         conversations=_shares(deeds, now, lambda deed: deed.start),
         starts=_shares(deeds, now, lambda deed: f"{deed.command.graph}.{deed.command.step}, {deed.start}"),
+        estimates=estimates(chronicle),
     )
 
 
