@@ -1,5 +1,6 @@
 """`treadle init` in real folders and real repositories."""
 
+import json
 import os
 import subprocess
 import sys
@@ -253,3 +254,82 @@ def test_where_git_keeps_its_own_files_nothing_is_written(
     assert (found.code, found.out) == (2, "")
     assert "is a bare repository or git's own folder" in found.err
     assert not list((root / "bare.git").glob("**/treadle.toml"))
+
+
+BOOTSTRAP = [
+    ".ai/.gitignore",
+    "PROJECT_CONTEXT.md",
+    "PROJECT_MEMORY.md",
+    "docs/api/README.md",
+    "docs/bdd/README.md",
+    "docs/constitution.md",
+    "docs/deltas/README.md",
+    "docs/nfr.md",
+    "docs/sdd.md",
+    "treadle.toml",
+]
+
+
+def test_a_project_of_the_agentic_coding_protocol(root: Path) -> None:
+    git(root, "init", "-q")
+    found = treadle("init", "--protocol", "waterfall", "--yes")
+    assert (found.code, found.err) == (0, "")
+    for name in (*BOOTSTRAP, ".ai/STATE.json", ".ai/HANDOFF.md"):
+        assert f"{name} is written" in found.out
+        assert (root / name).is_file()
+    assert git(root, "show", "--name-only", "--format=").splitlines() == BOOTSTRAP, "how work stands is in no commit"
+    assert git(root, "status", "--porcelain") == "?? tests/\n"
+    state = json.loads((root / ".ai" / "STATE.json").read_text())
+    assert (state["project"], state["story"], state["step"], state["status"]) == ("root", None, "bdd", "pending")
+    assert len(state) == 16
+    again = treadle("init", "--protocol", "waterfall")
+    assert again.out.count("is already there: left as it is") == len(BOOTSTRAP) + 2
+
+
+def test_a_project_that_has_its_files_already_finds_nothing_strange(root: Path) -> None:
+    git(root, "init", "-q")
+    own = {
+        ".ai/STATE.json": '{"project":"cart","story":"US-005","step":"impl","attempt":2,"max_attempts":5,'
+        '"status":"failing","reason":null,"dispatched_at":"2026-02-13T14:30:00Z",'
+        '"completed_at":"2026-02-13T14:31:15Z","timeout_min":10,'
+        '"tests":{"pass":42,"fail":2,"skip":1},"failing_tests":["cart_test.go:TestApplyCoupon"],"lint_pass":true,'
+        '"files_changed":["internal/cart/service.go"],"blocked_by":[],"human_note":null}',
+        ".ai/HANDOFF.md": "---\nstory: US-005\nstep: impl\n---\n\n# HANDOFF\n",
+        "PROJECT_MEMORY.md": "# Memory\n",
+        "docs/sdd.md": "# SDD\n",
+    }
+    for name, text in own.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(text)
+    found = treadle("init", "--protocol", "waterfall")
+    assert found.code == 0
+    assert {name: (root / name).read_text() for name in own} == own
+    kept = found.out.partition(".ai/STATE.json is already there: left as it is\n")[2]
+    assert not kept.startswith("  ")
+    assert "docs/nfr.md is written" in found.out
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        (".ai/STATE.json", "{oops", "  it is no JSON object: "),
+        (".ai/STATE.json", '{"status": "done"}', '  status is "done", and not one of pending, running, pass, failing,'),
+        (".ai/STATE.json", '{"status": "done"}', "needs_human, timeout; did you mean 'pass'?"),
+        (".ai/STATE.json", '{"status": "passing"}', "did you mean 'pass'?"),
+        (".ai/STATE.json", '{"step": "implement"}', "did you mean 'impl'?"),
+        (".ai/STATE.json", '{"reason": "unclear"}', '  reason is "unclear", and not one of constitution_violation'),
+        (".ai/STATE.json", '{"attempt": "2"}', '  attempt is "2", and not a whole number'),
+        (".ai/STATE.json", '{"stroy": "US-1"}', "  \"stroy\" is no field of it; did you mean 'story'?"),
+        (".ai/STATE.json", "{}", "  human_note is missing"),
+        (".ai/HANDOFF.md", "---\nstatus: pass\n", "  its front matter is never closed"),
+        (".ai/HANDOFF.md", "---\nfiles:\n\t- a\n---\n", "  line 3 of its front matter has a tab"),
+    ],
+)
+def test_what_is_wrong_with_files_that_are_there_is_told(root: Path, name: str, text: str, told: str) -> None:
+    (root / name).parent.mkdir()
+    (root / name).write_text(text)
+    found = treadle("init", "--protocol", "waterfall", "--dry-run")
+    assert found.code == 0
+    assert told in found.out.partition(f"{name} is already there: left as it is\n")[2]
+    assert (root / name).read_text() == text
+    assert sorted(path.name for path in root.iterdir()) == [".ai", "tests"]

@@ -49,6 +49,7 @@ def written(plan: Plan, *, dry_run: bool) -> Iterator[str]:
     yield ""
     for name in plan.kept:
         yield f"{name} is already there: left as it is"
+        yield from (f"  {fault}" for fault in plan.faults.get(name, ()))
         if name == FILE:
             yield from (
                 f"  it has {_setting(key, said)}, where {_setting(key, value)} was found"

@@ -18,9 +18,13 @@ from treadle.config.own_files import own_files
 from treadle.config.project import Project, make_local
 from treadle.config.starter import Chosen, chosen_for, starter
 from treadle.errors import TreadleError
+from treadle.git.users_files import look_at
 from treadle.protocol.model import Protocol
+from treadle.runtime.placed import Placed
 from treadle.toolchains.fitness import Lack, lacks
 from treadle.toolchains.toolchain import completed
+from treadle.views.story_faults import faults_of
+from treadle.views.story_files import first_files
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +34,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     agents: list[str]
     files: dict[str, str]
     kept: list[str]
+    shown: list[str] = []
+    """Those of all these that show how the work stands; runs write them, and no commit needs them."""
+    faults: dict[str, list[str]] = {}
+    """What is wrong with those of them that are there already."""
     toolchain: Toolchain
     """What holds once everything is written: of a file that is there, what it says."""
     lacks: list[Lack] = []
@@ -57,12 +65,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 def plan(project: Project, protocol: str | None) -> Plan:
     """What is to be done here."""
-    found = detect(project.root)
+    found, shown = detect(project.root), dict[str, str]()
     agents = [program.name for program in PROGRAMS if find_program(program.name)]
     loaded = library.opened(protocol).protocol if protocol else None
     wanted = {project.file.name: _settings(found, agents, loaded, protocol)}
-    if protocol:
+    if protocol and loaded:
         wanted |= own_files(library.folder(protocol))
+        wanted |= (shown := first_files(loaded, project.root.name))
     there = [name for name in wanted if _is_there(project.root / name)]
     config = load_settings(project, os.environ).config(loaded.name if loaded else "")
     is_kept = project.file.name in there
@@ -72,6 +81,8 @@ def plan(project: Project, protocol: str | None) -> Plan:
         agents=agents,
         files={name: text for name, text in wanted.items() if name not in there},
         kept=there,
+        shown=sorted(shown),
+        faults={name: lines for name in shown if name in there and (lines := _faults(project.root, name, loaded))},
         toolchain=toolchain,
         lacks=_lacks(loaded, config.protocol, toolchain),
         protocol=loaded,
@@ -85,16 +96,24 @@ def carry_out(project: Project, plan: Plan) -> None:
         if not path.parent.resolve().is_relative_to(project.root.resolve()):
             raise TreadleError(f"{path.parent} is a link that leads out of the project; remove it, then try again")
     make_local(project)
+    placed = Placed(project.local)
     begun: list[Path] = []
     try:
         for path, text in paths.items():
             _make_folder(path.parent)
             write_new(path, text)
             begun.append(path)
+        for name in [name for name in plan.shown if name in plan.files]:
+            placed.note(name, plan.files[name].encode())
     except BaseException:
         for path in begun:
             path.unlink(missing_ok=True)
         raise
+
+
+def _faults(root: Path, name: str, protocol: Protocol | None) -> list[str]:
+    data = look_at(root, name)
+    return faults_of(name, data, protocol) if protocol and data is not None else []
 
 
 def _make_folder(folder: Path) -> None:

@@ -20,7 +20,7 @@ async def start(root: Path, plan: Plan, *, dry_run: bool, yes: bool) -> list[str
             return ["`git init`, then `git add` and `git commit`: agents work on copies of a commit"]
         _must(await git(root, "init", "--quiet"), "git init")
         typer.echo("a git repository is made")
-    files = sorted({*plan.files, *plan.kept} & {*plan.files, *await untracked(root)})
+    files = sorted(({*plan.files, *plan.kept} & {*plan.files, *await untracked(root)}) - {*plan.shown})
     commit = f"`git add {' '.join(files)} && git commit`" if files else "`git add` and `git commit` what belongs here"
     if await has_commits(root):
         return [f"{commit}: agents see only what is committed"] if files else []

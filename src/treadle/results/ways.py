@@ -7,8 +7,8 @@ import msgspec
 
 from treadle.protocol.answers.answer import Claim, validate
 from treadle.protocol.answers.schema import TAG
+from treadle.protocol.answers.status_words import meant
 from treadle.protocol.fields import OptionalType, asked
-from treadle.protocol.findings import suggest
 from treadle.protocol.lines.codes import ARROW
 from treadle.protocol.model import Protocol, Step
 from treadle.results.faulty import Faulty
@@ -58,7 +58,7 @@ class Ways(msgspec.Struct, frozen=True):
 
     def stranger(self, name: str) -> str:
         """That no exit has this name, and which one was meant."""
-        near = suggest(name[:100], self.names)
+        near = meant(name[:100], self.names)
         return f"is not an exit of this step; {near + ' ' if near else ''}this step ends with {' or '.join(self.exits)}"
 
 

@@ -8,7 +8,7 @@ from treadle.protocol.artifact_place import place_of
 from treadle.protocol.items import Json
 from treadle.protocol.model import Artifact, Protocol
 from treadle.views.bank.course import Course
-from treadle.views.handoff import handoff, last_session
+from treadle.views.handoff import NOTHING, handoff, last_session
 from treadle.views.history import history
 from treadle.views.payload import Get
 from treadle.views.state import blank, state_of, written
@@ -27,6 +27,12 @@ def is_view(artifact: Artifact) -> bool:
 def has_story_files(protocol: Protocol) -> bool:
     """Whether a protocol has such files."""
     return any(map(is_view, protocol.artifacts.values()))
+
+
+def first_files(protocol: Protocol, project: str) -> dict[str, str]:
+    """Path → text of those files that a project has before its first run."""
+    orders = {it.path: written(blank(protocol, project)) for it in _shared(protocol, STATE)}
+    return {**orders, **{it.path: NOTHING for it in _shared(protocol, HANDOFF)}}
 
 
 def story_globs(protocol: Protocol) -> list[str]:
@@ -53,7 +59,7 @@ def files_of(course: Course, inst: str, get: Get) -> dict[str, str]:
         return {}
     listed = stories(protocol, course.state, get)
     own = [it for it in listed if it.inst and (inst == it.inst.id or inst.startswith(f"{it.inst.id}/"))]
-    shared = [it for it in protocol.artifacts.values() if it.view in (STATE, HANDOFF) and not _is_each(it)]
+    shared = _shared(protocol, STATE, HANDOFF)
     texts = {it.path: _text(it, course, own[0], get) if own else _none(it, course, get) for it in shared}
     return {path: text for path, text in texts.items() if text}
 
@@ -94,6 +100,11 @@ def _foremost(artifact: Artifact, course: Course, listed: list[Story]) -> Story 
         moved = {id_: its[-1].began for id_, its in deeds.items() if its}
     ready = [it for it in listed if not it.waits_for] or listed
     return max(listed, key=lambda it: moved.get(it.id, 0)) if moved else next(iter(ready), None)
+
+
+def _shared(protocol: Protocol, *views: str) -> list[Artifact]:
+    """Those that there is one of for all stories."""
+    return [it for it in protocol.artifacts.values() if it.view in views and not _is_each(it)]
 
 
 def _is_each(artifact: Artifact) -> bool:
