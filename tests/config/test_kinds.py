@@ -34,6 +34,8 @@ GOOD: list[tuple[Kind, object, Value]] = [
     (kinds.IMAGE, "registry.example.org:5000/a/b:1.2@sha256:ab", "registry.example.org:5000/a/b:1.2@sha256:ab"),
     (kinds.NETWORK, "filtered_net-1", "filtered_net-1"),
     (kinds.PLACES, ["/opt/tools", "{root}/.venv", "/opt/tools"], ("/opt/tools", "{root}/.venv")),
+    (kinds.PRICES, "1.25 in, 10 out, 0.125 cached", "1.25 in, 10 out, 0.125 cached"),
+    (kinds.PRICES, "1 in, 2 out", "1 in, 2 out"),
     (kinds.FOLDERS, ["~/.cache/uv", "/opt/models"], ("~/.cache/uv", "/opt/models")),
 ]
 
@@ -59,6 +61,9 @@ BAD: list[tuple[Kind, object, str]] = [
     (kinds.FLAG, 1, "must be true or false, not a whole number"),
     (kinds.MONEY, True, "must be a number, not true or false"),
     (kinds.MONEY, -1, "from 0 on"),
+    (kinds.PRICES, 3, "must be text"),
+    (kinds.PRICES, "1.25", "such as '1.25 in, 10 out, 0.125 cached'"),
+    (kinds.PRICES, "1 out, 2 in", "such as"),
     (kinds.MONEY, float("nan"), "from 0 on"),
     (kinds.MONEY, float("inf"), "from 0 on"),
     (kinds.whole(1), 0, "must be at least 1"),
@@ -126,3 +131,11 @@ def test_what_is_refused(kind: Kind, given: object, message: str) -> None:
 @pytest.mark.parametrize(("kind", "given", "value"), GOOD)
 def test_what_was_read_is_read_again_as_the_same(kind: Kind, given: object, value: Value) -> None:
     assert kind.read(value) == value, given
+
+
+@pytest.mark.parametrize(
+    ("text", "prices"),
+    [("1.25 in, 10 out, 0.125 cached", (1.25, 10, 0.125)), (" 1 in, 2 out ", (1, 2)), ("", ()), ("-1 in, 2 out", ())],
+)
+def test_prices(text: str, prices: tuple[float, ...]) -> None:
+    assert kinds.parse_prices(text) == prices

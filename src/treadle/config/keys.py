@@ -37,6 +37,7 @@ class Key(msgspec.Struct, frozen=True):
 SECTIONS: Final = {
     "agents": "Who does the work.",
     "models": "Which model each tier of a protocol's roles means.",
+    "prices": "What tokens cost, where an agent does not tell it itself.",
     "toolchain": "How this project is built, tested and looked over. Commands run in a checkout, without a shell; "
     "`{root}` stands for your own checkout.",
     "workspace": "Where agents and checks run: on this machine, or in containers.",
@@ -66,6 +67,12 @@ KEYS: Final = (
     Key("agents.default", kinds.AGENT, "The agent of every role that has none of its own.", "claude"),
     Key("agents.ROLE", kinds.AGENT, "The agent of one role of a protocol, such as `tdd` or `impl`."),
     Key("models.TIER.AGENT", kinds.TEXT, "The model that an agent uses for a tier: `models.strong.claude`."),
+    Key(
+        "prices.AGENT",
+        kinds.PRICES,
+        "US dollars for a million tokens that go in, come out and, if that is less, come from the cache: "
+        "`prices.codex = '1.25 in, 10 out, 0.125 cached'`. Limits in money need it for agents that tell no price.",
+    ),
     Key(
         "toolchain.kind",
         kinds.choice("pytest", "junit", "gotest", "command"),

@@ -24,6 +24,8 @@ _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
 _IMAGE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,499}")
 _NETWORK: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _ROOT: Final = "{root}"
+_AMOUNT: Final = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)"
+_PRICES: Final = re.compile(rf"{_AMOUNT} in, {_AMOUNT} out(?:, {_AMOUNT} cached)?", re.ASCII)
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -138,6 +140,19 @@ def _agent(value: object) -> str:
     return str(agent)
 
 
+def _prices(value: object) -> str:
+    text = _text(value)
+    if not parse_prices(text):
+        raise ValueError("must be US dollars for a million tokens, such as '1.25 in, 10 out, 0.125 cached'")
+    return text
+
+
+def parse_prices(text: str) -> tuple[float, ...]:
+    """What a million tokens cost that go in, come out, and (if that is told) come from the cache; else nothing."""
+    found = _PRICES.fullmatch(text.strip())
+    return tuple(float(number) for number in found.groups() if number) if found else ()
+
+
 def _argument(value: object) -> str:
     if isinstance(value, str) and "\0" not in value:
         return value
@@ -249,6 +264,7 @@ def called(value: object) -> str:
 TEXT: Final = Kind("text", _text)
 FLAG: Final = Kind("`true` or `false`", _flag)
 MONEY: Final = Kind("number", _number)
+PRICES: Final = Kind("prices", _prices)
 SECONDS: Final = Kind(
     "seconds, or `90s`, `10m`, `2h`", lambda v: _measure(v, _SECONDS, "seconds, or text such as 90s, 10m, 2h")
 )

@@ -119,6 +119,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     git: Git
     workspace: Workspace = Workspace()
     models: dict[str, dict[str, str]] = {}
+    prices: dict[str, str] = {}
+    """What tokens cost, by agent, as `parse_prices` takes it."""
 
     def agent_of(self, role: str) -> str:
         """The agent of a role, as `parse_agent` takes it."""

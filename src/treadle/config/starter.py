@@ -104,6 +104,8 @@ def _open(key: Key, protocol: Protocol | None, agent: str) -> Iterator[str]:
         names = [name for name in roles if _BARE.fullmatch(name)] or ["tdd"]
         agents = ("command:my-agent --quiet", *[agent] * len(names))
         yield from (f'#{name} = "{agent}"' for name, agent in zip(names, agents, strict=False))
+    elif key.name == "prices.AGENT":
+        yield '#codex = "1.25 in, 10 out, 0.125 cached"'
     else:
         tiers = list(dict.fromkeys(tier for role in roles.values() for tier in role.models)) or ["standard", "strong"]
         first, *rest = _MODELS.get(agent, ("a-model", "a-stronger-model"))

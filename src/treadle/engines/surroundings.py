@@ -10,6 +10,7 @@ from treadle.agents.process import Patience
 from treadle.agents.registry import Surroundings as AgentSurroundings
 from treadle.agents.registry import logins, runner_of
 from treadle.agents.tail import AROUND
+from treadle.config.kinds import parse_prices
 from treadle.config.model import Limits, Toolchain
 from treadle.config.project import Project
 from treadle.config.redaction import Redaction, redaction_of
@@ -98,6 +99,7 @@ class ProjectSurroundings:
             effects=ports.effects,
             notifier=SettingsNotifier(settings.config.notifications),
             budgets=_budgets(settings.config.limits, self._store.spent),
+            prices_of=lambda role: parse_prices(settings.config.prices.get(settings.kind_of(role), "")),
             progress=partial(self._hear, run.id),
             hidden=_hidden,
             show=partial(_show, views, banked, told, self._seating(run.id)),

@@ -278,7 +278,7 @@ class _Watched:
     def __init__(self, world: World, job: RunAgent, work: Work) -> None:
         self.job = job
         self.silence = Silence(world.clock)
-        self.meter = Meter(world.budgets, job, work.used)
+        self.meter = Meter(world.budgets, job, work.used, world.prices_of(job.role))
 
     def counted(self, ended: Ended) -> Ended:
         """Its end, with what all rounds have used."""

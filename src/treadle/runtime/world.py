@@ -9,6 +9,7 @@ from treadle.kernel.state import State
 from treadle.ports import Checks, Clock, Effects, Notifier, Payloads, Progress, Runner, Workspace
 from treadle.protocol.model import Protocol
 from treadle.runtime.budgets import NO_BUDGETS, Budgets
+from treadle.runtime.meter import Prices
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +27,8 @@ class World:
     effects: Effects
     notifier: Notifier
     budgets: Budgets = NO_BUDGETS
+    prices_of: Callable[[str], Prices] = lambda _role: ()
+    """What tokens of a role's agent cost, where it does not tell itself."""
     progress: Callable[[str, Progress], None] = lambda _act, _progress: None
     """Hears of every sign of life of an agent."""
     hidden: Callable[[], Redaction] = lambda: NOTHING
