@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from treadle.config.project import Project, find_project, make_local, open_project
+from treadle.config.project import Project, find_project, make_local, open_project, owner_of
 from treadle.errors import TreadleError
 
 
@@ -82,3 +82,17 @@ def test_a_file_in_the_way(tmp_path: Path) -> None:
     (tmp_path / ".treadle").touch()
     with pytest.raises(TreadleError, match="cannot be made"):
         make_local(Project(tmp_path))
+
+
+def test_a_lane_belongs_to_the_project_around_it(tmp_path: Path) -> None:
+    lane = Project(tmp_path).worktrees / "lane-1"
+    (lane / "src").mkdir(parents=True)
+    (lane / ".git").mkdir()
+    (tmp_path / ".git").mkdir()
+    for folder in (lane, lane / "src", tmp_path, tmp_path / ".treadle"):
+        assert owner_of(folder) == Project(tmp_path)
+    assert find_project(lane / "src") == Project(lane), "to everybody else a lane is a repository like any other"
+
+
+def test_nobodys_folder_belongs_to_no_project(tmp_path: Path) -> None:
+    assert owner_of(tmp_path) is None

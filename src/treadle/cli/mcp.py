@@ -20,10 +20,10 @@ def mcp() -> None:
         serve(task, os.environ)
         return
 
-    from treadle.config.project import make_local, open_project
+    from treadle.config.project import current_folder, make_local, open_project, owner_of
     from treadle.memory.shape import FILE
 
-    path = make_local(open_project()) / FILE
+    path = make_local(owner_of(current_folder()) or open_project()) / FILE
 
     from treadle.mcp.server import serve_memory
 
