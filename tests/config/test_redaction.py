@@ -1,7 +1,9 @@
 """What agents are lent is told by name, in text, bytes and data."""
 
 import json
+from base64 import b64encode, urlsafe_b64encode
 from pathlib import Path
+from urllib.parse import quote
 
 import msgspec
 import pytest
@@ -42,6 +44,37 @@ def test_the_tokens_of_a_login_are_known_too(tmp_path: Path) -> None:
     assert hidden.text(f"{TOKEN} a subscription of some kind") == (
         "(redacted: accessToken of auth.json) a subscription of some kind"
     )
+
+
+@pytest.mark.parametrize("text", [f"API_KEY: {TOKEN}\nkind: one of some length\n", f"api_key = '{TOKEN}'\n"])
+def test_a_login_may_be_written_line_by_line(text: str, tmp_path: Path) -> None:
+    login = tmp_path / "secrets.yaml"
+    login.write_text(text)
+    assert TOKEN not in redaction_of({}, [login]).text(f"it is {TOKEN}")
+    assert redaction_of({}, [login]).text("one of some length") == "one of some length"
+
+
+def test_the_keys_of_headers_are_keys() -> None:
+    hidden = redaction_of({"ANTHROPIC_CUSTOM_HEADERS": f"X-The-Team-That-Pays: shop\nAuthorization: Bearer {KEY}"})
+    assert hidden.text(f"Bearer {KEY}") == "Bearer (redacted: ANTHROPIC_CUSTOM_HEADERS)"
+    assert hidden.text("X-The-Team-That-Pays:") == "X-The-Team-That-Pays:"
+
+
+@pytest.mark.parametrize("key", [KEY, 'has "quotes" & /slashes/ and ümlauts'])
+def test_other_ways_to_write_it_down(key: str) -> None:
+    hidden = redaction_of({"A_KEY": key})
+    data = key.encode()
+    for form in (
+        json.dumps(key),
+        quote(key, safe=""),
+        b64encode(data).decode(),
+        b64encode(data + b"\n").decode(),
+        urlsafe_b64encode(data).decode(),
+        data.hex(),
+        data.hex().upper(),
+    ):
+        assert "(redacted: A_KEY)" in hidden.text(form), form
+        assert hidden.named_in(form.encode()) == ["A_KEY"]
 
 
 def test_one_key_that_begins_another_leaves_nothing_of_it() -> None:

@@ -1,16 +1,22 @@
 """The keys that agents are lent: whatever an agent says or leaves behind is kept without them."""
 
+import json
 import os
 import re
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
+from urllib.parse import quote
 
 import msgspec
 
 _T = TypeVar("_T")
 _NAMES: Final = re.compile(r"(key|token|secret|passw(or)?d|credentials?|authorization)s?$", re.IGNORECASE)
+_HEADERS: Final = re.compile(r"headers$", re.IGNORECASE)
+_LINE: Final = re.compile(r"""\s*["']?([\w.-]+)["']?\s*[:=]\s*["']?([^"'\s]+)["']?\s*""")
+"""A name and its value, as YAML, TOML and headers have them."""
 _SHORTEST: Final = 16
 """Characters; less is no key, and may stand anywhere."""
 _LARGEST: Final = 1 << 20
@@ -72,18 +78,36 @@ NOTHING: Final = Redaction()
 def redaction_of(environ: Mapping[str, str] = os.environ, logins: Iterable[Path] = ()) -> Redaction:
     """What must not be told of these variables and these files of logins: what their names say is secret."""
     found = {value: name for name, value in environ.items() if _NAMES.search(name)}
+    headers = ((name, value.split()) for name, value in environ.items() if _HEADERS.search(name))
+    found |= {word: name for name, words in headers for word in words if not word.endswith(":")}
     for login in logins:
         found |= {value: f"{name} of {login.name}" for name, value in _in_login(login) if _NAMES.search(name)}
-    return Redaction({value: name for value, name in found.items() if len(value) >= _SHORTEST and value.isprintable()})
+    secret = {value: name for value, name in found.items() if len(value) >= _SHORTEST and value.isprintable()}
+    return Redaction({form: name for value, name in secret.items() for form in _forms(value)})
+
+
+def _forms(value: str) -> Iterator[str]:
+    """A value as it is, and as programs write it down that wrap or encode what they are given."""
+    data = value.encode(errors="replace")
+    whole = len(data) // 3 * 3  # what comes after it changes the rest
+    yield value
+    yield json.dumps(value)[1:-1]
+    yield quote(value, safe="")
+    yield from (encode(data[:whole]).decode() for encode in (b64encode, urlsafe_b64encode))
+    yield from (data.hex(), data.hex().upper())
 
 
 def _in_login(path: Path) -> Iterator[tuple[str, str]]:
-    """The texts of a login, by name; those of a file that is not JSON are not known."""
+    """The texts of a login, by name: of JSON however deep, of anything else line by line."""
     try:
         data = path.read_bytes() if path.stat().st_size <= _LARGEST else b""
-        yield from _texts("", msgspec.json.decode(data))
-    except (OSError, msgspec.DecodeError):
+    except OSError:
         return
+    try:
+        yield from _texts("", msgspec.json.decode(data))
+    except msgspec.DecodeError:
+        lines = data.decode(errors="replace").splitlines()
+        yield from ((found[1], found[2]) for line in lines if (found := _LINE.fullmatch(line)))
 
 
 def _texts(name: str, value: object) -> Iterator[tuple[str, str]]:
