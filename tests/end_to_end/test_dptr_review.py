@@ -77,6 +77,12 @@ def test_a_person_delivers_what_deviates_or_ends_the_run(place: Path) -> End:
     world.agent("review", exit=said(validation="DF", quality="QP"))
     end = world.run({"root:deviations": "accept"})
     assert (end.outcome, end.steps("root")[-2:]) == ("Done", ["deviations accept", "deliver MergeComplete"])
+    evidence = end.evidence()
+    (reviewed,) = [it for it in evidence["accepted"] if it["step"] == "review"]
+    assert reviewed["proves"] == "", "a review that has found deviations approves of nothing"
+    (found,) = [it for it in evidence["setbacks"] if it["step"] == "review"]
+    assert (found["kind"], found["what"]) == ("sent back", "Reviewed")
+    assert "validation: DF" in found["report"]
 
     world = finished(place)
     world.agent("review", exit=said(validation="DF", quality="QP"))

@@ -75,6 +75,7 @@ from treadle.protocol.checks.joins import joins_end
 from treadle.protocol.checks.loops import loops_are_bounded
 from treadle.protocol.checks.names import graphs_mention_what_exists
 from treadle.protocol.checks.permissions import scopes_make_sense
+from treadle.protocol.checks.proofs import proofs_can_be_read
 from treadle.protocol.checks.ranges import numbers_make_sense
 from treadle.protocol.checks.reach import (
     every_signal_finds_a_handler,
@@ -123,6 +124,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     merges_are_approved,
     fresh_starts_are_paid_for,
     guards_can_be_read,
+    proofs_can_be_read,
     exits_are_delivered,
     numbers_make_sense,
 )

@@ -65,6 +65,8 @@ class Exit(Model, frozen=True, kw_only=True):
     severity: Severity = "INFO"
     route_hint: str = ""
     proves: Proof = ""
+    proves_when: str = ""
+    """A guard over its routed fields: with other values it proves nothing."""
     symbol: str = ""
     help: str = ""
     also: tuple[str, ...] = ()

@@ -81,7 +81,7 @@ class Prover:
         for one in self._tree.chain(inst):
             steps = _judging(self._tree.protocol, self._tree.graph(one))
             for step, *_ in self._steps:
-                own = one is inst or (step.proves == "approval" and step.seq > after)
+                own = one is inst or (_proves(self._tree.protocol, step.exit) == "approval" and step.seq > after)
                 if step.instance == one.id and step.step in steps and own:
                     good = step.proves == "approval"
                     yield Verdict(

@@ -8,7 +8,7 @@ from treadle.kernel.lifecycle import ROOT
 from treadle.protocol.model import Protocol, base_of
 from treadle.store.records import Stray
 from treadle.views.chronicle import Chronicle
-from treadle.views.evidence import Decision, Evidence, Part, Proved, Tally, Waiver
+from treadle.views.evidence import Decision, Evidence, Part, Proved, Standing, Tally, Waiver
 from treadle.views.evidence_criteria import Prover
 from treadle.views.evidence_log import Record, Said
 from treadle.views.evidence_records import Find, anything, payload, text
@@ -56,7 +56,7 @@ def evidence(chronicle: Chronicle, record: Record, find: Find, beside: Beside, n
         agents=beside.agents,
         usage=used(state.usage),
         result=beside.result,
-        tally=_tally(criteria),
+        tally=_tally(tree, criteria) if tree else _tally_of([]),
         criteria=tuple(criteria),
         instances=tuple(_parts(chronicle, tree, criteria, end)) if tree else (),
         accepted=tuple(one.step for one in steps),
@@ -66,15 +66,29 @@ def evidence(chronicle: Chronicle, record: Record, find: Find, beside: Beside, n
     )
 
 
-def _tally(criteria: Sequence[Proved]) -> Tally:
-    found = [one.standing for one in criteria]
+def _tally(tree: Tree, criteria: Sequence[Proved]) -> Tally:
+    """A criterion that several parts serve counts once: it is verified if all of them say so."""
+    shares: dict[tuple[str, str, str], list[Proved]] = {}
+    for one in criteria:
+        origin = tree.origin(tree.state.insts[one.instance], one.id)
+        shares.setdefault((origin, one.id, one.text), []).append(one)
+    return _tally_of(list(shares.values()))
+
+
+def _tally_of(criteria: Sequence[Sequence[Proved]]) -> Tally:
+    found = [_standing({one.standing for one in shares}) for shares in criteria]
+    own_word = [any(one.own_word for one in shares) for shares in criteria]
     return Tally(
         criteria=len(found),
         verified=found.count("verified"),
         partial=found.count("partial"),
         none=found.count("none"),
-        own_word=len([one for one in criteria if one.own_word]),
+        own_word=[*zip(found, own_word, strict=True)].count(("verified", True)),
     )
+
+
+def _standing(shares: set[Standing]) -> Standing:
+    return next(iter(shares)) if len(shares) == 1 else "partial"
 
 
 def _parts(chronicle: Chronicle, tree: Tree, criteria: Sequence[Proved], now: int) -> Iterator[Part]:

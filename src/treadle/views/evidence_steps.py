@@ -9,6 +9,7 @@ from treadle.kernel.commands import RunEffect
 from treadle.prompts.report import for_person
 from treadle.protocol.items import Json
 from treadle.protocol.model import Exit, Protocol, Step, tag_of
+from treadle.protocol.proofs import proof_of
 from treadle.store.records import Stray
 from treadle.views.activity import is_spent, who_of
 from treadle.views.chronicle import Chronicle, Deed
@@ -69,7 +70,7 @@ def _taken(chronicle: Chronicle, record: Record, find: Find, deed: Deed, now: in
             title=step.title if step else "",
             who=who_of(job),
             exit=deed.left,
-            proves=declared.proves if declared else "",
+            proves=proof_of(declared, said) if declared else "",
             effect=job.effect if isinstance(job, RunEffect) else "",
             attempt=job.attempt,
             seq=record.settled.get(job.id, 0),
@@ -146,8 +147,8 @@ def _lost(protocol: Protocol | None, find: Find, deed: Deed) -> Iterator[Lost]:
             yield _setback(deed, "sent back", key, deed.ended, report=report, records=records)
     elif _is_accepted(deed):
         declared, _ = _declared(protocol, deed)
-        if declared and declared.severity != "INFO":
-            fields = payload(find, _result(deed))
+        fields = payload(find, _result(deed))
+        if declared and (declared.severity != "INFO" or declared.proves != proof_of(declared, fields)):
             words = (
                 words_of_effect(fields)[:_WORDS] if isinstance(deed.command, RunEffect) else _words(declared, fields)
             )

@@ -92,7 +92,7 @@ def _criterion(found: Evidence, steps: dict[str, Accepted], one: Proved) -> Iter
             yield Row(4, 11, f"{colour:6} {_run(steps[act], colour)}")
     for it in road(steps, one):
         if isinstance(it, Verdict):
-            yield Row(4, 11, f"review {it.exit} by {it.who}{f' ({it.act})' if it.act else ''}")
+            yield Row(4, 11, f"review {it.exit}{'' if it.good else ' ✗'} by {it.who}{f' ({it.act})' if it.act else ''}")
         else:
             yield Row(4, 11, f"merge  {it.act} {it.commit[:12]}")
     if said := history(setbacks_of(found, one)):

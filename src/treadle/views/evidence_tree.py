@@ -44,9 +44,16 @@ class Tree:
             yield from self.below(child)
 
     def given_on(self, inst: Instance) -> dict[str, str]:
-        """Criterion → the child that answers for it, or whoever does below one that knows of no criteria."""
-        own = set(self.ids[inst.id])
-        return {id_: one.id for one in self._takers(inst) for id_ in self.ids[one.id] if id_ in own}
+        """Criterion → who answers for it: a child, or whoever does below one that knows of no criteria; or several."""
+        return {id_: ", ".join(one.id for one in many) for id_, many in self._given_to(inst).items()}
+
+    def _given_to(self, inst: Instance) -> dict[str, list[Instance]]:
+        own, found = set(self.ids[inst.id]), dict[str, list[Instance]]()
+        for one in self._takers(inst):
+            for id_ in self.ids[one.id]:
+                if id_ in own:
+                    found.setdefault(id_, []).append(one)
+        return found
 
     def _takers(self, inst: Instance) -> Iterator[Instance]:
         for child in self.children(inst):
@@ -74,15 +81,23 @@ class Tree:
         return list(dict.fromkeys((one.id, id_) for one, id_ in found if self._works(one) or id_ not in built))
 
     def _answers(self, inst: Instance) -> Iterator[tuple[Instance, str]]:
-        given = self.given_on(inst)
         for id_ in self.ids[inst.id]:
-            yield from self._answerer(self.state.insts[given[id_]], id_) if id_ in given else [(inst, id_)]
+            yield from self._answerers(inst, id_)
         for child in self.children(inst):
             yield from self._answers(child)
 
-    def _answerer(self, inst: Instance, criterion: str) -> Iterator[tuple[Instance, str]]:
-        below = self.given_on(inst).get(criterion)
-        yield from self._answerer(self.state.insts[below], criterion) if below else [(inst, criterion)]
+    def _answerers(self, inst: Instance, criterion: str) -> Iterator[tuple[Instance, str]]:
+        """Who answers for a criterion in the end; several, where several parts serve it."""
+        below = self._given_to(inst).get(criterion, [])
+        for one in below:
+            yield from self._answerers(one, criterion)
+        if not below:
+            yield inst, criterion
+
+    def origin(self, inst: Instance, criterion: str) -> str:
+        """Who was given a criterion first, or whoever had parts made for it: what they answer for is the same."""
+        known = [one.id for one in self.chain(inst)[1:] if criterion in self.ids[one.id]]
+        return known[-1] if known else inst.parent
 
     def text(self, inst: Instance, criterion: str) -> str:
         """What a criterion says, in the words of the first who gave it on: a part may know only its id, or others."""

@@ -5,11 +5,12 @@ from typing import Final
 
 from treadle.protocol.catalogue import PROOFS
 from treadle.protocol.checks.evidence import slots_that_prove
-from treadle.protocol.checks.flow import Flow, step_path
+from treadle.protocol.checks.flow import Edge, Flow, step_path
 from treadle.protocol.checks.permissions import gates_of, has_gate, write_scope
 from treadle.protocol.checks.subject import Subject
 from treadle.protocol.findings import Finding
 from treadle.protocol.model import CheckRef, Exit, Proof, Step, exit_keys, row, tag_of
+from treadle.protocol.proofs import proof_of
 
 _MEASURED: Final[tuple[Proof, ...]] = ("red", "green", "contract", "plan")
 """Proofs that a check of their own establishes; approval is a judgement."""
@@ -74,6 +75,9 @@ def _judge(subject: Subject, flow: Flow, name: str) -> Iterator[tuple[str, str]]
         if exit_.proves != "approval":
             message = f"exit '{edge.key}' leads to merge '{edge.lands_at}', but does not prove approval"
             yield message, _hint(tag_of(edge.key))
+        elif exit_.proves_when and not _is_proof(exit_, edge):
+            message = f"exit '{edge.key}' leads to merge '{edge.lands_at}' where it proves nothing"
+            yield message, f"merge under the guard `{exit_.proves_when}`"
         rows = row(flow.graph, name, edge.key) or ()
         if len(rows) > 1 and not edge.row.when:
             message = f"exit '{edge.key}' leads to merge '{edge.lands_at}' whenever no guard holds"
@@ -81,6 +85,12 @@ def _judge(subject: Subject, flow: Flow, name: str) -> Iterator[tuple[str, str]]
         for check in sorted(_proving(step, tag_of(edge.key)) - _names(gates_of(step, edge.key))):
             message = f"exit '{edge.key}' leads to merge '{edge.lands_at}' without '{check}', unlike its other variants"
             yield message, "lead it elsewhere, or gate it alike"
+
+
+def _is_proof(exit_: Exit, edge: Edge) -> bool:
+    """Whether an edge is taken only with the values that make the exit a proof: its variant, or its guard, says so."""
+    variant = edge.key.partition(".")[2]
+    return edge.row.when == exit_.proves_when or bool(proof_of(exit_, {exit_.route_on: variant} if variant else {}))
 
 
 def _proving(step: Step, tag: str) -> set[str]:

@@ -119,7 +119,8 @@ def _exit(name: str, exit_: Exit, steps: Iterable[str]) -> str:
     facts = [
         plain(exit_.help.strip().rstrip(".")),
         f"Leaves {', '.join(map(_code, steps))}" if steps else "",
-        f"Proves {exit_.proves}" if exit_.proves else "",
+        f"Proves {exit_.proves}" if exit_.proves and not exit_.proves_when else "",
+        f"Proves {exit_.proves} where {_code(exit_.proves_when)}" if exit_.proves_when else "",
         f"Severity {exit_.severity}" if exit_.severity != "INFO" else "",
         f"Hint to its recipient: {_code(exit_.route_hint)}" if exit_.route_hint else "",
         f"`{exit_.route_on}` refines where it leads" if exit_.route_on else "",

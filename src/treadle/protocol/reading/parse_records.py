@@ -9,7 +9,7 @@ from treadle.protocol.reading.part import FIELD, WORD, Part, quoted
 from treadle.protocol.reading.source import Node
 
 RECORD_KEYS: Final = ("key", "apart", "refers", "about")
-EXIT_KEYS: Final = ("route_on", "severity", "route_hint", "proves", "symbol", "about", "also")
+EXIT_KEYS: Final = ("route_on", "severity", "route_hint", "proves", "proves_when", "symbol", "about", "also")
 _ROUTES: Final[tuple[Routing, ...]] = ("value", "items")
 
 
@@ -57,6 +57,7 @@ def exit_(part: Part) -> Exit:
         severity=part.one_of("severity", get_args(Severity), "INFO"),
         route_hint=part.text("route_hint"),
         proves=part.one_of("proves", get_args(Proof), ""),
+        proves_when=part.text("proves_when"),
         symbol=part.text("symbol"),
         help=part.text("about"),
         also=part.words("also", WORD),
