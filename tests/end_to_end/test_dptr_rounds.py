@@ -106,6 +106,29 @@ def test_without_agreement_a_person_hears_the_proposal_and_takes_the_cycle(place
 
 
 @pytest.mark.soak
+@shows("NEEDS_CHANGE")
+def test_who_agree_about_the_interface_ask_a_person_at_once(place: Path) -> End:
+    world, at = World(place, **product(ONE)), ONE.place(PARSE)
+    wish = "def cents(text: str, sign: bool = False) -> int: debts cannot be told otherwise."
+    agreed = {**NEEDS_CHANGE, "interfaceProposal": wish}
+    for _ in range(2):
+        world.agent("review_tests", at, exit=agreed)
+    world.agent("review_impl", at, exit=NEEDS_CHANGE)
+    world.agent("review_impl", at, exit=agreed)
+    end = world.run({f"{at}:quality": ("retry", "There are no debts.")})
+
+    assert end.outcome == "Done", end.told
+    again = [*ROUND[:2], "review_tests NEEDS_CHANGE", "review_impl NEEDS_CHANGE"]
+    assert end.steps(at)[2:] == [*again, *again, "quality retry", *ROUND, "fold MergeComplete"]
+    assert f"## The developer would change the interface\n> {wish}" in end.prompt(f"{at}:review_impl#1.1")
+    later = end.prompt(f"{at}:refactor_tests#2.1")
+    assert f"## DE would change the interface; it stands until a person decides\n> {wish}" in later
+    asked = " ".join(end.ask(f"{at}:quality").split())
+    assert "Both would change the interface. The plan fixes it" in asked
+    return end
+
+
+@pytest.mark.soak
 def test_a_cycle_that_no_longer_fits_its_batch_is_adapted_after_a_person_was_asked(place: Path) -> None:
     world = World(place, **product(TWO))
     first, second = TWO.place(PARSE), TWO.place(SHOW)

@@ -179,6 +179,17 @@ def test_a_regression_is_rolled_back_redone_twice_and_then_a_persons_decision(st
     assert run.where("root/c1") == ("refactor_impl" if step == "tests" else "review_tests")
 
 
+def test_who_agree_that_an_interface_is_wrong_go_to_a_person_at_once() -> None:
+    run = to_review(to_refactor(batch("c1"), "c1"), "c1")
+    run.says("NEEDS_CHANGE", interfaceProposal="def f(x)").says("NEEDS_CHANGE", interfaceProposal=None)
+    assert run.where("root/c1") == "refactor_tests", "who wants to change it alone convinces the other first"
+    to_review(run, "c1").says("NEEDS_CHANGE", interfaceProposal=None)
+    assert run.says("NEEDS_CHANGE", interfaceProposal="def f(x)").where("root/c1") == "refactor_tests"
+    to_review(run, "c1").says("NEEDS_CHANGE", interfaceProposal="def f(x)")
+    assert run.says("NEEDS_CHANGE", interfaceProposal="def f(x)").asked() == ["root/c1:quality"]
+    assert run.answers("retry").where("root/c1") == "refactor_tests"
+
+
 def test_a_failing_test_in_green_keeps_the_developer_at_work() -> None:
     run = batch("c1").says("RC").says("GC", fails=["green_own_and_baseline"])
     assert run.job().attempt == 2

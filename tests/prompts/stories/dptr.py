@@ -221,13 +221,14 @@ def rounds() -> Story:
     run.shows(f"{ONE}:review_impl", "qa-review_impl-refused").tells(
         f"{ONE}:review_impl", "APPROVED", {"message": "Clear."}
     )
-    run.tells(f"{TWO}:review_impl", "NEEDS_CHANGE", REVISE)
+    run.tells(f"{TWO}:review_impl", "NEEDS_CHANGE", PROPOSAL)
     run.shows(f"{ONE}:refactor_tests", "qa-Rft-tests-criticised").shows(
         f"{TWO}:refactor_tests", "qa-Rft-code-criticised"
     )
     both(run, "refactor_tests", "RTC", REFACTORED)
     run.shows(f"{ONE}:refactor_impl", "de-Rfi-tests-criticised").shows(f"{TWO}:refactor_impl", "de-Rfi-code-criticised")
-    both(both(run, "refactor_impl", "RIC", REBUILT), "review_tests", "NEEDS_CHANGE", PROPOSAL)
+    both(run, "refactor_impl", "RIC", REBUILT).shows(f"{TWO}:review_tests", "de-review_tests-proposal")
+    both(run, "review_tests", "NEEDS_CHANGE", PROPOSAL)
     for _ in range(3):
         both(run, "review_impl", "NEEDS_CHANGE", REVISE)
         both(both(run, "refactor_tests", "RTC", REFACTORED), "refactor_impl", "RIC", REBUILT)
