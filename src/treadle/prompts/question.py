@@ -1,6 +1,6 @@
 """What a person is asked: the message, the choices with what each means, and what happens if nobody answers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -15,8 +15,9 @@ from treadle.prompts.prompt import template_of
 from treadle.prompts.render import finished, render
 from treadle.prompts.report import for_person
 from treadle.prompts.variables import variables
+from treadle.protocol.checks.shapes import variable
 from treadle.protocol.items import Json
-from treadle.protocol.model import Protocol, Step
+from treadle.protocol.model import Protocol, Step, tag_of
 
 _LIMITS: Final = {"cost": "money", "tokens": "tokens", "wall": "time"}
 _LIMIT_CHOICES: Final = {"continue": "grant the same amount once more", "abort": "end the run; its branches stay"}
@@ -74,7 +75,7 @@ def question(
     return Question(
         id=command.id,
         title=step.title or f"{command.step} at {command.inst}",
-        text=render(protocol.templates, name, known, "person") if name else _plain(step, command, known),
+        text=render(protocol.templates, name, known, "person") if name else _plain(protocol, step, command, known),
         choices=tuple(Choice(it, step.choices.get(it, ""), it in step.notes) for it in command.choices),
         default=step.default if step.default_after else "",
         default_after=step.default_after,
@@ -82,11 +83,29 @@ def question(
     )
 
 
-def _plain(step: Step, command: AskHuman, known: Mapping[str, Json]) -> str:
-    """The message of a question that has no template."""
+def _plain(protocol: Protocol, step: Step, command: AskHuman, known: Mapping[str, Json]) -> str:
+    """The message of a question that has no template: what was said and found by whoever led to it."""
     asked = f"{inline(command.inst)} cannot go on without a decision ({inline(step.title or command.step)})."
     report = known["gate_report"]
-    return finished(f"{asked}\n{quoted(report)}" if report else asked)
+    return finished("\n".join([asked, *_said(protocol, step, known), *([quoted(report)] if report else [])]))
+
+
+def _said(protocol: Protocol, step: Step, known: Mapping[str, Json]) -> Iterator[str]:
+    """The words of the exits that the question takes up, as far as they are the last that their steps left by."""
+    last = known.get("last")
+    for need in step.needs:
+        name = variable(need.step)
+        slots = known.get(name) if name else None
+        value = slots.get(need.exit) if isinstance(slots, dict) else None
+        declared = protocol.exits.get(tag_of(need.exit))
+        if declared and isinstance(value, dict) and isinstance(last, dict) and _left_by(last.get(name), need.exit):
+            words = [one for one, field in declared.fields.items() if field.by == "agent" and value.get(one)]
+            yield f"{inline(need.step)} says:"
+            yield quoted("\n".join(f"{one}: {value[one]}" for one in words))
+
+
+def _left_by(last: Json, exit_: str) -> bool:
+    return isinstance(last, str) and tag_of(last) == tag_of(exit_)
 
 
 def own_words(command: AskHuman) -> tuple[str, Mapping[str, str]]:
