@@ -140,13 +140,14 @@ class Stage:
         exit_: str,
         files: Mapping[str, str | None] | None = None,
         fields: Mapping[str, Json] | None = None,
-        checks: str | None = None,
+        checks: str | tuple[CheckRef, ...] | None = None,
         inst: str = "root",
         n: str = "1.1",
     ) -> Verdict:
         """An agent writes files (None: removes them) and claims an exit; what passes is accepted."""
         graph = self.protocol.graphs[self.insts[inst].graph]
-        refs = graph.steps[step].gates.get(exit_, ()) if checks is None else parsed(checks)
+        refs = graph.steps[step].gates.get(exit_, ()) if checks is None else checks
+        refs = parsed(refs) if isinstance(refs, str) else refs
         visit, _, attempt = n.partition(".")
         common: dict[str, Any] = {
             "id": f"{inst}:{step}#{n}",

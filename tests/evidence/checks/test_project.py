@@ -8,6 +8,7 @@ import pytest
 
 from tests.evidence.stage import Stage, run
 from treadle.evidence.checks.project import words_of
+from treadle.protocol.model import CheckRef
 
 NOT_IF_BAD = (
     sys.executable,
@@ -64,7 +65,7 @@ def test_a_failed_build_leaves_nothing_to_say_about_tests(tmp_path: Path) -> Non
         ("", []),
     ],
 )
-def test_only_plain_commands_are_run(text: str, commands: list[list[str]]) -> None:
+def test_plain_commands_need_no_shell(text: str, commands: list[list[str]]) -> None:
     assert words_of(text) == commands
 
 
@@ -75,7 +76,24 @@ def test_the_projects_own_check_runs_to_the_first_failure(tmp_path: Path) -> Non
         assert good.report == ""
         bad = await stage.claim("impl", "TestsPassed", {}, checks="post_check:false", n="2.1")
         assert "`false` ended with 1" in bad.report
-        shell = await stage.claim("impl", "TestsPassed", {}, checks="post_check:a|b", n="3.1")
-        assert "is not a plain command" in shell.report
+
+    run(story())
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("cat src/c*/add.py | grep -q add", ""),
+        ("WORD=add; grep -q $WORD src/calc/add.py || exit 3", ""),
+        ("test $(cat src/calc/add.py | wc -l) -gt 900; echo counted; false", "ended with 1:\ncounted"),
+        ("cat src/c*/none.py", "No such file"),
+    ],
+)
+def test_what_needs_a_shell_gets_one(tmp_path: Path, line: str, said: str) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path).start()
+        ref = CheckRef(name="post_check", arg=line)
+        verdict = await stage.claim("impl", "TestsPassed", {}, checks=(ref,))
+        assert (said in verdict.report) if said else verdict.report == ""
 
     run(story())

@@ -225,6 +225,7 @@ def test_every_step_knows_its_row() -> None:
 # dispatch to a team
 
 
+PUBLISHED = Path(__file__).parents[2] / "protocols" / "fixtures" / "published-step-rules.yaml"
 TEAM = """\
 dispatch_mode: {S: single, M: auto, L: team}
 sized_by: plan
@@ -264,7 +265,7 @@ def test_a_table_without_team_roles_decides_nothing() -> None:
 def test_a_team_role_has_its_paths_its_checks_and_the_post_check() -> None:
     part = compile_team(table(TEAM)).plain()
     assert part["roles"] == {
-        "back": {"reads": ["docs/{story}.md"], "writes": ["*.go"], "hidden": []},
+        "back": {"reads": ["docs/{story}.md"], "writes": ["**/*.go"], "hidden": []},
         "look": {"reads": ["b"], "writes": [], "hidden": [".ai/**"]},
     }
     gates = {name: graph["steps"]["work"]["gates"]["task_done"] for name, graph in part["graphs"].items()}
@@ -277,7 +278,7 @@ def test_a_team_role_has_its_paths_its_checks_and_the_post_check() -> None:
 def test_an_advisory_role_may_go_as_far_as_its_step() -> None:
     # A24
     loose = compile_team(table(TEAM.replace("gates: build}", "gates: build, advisory: true}"))).plain()
-    assert loose["roles"]["back"]["writes"] == ["src/**", "*.go"]
+    assert loose["roles"]["back"]["writes"] == ["src/**", "**/*.go"]
     assert "owned_files?" in loose["graphs"]["task-back"]["steps"]["work"]["gates"]["task_done"]
 
 
@@ -359,8 +360,22 @@ def test_a_part_that_does_not_fit_is_refused(part: str, message: str) -> None:
             "rules.yaml:4: steps.build: 'next_on_fail' and 'on_fail.default' disagree (keep one of them)",
         ),
         (
-            SMALL.replace("docs/plan.md", "'docs/US-{story}.md'"),  # A15
-            "rules.yaml:2: steps.plan: 'US-{story}' doubles the prefix of the story's id (write {story})",
+            SMALL.replace("docs/plan.md", "'docs/{stroy}.md'"),
+            "rules.yaml:2: steps.plan: unknown placeholder {stroy} in 'claude_writes' (did you mean 'story'?)",
+        ),
+        (
+            SMALL.replace("next_on_pass: done", "next_on_pass: plan"),
+            (
+                "rules.yaml:4: steps.build: passes lead from build to plan to review to build, and so never to 'done' "
+                "(let `next_on_pass` of one of them lead on to done)"
+            ),
+        ),
+        (
+            SMALL.replace("next_on_pass: done", "next_on_pass: build"),
+            (
+                "rules.yaml:4: steps.build: passes lead from build to build, and so never to 'done' "
+                "(let `next_on_pass` of one of them lead on to done)"
+            ),
         ),
         (
             SMALL.replace("docs/plan.md", "../plan.md"),
@@ -506,13 +521,14 @@ def tables(draw: st.DrawFn) -> str:
     names = NAMES[: draw(st.integers(1, len(NAMES)))]
     target = st.sampled_from([*names, "done"])
     lines = ["steps:"]
-    for name in names:
+    for number, name in enumerate(names):
+        onward = st.sampled_from([*names[number + 1 :], "done"])
         fails = draw(st.dictionaries(st.sampled_from(["default", *REASONS]), target))
         human = draw(st.booleans())
         fails.setdefault("default", draw(target))
         on_fail = ", ".join(f"{reason}: {to}" for reason, to in fails.items())
         flag = "requires_human: true" if human else f"skippable: {str(draw(st.booleans())).lower()}"
-        lines.append(f"  {name}: {{next_on_pass: {draw(target)}, on_fail: {{{on_fail}}}, {flag}}}")
+        lines.append(f"  {name}: {{next_on_pass: {draw(onward)}, on_fail: {{{on_fail}}}, {flag}}}")
     return "\n".join(lines)
 
 
@@ -631,42 +647,34 @@ def test_a_project_s_post_check_holds_for_every_task_of_a_team(tmp_path: Path) -
     assert [("make lint" in [check.arg for check in found]) for found in checks.values()] == [True, True, False]
 
 
-def test_a_project_may_bring_the_whole_published_table(tmp_path: Path) -> None:
-    # Only {story} is written as it must be (A15); the rest is the format and the rows as they were published.
-    published = """
-steps:
-  bdd: {next_on_pass: sdd-delta, next_on_fail: bdd, max_attempts: 3, timeout_min: 5, requires_human: false,
-        claude_reads: [PROJECT_CONTEXT.md], claude_writes: ["docs/bdd/{story}.md"], post_check: null}
-  sdd-delta: {next_on_pass: contract, next_on_fail: sdd-delta, max_attempts: 3, timeout_min: 5}
-  contract: {next_on_pass: review, next_on_fail: contract, max_attempts: 2, claude_writes: [docs/api/openapi.yaml]}
-  review:
-    next_on_pass: scaffold
-    on_fail: {default: bdd, needs_clarification: bdd, constitution_violation: sdd-delta, scope_warning: sdd-delta}
-    requires_human: true
-    claude_reads: []
-    claude_writes: []
-  scaffold: {next_on_pass: impl, next_on_fail: scaffold, claude_writes: ["*_test.go", "*.spec.ts"]}
-  impl:
-    next_on_pass: verify
-    on_fail: {default: impl, constitution_violation: sdd-delta, needs_clarification: review, scope_warning: review}
-    max_attempts: 5
-    timeout_min: 10
-    claude_writes: ["*.go", "*.ts"]
-    post_check: "go vet ./... && golangci-lint run"
-    team_roles:
-      backend: {claude_reads: [docs/sdd.md], claude_writes: ["*.go"]}
-      frontend: {claude_writes: ["*.ts", "*.tsx"]}
-      test: {claude_reads: ["docs/bdd/{story}.md"], claude_writes: ["*_test.go", "*.spec.ts"]}
-      verify: {claude_writes: []}
-  verify: {next_on_pass: update-memory, on_fail: {default: impl}, claude_writes: []}
-  update-memory: {next_on_pass: done, next_on_fail: update-memory, claude_writes: [PROJECT_MEMORY.md]}
-dispatch_mode: {S: single, M: auto, L: team}
-"""
-    protocol = ruled(tmp_path, published)
+def test_a_project_may_bring_the_published_table_letter_by_letter() -> None:
+    protocol = load_source("waterfall", rules=PUBLISHED).protocol
     steps = protocol.graphs["story"].steps
-    assert steps["impl"].writes == ("*.go", "*.ts", "!*_test.go", "!*.spec.ts")  # X10
-    assert protocol.roles["backend"].writes == ("*.go", "!*_test.go", "!*.spec.ts")
+    assert steps["bdd"].writes == ("docs/bdd/{id}.md",)  # A15
+    assert steps["scaffold"].writes is not None
+    assert steps["scaffold"].writes[:2] == ("**/*_test.go", "**/*.spec.ts")
+    assert steps["impl"].writes is not None
+    assert steps["impl"].writes[:4] == ("**/*.go", "**/*.ts", "!**/*_test.go", "!**/*.spec.ts")  # X10
+    assert steps["verify"].writes == ("docs/sdd.md",)  # A16
+    assert steps["impl"].gates["pass_green"][-1].arg == "go vet ./... && golangci-lint run"
     assert [str(finding) for finding in check(protocol) if finding.level == "error"] == []
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("docs/bdd/US-{story}.md", "docs/bdd/{id}.md"),
+        ("docs/bdd/{story}.md", "docs/bdd/{id}.md"),
+        ("*.go", "**/*.go"),
+        ("!*_test.go", "!**/*_test.go"),
+        ("src/*.go", "src/*.go"),
+        ("README.md", "README.md"),
+        ("**", "**"),
+    ],
+)
+def test_paths_are_read_as_the_published_table_means_them(written: str, meant: str) -> None:
+    rows = SMALL.replace("docs/plan.md", f"'{written}'")
+    assert step(rows, "plan")["writes"] == [meant]
 
 
 @pytest.mark.parametrize(

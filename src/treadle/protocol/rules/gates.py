@@ -19,7 +19,9 @@ def writable(writes: tuple[str, ...], gates: Node | None, table: RuleTable) -> t
     if "tests_unmodified" not in check_names(gates) or not any("*" in glob for glob in writes):
         return writes
     authors = [rule for rule in table.steps.values() if {"red", "red_one"} & set(check_names(rule.gates.get("pass")))]
-    return tuple(dict.fromkeys((*writes, *(glob for rule in authors for glob in excluded(rule.writes)))))
+    return tuple(
+        dict.fromkeys((*writes, *(glob for rule in authors for glob in excluded((*rule.writes, *rule.amends)))))
+    )
 
 
 def excluded(globs: tuple[str, ...]) -> tuple[str, ...]:

@@ -99,7 +99,7 @@ class _Compiler:
             "attempts": rule.attempts,
             "timeout": f"{rule.minutes}m",
             "reads": rule.reads,
-            "writes": writable(rule.writes, rule.gates.get("pass"), self.table),
+            "writes": (*writable(rule.writes, rule.gates.get("pass"), self.table), *rule.amends),
             "gates": self._gates(rule),
             "needs": rule.needs,
             "routes": routes,
@@ -232,9 +232,10 @@ class _Compiler:
 
     def _gates(self, rule: Rule) -> dict[str, Any]:
         own = rule.gates.get("pass")
-        checks = [*bounds(rule.writes, own, "scope"), *listed(own), *post_check(rule)]
+        written = (*rule.writes, *rule.amends)
+        checks = [*bounds(written, own, "scope"), *listed(own), *post_check(rule)]
         others = {
-            exit_: [*([] if rule.writes else ["readonly"]), *listed(rule.gates.get(key))]
+            exit_: [*([] if written else ["readonly"]), *listed(rule.gates.get(key))]
             for key, exit_ in (("failing", rule.fail_exit), (NEEDS_HUMAN, NEEDS_HUMAN))
         }
         return {rule.pass_exit: checks, **{exit_: found for exit_, found in others.items() if found}}
@@ -284,7 +285,8 @@ def _role(role: TeamRole, table: RuleTable, teamed: Rule) -> Node:
     """A24: a role's paths are a boundary; an advisory role has those of the whole step besides."""
     writes = tuple(dict.fromkeys((*teamed.writes, *role.writes))) if role.advisory else role.writes
     hidden = (*role.hidden, *excluded(role.writes)) if role.hidden else ()
-    paths = {"reads": role.reads, "writes": writable(writes, role.gates, table), "hidden": hidden}
+    bounded = (glob.replace("{id}", "{story}") for glob in writable(writes, role.gates, table))
+    paths = {"reads": role.reads, "writes": tuple(bounded), "hidden": hidden}
     return tree(paths, role.place)
 
 

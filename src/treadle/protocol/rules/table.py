@@ -9,6 +9,7 @@ from treadle.protocol.findings import Place, suggest
 from treadle.protocol.globs import glob_fault, shown
 from treadle.protocol.reading.part import NAME, WORD, Log, Part, quoted
 from treadle.protocol.reading.source import Node
+from treadle.protocol.rules.passing import circles
 
 REASONS: Final = {
     "constitution_violation": "it breaks a rule of the constitution",
@@ -34,12 +35,16 @@ _SEED: Final = (
     *("next_on_pass", "next_on_fail", "on_fail", "max_attempts", "timeout_min", "requires_human"),
     *("claude_reads", "claude_writes", "post_check", "team_roles"),
 )
-_OWN: Final = ("role", "pass", "failing", "gates", "needs", "skippable")
+_OWN: Final = ("role", "pass", "failing", "gates", "needs", "skippable", "amends")
 _HUMAN: Final = ("title", "symbol", "template", "prio", "needs", "next_on_pass", "next_on_fail", "on_fail")
 _TEAM_ROLE: Final = ("claude_reads", "claude_writes", "hidden", "gates", "advisory")
 _TOP: Final = ("steps", "dispatch_mode", "sized_by", "team", "done", "max_rework", "effects")
 _WRITES: Final = "claude_writes"
-_DOUBLED = re.compile(r"[A-Za-z]+-\{story\}")
+_AMENDS: Final = "amends"
+_STORY: Final = "story"
+_PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
+_DOUBLED: Final = "US-{story}"
+"""A15: as it was published; the id of a story is "US-005" already."""
 _TASKS_STORY: Final = "story"
 """The field of a team's task that holds the story's id."""
 _REWORK: Final = 3
@@ -69,6 +74,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     minutes: int
     reads: tuple[str, ...]
     writes: tuple[str, ...]
+    amends: tuple[str, ...]
+    """Documents that it may change besides."""
     post_check: str
     role: str
     pass_exit: str
@@ -161,6 +168,7 @@ def _rule(part: Part, others: list[str]) -> Rule:
         minutes=part.whole("timeout_min", 0 if human else 5, least=0 if human else 1),
         reads=_globs(part, "claude_reads"),
         writes=_globs(part, _WRITES),
+        amends=_globs(part, _AMENDS),
         post_check=_command(part.get("post_check")),
         role=part.text("role", "executor"),
         pass_exit=part.name_of("pass", WORD, "pass"),
@@ -217,12 +225,20 @@ def _globs(part: Part, key: str, field: str = "id") -> tuple[str, ...]:
     for item in entry.items() if entry else ():
         if not isinstance(item.node.value, str):
             continue
-        if found := _DOUBLED.search(item.node.value):
-            # A15: the id is "US-005" already
-            item.problem(f"{quoted(found[0])} doubles the prefix of the story's id", "write {story}")
-        if key == _WRITES and (fault := glob_fault(item.node.value)):
+        for name in _PLACEHOLDER.findall(item.node.value):
+            if name != _STORY:
+                hint = suggest(name, [_STORY]) or "the only one is {story}"
+                item.problem(f"unknown placeholder {{{name}}} in {quoted(key)}", hint)
+        if key in (_WRITES, _AMENDS) and (fault := glob_fault(item.node.value)):
             item.problem(f"{shown(item.node.value)} in {quoted(key)} {fault[0]}", fault[1])
-    return tuple(glob.replace("{story}", f"{{{field}}}") for glob in (entry.as_texts() if entry else ()))
+    return tuple(_meant(glob, field) for glob in (entry.as_texts() if entry else ()))
+
+
+def _meant(glob: str, field: str) -> str:
+    """A path as the table means it: `*.go` lies in any folder, and `US-{story}` is the id of the story."""
+    mark, rest = ("!", glob[1:]) if glob.startswith("!") else ("", glob)
+    anywhere = "**/" if "*" in rest and "/" not in rest and not rest.startswith("**") else ""
+    return mark + anywhere + rest.replace(_DOUBLED, "{story}").replace("{story}", f"{{{field}}}")
 
 
 def _command(part: Part | None) -> str:
@@ -274,6 +290,12 @@ def _names_exist(table: RuleTable, top: Part) -> None:
     for rule in table.steps.values():
         for node in (rule.passes, *rule.fails.values()):
             _is_step(node, table, f"steps.{rule.name}", top.log, DONE)
+    passes = {rule.name: rule.passes for rule in table.steps.values() if rule.name != DONE}
+    for way in circles(passes):
+        said = f"passes lead from {' to '.join(way)}, and so never to {quoted(DONE)}"
+        top.log.add(
+            passes[way[0]].place, f"steps.{way[0]}", said, f"let `next_on_pass` of one of them lead on to {DONE}"
+        )
     for effect in table.effects.values():
         _is_step(Node(effect.after, effect.place), table, f"effects.{effect.name}", top.log)
     if table.sized_by:
