@@ -7,6 +7,7 @@ from treadle.evidence.checks.canon import canon, mechanical_only
 from treadle.evidence.checks.changed_lines import coverage_kept
 from treadle.evidence.checks.contract import contract, contract_children, contract_exists
 from treadle.evidence.checks.coverage import coverage_complete, manifest, manifest_complete
+from treadle.evidence.checks.design_delta import affected_paths, delta_merged
 from treadle.evidence.checks.designed import plan_as_designed
 from treadle.evidence.checks.documents import diff_only, documents
 from treadle.evidence.checks.frozen import tests_unmodified
@@ -20,11 +21,13 @@ from treadle.evidence.checks.project import build, format_, lint, post_check
 from treadle.evidence.checks.recorded import checkpoint, commit, readonly, rebased
 from treadle.evidence.checks.red import red, red_one, still_red_on_skeleton
 from treadle.evidence.checks.scaling import scaling
+from treadle.evidence.checks.scenarios import clarifications, clarified, scenarios_pass, scenarios_tested
 from treadle.evidence.checks.schema import schema
-from treadle.evidence.checks.scope import owned_files, protection, scope, scope_src, scope_tests
+from treadle.evidence.checks.scope import conflicts_only, owned_files, protection, scope, scope_src, scope_tests
 from treadle.evidence.checks.secrets import no_secrets
 from treadle.evidence.checks.sharp import sharp
 from treadle.evidence.checks.suite import green, green_own_and_baseline, measure, same_colour
+from treadle.evidence.checks.thresholds import thresholds
 from treadle.evidence.checks.traceable import traceable
 from treadle.evidence.checks.unfinished import no_todo, no_undefined
 from treadle.evidence.checks.unsafe_imports import unsafe_imports
@@ -81,8 +84,16 @@ CHECKS: Final[dict[str, Check]] = {
     "protection": protection,
     "disjoint_writes": disjoint_writes,
     "owned_files": owned_files,
+    "conflicts_only": conflicts_only,
     "diff_only": diff_only,
     "schema": schema,
+    "clarifications": clarifications,
+    "clarified": clarified,
+    "scenarios_tested": scenarios_tested,
+    "scenarios_pass": scenarios_pass,
+    "affected_paths": affected_paths,
+    "delta_merged": delta_merged,
+    "thresholds": thresholds,
     "no_secrets": no_secrets,
     "documents": documents,
 }
@@ -106,6 +117,9 @@ _POINTLESS: Final[dict[str, frozenset[str]]] = {
             "manifest_complete",
             "traceable",
             "sharp",
+            "scenarios_tested",
+            "scenarios_pass",
+            "thresholds",
         }
     ),
     "rebased": frozenset({"canon", "mechanical_only", "build", "same_colour"}),

@@ -96,7 +96,7 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "no_todo": _check("no TODO without an owner"),
     "format": _check("the formatter finds nothing", runs="format"),
     "lint": _check("the linter finds nothing", runs="lint"),
-    "post_check": _check("the project's own command succeeds", arg="command"),
+    "post_check": _check("the project's own line for the shell succeeds", arg="command"),
     "minimal": _check("size of the diff, public symbols that no test reaches"),
     "knows_tests": _check("no code that looks at whether it is tested, or repeats the tests' answers"),
     "unsafe_imports": _check("no import that reaches beyond the program"),
@@ -113,8 +113,20 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "protection": _check("no touched path needs a person's word, or it was given"),
     "disjoint_writes": _check("the tasks' files do not overlap", "manifest"),
     "owned_files": _check("only the task's own files changed"),
+    "conflicts_only": _check("only files changed that the last rebase has left in conflict"),
     "diff_only": _check("an existing document was amended, not rewritten"),
     "schema": _check("the document parses", "manifest", arg="kind"),
+    "clarifications": _check("every question that the scenarios leave open is listed with a suggested answer"),
+    "clarified": _check("the scenarios are as they were, except where something in them was unclear"),
+    "scenarios_tested": _check(
+        "every scenario has a test of its own; that of one with an open question is skipped", needs=("test", "names")
+    ),
+    "scenarios_pass": _check("every scenario has a passing test, and no question is open", needs=("test", "names")),
+    "affected_paths": _check("in a contract, only what the delta names has changed"),
+    "delta_merged": _check(
+        "what the delta adds or has changed stands in the design document, and what it removes does not"
+    ),
+    "thresholds": _check("every threshold that the scenarios refer to is in the table, and its tool says it is kept"),
     "no_secrets": _check("no credential in the diff"),
     "documents": _check(
         "the documents that the exit returns are well formed, were written, and their cross-references lead somewhere",

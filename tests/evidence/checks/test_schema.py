@@ -6,6 +6,7 @@ from tests.evidence.schemas.test_gherkin import GOOD
 from tests.evidence.stage import Stage, run
 from treadle.protocol.items import Json
 
+ASKED: dict[str, Json] = {"clarifications": [{"question": "What about floats?", "suggestion": "none"}]}
 STORY: dict[str, Json] = {"id": "US-1", "title": "t", "description": "d"}
 
 
@@ -14,7 +15,7 @@ def test_scenarios_are_read_for_what_nobody_is_asked(tmp_path: Path) -> None:
         stage = await Stage(tmp_path, "waterfall", graph="story", given=STORY).start()
         none = await stage.claim("bdd", "pass_bdd", {}, checks="schema:gherkin")
         assert "docs/bdd/US-1.md: was not written" in none.report
-        verdict = await stage.claim("bdd", "pass_bdd", {"docs/bdd/US-1.md": GOOD}, n="2.1")
+        verdict = await stage.claim("bdd", "pass_bdd", {"docs/bdd/US-1.md": GOOD}, ASKED, n="2.1")
         assert verdict.report == ""
         assert verdict.fields["scenarios"] == ["adds two numbers", "refuses text"]
         assert verdict.fields["complexity"] == "M"

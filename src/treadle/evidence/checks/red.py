@@ -14,6 +14,7 @@ from treadle.evidence.manifest import read_manifest
 from treadle.evidence.one_for_many import function_of
 from treadle.evidence.past import commits, is_gated_by
 from treadle.evidence.red_reasons import RIGHT, advice
+from treadle.evidence.scenario_document import unclear_names
 from treadle.evidence.sharpness import sharpness
 from treadle.evidence.subject import Subject
 from treadle.evidence.suite import bad, before, described, file_of, ids_in, measured, owned_files, ran, unbelievable
@@ -141,8 +142,10 @@ def _count(reds: list[str], exactly: int, has_proved: bool) -> list[Problem]:
 
 
 async def _skipped(s: Subject, run: TestRun, earlier: TestRun) -> list[Problem]:
-    """New tests that are skipped, and for whose criterion no other test is run."""
-    of = (await read_manifest(s)).by_criterion(run.collected)
+    """New tests that are skipped, and for whose criterion no other test is run; what is unclear has to wait."""
+    unclear = await unclear_names(s)
+    listed = (await read_manifest(s)).by_criterion(run.collected)
+    of = {name: ids for name, ids in listed.items() if name not in unclear}
     skipped = set(run.with_verdict("skipped"))
     return [
         problem(f"is skipped, and nothing else shows {criterion}", test=id_, expected=RIGHT)

@@ -1,16 +1,18 @@
-"""Who changed what: `scope`, `scope_tests`, `scope_src`, `owned_files`, `protection`."""
+"""Who changed what: `scope`, `scope_tests`, `scope_src`, `owned_files`, `conflicts_only`, `protection`."""
 
 from collections.abc import Iterable, Mapping
 
 from treadle.evidence.contract_suite import planned_contract
 from treadle.evidence.findings import Found, Problem, found, problem, some
-from treadle.evidence.past import payload
+from treadle.evidence.past import accepted, payload
 from treadle.evidence.subject import Subject
 from treadle.evidence.test_configuration import SHARED, test_configuration
 from treadle.git.globs import matches
 from treadle.git.protections import CAREFUL, level_of
+from treadle.protocol.answers.paths import is_pattern
 from treadle.protocol.items import Json
 
+_DOCUMENTS = (".md", ".rst", ".adoc", ".txt")
 _OURS = (".treadle/**", ".treadle", "treadle.toml", ".git/**")
 """How the orchestrator works is for people to say."""
 _LITTER = ". If a tool has left this new file behind, remove it; for good, people have git ignore it (.gitignore)"
@@ -22,11 +24,15 @@ async def scope(s: Subject) -> Found:
 
 
 async def scope_tests(s: Subject) -> Found:
-    """Only test files changed, and none of the contract suite, which is the plan's."""
+    """Only test files changed, and none of the contract suite, which is the plan's.
+
+    A document that the scope names in full may change, too; what belongs to the program may not.
+    """
+    named = {glob for glob in s.scope.writes if not is_pattern(glob) and glob.endswith(_DOCUMENTS)}
     foreign = [
         problem("is no test file", path, expected="this step changes tests and nothing else; put it back")
         for path in s.paths()
-        if s.tests.is_code(path)
+        if s.tests.is_code(path) and path not in named
     ]
     laid_down = set(await planned_contract(s))
     wanted = "the file as the plan has it, and tests beside it"
@@ -56,6 +62,14 @@ async def owned_files(s: Subject) -> Found:
     return found(
         problem("belongs to another task", path, expected=own) for path in s.paths() if not matches(path, globs)
     )
+
+
+async def conflicts_only(s: Subject) -> Found:
+    """Only the files changed that the last rebase has left in conflict."""
+    listed = [one.payload["conflictFiles"] for one in accepted(s.case, s.inst) if "conflictFiles" in one.payload]
+    files = [file for file in listed[-1] if isinstance(file, str)] if listed and isinstance(listed[-1], list) else []
+    wanted = f"this step resolves {some(files) or 'nothing'}; what else has to change comes after it"
+    return found(problem("was not in conflict", path, expected=wanted) for path in s.paths() if path not in files)
 
 
 async def protection(s: Subject) -> Found:

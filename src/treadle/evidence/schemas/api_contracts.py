@@ -29,6 +29,12 @@ def contract_problems(file: str, text: str) -> list[Problem]:
     return found + _references(file, text, value)
 
 
+def contract_value(text: str | None) -> dict[str, Any]:
+    """What a contract says; nothing if there is none, or if it cannot be read."""
+    value, fault = _loaded("", text or "") if text and len(text) <= _MOST else (None, None)
+    return value if isinstance(value, dict) and not fault else {}
+
+
 def _loaded(file: str, text: str) -> tuple[Any, Problem | None]:
     from ruamel.yaml import YAML  # noqa: PLC0415 - only stories with contracts pay for it
     from ruamel.yaml.error import YAMLError  # noqa: PLC0415

@@ -3,10 +3,59 @@
 import re
 from typing import Final
 
+import msgspec
+
 from treadle.evidence.findings import Problem, problem
 from treadle.evidence.schemas.gherkin import section
 
 SECTIONS: Final = ("ADDED", "MODIFIED", "REMOVED")
+_CHAPTER: Final = 2
+"""The level of the headings of its sections."""
+_BULLET: Final = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d+\.)\s+\S")
+_CODE: Final = re.compile(r"`+(?P<code>[^`\n]+)`+")
+_AFTER: Final = re.compile(r"\bafter\b|→|->|=>", re.IGNORECASE)
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One item of a delta."""
+
+    section: str
+    line: int
+    signatures: tuple[str, ...]
+    """What stands in backquotes: of what is modified, only what it is afterwards."""
+
+
+def items(text: str) -> list[Item]:
+    """The items of a delta: the outermost bullets of its three sections."""
+    found: list[Item] = []
+    current, taken = "", list[str]()
+    start = 0
+    for number, line in enumerate([*text.splitlines(), "# end"], 1):
+        heading = re.match(r"#+\s*(?P<name>\w+)", line)
+        bullet = _BULLET.match(line)
+        if taken and (heading or (bullet and not bullet["indent"])):
+            found.append(_item(current, start, "\n".join(taken)))
+            taken = []
+        if heading:
+            level = len(line) - len(line.lstrip("#"))
+            name = heading["name"].upper()
+            current = name if name in SECTIONS else "" if level <= _CHAPTER else current
+        elif current and (taken or bullet):
+            start = start if taken else number
+            taken.append(line)
+    return found
+
+
+def _item(section: str, line: int, text: str) -> Item:
+    later = (
+        text[marks[-1].end() :] if section == "MODIFIED" and (marks := list(_AFTER.finditer(_hidden(text)))) else text
+    )
+    return Item(section, line, tuple(match["code"].strip() for match in _CODE.finditer(later)))
+
+
+def _hidden(text: str) -> str:
+    """The text with what stands in backquotes blanked out: an arrow of a signature divides nothing."""
+    return _CODE.sub(lambda match: " " * len(match[0]), text)
 
 
 def delta_problems(file: str, text: str) -> list[Problem]:

@@ -16,10 +16,16 @@ _STEP: Final = re.compile(r"\s*(?:[*-]\s*)?\**(?P<word>Given|When|Then|And|But)\
 _TAGS: Final = re.compile(r"\s*(?:`?@[^\s`]+`?\s*)+\Z")
 _TAG: Final = re.compile(r"@[^\s`]+")
 _COMPLEXITY: Final = re.compile(r"^#\s.*\[\s*(?P<size>[SML])\s*\]", re.MULTILINE)
-_QUESTION: Final = re.compile(r"\[NEEDS CLARIFICATION:?\s*(?P<text>[^\]]*)\]", re.IGNORECASE)
+MARK: Final = re.compile(r"\[NEEDS CLARIFICATION:?\s*(?P<text>[^\]]*)\]", re.IGNORECASE)
+"""Where something is unclear."""
+_RFC_2119: Final = re.compile(r"\b(?:MUST|SHALL|SHOULD|MAY|REQUIRED|RECOMMENDED|OPTIONAL)\b")
 _TASK: Final = re.compile(r"^\s*(?:[-*]|\d+\.)\s*(?:\[[ xX]?\]\s*)?(?P<text>\S.*)")
 _TICKED: Final = re.compile(r"^\s*(?:[-*]|\d+\.)\s*\[[xX]\]")
 _MOST_THEN: Final = 3
+_CHAPTER: Final = re.compile(r"##?\s")
+_OVER: Final = "#"
+"""A chapter has begun, which is no part of the scenario above it."""
+_WORDS: Final = "a word of RFC 2119 in capitals: MUST, SHOULD or MAY"
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +36,10 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...]
     steps: tuple[str, ...]
     """`given`, `when` and `then`, in order; what continues counts as what it continues."""
+    questions: tuple[str, ...] = ()
+    """What is unclear in it."""
+    binds: bool = False
+    """Whether a word of RFC 2119 says how much is demanded."""
 
 
 def scenarios(text: str) -> list[Scenario]:
@@ -47,12 +57,20 @@ def scenarios(text: str) -> list[Scenario]:
             )
             tags, last = [], ""
         elif _FEATURE.match(line) or line.startswith("#"):
-            tags = []
-        elif found and (step := _STEP.match(line)):
-            word = step["word"].lower()
-            last = last if word in ("and", "but") else word
-            found[-1] = msgspec.structs.replace(found[-1], steps=(*found[-1].steps, last or word))
+            tags, last = [], _OVER if _CHAPTER.match(line) else last
+        elif found and last != _OVER:
+            if step := _STEP.match(line):
+                word = step["word"].lower()
+                last = last if word in ("and", "but") else word
+                found[-1] = msgspec.structs.replace(found[-1], steps=(*found[-1].steps, last or word))
+            found[-1] = _read_on(found[-1], line)
     return found
+
+
+def _read_on(one: Scenario, line: str) -> Scenario:
+    """A scenario with one more of its lines."""
+    binds = one.binds or bool(_RFC_2119.search(line))
+    return msgspec.structs.replace(one, questions=(*one.questions, *open_questions(line)), binds=binds)
 
 
 def gherkin_problems(file: str, text: str) -> list[Problem]:
@@ -67,6 +85,12 @@ def gherkin_problems(file: str, text: str) -> list[Problem]:
         found.append(problem("has no scenario", file, 1, expected="`Scenario: …` with Given, When and Then"))
     if section(text, "Tasks") is None:
         found.append(problem("has no task list", file, expected="`## Tasks` with a checklist"))
+    names = [one.name for one in listed]
+    found += [
+        problem(f"two scenarios are called '{one.name}'", file, one.line, expected="a name for each")
+        for at, one in enumerate(listed)
+        if one.name in names[:at]
+    ]
     return found + [one for scenario in listed for one in _faults(file, scenario)]
 
 
@@ -85,6 +109,8 @@ def _faults(file: str, one: Scenario) -> list[Problem]:
         found.append(
             problem(f"'{name}' has no {' and no '.join(word.capitalize() for word in missing)}", file, one.line)
         )
+    if not one.binds and not missing:
+        found.append(problem(f"'{name}' does not say how much it demands", file, one.line, expected=_WORDS))
     if one.steps.count("then") > _MOST_THEN:
         found.append(problem(f"'{name}' has {one.steps.count('then')} Then", file, one.line, expected="two scenarios"))
     return found
@@ -98,7 +124,7 @@ def complexity(text: str) -> str:
 
 def open_questions(text: str) -> list[str]:
     """Everything that is marked as unclear."""
-    return [match["text"].strip() or "(no question)" for match in _QUESTION.finditer(text)]
+    return [match["text"].strip() or "(no question)" for match in MARK.finditer(text)]
 
 
 def parallel_tasks(text: str) -> int:

@@ -1,0 +1,124 @@
+"""The delta of a design, held against what it changes: `delta_merged`, `affected_paths`."""
+
+import re
+from typing import Any, Final
+
+from treadle.evidence.findings import Found, Problem, found, problem
+from treadle.evidence.schemas.api_contracts import contract_value
+from treadle.evidence.schemas.delta import items
+from treadle.evidence.subject import Subject
+from treadle.protocol.artifact_place import place_of
+
+_DESIGN: Final = "sdd"
+_CONTRACTS: Final = ("openapi", "asyncapi")
+_ENTRIES: Final = ("paths", "webhooks", "channels", "operations")
+_FREE: Final = frozenset({"openapi", "asyncapi", "swagger", "info", "tags", *_ENTRIES, "components"})
+"""Parts of a contract that are looked into, or whose change is nobody's business."""
+
+
+async def delta_merged(s: Subject) -> Found:
+    """What the delta adds and what it has changed stands in the design document, and what it removes does not."""
+    place, text = await _delta(s)
+    design = _place(s, _DESIGN)
+    if text is None:
+        return found([problem("there is no delta to be merged", place, expected="the delta of the story")])
+    said = _plain(await s.text(design) or "")
+    problems: list[Problem] = []
+    for one in items(text):
+        if not one.signatures:
+            continue
+        stands = [name for name in one.signatures if _plain(name) in said]
+        if one.section == "REMOVED" and stands:
+            what = f"`{stands[0]}` is removed by the delta and still stands in {design}"
+            problems.append(problem(what, place, one.line, expected=f"{design} without it"))
+        elif one.section != "REMOVED" and not stands:
+            what = f"`{one.signatures[0]}` ({one.section}) does not stand in {design}"
+            problems.append(problem(what, place, one.line, expected=f"it is part of {design}, letter by letter"))
+    return found(problems)
+
+
+async def affected_paths(s: Subject) -> Found:
+    """In a contract, only what the delta names has changed."""
+    place, delta = await _delta(s)
+    changed = {change.path for change in s.work.changed}
+    problems: list[Problem] = []
+    for name in _CONTRACTS:
+        file = _place(s, name)
+        if file in changed:
+            before, after = [contract_value(text) for text in (await s.text(file, s.work.base), await s.text(file))]
+            wanted = f"as it was, or an item of {place} that names it"
+            problems += [
+                problem(f"{what} was changed, and the delta does not name it", file, expected=wanted)
+                for what in unnamed(before, after, delta or "")
+            ]
+    return found(problems)
+
+
+def unnamed(before: dict[str, Any], after: dict[str, Any], delta: str) -> list[str]:
+    """What differs between two contracts and is not in the delta; parts that a named one refers to are its own."""
+    entries = {f"{part} {key}": (key, value) for part in _ENTRIES for key, value in _changed(before, after, part)}
+    named = [value for key, value in entries.values() if _names(delta, key)]
+    missing = [what for what, (key, value) in entries.items() if not _names(delta, key) and not _refers(value, named)]
+    parts = {
+        f"components.{kind}.{key}": (key, value)
+        for kind in dict.fromkeys((*_mapping(before.get("components")), *_mapping(after.get("components"))))
+        for key, value in _changed(_mapping(before.get("components")), _mapping(after.get("components")), kind)
+    }
+    own = _reached(parts, named)
+    missing += [what for what, (key, _) in parts.items() if not _names(delta, key) and what not in own]
+    others = dict.fromkeys(key for key in (*before, *after) if key not in _FREE and before.get(key) != after.get(key))
+    return [*missing, *(key for key in others if not _names(delta, key))]
+
+
+def _reached(parts: dict[str, tuple[str, Any]], named: list[Any]) -> set[str]:
+    """The changed components that the named entries refer to, directly or through each other."""
+    reached: set[str] = set()
+    text = repr(named)
+    while fresh := {what for what in parts if what not in reached and f"#/{what.replace('.', '/')}'" in text}:
+        reached |= fresh
+        text = repr([parts[what][1] for what in fresh])
+    return reached
+
+
+def _refers(value: Any, named: list[Any]) -> bool:
+    """Whether an entry is about a channel that the delta names, as operations are."""
+    channel = value.get("channel") if isinstance(value, dict) else None
+    return channel is not None and any(channel == one.get("channel") for one in named if isinstance(one, dict))
+
+
+def _changed(before: dict[str, Any], after: dict[str, Any], part: str) -> list[tuple[str, Any]]:
+    old, new = _mapping(before.get(part)), _mapping(after.get(part))
+    keys = dict.fromkeys((*old, *new))
+    return [(key, new.get(key, old.get(key))) for key in keys if old.get(key) != new.get(key)]
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return {str(key): one for key, one in value.items()} if isinstance(value, dict) else {}
+
+
+def _names(delta: str, key: str) -> bool:
+    """Whether the delta names a path or a part: in full, not as the beginning of a longer one."""
+    return re.search(rf"(?<![\w/}}]){re.escape(key)}(?![\w/{{-])", delta) is not None
+
+
+async def _delta(s: Subject) -> tuple[str, str | None]:
+    """Where the delta of the story lies, and its text; once it is part of the design, it lies in the archive."""
+    place = _place(s, "delta")
+    text = await s.text(place) if place else None
+    if text is not None:
+        return place, text
+    declared = s.case.protocol.artifacts.get("deltas")
+    folder = declared.path.rpartition("/")[0] if declared else ""
+    name = re.compile(rf"{re.escape(folder)}/\d{{4}}-\d\d-\d\d-{re.escape(str(s.input.get('id', '')))}(-\d+)?\.md")
+    filed = sorted((path for path in await s.entries() if name.fullmatch(path)), key=lambda path: (len(path), path))
+    return (filed[-1], await s.text(filed[-1])) if filed else (place, None)
+
+
+def _place(s: Subject, artifact: str) -> str:
+    declared = s.case.protocol.artifacts.get(artifact)
+    return place_of(declared, s.input) if declared else ""
+
+
+def _plain(text: str) -> str:
+    """A text without the marks and breaks that a document may put into it."""
+    return re.sub(r"[\s`*\\]+", "", text)

@@ -1,0 +1,123 @@
+"""Scenarios and their tests: `clarifications`, `clarified`, `scenarios_tested`, `scenarios_pass`."""
+
+import re
+from collections.abc import Iterable
+from difflib import SequenceMatcher
+from typing import Final
+
+from treadle.evidence.findings import Found, Problem, found, problem, some
+from treadle.evidence.manifest import read_manifest
+from treadle.evidence.scenario_document import names_of, scenario_place, scenario_text
+from treadle.evidence.schemas.gherkin import MARK, Scenario, open_questions, scenarios
+from treadle.evidence.subject import Subject
+from treadle.evidence.suite import collected, measured, ran, unbelievable
+
+_WORD: Final = re.compile(r"\w+")
+_ANSWER: Final = "the answer in its place, or its test skipped with the question as its reason"
+
+
+async def clarifications(s: Subject) -> Found:
+    """Every question that the scenarios leave open is listed with a suggested answer, and none besides."""
+    place = scenario_place(s)
+    marked = open_questions(await scenario_text(s))
+    listed = s.case.claim.get("clarifications")
+    asked = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    named = [str(one.get("question", "")) for one in asked]
+    problems = [
+        problem(f"[NEEDS CLARIFICATION: {one}] is not among the clarifications", place, expected=_ANSWER_LISTED)
+        for one in marked
+        if not any(_same(one, other) for other in named)
+    ]
+    problems += [
+        problem(f"'{one}' is not marked in the scenarios", place, expected=f"[NEEDS CLARIFICATION: {one}] where it is")
+        for one in named
+        if not any(_same(one, other) for other in marked)
+    ]
+    problems += [
+        problem(f"'{one.get('question', '')}' has no suggested answer", expected="the answer that you would give")
+        for one in asked
+        if not str(one.get("suggestion", "")).strip()
+    ]
+    return found(problems)
+
+
+_ANSWER_LISTED: Final = "an entry of `clarifications` with the same question and the answer that you suggest"
+
+
+async def clarified(s: Subject) -> Found:
+    """Whoever writes the tests has changed the scenarios only where they were unclear."""
+    place = scenario_place(s)
+    before, after = await scenario_text(s, s.work.base), await scenario_text(s)
+    if before == after:
+        return found()
+    old, new = before.splitlines(), after.splitlines()
+    problems: list[Problem] = []
+    for kind, first, last, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind != "equal" and not (first < last and all(MARK.search(line) for line in old[first:last])):
+            said = some([repr(line.strip()) for line in (new[start:end] or old[first:last]) if line.strip()], 2)
+            what = f"was reviewed, and says something else now: {said or 'an empty line'}"
+            problems.append(problem(what, place, start + 1, expected="answers where it said [NEEDS CLARIFICATION]"))
+    if [(one.name, one.tags) for one in scenarios(before)] != [(one.name, one.tags) for one in scenarios(after)]:
+        problems.append(problem("has other scenarios or tags now", place, expected="those that were reviewed"))
+    return found(problems)
+
+
+async def scenarios_tested(s: Subject) -> Found:
+    """Every scenario has a test of its own; that of one with an open question is skipped, for nobody may guess."""
+    listed = scenarios(await scenario_text(s))
+    there = (await collected(s)).ids
+    run = await measured(s)
+    skipped = set(run.with_verdict("skipped"))
+    problems = [*unbelievable(run)]
+    for one, tests in (await _tests(s, listed, there)).items():
+        if not tests:
+            problems.append(_untested(s, one))
+        elif one.questions and not skipped.issuperset(tests):
+            open_ = [id_ for id_ in tests if id_ not in skipped]
+            problems.append(
+                problem(
+                    f"'{one.name}' is unclear, and {some(open_)} guesses", scenario_place(s), one.line, expected=_ANSWER
+                )
+            )
+    return found(problems, ran=ran(run))
+
+
+async def scenarios_pass(s: Subject) -> Found:
+    """Every scenario has a test that passes, and no question is open."""
+    text = await scenario_text(s)
+    listed = scenarios(text)
+    run = await measured(s)
+    problems = [*unbelievable(run)]
+    problems += [
+        problem(f"still asks: {one}", scenario_place(s), expected="an answer, and tests for it")
+        for one in open_questions(text)
+    ]
+    if not listed:
+        problems.append(problem("has no scenario", scenario_place(s), expected="the scenarios of the story"))
+    for one, tests in (await _tests(s, listed, run.collected)).items():
+        if not tests:
+            problems.append(_untested(s, one))
+        elif not any(id_ in run.passed for id_ in tests):
+            what = f"'{one.name}' has no passing test: {some(tests)}"
+            problems.append(problem(what, scenario_place(s), one.line, expected="one that passes"))
+    return found(problems, ran=ran(run))
+
+
+async def _tests(s: Subject, listed: list[Scenario], there: Iterable[str]) -> dict[Scenario, list[str]]:
+    """The tests of each scenario."""
+    by_name = (await read_manifest(s)).by_criterion(there)
+    return {
+        one: list(dict.fromkeys(id_ for name in names_of(one, listed) for id_ in by_name.get(name, ())))
+        for one in listed
+    }
+
+
+def _untested(s: Subject, one: Scenario) -> Problem:
+    wanted = f'a test that stands for "{one.name}" in test_manifest.json'
+    return problem(f"the scenario '{one.name}' has no test", scenario_place(s), one.line, expected=wanted)
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two texts are the same question, whatever its marks and capitals."""
+    words = [" ".join(_WORD.findall(text.lower())) for text in (one, other)]
+    return bool(words[0] and words[1]) and (words[0] in words[1] or words[1] in words[0])

@@ -1,0 +1,100 @@
+"""The delta of a design, held against the design document and the contracts."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.evidence.checks.test_scenarios import STORY
+from tests.evidence.stage import Stage, run
+from treadle.evidence.checks.design_delta import unnamed
+
+DELTA = """# Delta
+## ADDED
+- cart: `apply(coupon: str) -> Total`, at `POST /carts/{id}/coupons`
+- a sentence without a signature
+
+## MODIFIED
+- cart: before `total() -> int`, after `total() -> Total`
+
+## REMOVED
+- cart: `discount() -> int`
+"""
+SDD = "# Design\n## cart\n`total() -> int`\n`discount() -> int`\n"
+MERGED = "# Design\n## cart\n- `apply(coupon: str)\n  -> Total`\n- **total() -> Total**\n"
+
+
+@pytest.mark.parametrize(
+    ("design", "said"),
+    [
+        (MERGED, ""),
+        (SDD, "{place}:3: `apply(coupon: str) -> Total` (ADDED) does not stand in docs/sdd.md"),
+        (SDD, "{place}:7: `total() -> Total` (MODIFIED) does not stand in docs/sdd.md"),
+        (MERGED + "`discount() -> int`\n", "{place}:10: `discount() -> int` is removed by the delta and still stands"),
+    ],
+)
+@pytest.mark.parametrize("place", ["docs/deltas/US-1.md", "docs/deltas/archive/2026-01-02-US-1.md"])
+def test_a_delta_is_part_of_the_design(tmp_path: Path, design: str, said: str, place: str) -> None:
+    async def told() -> None:
+        files = {"docs/sdd.md": SDD, place: DELTA}
+        stage = await Stage(tmp_path, "waterfall", graph="story", given=STORY, files=files).start()
+        verdict = await stage.claim("verify", "x", {"docs/sdd.md": design}, checks="checkpoint delta_merged")
+        assert (said.format(place=place) in verdict.report) if said else verdict.report == ""
+
+    run(told())
+
+
+def test_without_a_delta_nothing_is_merged(tmp_path: Path) -> None:
+    async def told() -> None:
+        stage = await Stage(tmp_path, "waterfall", graph="story", given=STORY).start()
+        verdict = await stage.claim("verify", "x", {}, checks="checkpoint delta_merged")
+        assert "docs/deltas/US-1.md: there is no delta to be merged" in verdict.report
+
+    run(told())
+
+
+def contract(**more: Any) -> dict[str, Any]:
+    paths: dict[str, Any] = {"/carts/{id}": {"get": {}}, "/health": {"get": {}}}
+    return {
+        "openapi": "3.0.0",
+        "info": {"version": "1"},
+        "paths": paths,
+        "components": {"schemas": {"Cart": {}}},
+    } | more
+
+
+COUPONS = {"/carts/{id}/coupons": {"post": {"$ref": "#/components/schemas/Coupon"}}}
+REFERRED = {"schemas": {"Cart": {}, "Coupon": {"$ref": "#/components/schemas/Code"}, "Code": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    ("after", "missing"),
+    [
+        (contract(), []),
+        (contract(info={"version": "2"}), []),
+        (contract(paths=contract()["paths"] | COUPONS), []),
+        (contract(paths=contract()["paths"] | COUPONS, components=REFERRED), []),
+        (contract(components=REFERRED), ["components.schemas.Coupon", "components.schemas.Code"]),
+        (contract(paths={"/carts/{id}": {"get": {}}} | COUPONS), ["paths /health"]),
+        (contract(paths=contract()["paths"] | {"/carts/{id}": {"put": {}}}), ["paths /carts/{id}"]),
+        (contract(servers=[{"url": "http://x"}]), ["servers"]),
+        (contract(channels={"paid": {}}), ["channels paid"]),
+    ],
+)
+def test_only_what_the_delta_names_has_changed(after: dict[str, Any], missing: list[str]) -> None:
+    assert unnamed(contract(), after, DELTA) == missing
+
+
+def test_a_contract_that_changes_elsewhere_is_refused(tmp_path: Path) -> None:
+    async def told() -> None:
+        place, paths = "docs/api/openapi.yaml", "openapi: 3.0.0\npaths:\n  /health: {get: {}}\n"
+        files = {place: paths, "docs/deltas/US-1.md": DELTA}
+        stage = await Stage(tmp_path, "waterfall", graph="story", given=STORY, files=files).start()
+        more = {place: paths + "  /carts/{id}/coupons: {post: {}}\n"}
+        assert (await stage.claim("contract", "x", more, checks="checkpoint affected_paths")).report == ""
+        other = {place: paths.replace("health", "wealth")}
+        verdict = await stage.claim("contract", "x", other, checks="checkpoint affected_paths", n="2.1")
+        assert f"{place}: paths /health was changed, and the delta does not name it" in verdict.report
+        assert f"{place}: paths /wealth was changed" in verdict.report
+
+    run(told())

@@ -1,0 +1,46 @@
+"""Thresholds that scenarios refer to, measured by their tools."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.evidence.checks.test_scenarios import CLEAR, PLACE, STORY
+from tests.evidence.stage import Stage, run
+
+HEAD = "| ID | Description | Metric | Threshold | Scope/Regex | Tool | Priority |\n|---|---|---|---|---|---|---|\n"
+TAGGED = CLEAR.replace("@unit @AC-1", "@unit @AC-1 @perf(PERF-01)")
+
+
+def row(tool: str, limit: str = "< 200 ms") -> str:
+    return f"{HEAD}| PERF-01 | search | p95 | {limit} | /search | {tool} | P1 |\n"
+
+
+def says(text: str, code: int = 0) -> str:
+    return f"`{sys.executable} -c \"print('{text}'); exit({code})\"`"
+
+
+@pytest.mark.parametrize(
+    ("bdd", "table", "said"),
+    [
+        (CLEAR, HEAD, ""),
+        (TAGGED, row(says("PERF-01: 187 ms")), "(note) PERF-01: 187 ms (threshold < 200 ms)"),
+        (TAGGED, row(says("all is well")), "(note) PERF-01: its tool succeeds"),
+        (TAGGED, row("k6"), "(note) PERF-01 (p95 < 200 ms) was not measured: docs/nfr.md names no command for it"),
+        (TAGGED, HEAD, f"{PLACE}: refers to PERF-01, which has no threshold"),
+        (TAGGED, row(says("PERF-01: 240 ms")), "docs/nfr.md:3: PERF-01 is not kept: 240 ms. Expected: p95 < 200 ms"),
+        (TAGGED, row(says("slow", 1)), "docs/nfr.md:3: PERF-01 is not kept: PERF-01: `"),
+        (TAGGED, row("`k6 run x > y`"), "docs/nfr.md:3: `k6 run x > y` cannot be run"),
+        (TAGGED, row(says("PERF-01: 99.5 %"), "≥ 99.9 %"), "PERF-01 is not kept: 99.5 %"),
+    ],
+)
+def test_a_threshold_is_measured(tmp_path: Path, bdd: str, table: str, said: str) -> None:
+    async def told() -> None:
+        files = {PLACE: bdd, "docs/nfr.md": table, "src/__init__.py": ""}
+        stage = await Stage(tmp_path, "waterfall", graph="story", given=STORY, files=files).start()
+        verdict = await stage.claim("verify", "x", {"a.txt": "a"}, checks="checkpoint thresholds")
+        assert verdict.results[-1].ok == (not said or "(note)" in said), verdict.report
+        report = stage.payloads.get(verdict.results[-1].report_ref)
+        assert said in str(report)
+
+    run(told())
