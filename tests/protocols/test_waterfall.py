@@ -268,7 +268,21 @@ def test_a_story_that_no_longer_fits_is_put_on_the_new_head() -> None:
     run = scaffolded().says("pass_green").says("pass_verified").says("Archived").says("pass")
     run.says("MergeRejected.IntegrationFailure")
     assert story(run) == "rebase"
-    assert story(run.says("RebaseClean")) == "impl"
+    assert story(run.says("RebaseClean")) == "resuite"
+    assert story(run.checked("resuite")) == "merge"
+
+
+def test_a_story_that_does_not_work_on_the_new_head_is_mended() -> None:
+    run = scaffolded().says("pass_green").says("pass_verified").says("Archived").says("pass")
+    run.says("MergeRejected.IntegrationFailure").says("RebaseClean")
+    assert story(run.checked("resuite", fails=["green"])) == "impl"
+
+
+@pytest.mark.parametrize(("files", "step"), [(2, "reconcile"), (0, "impl")])
+def test_lines_in_conflict_are_reconciled_and_tests_that_fail_are_mended(files: int, step: str) -> None:
+    run = scaffolded().says("pass_green").says("pass_verified").says("Archived").says("pass")
+    run.says("MergeRejected.IntegrationFailure").says("RebaseConflict", conflictFiles=files)
+    assert story(run) == step
 
 
 def test_a_merge_that_never_works_is_a_question() -> None:
@@ -276,7 +290,7 @@ def test_a_merge_that_never_works_is_a_question() -> None:
     for _ in range(4):
         run.says("pass_green").says("pass_verified").says("Archived").says("pass").says("MergeRejected.BuildFailure")
         if story(run) == "rebase":
-            run.says("RebaseClean")
+            run.says("RebaseClean").checked("resuite", fails=["green"])
     assert story(run) == "unmerged"
 
 
@@ -450,7 +464,7 @@ exits:
 graphs:
   story:
     steps:
-      scaffold: {needs: ["scaffold.failing?", "impl.failing_measured?"]}
+      scaffold: {needs: ["bdd.pass_bdd?", "scaffold.failing?", "impl.failing_measured?"]}
       impl:
         routes:
           +failing_measured.test_issue: {to: scaffold, charge: impl-rework}
