@@ -73,7 +73,7 @@ TESTS: Final = {
         "def test_the_change_is_what_is_left() -> None:\n    assert change(100, 70) == 30\n\n\n"
         "def test_nothing_is_left_of_the_price() -> None:\n    assert change(70, 70) == 0\n"
     ),
-    "tests/test_manifest.json": json.dumps(
+    f"tests/{STORY}/test_manifest.json": json.dumps(
         {
             "spec_id": STORY,
             "acceptance_criteria_map": {
