@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself; a fresh machine needs Python 3.11 or later, git and make.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-agents check bench soak docs coverage node-tools go-tools mcp-tools box-tools agents pins clean
+.PHONY: help demo test test-agents check bench soak docs coverage node-tools go-tools mcp-tools orchestrator-core box-tools agents pins clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -22,7 +22,7 @@ test: $(READY) ## the test suite (without the soak tests)
 	@$(PY) -m tools.box.install || true
 	$(PYTEST) -n auto --dist worksteal
 
-test-agents: $(READY) agents mcp-tools ## the tests that start real coding agents, against a model that is played
+test-agents: $(READY) agents mcp-tools orchestrator-core ## the tests that start real coding agents, against a model that is played
 	@$(PY) -m tools.box.install || true
 	$(PYTEST) -m agents -n auto --dist worksteal
 
@@ -62,6 +62,9 @@ go-tools: $(READY) ## install Go for the test that needs it, in the user's cache
 
 mcp-tools: $(READY) ## install the public memory server and the MCP inspector, in the user's cache (120 MB)
 	@$(PY) -m tools.mcp.install
+
+orchestrator-core: $(READY) ## install the published orchestrator of the Agentic Coding Protocol, in the user's cache (1 MB)
+	@$(PY) -m tools.orchestrator_core.install
 
 # Where it cannot be had, this says so and `make test` skips what needs it, with the same reason.
 box-tools: $(READY) ## put bubblewrap in the user's cache, for the tests of the box that agents run in

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from typer.main import get_command
 
+from tools.beside_page import beside_page
 from tools.checks_page import checks_page
 from tools.config_page import config_page
 from tools.contradictions import contradictions_page
@@ -64,6 +65,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "checks.md", MADE + checks_page()
     yield "coverage.md", MADE + coverage_page()
     yield "contradictions.md", MADE + contradictions_page()
+    yield "beside.md", MADE + beside_page()
 
 
 def index_page(protocols: list[Protocol]) -> str:
