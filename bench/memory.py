@@ -1,7 +1,8 @@
 """The memory beside the public knowledge-graph memory server, both over stdio, with the same graph and the same calls.
 
 The client writes a line and waits for a line: what is measured is what the servers take, not what a client does then.
-Theirs writes its file anew for each call, and promises nothing after a power cut; ours has each write on the disk.
+Theirs writes its file anew for each call, and promises nothing after a power cut; ours has each write on the disk
+within a second.
 """
 
 import os

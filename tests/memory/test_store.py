@@ -1,7 +1,10 @@
 """The store against a model of lists, which is the public server's code in other words; and with many writers."""
 
+import os
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -261,3 +264,51 @@ def test_a_short_query_finds_what_a_look_at_every_text_finds(query: str, tmp_pat
             looked = words.scanned(db, PROJECT, query)
             names = {name for id_, name in db.execute("SELECT id, name FROM entities") if id_ in looked}
         assert found == names
+
+
+def test_what_was_answered_survives_a_kill(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from treadle.memory.store import Memory, Space;"
+        "from treadle.memory.graph import Entity;"
+        "space = Space(Memory(Path(sys.argv[1]), settled_after=3600));"
+        "space.create_entities([Entity('kept', 't', ('said',))]); print('answered', flush=True); time.sleep(60)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / FILE)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout
+        assert writer.stdout.readline() == "answered\n"
+        writer.send_signal(signal.SIGKILL)
+    with closing(Memory(tmp_path / FILE)) as memory:
+        assert Space(memory).read_graph().entities == (Entity("kept", "t", ("said",)),)
+
+
+def test_writes_are_on_the_disk_soon_all_of_them_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settled, forced = threading.Event(), list[str]()
+    plain = os.fsync
+
+    def fsync(file: int) -> None:
+        plain(file)
+        forced.append(str(Path(f"/proc/self/fd/{file}").readlink()))
+        settled.set()
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with closing(Memory(tmp_path / FILE, settled_after=0.2)) as memory:
+        for n in range(3):
+            Space(memory).create_entities([Entity(f"n{n}", "t", ())])
+        assert settled.wait(60)
+        settled.clear()
+        Space(memory).create_entities([Entity("later", "t", ())])
+        assert settled.wait(60)
+    assert set(forced) == {str(tmp_path / f"{FILE}-wal")}
+
+
+def test_a_memory_that_is_closed_leaves_nothing_to_be_done(tmp_path: Path) -> None:
+    before = threading.active_count()
+    with closing(Memory(tmp_path / FILE, settled_after=3600)) as memory:
+        Space(memory).create_entities([Entity("one", "t", ())])
+        assert threading.active_count() == before + 1
+    for thread in threading.enumerate():
+        if isinstance(thread, threading.Timer):
+            thread.join(60)
+    assert threading.active_count() == before
+    assert not (tmp_path / f"{FILE}-wal").exists()

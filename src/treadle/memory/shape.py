@@ -61,6 +61,7 @@ def opened(path: Path) -> sqlite3.Connection:
     db = connect(path, create=True)
     try:
         _shape(db, path)
+        db.execute("PRAGMA synchronous = NORMAL")  # `store.Memory` puts it on the disk soon after
     except BaseException:
         db.close()
         raise

@@ -1,14 +1,17 @@
-"""What is remembered, in SQLite: every call is one transaction, durable when it returns, whoever else writes.
+"""What is remembered, in SQLite: every call is one transaction, whoever else writes.
+
+When it returns, no end of any process undoes it; a second later, not even one of the machine.
 
 A space holds a graph of its own and sees no other: the project's is the one without a name, a dialogue's has its name.
 """
 
 import json
+import os
 import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from itertools import groupby
 from operator import itemgetter
@@ -28,22 +31,41 @@ _AMONG: Final = "(SELECT value FROM json_each(?))"
 class Memory:
     """A memory file; threads may share it, and processes may have it open at the same time."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, settled_after: float = 1.0) -> None:
+        self.path, self._settled_after = path, settled_after
         self._lock = threading.Lock()
         self._db: sqlite3.Connection | None = None
+        self._settling: threading.Timer | None = None
 
     def close(self) -> None:
         with self._lock:
+            if self._settling:
+                self._settling.cancel()
             if self._db:
-                self._db.close()
-            self._db = None
+                self._db.close()  # the last one to leave puts everything on the disk
+            self._db = self._settling = None
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """All or nothing, one after the other."""
-        with self._spoken() as db, transaction(db):
-            yield db
+        with self._spoken() as db:
+            with transaction(db):
+                yield db
+            if self._settling is None:
+                self._settling = threading.Timer(self._settled_after, self._settle)
+                self._settling.daemon = True
+                self._settling.start()
+
+    def _settle(self) -> None:
+        """Put what was written since the last time on the disk; writers need not wait for it."""
+        with self._lock:
+            self._settling = None
+        with suppress(OSError):  # without such a file everything is there already
+            log = os.open(f"{self.path}-wal", os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(log)
+            finally:
+                os.close(log)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
