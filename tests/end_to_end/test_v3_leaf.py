@@ -134,6 +134,43 @@ def test_a_contradiction_goes_to_the_planner_who_asks_the_person(place: Path) ->
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize(
+    ("step", "problem", "words"),
+    [
+        (
+            "tests",
+            {"type": "InvalidScaffold", "missingType": "Discount", "expectedLocation": "src/basket/item.py"},
+            "`Discount` is missing; it was expected in src/basket/item.py.",
+        ),
+        (
+            "impl",
+            {"type": "BlockedDependency", "missingSymbol": "vat", "expectedImportPath": "src/basket/vat.py"},
+            "`vat`",
+        ),
+    ],
+)
+def test_what_the_planner_cannot_decide_goes_on_to_the_person(
+    step: str, problem: dict[str, str], words: str, place: Path
+) -> None:
+    world = leaf(place)
+    world.agent(step, exit=problem)
+    world.as_usual("scaffold")
+    question = {"question": "Who owns it?", "ambiguityReference": "AC-2", "specSentence": "a tenth is taken off"}
+    world.agent("scaffold", exit={"type": "ClarificationNeeded", **question})
+
+    end = world.run({"root:clarify": ("Clarified", "Nobody: do without.")})
+
+    assert end.outcome == "Merged", end.told
+    before = USUAL[: USUAL.index(f"{step} {'TestsReady' if step == 'tests' else 'TestsPassed'}")]
+    reported = [f"{step} {problem['type']}", "scaffold ClarificationNeeded", "clarify Clarified"]
+    assert end.steps() == [*before, *reported, *USUAL]
+    assert words in end.prompt("root:scaffold#2.1")
+    assert "> Who owns it?" in end.ask("root:clarify")
+    for act in ("root:scaffold#3.1", "root:tests#2.1"):
+        assert "Answer:\n> Nobody: do without." in end.prompt(act), act
+
+
+@pytest.mark.soak
 def test_the_fifth_request_to_retry_is_stuck_and_the_person_reads_what_was_tried(place: Path) -> None:
     world = leaf(place)
     for number in range(1, 6):
