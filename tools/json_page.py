@@ -83,6 +83,8 @@ have their default are left out.
 `treadle resume --json` prints the document of `treadle run --json` too, or a list of them if it has driven several
 runs.
 
+`treadle hook status --json` prints the document of `treadle doctor --json`, with the lines of the hook alone.
+
 `treadle log --json` prints one document on each line (JSON Lines), `--follow` as they happen. `treadle status --json
 --watch` prints one on each line too: how the run stands now, and again after every event until it ends
 or nobody drives it any more.

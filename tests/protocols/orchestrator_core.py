@@ -147,17 +147,19 @@ def _at(step: str, attempt: int) -> Scenario:
             break
         run = run.answers("approve") if before == "review" else _pass(run, before)
     for _ in range(attempt - 1):  # refused by a check: the one way back to itself that every step has
-        run.says(PASSES.get(step, "pass"), step, fails=[_first_check(run, step)])
+        run.says(PASSES.get(step, "pass"), step, fails=[_first_check(step)])
     return run
 
 
-def _first_check(run: Scenario, step: str) -> str:
-    return waterfall().graphs["story"].steps[step].gates[PASSES.get(step, "pass")][0].name if run else ""
+def _first_check(step: str) -> str:
+    return waterfall().graphs["story"].steps[step].gates[PASSES.get(step, "pass")][0].name
 
 
 def _pass(run: Scenario, step: str) -> Scenario:
     """A step passes, and with it what the orchestrator does by itself before the next one."""
-    run.says(PASSES.get(step, "pass"), step, **({"complexity": "S", "parallel_tasks": 0} if step == "bdd" else {}))
+    if step == "bdd":
+        return run.says("pass_bdd", step, complexity="S", parallel_tasks=0)
+    run.says(PASSES.get(step, "pass"), step)
     if step == "verify":
         run.says("Archived", "archive")
     return run.says("MergeComplete", "merge") if step == "update-memory" else run

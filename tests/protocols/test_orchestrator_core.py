@@ -38,7 +38,7 @@ def handed(text: str, step: str = "impl", attempt: int = 1, **more: Any) -> dict
     }
 
 
-def dispatched(*calls: list[Any], move: Move, files: dict[str, str] | None = None, **more: Any) -> dict[str, Any]:
+def dispatched(*calls: Any, move: Move, files: dict[str, str] | None = None, **more: Any) -> dict[str, Any]:
     return {"state": state(move, **more), "files": files or {}, "calls": list(calls)}
 
 
