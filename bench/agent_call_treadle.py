@@ -15,6 +15,7 @@ from treadle.config.project import Project
 from treadle.engines.local import Host
 from treadle.engines.starting import Wanted, start
 from treadle.engines.surroundings import ProjectSurroundings
+from treadle.kernel.commands import RunAgent
 from treadle.ports import Abilities, Ended, Runner, Session, Watch, Work
 from treadle.protocol.load import load
 from treadle.runtime.desk import Desk
@@ -117,8 +118,8 @@ class Noted:
     def world(self, run: Run) -> World:
         world = self.real.world(run)
 
-        def runner_of(role: str) -> Runner:
-            runner = world.runner_of(role)
+        def runner_of(job: RunAgent) -> Runner:
+            runner = world.runner_of(job)
             if not isinstance(runner, OneShot):
                 raise TypeError(f"{runner} is no program that is started once")
             self.watched = Watched(runner)

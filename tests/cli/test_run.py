@@ -137,6 +137,28 @@ def test_at_level_zero_a_person_is_the_agent() -> None:
     assert "nothing is in a person's hands" in treadle("done", "--exit", "Did").err
 
 
+def test_the_level_of_a_run_is_changed_on_the_way(chores: Chores) -> None:
+    run("--level", "0")
+    assert treadle("status", "--json").json()["level"] == 0
+    assert "sweep-1 goes on at level 1" in treadle("level", "1").out
+    assert "work is yours" in treadle("say", "status").out, "what was begun by hand is ended by hand"
+    assert treadle("done", "--exit", "Did", "--field", "summary=by hand").code == 0
+    again = treadle("answer", "sweep-1", "retry")
+    assert "work of root waits for your go" in again.out
+    assert treadle("go", "sweep-1", "--resume").code == 3
+    assert treadle("level", "2", "sweep-1").code == 0
+    assert treadle("retry", "sweep-1", "--resume").code == 3, "by itself, up to the next question"
+    assert "Received: level 0." in treadle("say", "level 0").out
+    back = treadle("retry", "sweep-1", "--resume")
+    assert "work is yours, as worker" in back.out
+    log = treadle("log", "sweep-1").out
+    assert "a person sets the run to level 1" in log
+    assert [treadle("level", word).code for word in ("3", "x")] == [2, 2]
+    (chores.root / "did.yaml").unlink()
+    missing = treadle("level", "2")
+    assert (missing.code, "did.yaml cannot be read" in missing.err) == (2, True)
+
+
 def test_a_persons_answer_may_be_a_file(chores: Chores) -> None:
     run("--level", "0", protocol="decide")
     (chores.root / "answer.json").write_text('{"type": "Stuck", "why": "no broom"}')

@@ -30,7 +30,7 @@ def config(**said: object) -> Settings:
         (("manual",), 2, {"tdd": "manual", "impl": "manual"}),
         (("impl=manual",), 2, {"tdd": "claude", "impl": "manual"}),
         (("tdd=gemini", "command:x --a=b"), 2, {"tdd": "gemini", "impl": "command:x --a=b"}),
-        (("tdd=gemini",), 0, {"tdd": "manual", "impl": "manual"}),
+        (("tdd=gemini",), 0, {"tdd": "gemini", "impl": "codex"}),
     ],
 )
 def test_the_command_line_wins_over_the_settings_and_a_role_over_all(

@@ -134,6 +134,41 @@ def test_at_level_one_every_agent_step_waits_for_go() -> None:
     assert run.signals("go", step="review").running() == ["root:review"]
 
 
+def _is_a_persons(run: Scenario) -> bool:
+    job = run.job()
+    return isinstance(job, RunAgent) and job.by_person
+
+
+def test_a_run_changes_its_level_between_two_steps() -> None:
+    run = Scenario(WORK_AND_REVIEW)
+    assert run.signals("level", item="1").running() == ["root:work"], "whoever is at work stays so"
+    assert run.says("Ready").running() == []
+    assert run.signals("level", item="2").running() == ["root:review"], "what waited for a go waits no longer"
+    assert not _is_a_persons(run)
+
+
+def test_at_level_zero_people_are_the_agents_and_nobody_hurries_them() -> None:
+    run = Scenario(WORK_AND_REVIEW, level=0)
+    assert (run.running(), _is_a_persons(run)) == (["root:work"], True)
+    assert run.job().due > 10**11
+    run.signals("level", item="2").says("Ready")
+    assert (run.running(), _is_a_persons(run)) == (["root:review"], False)
+    assert run.job().due < 10**11
+
+
+@pytest.mark.parametrize(("item", "to"), [("3", "root"), ("", "root"), ("two", "root")])
+def test_there_are_three_levels(item: str, to: str) -> None:
+    run = Scenario(WORK_AND_REVIEW).signals("level", to=to, item=item)
+    assert (run.state.level, run.state.dead[-1].name) == (2, "level")
+
+
+def test_a_note_waits_for_whoever_works_next() -> None:
+    run = Scenario(WORK_AND_REVIEW, level=1).signals("note", data="ref:note").signals("go", step="work")
+    assert run.job().inputs["human_note"] == ("ref:note",)
+    run.says("Ready").signals("go", step="review")
+    assert "human_note" not in run.job().inputs, "it was heard, and the work was accepted"
+
+
 def test_a_command_sends_a_waiting_run_to_another_step_if_its_slots_are_there() -> None:
     steps = {
         "plan": agent({"Plan": to("gate")}),

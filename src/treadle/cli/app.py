@@ -30,6 +30,7 @@ COMMANDS = (
     "skip",
     "send",
     "pause",
+    "level",
     "abort",
     "done",
     "deliver",

@@ -13,7 +13,6 @@ from treadle.cli.question_page import wording
 from treadle.cli.reading import Follower, driver
 from treadle.cli.standing import in_hand
 from treadle.config.project import Project
-from treadle.engines.pinned import pinned
 from treadle.engines.result import result_of
 from treadle.engines.surroundings import checkout_of
 from treadle.kernel.state import State
@@ -42,7 +41,6 @@ def situation(project: Project, store: Store, found: Follower) -> Status:
     known = Known(
         run=record.id,
         name=record.name,
-        level=pinned(record).level,
         driver=driver(record),
         strays=len(store.strays(record.id)),
         edited=tuple(_edited(project, store, found)),

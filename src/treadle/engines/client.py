@@ -7,9 +7,11 @@ import getpass
 import secrets
 from collections.abc import Iterable
 
+from treadle.config.agents import parse_agent
 from treadle.config.project import Project
 from treadle.engines.errands import sent
-from treadle.engines.pinned import pinned
+from treadle.engines.pinned import MANUAL, Level, pinned
+from treadle.engines.starting import can_start
 from treadle.engines.surroundings import toolchain_texts
 from treadle.engines.waiting import Waiting, waiting_for
 from treadle.errors import TreadleError
@@ -101,6 +103,28 @@ class Client:
         for inst in found:
             self._signal(run, inst, "resume")
         return found
+
+    def note(self, run: str, text: str, *, at: str = ROOT) -> None:
+        """Say something to whoever works in an instance next; it stays until work that has heard it is accepted."""
+        self._unended(run)
+        if not text.strip():
+            raise TreadleError("a note without a word says nothing")
+        self._signal(run, self._instance(run, at), "note", data_ref=self._store.payloads.put(text))
+
+    def level(self, run: str, level: Level) -> None:
+        """From now on people are the agents (0), every agent waits for a go (1), or all goes by itself (2).
+
+        Whoever is at work stays so: a program until it ends, a person until the work is handed in.
+        """
+        self._unended(run)
+        settings = pinned(self._store.run(run))
+        if level and all(parse_agent(agent).kind == MANUAL for agent in settings.agents.values()):
+            raise TreadleError(
+                f"{run} was started with people as its agents, and knows no others; only level 0 is left"
+            )
+        if level:
+            can_start(self._project, settings)
+        self._signal(run, ROOT, "level", item=str(level))
 
     def abort(self, run: str, *, at: str = ROOT) -> None:
         """End a run, or a part of it."""

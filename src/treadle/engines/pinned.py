@@ -7,6 +7,7 @@ import msgspec
 from treadle.config.agents import parse_agent
 from treadle.config.model import Config
 from treadle.errors import PortError
+from treadle.kernel.commands import RunAgent
 from treadle.store.records import Run
 
 FORMAT: Final = 1
@@ -25,7 +26,7 @@ class Pinned(msgspec.Struct, frozen=True, kw_only=True):
     spec: str = ""
     """The file that it was given."""
     level: Level = 2
-    """0: people are the agents; 1: each agent waits for a person's go; 2: as the protocol says."""
+    """As it was started; 0: people are the agents; 1: each agent waits for a person's go; 2: as the protocol says."""
     format: int = FORMAT
 
     def agent_of(self, role: str) -> str:
@@ -34,6 +35,10 @@ class Pinned(msgspec.Struct, frozen=True, kw_only=True):
     def kind_of(self, role: str) -> str:
         """The word before the colon of a role's agent."""
         return parse_agent(self.agent_of(role)).kind
+
+    def is_by_person(self, job: RunAgent) -> bool:
+        """Whether a person does what others leave to programs."""
+        return job.by_person or self.kind_of(job.role) == MANUAL
 
 
 def pinned(run: Run) -> Pinned:

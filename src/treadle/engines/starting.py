@@ -20,6 +20,7 @@ from treadle.engines.pinned import MANUAL, Level, Pinned
 from treadle.engines.surroundings import make_runner
 from treadle.errors import TreadleError
 from treadle.git.names import slug
+from treadle.kernel.advance import PERSONS_TIME
 from treadle.kernel.events import RunStarted
 from treadle.protocol.answers.inputs import load_input
 from treadle.protocol.digest import digest
@@ -36,8 +37,6 @@ NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 _ROLE: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*)=(.+)", re.DOTALL)
 _FOREIGN: Final = re.compile(r"[^a-z0-9]+")
 _LONGEST: Final = 40
-_PERSONS_TIME: Final = 10 * 365 * 86_400
-"""Seconds that a person who is an agent may take: no deadline is meant for people."""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,15 +69,21 @@ def inspect(project: Project, protocol: Protocol, wanted: Wanted) -> Pinned:
     )
     enclosure = asyncio.run(_enclosure(project, wanted.config))
     _can_be_checked(project, protocol, settings.config)
-    for agent in sorted(set(settings.agents.values())):
-        runner = make_runner(project, settings, agent, enclosure)
-        if isinstance(runner, Command | OneShot):
-            runner.ready()
+    if wanted.level:
+        can_start(project, settings, enclosure)
     if wanted.name and not NAME.fullmatch(wanted.name):
         raise TreadleError(f"--name {wanted.name[:80]!r}: use ASCII letters, digits, - and _ only, 60 at most")
     if slug(wanted.name) in wanted.used:
         raise TreadleError(f"there is a run {wanted.name} already, or its branches and refs are; give another --name")
     return settings
+
+
+def can_start(project: Project, settings: Pinned, enclosure: Enclosure = OPEN) -> None:
+    """Refuse agents whose programs or files are not there."""
+    for agent in sorted(set(settings.agents.values())):
+        runner = make_runner(project, settings, agent, enclosure)
+        if isinstance(runner, Command | OneShot):
+            runner.ready()
 
 
 async def _enclosure(project: Project, config: Config) -> Enclosure:
@@ -103,8 +108,6 @@ def start(project: Project, store: Store, protocol: Protocol, wanted: Wanted) ->
 def agents_of(protocol: Protocol, wanted: Wanted) -> dict[str, str]:
     """The agent of each role: of the command line, for a role before that for all, and else of the settings."""
     own, for_all = _told(wanted.agents, protocol.roles)
-    if wanted.level == 0:
-        return dict.fromkeys(protocol.roles, MANUAL)
     return {role: own.get(role) or for_all or wanted.config.agent_of(role) for role in protocol.roles}
 
 
@@ -128,7 +131,7 @@ def adapt(protocol: Protocol, settings: Pinned) -> Protocol:
 
     def step(it: Step) -> Step:
         by_person = it.kind == "agent" and settings.agent_of(it.role) == MANUAL
-        return msgspec.structs.replace(it, timeout=_PERSONS_TIME, nudge_after=0) if by_person else it
+        return msgspec.structs.replace(it, timeout=PERSONS_TIME, nudge_after=0) if by_person else it
 
     def graph(it: Graph) -> Graph:
         return msgspec.structs.replace(it, steps={name: step(one) for name, one in it.steps.items()})
@@ -139,7 +142,6 @@ def adapt(protocol: Protocol, settings: Pinned) -> Protocol:
 
 def _create(store: Store, protocol: Protocol, settings: Pinned, item: Item, name: str) -> str:
     now = SystemClock().now()
-    level: Level = 1 if settings.level == 1 else 2  # a person who is the agent needs nobody's go
     run = Run(
         id=name,
         name=name,
@@ -153,7 +155,7 @@ def _create(store: Store, protocol: Protocol, settings: Pinned, item: Item, name
         outcome="",
         owner="",
     )
-    begins = RunStarted(id="start", ts=now, run=name, protocol=run.protocol, input=item, level=level)
+    begins = RunStarted(id="start", ts=now, run=name, protocol=run.protocol, input=item, level=settings.level)
     store.create(run, protocol, begins)
     return name
 

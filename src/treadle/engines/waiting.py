@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from treadle.agents.answer import answered
-from treadle.engines.pinned import MANUAL, Pinned
+from treadle.engines.pinned import Pinned
 from treadle.kernel.advance import is_out
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.state import Activity, State
@@ -81,7 +81,7 @@ def works_in_hand(state: State, settings: Pinned, folder: Path) -> tuple[Work, .
 
 def _by_people(state: State, settings: Pinned) -> dict[str, RunAgent]:
     jobs = {id_: act.command for id_, act in state.acts.items() if _is_agents(act)}
-    return {id_: job for id_, job in jobs.items() if isinstance(job, RunAgent) and settings.kind_of(job.role) == MANUAL}
+    return {id_: job for id_, job in jobs.items() if isinstance(job, RunAgent) and settings.is_by_person(job)}
 
 
 def rests(folder: Path, settings: Pinned, *, starts_agents: bool) -> Rests:
@@ -93,7 +93,7 @@ def rests(folder: Path, settings: Pinned, *, starts_agents: bool) -> Rests:
             return True
         if not _is_agents(act) or not isinstance(job, RunAgent):
             return False
-        if settings.kind_of(job.role) != MANUAL:
+        if not settings.is_by_person(job):
             return not starts_agents
         work = sent_work(home_of(folder, job))
         return work is not None and not answered(work)

@@ -18,6 +18,9 @@ LIMIT_ASK = "run!limit"
 OUTAGE = "run!outage"
 """The timer or the question that ends an outage."""
 
+PERSONS_TIME = 10 * 365 * 86_400
+"""Seconds that a person who is an agent may take: no deadline is meant for people."""
+
 
 def is_out(at: Turn | State) -> bool:
     """Whether an agent's service is out (R21)."""
@@ -166,7 +169,7 @@ def _begin(t: Turn, inst: Instance, frame: Frame, step: Step, pools: tuple[str, 
     attempt = inst.attempts[frame.step] = inst.attempts.get(frame.step, 0) + 1
     visit = inst.visits.get(frame.step, 1)
     id_ = f"{inst.id}:{frame.step}#{visit}.{attempt}"
-    due = t.set_timer(id_, step.timeout)
+    due = t.set_timer(id_, PERSONS_TIME if step.kind == "agent" and _by_person(t) else step.timeout)
     command = _command(t, inst, frame, step, id_, visit, attempt, due)
     is_check = step.kind == "check"
     phase: Literal["running", "verifying"] = "verifying" if is_check else "running"
@@ -196,7 +199,13 @@ def _command(
         session=session,
         fork=fork,
         vars=inst.vars.copy(),
+        by_person=_by_person(t),
     )
+
+
+def _by_person(t: Turn) -> bool:
+    """At level 0, people are the agents."""
+    return t.state.level == 0
 
 
 def _thread(t: Turn, inst: Instance, frame: Frame, step: Step) -> tuple[str, bool]:

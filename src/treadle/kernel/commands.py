@@ -43,6 +43,8 @@ class RunAgent(Job, frozen=True, kw_only=True):
     goes_on: bool = False
     """Whether it goes on with the conversation and the files that an outage has interrupted."""
     vars: dict[str, int | str | bool] = {}
+    by_person: bool = False
+    """A person does it, whoever the role's agent is (level 0)."""
 
 
 class RunEffect(Job, frozen=True, kw_only=True):

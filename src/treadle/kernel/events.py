@@ -72,7 +72,7 @@ class RunStarted(Fact, frozen=True, kw_only=True):
     input: Item
     semantics: int = 1
     level: Literal[0, 1, 2] = 2
-    """Autonomy: below 2 every agent step waits for a person's `go`."""
+    """Autonomy: at 0 people are the agents, at 1 every agent step waits for a person's `go`."""
 
 
 class SessionStarted(Fact, frozen=True, kw_only=True):
@@ -152,14 +152,14 @@ class Replied(Fact, frozen=True, kw_only=True):
 
 
 class Signalled(Fact, frozen=True, kw_only=True):
-    """Something from outside for an instance: `go`, `pause`, `resume`, `abort`, or a signal it handles."""
+    """From outside, for an instance: `go`, `pause`, `resume`, `abort`, `note`, `level`, or a signal it handles."""
 
     inst: str
     name: str
     step: str = ""
     data_ref: str = ""
     item: str = ""
-    """With `go`: the item of a map that is to be done anew."""
+    """With `go`: the item of a map that is to be done anew; with `level`, which."""
     actor: str = ""
 
 

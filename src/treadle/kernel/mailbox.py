@@ -110,7 +110,7 @@ def is_held(t: Turn, inst: Instance) -> bool:
     """Whether the top frame waits for its children or for a person's `go`."""
     top = inst.frames[-1]
     step = t.step(inst, top)
-    manual = t.state.level < 2 and step.kind == "agent"
+    manual = t.state.level == 1 and step.kind == "agent"
     for wait in step.wait:
         manual = manual or wait.kind == "manual"
         if wait.kind == "group" and (group := inst.groups.get(wait.group)) and group.open:

@@ -1,4 +1,6 @@
-"""People: answers to questions, and what they may do at any moment: go, pause, resume, abort, signal (R18)."""
+"""People: answers to questions, and what they may do at any moment (R18): go, pause, resume, abort, a note, a level."""
+
+import msgspec
 
 from treadle.kernel.advance import LIMIT_ASK, OUTAGE
 from treadle.kernel.commanded import refused
@@ -14,6 +16,8 @@ from treadle.protocol.model import ABORTED
 
 STATUS_QUERY = "StatusQuery"
 """Answered from the state at once: whoever asks whether an instance is alive must not wait behind its work."""
+
+_LEVELS = ("0", "1", "2")
 
 
 def replied(t: Turn, e: Replied) -> bool:
@@ -54,6 +58,12 @@ def signalled(t: Turn, e: Signalled) -> bool:
                 t.touch(other)
         case "go":
             _go(t, inst, e.step, e.item)
+        case "note":
+            inst.frames[-1].note_ref = e.data_ref
+        case "level" if e.item in _LEVELS and not inst.parent:
+            t.state = msgspec.structs.replace(t.state, level=int(e.item))
+            for other in t.everyone():
+                t.touch(other)
         case name if name in t.graph(inst).handlers:
             post(t, inst.id, Message(name, "", (e.data_ref,), t.seq))
         case name if name != STATUS_QUERY:

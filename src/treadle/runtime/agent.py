@@ -56,7 +56,7 @@ class AgentJobs:
 
     async def run(self, job: RunAgent, state: State) -> Event:
         """The claim that an agent makes, or how it failed to make one."""
-        runner = self._world.runner_of(job.role)
+        runner = self._world.runner_of(job)
         if runner is None:
             never: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
             return await never
@@ -162,7 +162,7 @@ class AgentJobs:
         step = self._desk.protocol.graphs[job.graph].steps[job.step]
         waiting, stopping = asyncio.ensure_future(session.wait()), asyncio.ensure_future(watched.meter.stop(session))
         try:
-            async for count in watched.silence.beyond(step.nudge_after, waiting):
+            async for count in watched.silence.beyond(0 if job.by_person else step.nudge_after, waiting):
                 id_ = event_id(job, f"idle{count}")
                 self._inbox.put(Idle(id=id_, ts=self._world.clock.now(), act=job.id, idle_s=step.nudge_after))
             ended = await waiting

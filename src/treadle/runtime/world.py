@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from treadle.config.redaction import NOTHING, Redaction
-from treadle.kernel.commands import ActivityCommand
+from treadle.kernel.commands import ActivityCommand, RunAgent
 from treadle.kernel.state import State
 from treadle.ports import Checks, Clock, Effects, Notifier, Payloads, Progress, Runner, Workspace
 from treadle.protocol.model import Protocol
@@ -18,8 +18,8 @@ class World:
 
     clock: Clock
     payloads: Payloads
-    runner_of: Callable[[str], Runner | None]
-    """The runner of a role; None: its agents are left as they are, to be started or found by another process."""
+    runner_of: Callable[[RunAgent], Runner | None]
+    """Who does it; None: it is left as it is, to be started or found by another process."""
     model_of: Callable[[str, int], str]
     """The model for a role at a tier; empty: the agent's own choice."""
     workspace: Workspace

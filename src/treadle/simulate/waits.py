@@ -53,7 +53,7 @@ def _queued(state: State, inst: Instance, top: Frame, step: Step) -> list[str] |
 
 def is_manual(state: State, step: Step) -> bool:
     """Whether a step starts only with a person's `go`."""
-    return (state.level < 2 and step.kind == "agent") or any(wait.kind == "manual" for wait in step.wait)
+    return (state.level == 1 and step.kind == "agent") or any(wait.kind == "manual" for wait in step.wait)
 
 
 def is_paused(state: State, inst: Instance) -> bool:

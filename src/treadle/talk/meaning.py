@@ -86,7 +86,7 @@ def meaning(intent: Intent, facts: Facts) -> Deed | Unclear:
         case "status" | "help":
             return Look()
         case "level":
-            return Unclear("the level of a run is set when it starts: `treadle run --level N`")
+            return Level(int(intent.param("level")))
         case "stop":
             return Stop(pauses=_could_move(facts))
         case "continue":

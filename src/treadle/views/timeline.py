@@ -134,6 +134,8 @@ def _event(made: Move) -> str:
         case Signalled():
             where = f"{event.inst}:{event.step}" if event.step else event.inst
             who = f"a person ({event.actor})" if event.actor else "a person"
+            if event.name == "level":
+                return f"{who} sets the run to level {event.item}"
             return f"{who} says {event.name} to {where}{f' for {event.item}' if event.item else ''}"
     return f"the run moves to protocol {event.protocol[:19]}"
 
