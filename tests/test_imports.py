@@ -51,6 +51,7 @@ WORLD = set(
 ALLOWED = {
     "protocol/load.py": {"pathlib"},
     "talk/speaking.py": {"asyncio"},
+    "talk/adapter.py": {"asyncio", "os", "pathlib", "threading"},
     "simulate": {"random"},  # as seeded `random.Random(seed)` only
 }
 

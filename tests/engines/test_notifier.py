@@ -81,7 +81,8 @@ def test_an_address_is_sent_the_event(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("MY_WEBHOOK", f"http://127.0.0.1:{server.server_port}/hook")
         notify("failed", "ended with Aborted", webhook="env:MY_WEBHOOK")
         listening.join()
-    assert heard == [{"run": "r1", "event": "failed", "text": "r1: ended with Aborted"}]
+    said = "r1: ended with Aborted"
+    assert heard == [{"run": "r1", "event": "failed", "text": said, "message": said}]
 
 
 def test_an_address_that_cannot_be_reached_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import typer
 
+from treadle.cli.ear import Ear
 from treadle.cli.guard import complain
 from treadle.cli.interrupting import run_interruptibly
 from treadle.cli.output import harmless
@@ -15,8 +16,9 @@ from treadle.mcp.http import HttpTools
 from treadle.memory.shape import FILE
 
 
-def serve(project: Project) -> int:
+def serve(project: Project, listen: str = "") -> int:
     """Serve a project until it is interrupted; the exit code."""
+    ear = Ear(project, listen)
     with only_one(project), opened_store(project, create=True) as store, HttpTools() as tools:
         lines = Lines(store.payloads, names_runs=True)
         service = Service(
@@ -30,7 +32,9 @@ def serve(project: Project) -> int:
         async def served() -> None:
             typer.echo(f"serving {project.root}; Ctrl-C ends it")  # not before Ctrl-C does
             typer.echo(await _memory_served(project, tools))
-            await service.serve()
+            async with ear.open():
+                typer.echo(ear.told)
+                await service.serve()
 
         advice = "ending the agents and keeping their work; once more ends at once"
         run_interruptibly(served(), advice)

@@ -178,6 +178,12 @@ KEYS: Final = (
     Key("notifications.command", kinds.COMMAND, "A program to start; it gets run, event and text as its last words."),
     Key("notifications.webhook", kinds.URL, "An address that is sent the event as JSON."),
     Key(
+        "notifications.channels",
+        kinds.CHANNELS,
+        "Chats, mail and desktops that are told, as Apprise addresses them; needs `pip install 'treadle[channels]'`.",
+        (),
+    ),
+    Key(
         "notifications.on",
         kinds.subset(*EVENTS),
         "What to tell about.",

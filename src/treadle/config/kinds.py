@@ -20,6 +20,10 @@ Value = str | int | float | bool | tuple[str, ...] | None
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _BYTES: Final = {"b": 1, "kb": 1000, "mb": 10**6, "gb": 10**9, "kib": 1024, "mib": 1024**2, "gib": 1024**3}
 _LARGEST: Final = 2**53
+_DESKTOPS: Final = ("dbus", "glib", "gnome", "kde", "qt", "macosx", "windows", "syslog")
+"""Kinds of Apprise addresses that stand for this machine."""
+_POSTED: Final = ("json", "xml", "form")
+"""Those that are posted to a program, which may be on this machine."""
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
 _IMAGE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,499}")
 _NETWORK: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
@@ -191,6 +195,25 @@ def _url(value: object) -> str:
     return text
 
 
+def _channels(value: object) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_channel(_text(word)) for word in _list(value)))
+
+
+def _channel(text: str) -> str:
+    """An address without a secret in it, or the variable that holds one: those of chats are credentials."""
+    if text.startswith("env:"):
+        _variable(text.removeprefix("env:"))
+        return text
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        parts = urlsplit("")
+    here = parts.hostname in ("localhost", "127.0.0.1", "::1") and not parts.username
+    if parts.scheme in _DESKTOPS or (parts.scheme in _POSTED and here):
+        return text
+    raise ValueError("takes `env:NAME` for addresses that are in a variable, or desktops such as `dbus://`")
+
+
 def _prefix(value: object) -> str:
     text = _text(value)
     parts = text.split("/")
@@ -273,6 +296,7 @@ COMMAND: Final = Kind("command: text, or a list of words", _command)
 AGENT: Final = Kind("agent", _agent)
 NAMES: Final = Kind("list of names", lambda value: tuple(dict.fromkeys(_text(word) for word in _list(value))))
 VARIABLES: Final = Kind("list of variables' names, `*` at the end for any", _variables)
+CHANNELS: Final = Kind("list of `env:NAME`, or of desktops such as `dbus://`", _channels)
 URL: Final = Kind("https address, or `env:NAME`", _url)
 PREFIX: Final = Kind("beginning of a branch's name", _prefix)
 PATTERN: Final = Kind("path or pattern", _pattern)

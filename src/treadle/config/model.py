@@ -84,6 +84,7 @@ class Notifications(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     on: tuple[str, ...]
     command: Command = ()
     webhook: str = ""
+    channels: tuple[str, ...] = ()
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -46,6 +46,7 @@ _EXAMPLES: Final[dict[str, Value]] = {
     "limits.infra_retries": 2,
     "notifications.command": ("notify-send", "treadle"),
     "notifications.webhook": "env:MY_WEBHOOK",
+    "notifications.channels": ("env:MY_TELEGRAM", "dbus://"),
     "environment.pass": ("ANTHROPIC_API_KEY",),
 }
 """What a comment shows where there is no default."""

@@ -1,30 +1,39 @@
-"""Tells people about a run as the settings say: the terminal's bell, a program of theirs, an address."""
+"""Tells people about a run as the settings say: the terminal's bell, a program of theirs, an address, channels."""
 
 import asyncio
 import os
 import sys
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final
 
 import msgspec
 
 from treadle.config.model import Notifications
+from treadle.engines.channels import tell
 from treadle.errors import PortError
 from treadle.kernel.advance import LIMIT_ASK, OUTAGE
 
 QUESTION: Final = "question"
 _PATIENCE: Final = 20.0
 _LONGEST: Final = 2000
+_WHOLE: Final = 6000
 _VARIABLE: Final = "env:"
+
+Worded = Callable[[str], str]
+"""What a question says, by its id."""
+
+
+def _not_worded(_ask: str) -> str:
+    return ""
 
 
 class SettingsNotifier:
     """A notifier that does what the settings ask for, and only for what they ask."""
 
-    def __init__(self, settings: Notifications) -> None:
-        self._settings = settings
+    def __init__(self, settings: Notifications, title: str = "", worded: Worded = _not_worded) -> None:
+        self._settings, self._title, self._worded = settings, title, worded
 
     async def notify(self, run: str, what: str, text: str) -> None:
         """Tell it everywhere; a `PortError` says where that failed."""
@@ -32,13 +41,23 @@ class SettingsNotifier:
         if event not in self._settings.on:
             return
         said = _said(run, what, text)
+        message = self._message(what, text) or said
         if self._settings.bell:
             _ring()
         if self._settings.command:
-            await _start(self._settings.command, run, event, said)
+            await _start(self._settings.command, run, event, said, message)
         if self._settings.webhook:
-            body = msgspec.json.encode({"run": run, "event": event, "text": said})
+            body = msgspec.json.encode({"run": run, "event": event, "text": said, "message": message})
             await asyncio.to_thread(_send, _address(self._settings.webhook, os.environ), body)
+        if self._settings.channels:
+            title = " · ".join(part for part in (self._title, run) if part)
+            await asyncio.to_thread(tell, self._settings.channels, os.environ, title, message)
+
+    def _message(self, what: str, text: str) -> str:
+        """A question whole, as people read it; nothing for all else."""
+        worded = self._worded(text) if what in (QUESTION, "reminder") else ""
+        plain = "".join(char if char.isprintable() or char == "\n" else " " for char in worded)
+        return plain[:_WHOLE]
 
 
 def _event(what: str, text: str) -> str:
@@ -64,9 +83,10 @@ def _ring() -> None:
             sys.stderr.flush()
 
 
-async def _start(command: tuple[str, ...], run: str, event: str, text: str) -> None:
-    """Start the program without a shell; the text is its last word, and in its environment."""
-    env = {**os.environ, "TREADLE_RUN": run, "TREADLE_EVENT": event, "TREADLE_TEXT": text}
+async def _start(command: tuple[str, ...], run: str, event: str, text: str, message: str) -> None:
+    """Start the program without a shell; the text is its last word, and in its environment, with the whole message."""
+    told = {"TREADLE_RUN": run, "TREADLE_EVENT": event, "TREADLE_TEXT": text, "TREADLE_MESSAGE": message}
+    env = {**os.environ, **told}
     nothing = asyncio.subprocess.DEVNULL
     try:
         process = await asyncio.create_subprocess_exec(

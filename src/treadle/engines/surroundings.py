@@ -19,11 +19,13 @@ from treadle.engines.notifier import SettingsNotifier
 from treadle.engines.pinned import MANUAL, Pinned, pinned
 from treadle.engines.project_ports import Ports, ProjectPorts
 from treadle.engines.recording import recording_of
+from treadle.kernel.commands import RunAgent
 from treadle.kernel.events import Usage
 from treadle.kernel.lifecycle import ROOT
 from treadle.kernel.state import State
 from treadle.memory.shape import FILE as MEMORY
 from treadle.ports import Progress, Runner
+from treadle.prompts.question import question
 from treadle.protocol.checks.declarations import TOOLCHAIN
 from treadle.protocol.memory_bank import has_bank
 from treadle.protocol.model import Protocol
@@ -89,15 +91,20 @@ class ProjectSurroundings:
             tiers = roles[role].models if role in roles else ()
             return settings.config.model_of(tiers, tier, settings.kind_of(role))
 
+        def runner(agent: str) -> Runner:
+            return make_runner(self._project, settings, agent, ports.container or ports.box or OPEN)
+
         return World(
             clock=SystemClock(),
             payloads=self._store.payloads,
-            runner_of=cache(lambda role: self._runner(settings, role, ports.container or ports.box)),
+            runner_of=partial(self._runner, settings, cache(runner)),
             model_of=model_of,
             workspace=ports.workspace,
             checks=ports.checks,
             effects=ports.effects,
-            notifier=SettingsNotifier(settings.config.notifications),
+            notifier=SettingsNotifier(
+                settings.config.notifications, self._project.root.name, partial(self._worded, run.id, settings)
+            ),
             budgets=_budgets(settings.config.limits, self._store.spent),
             prices_of=lambda role: parse_prices(settings.config.prices.get(settings.kind_of(role), "")),
             progress=partial(self._hear, run.id),
@@ -116,10 +123,20 @@ class ProjectSurroundings:
         folder = self._project.runs / run.id
         return Dispatch(desk, world, folder, texts, config.limits.answer, server, tools, self._seating(run.id))
 
-    def _runner(self, settings: Pinned, role: str, enclosure: Enclosure | None) -> Runner | None:
-        if not self._starts_agents and settings.kind_of(role) != MANUAL:
+    def _worded(self, run: str, settings: Pinned, ask: str) -> str:
+        """A question that is open, as people read it."""
+        history = self._store.load(run)
+        asked = history.state.asks.get(ask)
+        if asked is None or asked.command is None:
+            return ""
+        texts = toolchain_texts(settings.config.toolchain, self._project.root)
+        return str(question(history.protocol, history.state, asked.command, self._store.payloads, texts))
+
+    def _runner(self, settings: Pinned, made: Callable[[str], Runner], job: RunAgent) -> Runner | None:
+        by_person = settings.is_by_person(job)
+        if not self._starts_agents and not by_person:
             return None
-        return make_runner(self._project, settings, settings.agent_of(role), enclosure or OPEN)
+        return made(MANUAL if by_person else settings.agent_of(job.role))
 
 
 def _show(

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from typing import Final
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
@@ -32,7 +33,7 @@ class _Connection(H11Protocol):
 class Listening:
     """Answers requests until it is told to end. What it is told comes from other threads."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: ASGIApp) -> None:
         self._loop = asyncio.get_running_loop()
         self._over = asyncio.Event()
         self._opening: list[asyncio.Task[None]] = []

@@ -5,6 +5,7 @@ Everything goes the way of the commands: what moves a run is an event in its inb
 
 import asyncio
 from collections.abc import Callable
+from typing import Literal, cast
 
 import msgspec
 
@@ -45,6 +46,14 @@ Settle = Callable[[Project, Store, str], None]
 """Sees that what was posted for a run is taken up."""
 
 
+Drives = Callable[[Project], bool]
+
+
+def nobody_drives(_project: Project) -> bool:
+    """Whoever speaks only speaks."""
+    return False
+
+
 def taken_up(project: Project, store: Store, run: str) -> None:
     """By whoever drives the run, or by this process, as far as no agent is needed."""
     asyncio.run(take_up(project, store, run))
@@ -53,7 +62,7 @@ def taken_up(project: Project, store: Store, run: str) -> None:
 class Speaker:
     """Somebody who speaks to projects; `here` is the one that is meant if none is named.
 
-    `drives`: whoever speaks drives the run on, or does so already.
+    `drives`: whether whoever speaks drives the runs of a project on, or does so already.
     """
 
     def __init__(
@@ -63,9 +72,9 @@ class Speaker:
         actor: str = "",
         settle: Settle = taken_up,
         *,
-        drives: bool = False,
+        drives: Drives = nobody_drives,
     ) -> None:
-        self._projects, self._here, self._actor, self._settle = projects, here, actor, settle
+        self._projects, self._here, self._actor, self.settle = projects, here, actor, settle
         self._drives = drives
 
     def hear(self, message: str) -> Said:
@@ -132,7 +141,7 @@ class Speaker:
         client = Client(project, store, self._actor)
         posted = _perform(client, run, deed)
         if posted:
-            self._settle(project, store, run)
+            self.settle(project, store, run)
         after = self._standing(project, store, store.run(run))
         moved = posted or isinstance(deed, Drive | Stop)
         return Said(
@@ -150,7 +159,7 @@ class Speaker:
             run=run.id,
             waiting=waiting,
             names=names_of(history.state),
-            driven=self._drives or bool(driver_of(run)),
+            driven=self._drives(project) or bool(driver_of(run)),
             at_work=at_work(history.state),
         )
         return Standing(
@@ -186,6 +195,8 @@ def _perform(client: Client, run: str, deed: Deed) -> bool:
             client.resume(run)
             if then is not None:
                 _perform(client, run, then)
+        case Level(level):
+            client.level(run, cast("Literal[0, 1, 2]", level))
         case Stop(pauses=True):
             client.pause(run)
         case Abort(inst):

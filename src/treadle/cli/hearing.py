@@ -1,0 +1,118 @@
+"""What chat bots say to a project while `treadle serve` runs: one address, a token, and the words of `treadle say`."""
+
+import asyncio
+import hmac
+import os
+import time
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from treadle.cli.talk_documents import Heard
+from treadle.config.project import Project
+from treadle.config.projects import Projects
+from treadle.errors import TreadleError
+from treadle.store.sqlite import Store
+from treadle.talk.speaking import Speaker, taken_up
+
+PATH: Final = "/say"
+LARGEST: Final = 16 * 1024
+"""Bytes of a request that is read at all."""
+_LONGEST_ACTOR: Final = 60
+_AT_ONCE: Final = 4
+_GLANCE: Final = 0.05
+_PATIENCE: Final = 10.0
+"""Seconds for the runs that are driven here to take something up."""
+
+
+class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A request: what is said, and by whom."""
+
+    text: str
+    actor: str = ""
+
+
+class Hearing:
+    """An ASGI application; nobody who does not know the token gets further than the door."""
+
+    def __init__(self, project: Project, token: str) -> None:
+        self._project, self._token = project, token.encode()
+        self._seats = asyncio.Semaphore(_AT_ONCE)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            try:
+                response = await self._answer(Request(scope, receive))
+            except ClientDisconnect:
+                return
+            await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        if request.url.path != PATH:
+            return _refused(HTTPStatus.NOT_FOUND, f"what is to be said is posted to {PATH}")
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        if not hmac.compare_digest(given.strip().encode(), self._token) or scheme.lower() != "bearer":
+            return _refused(HTTPStatus.UNAUTHORIZED, "the token is not the one that `treadle serve` has written down")
+        if request.method != "POST":
+            return _refused(HTTPStatus.METHOD_NOT_ALLOWED, "every request is a POST here")
+        body = await _body(request)
+        if body is None:
+            return _refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request may have {LARGEST} bytes; shorten it")
+        try:
+            words = msgspec.json.decode(body, type=Words)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            return _refused(HTTPStatus.BAD_REQUEST, f'this is not {{"text": …, "actor": …}}: {error}')
+        async with self._seats:
+            return await asyncio.to_thread(self._said, words)
+
+    def _said(self, words: Words) -> Response:
+        try:
+            said = self._speaker(_named(words.actor)).hear(words.text)
+        except TreadleError as error:
+            return _refused(HTTPStatus.CONFLICT, str(error))
+        heard = Heard(
+            project=said.project, run=said.run, understood=said.understood, text=said.text, result=said.result
+        )
+        return Response(msgspec.json.encode(heard), media_type="application/json")
+
+    def _speaker(self, actor: str) -> Speaker:
+        return Speaker(Projects(os.environ), self._project, actor, self._settle, drives=self._is_here)
+
+    def _is_here(self, project: Project) -> bool:
+        return project.root == self._project.root
+
+    def _settle(self, project: Project, store: Store, run: str) -> None:
+        """This process drives the runs of its own project; it must not claim them a second time."""
+        if not self._is_here(project):
+            taken_up(project, store, run)
+            return
+        end = time.monotonic() + _PATIENCE
+        while store.posted(run) and time.monotonic() < end:
+            time.sleep(_GLANCE)
+
+
+async def _body(request: Request) -> bytes | None:
+    """What was posted; None if it is too much, which is told before all of it was read."""
+    size = request.headers.get("content-length", "")
+    if size.isdigit() and int(size) > LARGEST:
+        return None
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > LARGEST:
+            return None
+    return body
+
+
+def _named(actor: str) -> str:
+    plain = "".join(char for char in actor if char.isprintable()).strip()[:_LONGEST_ACTOR]
+    return f"{plain}, by chat" if plain else "chat"
+
+
+def _refused(status: HTTPStatus, why: str) -> Response:
+    headers = {"WWW-Authenticate": "Bearer"} if status is HTTPStatus.UNAUTHORIZED else {}
+    return JSONResponse({"error": why}, status, headers)

@@ -1,0 +1,94 @@
+"""People are told through Apprise, here by an address on this machine."""
+
+import asyncio
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from treadle.config.kinds import CHANNELS
+from treadle.config.model import Notifications
+from treadle.engines.channels import tell
+from treadle.engines.notifier import SettingsNotifier
+from treadle.errors import PortError
+
+# one of Apprise's own channels imports it
+pytestmark = pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
+
+
+@contextmanager
+def listening() -> Iterator[tuple[str, list[Any]]]:
+    """An address that Apprise can post to, and what came in."""
+    heard: list[Any] = []
+
+    class Channel(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            heard.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(500 if "/broken" in self.path else 200)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Channel) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"json://127.0.0.1:{server.server_port}", heard
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_question_reaches_every_channel_whole() -> None:
+    with listening() as (address, heard):
+        settings = Notifications(bell=False, on=("ask",), channels=("env:CHATS", address))
+        notifier = SettingsNotifier(settings, "cart-app", lambda ask: f"# Review\n\n{ask}: approve?\n- approve\n")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("CHATS", f"{address}/one {address}/two")
+            asyncio.run(notifier.notify("us-005", "question", "root:review#1.1"))
+            asyncio.run(notifier.notify("us-005", "done", "ended with Done"))
+    assert [(it["title"], it["message"].splitlines()[2]) for it in heard] == [
+        ("cart-app · us-005", "root:review#1.1: approve?")
+    ] * 3
+
+
+def test_who_could_not_be_told_is_named_and_the_address_is_not() -> None:
+    with listening() as (address, heard), pytest.raises(PortError) as error:
+        tell(["env:CHAT"], {"CHAT": f"{address}/broken {address} nonsense://secret"}, "t", "x")
+    assert str(error.value) == "notifications.channels: CHAT, CHAT could not be told; see that the address is right"
+    assert len(heard) == 2, "the others are told all the same"
+    with pytest.raises(PortError, match="the variable NO_SUCH is not set"):
+        tell(["env:NO_SUCH"], {}, "t", "x")
+
+
+def test_without_apprise_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "apprise", None)
+    with pytest.raises(PortError, match=r"pip install 'treadle\[channels\]'"):
+        tell(["dbus://"], {}, "t", "x")
+
+
+@pytest.mark.parametrize("text", ["env:MY_CHATS", "dbus://", "json://127.0.0.1:8080/x", "macosx://"])
+def test_an_address_without_a_secret_may_stand_in_the_settings(text: str) -> None:
+    assert CHANNELS.read([text]) == (text,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tgram://token/chat",
+        "slack://a/b/c",
+        "json://example.org",
+        "json://me:pw@127.0.0.1",
+        "mailto://x",
+        "x",
+        "json://[::",
+    ],
+)
+def test_an_address_that_may_hold_one_must_be_in_a_variable(text: str) -> None:
+    with pytest.raises(ValueError, match="env:NAME"):
+        CHANNELS.read([text])
