@@ -39,6 +39,11 @@ def test_the_published_initial_state_is_that_of_a_project_without_a_story() -> N
     assert list(msgspec.json.decode(made)) == FIELDS
 
 
+def test_every_step_is_a_part_of_a_row_that_the_table_has() -> None:
+    steps = waterfall().graphs["story"].steps
+    assert {name: step.row for name, step in steps.items() if step.row not in STEPS and "@" not in name} == {}
+
+
 def test_a_story_from_its_scenarios_to_its_end() -> None:
     run = Storied()
     assert run.tells("project", "story", *NOW) == ["cart-app", "US-1", "bdd", 1, 3, "running", 5]

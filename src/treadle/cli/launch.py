@@ -8,9 +8,10 @@ import msgspec
 
 from treadle.cli import settings
 from treadle.cli.advice import word
+from treadle.cli.asked_for import asked_for
 from treadle.cli.examine import sound
 from treadle.cli.health.tools import toolchain_lines
-from treadle.cli.specs import takers, text_of_spec
+from treadle.cli.specs import takers
 from treadle.config.model import Config
 from treadle.config.project import Project
 from treadle.engines.pinned import Level
@@ -33,6 +34,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     level: Level
     merge: str | None
+    only: str = ""
+    """A part of the protocol, or a step, that is to be done by itself."""
 
 
 class Launch(msgspec.Struct, frozen=True):
@@ -57,13 +60,12 @@ def prepare(project: Project, order: Order) -> Launch:
     """Everything that a run needs; whatever is wrong is told before anything is written."""
     said = settings.here(order.changes)
     name = order.protocol or said.config().protocol
-    protocol = sound(name)
-    if order.spec is None and protocol.graphs[protocol.root].input[1]:
-        raise TreadleError(f"{name} needs a SPEC; `treadle spec new --protocol {name}` writes an example")
+    given = asked_for(project, sound(name), name, order.spec, order.only)
+    protocol = given.protocol
     wanted = Wanted(
         config=_merging(said.config(protocol.name), order.merge),
-        spec=text_of_spec(order.spec) if order.spec else "",
-        file=str(order.spec or ""),
+        spec=given.text,
+        file=given.file,
         agents=tuple(order.agents),
         name=order.name,
         level=order.level,

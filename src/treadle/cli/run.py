@@ -31,6 +31,12 @@ def run(
         int, typer.Option(min=0, max=2, help="0: you are the agents; 1: every agent waits for your go; 2: by itself.")
     ] = 2,
     merge: Annotated[Merge | None, typer.Option(help="What happens to the result.")] = None,
+    only: Annotated[
+        str,
+        typer.Option(
+            metavar="[ITEM:]PART", help="Only one part of the protocol or one step, e.g. bootstrap, US-005:bdd."
+        ),
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON at the end, for programs.")] = False,
 ) -> None:
     """Starts a run and drives it. Exit code 0: a good end; 1: another end; 3: it waits for you."""
@@ -44,7 +50,7 @@ def run(
     project = open_project()
     order = Order(
         spec=spec, protocol=protocol, agents=agent or (), changes=changes or (), name=name,
-        level=cast("Literal[0, 1, 2]", level), merge=merge.value if merge else None,
+        level=cast("Literal[0, 1, 2]", level), merge=merge.value if merge else None, only=only,
     )  # fmt: skip
     launch = prepare(project, order)
     if note := unseen(project.root, [str(spec or ""), *launch.files]):

@@ -16,7 +16,7 @@ _MOST: Final = 100
 def unseen(root: Path, known: Collection[str]) -> str:
     """A sentence about what is not committed, besides files that only Treadle reads; empty if there is nothing."""
     said = asyncio.run(git(root, "status", "--porcelain", "-z", "--untracked-files=normal"))
-    ours = {os.path.relpath(name, root) for name in known} | {"treadle.toml"}
+    ours = {os.path.relpath(name, root) for name in known if name} | {"treadle.toml"}
     names = [name for name in _names(said.text) if name not in ours and not name.startswith(".treadle/")]
     found = [name for name in names if not _is_made_by_a_run(root, root / name)]
     if not said.is_well or not found:
