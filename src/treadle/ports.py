@@ -205,6 +205,10 @@ class Workspace(Protocol):
         """Save what an activity has left in its lane under a ref; the commit, empty if nothing was changed."""
         ...
 
+    async def changed(self, run: str, act: str) -> tuple[str, ...]:
+        """The files that an activity has changed in its lane, whether it has answered or not."""
+        ...
+
     async def close(self, run: str) -> None:
         """The run has ended: give its lanes back."""
         ...

@@ -4,8 +4,17 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from tests.end_to_end.ending import End
+from tests.end_to_end.waterfall import LABEL, backlog, failing, says
 from tests.end_to_end.world import World
-from tests.views.storied import HANDOFF, HISTORY, STATE
+from tests.views.storied import HANDOFF, HISTORY, STATE, waterfall
+from treadle.kernel.replay import encode_event
+from treadle.protocol.items import Json
+from treadle.views.bank.course import Course
+from treadle.views.state import WorkOrder, state_of
+from treadle.views.stories import stories
 
 STORY = {"id": "US-1", "title": "Coupons", "description": "As a customer I want to enter a coupon."}
 AT = "root/US-1"
@@ -61,12 +70,14 @@ def test_they_are_where_agents_and_people_look(place: Path) -> None:
     assert text == (end.root / ".ai/handoff/US-1.md").read_text()
     assert "status: failing\n" in text
     assert "This session left no words of its own" in text
+    assert "## What was done this time\n- changed docs/deltas/US-1.md\n" in text
+    assert "files_changed:\n  - docs/deltas/US-1.md\n" in text
     assert "bdd: pass_bdd: One." in (end.root / HISTORY).read_text()
     assert (end.root / "PROJECT_MEMORY.md").read_text() == MEMORY
     _git_knows_nothing_of_them(end)
 
 
-def _git_knows_nothing_of_them(end: Any) -> None:
+def _git_knows_nothing_of_them(end: End) -> None:
     """What was committed in their place stays as it was, and what the user had is kept."""
     branch = end.git("for-each-ref", "--format=%(refname)", "refs/heads/treadle/").splitlines()
     trees = [end.files(ref) for ref in branch]
@@ -77,3 +88,47 @@ def _git_knows_nothing_of_them(end: Any) -> None:
     assert kept.read_text() == '{"committed": "long ago"}\n'
     assert any("STATE.json was changed by somebody" in stray for stray in end.strays)
     assert not any("while it worked" in stray for stray in end.strays), end.strays
+
+
+@pytest.mark.soak
+def test_the_work_order_at_every_moment_of_a_story(place: Path) -> None:
+    """Numbers are measured by real checks, whatever is claimed; each prefix of the log has its own truth."""
+    world = World(place, **backlog())
+    wrong = {LABEL.file: LABEL.code("return noun")}
+    world.agent("impl", LABEL.at, write=wrong, exit=failing(summary="Plurals are hard."))
+    world.agent("impl", LABEL.at, write=wrong, exit=says("pass", "All is green.", handoff="Believe me."))
+    end = world.run({"root/US-1:review": "approve"})
+    assert end.outcome == "Done", end.told
+    orders = _orders(end)
+    seen = [(one.step, one.attempt, one.status) for one in orders]
+    expected = ["bdd", "sdd-delta", "contract", "review", "scaffold", "impl", "verify", "update-memory", "done"]
+    assert list(dict.fromkeys(step for step, _, _ in seen)) == expected
+    assert ("impl", 2, "running") in seen
+    assert ("impl", 3, "running") in seen
+    assert ("review", 1, "needs_human") in seen
+    third = next(one for one in orders if (one.step, one.attempt) == ("impl", 3))
+    assert third.tests is not None
+    assert (third.tests.passed, third.tests.failed) == (0, 1)
+    assert third.failing_tests == ("tests/test_labels.py::test_label",)
+    assert third.files_changed == (LABEL.file,)
+    last = orders[-1]
+    assert (last.step, last.status, last.failing_tests) == ("done", "pass", ())
+    assert last.tests is not None
+    assert (last.tests.passed, last.tests.failed) == (1, 0)
+    assert json.loads((end.root / STATE).read_text())["tests"] == {"pass": 1, "fail": 0, "skip": 0}
+    handed = end.works[f"{LABEL.at}:impl#1.3"].lane  # the lane was used again since; its prompt names the file
+    assert handed.is_dir()
+    assert "- .ai/HANDOFF.md" in end.prompt(f"{LABEL.at}:impl#1.3")
+
+
+def _orders(end: End) -> list[WorkOrder]:
+    """The work order after each event."""
+
+    def get(ref: str) -> Json:
+        return end.payloads.get(ref)
+
+    course, found = Course(lambda _: waterfall()), list[WorkOrder]()
+    for event in end.events:
+        course.take(encode_event(event))
+        found += [state_of(waterfall(), course, it, get) for it in stories(waterfall(), course.state, get)]
+    return found

@@ -85,6 +85,17 @@ class Lanes:
         async with self._locks[" ".join(found[1].key)]:
             return await self._save(*found)
 
+    async def changed(self, run: str, act: str) -> tuple[str, ...]:
+        """The files that an activity has changed in its lane, whether it has answered or not."""
+        found = await asyncio.to_thread(self._leases.find, run, act)
+        if found is None:
+            return ()
+        slot, lease = found
+        async with self._locks[" ".join(lease.key)]:
+            taken = await self._take(slot, lease)
+        changes = await self._recorder.trees.changes(lease.base, taken.tree)
+        return tuple(dict.fromkeys(path for change in changes for path in change.touched))
+
     async def close(self, run: str) -> None:
         """The run has ended: save what is in its lanes, and give them back."""
         for slot, lease in await asyncio.to_thread(self._leases.all):

@@ -2,10 +2,12 @@
 
 import asyncio
 import re
+from contextlib import suppress
 from typing import Any, Final, Literal
 
 import msgspec
 
+from treadle.errors import PortError
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.events import Event, Exited, Failed, Idle, Outages, SessionStarted, Unavailable, Usage
 from treadle.kernel.state import State
@@ -30,6 +32,7 @@ _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 """What stands in a text for bytes that are none; no file or message can hold it."""
 _REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
 _SHOWN: Final = 500
+_FILES: Final = 400
 ROUNDS: Final = 1
 """How often an agent that ends without an answer is told to go on."""
 DEGRADED: Final = "this agent cannot branch off from a conversation: it begins anew, and its prompt has what was agreed"
@@ -192,7 +195,7 @@ class AgentJobs:
         if reading.claim is None or (reading.channel == "final" and ended.code):
             if ended.outage:
                 return self._outage(job, ended, ended.outage, now)
-            return self._failure(job, ended, reading, ways, now)
+            return self._failure(job, ended, reading, ways, now, await self._changed(job))
         protocol, name = self._desk.protocol, reading.claim.exit
         own = own_fields(protocol, name, job, state, self._world.payloads)
         said = {**_with_notes(reading, ways), **own}
@@ -242,7 +245,15 @@ class AgentJobs:
             usage=ended.usage,
         )
 
-    def _failure(self, job: RunAgent, ended: Ended, reading: Reading, ways: Ways, now: int) -> Failed:
+    async def _changed(self, job: RunAgent) -> tuple[str, ...]:
+        """What a session has changed that has not said so itself; nothing where that cannot be told."""
+        with suppress(PortError):
+            return (await self._world.workspace.changed(self._desk.run, job.id))[:_FILES]
+        return ()
+
+    def _failure(
+        self, job: RunAgent, ended: Ended, reading: Reading, ways: Ways, now: int, changed: tuple[str, ...]
+    ) -> Failed:
         """No claim: who was refused something is blocked; else the program is to blame if it broke, and the agent if it
         just did not answer properly.
         """
@@ -259,6 +270,7 @@ class AgentJobs:
         detail: dict[str, Json] = {
             **report(agent, "\n".join([person, *_last_words(ended)])),
             **({NOTES: reading.notes} if reading.notes else {}),
+            **({"files_changed": list(changed)} if changed else {}),
             "code": ended.code,
             "output": _SURROGATES.sub(_REPLACED, ended.final[-4000:]),
         }

@@ -49,6 +49,9 @@ class PlainWorkspace:
         self._journal.note("save", run, act)
         return ""
 
+    async def changed(self, run: str, act: str) -> tuple[str, ...]:  # noqa: ARG002 - nobody knows what was there before
+        return ()
+
     async def close(self, run: str) -> None:
         shutil.rmtree(self._root / "lanes" / run, ignore_errors=True)
 

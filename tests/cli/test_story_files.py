@@ -1,0 +1,53 @@
+"""What `treadle status` says about the files of a story that somebody has changed."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.treadle import treadle
+from tests.git.place import repository
+from tests.runtime.test_story_files import Backlog
+from tests.views.storied import STATE, waterfall
+from treadle.store.sqlite import Store
+
+
+class Project(Backlog):
+    """A project whose runs lie where the command line finds them."""
+
+    def __init__(self, root: Path) -> None:
+        self.folder = root / ".treadle" / "local"
+        self.folder.mkdir(parents=True)
+        self.root, self.store = root, Store(self.folder / "store.db", create=True)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    root = repository(tmp_path)
+    monkeypatch.chdir(root)
+    found = Project(root)
+    found.begin()
+    found.story_files().show(waterfall())
+    return found
+
+
+def test_files_that_are_as_they_were_written_are_no_news(here: Project) -> None:
+    assert STATE not in treadle("status").out
+    assert treadle("status", "--json").json()["edited"] == []
+    assert here.state()["status"] == "running"
+
+
+def test_a_work_order_that_somebody_has_changed_is_told_and_not_obeyed(here: Project) -> None:
+    (here.root / STATE).write_text(here.text(STATE).replace('"running"', '"passing"'))
+    told = f'{STATE} was changed by somebody, or is somebody\'s own (status "passing", not "running"): nothing obeys it'
+    assert told in treadle("status").out
+    assert treadle("status", "--json").json()["edited"] == [told]
+    assert "root/US-1:bdd" not in here.text(STATE)
+    assert here.state()["status"] == "passing", "looking changes nothing"
+
+
+@pytest.mark.parametrize("text", ["", "{", "\t", "[1, 2]"])
+def test_one_that_is_broken_is_told_as_such(here: Project, text: str) -> None:
+    (here.root / STATE).write_text(text)
+    found = treadle("status")
+    assert found.code == 0
+    assert f"{STATE} was changed by somebody, or is somebody's own (it is no JSON object any more: " in found.out
