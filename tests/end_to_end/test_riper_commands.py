@@ -106,3 +106,25 @@ def test_a_command_that_makes_no_sense_is_told_what_would(place: Path) -> None:
     assert "/arch-critic (O2A_modules for labels) has its go" in again.out
     assert "an agent is next (root/labels~2:audit#1.1)" in again.out
     assert "a person says go to root:O2A_modules for labels" in log
+
+
+def test_a_plan_for_an_earlier_design_is_not_executed(place: Path) -> None:
+    """ENTRY: the accepted plan is there, but the design was made anew since."""
+    world = World(place, **world_of())
+    world.agent("green", LABEL.at, exit=says("BL", "No disk."))
+    world.as_usual("O2A")
+    world.agent("O2A", exit=says("REVISE", "Not so.", critiques=[critique("Zero.", "the design", "Say it.")]))
+    stale = "O4C.PA anew, for O1P.Designed has changed since"
+    end = world.run(
+        {"root:manual": "redesign"},
+        goes=False,
+        moves=[
+            Move(("root:O1P",), given("O1P")),
+            Move(("root:manual.redesign", "root:O1P"), given("O1P")),
+            Move(("root:O2A.REVISE", "root:O1P"), refused(stale, "/tdd-execute")),
+            Move(("root:O2A.REVISE", "root:O1P"), lambda client: client.abort(RUN)),
+        ],
+    )
+
+    assert end.outcome == "Aborted", end.told
+    assert end.steps()[-4:] == ["person go", "O1P Designed", "O2A REVISE", "person abort"], end.steps()

@@ -13,6 +13,7 @@ import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
 from tests.mcp.test_memory import seated
+from tests.mcp.test_project_http import configured, serve
 from tests.memory.script import SCRIPT, Call, entity
 from tools.mcp.install import INSPECTOR, MEMORY_SERVER, NODE
 from treadle.mcp.http import HttpTools
@@ -141,3 +142,19 @@ def test_the_inspector_over_http(tmp_path: Path) -> None:
             assert (code, said["content"][0]["text"].split("\n")[-1]) == (0, "R0|Pℜ|qa|note|from outside")
 
     asyncio.run(session())
+
+
+def test_the_inspector_at_a_project_that_is_served(tmp_path: Path) -> None:
+    """As a user has it: `treadle serve`, and the address and the token of its file."""
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    with serve(tmp_path):
+        server = configured(tmp_path)
+        headers = [word for name, value in server["headers"].items() for word in ("--header", f"{name}: {value}")]
+        reach = ("--transport", "http", "--server-url", server["url"], *headers)
+        code, listed = inspected(tmp_path, *reach, "--method", "tools/list", "--strict")
+        assert (code, [tool["name"] for tool in listed["tools"]][:9]) == (0, [tool.name for tool in TOOLS])
+        call, made = ("--method", "tools/call", "--tool-name"), json.dumps([entity("e", "t", "one | two → three")])
+        code, created = inspected(tmp_path, *reach, *call, "create_entities", "--tool-arg", f"entities={made}")
+        assert (code, created["structuredContent"]) == (0, {"entities": [entity("e", "t", "one | two → three")]})
+        code, found = inspected(tmp_path, *reach, *call, "search_nodes", "--tool-arg", "query=TWO →")
+        assert (code, [each["name"] for each in found["structuredContent"]["entities"]]) == (0, ["e"])

@@ -39,4 +39,21 @@ def test_a_memory_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
     with closing(Memory(tmp_path / "nowhere" / "memory.db")) as memory:
         said = call(Dialogue(memory), "read_graph", {})
     assert not said.ok
-    assert "the store cannot be opened" in said.text
+    assert "the memory cannot be opened" in said.text
+
+
+def test_a_full_disk_is_told_in_terms_of_the_memory(tmp_path: Path) -> None:
+    with closing(Memory(tmp_path / "memory.db")) as memory:
+        with memory.writing() as db:
+            pages = db.execute("PRAGMA page_count").fetchone()[0]
+        with memory.reading() as db:
+            held = db.execute("SELECT count(*) FROM entities").fetchone()
+        memory._db.execute(f"PRAGMA max_page_count = {pages}")  # type: ignore[union-attr]
+        entity = {"name": "a", "entityType": "b", "observations": ["x" * 100_000]}
+        said = call(Dialogue(memory), "create_entities", {"entities": [entity]})
+        assert not said.ok
+        assert "the disk is full; nothing of this was remembered. Make room, then try again" in said.text
+        with memory.reading() as db:
+            assert db.execute("SELECT count(*) FROM entities").fetchone() == held
+        memory._db.execute("PRAGMA max_page_count = 1000000")  # type: ignore[union-attr]
+        assert call(Dialogue(memory), "create_entities", {"entities": [entity]}).ok

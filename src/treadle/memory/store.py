@@ -21,7 +21,8 @@ from typing import Final
 from treadle.memory import words
 from treadle.memory.graph import Added, Contents, Deletion, Entity, Graph, Relation, Unknown
 from treadle.memory.shape import opened
-from treadle.store.connection import explained, glance, transaction
+from treadle.memory.trouble import trouble
+from treadle.store.connection import glance, transaction
 
 PROJECT: Final = ""
 """The space of the project's own graph, the only one whose texts are indexed: dialogues are short."""
@@ -81,7 +82,7 @@ class Memory:
                     self._db = opened(self.path)
                 yield self._db
             except sqlite3.Error as error:
-                raise explained(self.path, error) from error
+                raise trouble(self.path, error) from error
 
 
 class Space:

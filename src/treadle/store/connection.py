@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -73,12 +73,14 @@ def spoken(path: Path) -> Iterator[None]:
         raise explained(path, error) from error
 
 
-def explained(path: Path, error: sqlite3.Error) -> PortError:
-    """What went wrong with the store, for a person."""
+def explained(
+    path: Path, error: sqlite3.Error, meanings: Mapping[int, str] | None = None, what: str = "store"
+) -> PortError:
+    """What went wrong with the store, or with another file of this kind, for a person."""
     code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
-    said = _MEANINGS.get(code)
+    said = (meanings or _MEANINGS).get(code)
     if said is None:
-        return PortError(f"{path}: the store failed: {error}")
+        return PortError(f"{path}: the {what} failed: {error}")
     is_passing = code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL)
     return PortError(f"{path}: {said.format(file=path.name)}", retryable=is_passing)
 
