@@ -64,7 +64,7 @@ def astray(protocol: Protocol, turns: list[Turn]) -> Iterator[str]:
         step = _step(protocol, turn)
         if step is None:
             yield f"{turn.act}: there is no step '{turn.step}'"
-        elif not turn.exit.startswith("!") and turn.exit not in _exits(step):
+        elif not turn.exit.startswith("!") and not _leaves_by(protocol, step, turn.exit):
             yield f"{turn.act}: '{turn.exit}' is no exit of '{turn.step}'"
         elif step.kind == "agent" and (strange := set(turn.checked) - {it.name for it in _gates(step, turn.exit)}):
             yield f"{turn.act}: '{turn.exit}' is not checked for {', '.join(sorted(strange))}"
@@ -102,9 +102,17 @@ def _line(protocol: Protocol, turn: Turn) -> tuple[str, ...]:
 
 
 def _step(protocol: Protocol, turn: Turn) -> Step | None:
-    """The step of that name; of several graphs' ones, the first that has the exit."""
+    """The step of that name; of several graphs' ones, the first that has the exit, with its checks if there is one."""
     named = [it for graph in protocol.graphs.values() for name, it in graph.steps.items() if base_of(name) == turn.step]
-    return next((it for it in named if turn.exit in _exits(it)), named[0] if named else None)
+    fitting = [it for it in named if turn.exit in _exits(it)]
+    checked = [it for it in fitting if set(turn.checked) <= {check.name for check in _gates(it, turn.exit)}]
+    return next(iter((*checked, *fitting, *named)), None)
+
+
+def _leaves_by(protocol: Protocol, step: Step, key: str) -> bool:
+    """Whether a step has that exit: by name, or one whose variants its table does not tell apart."""
+    declared = protocol.exits.get(tag_of(key))
+    return key in _exits(step) or (tag_of(key) in _exits(step) and declared is not None and bool(declared.route_on))
 
 
 def _exits(step: Step) -> set[str]:

@@ -172,6 +172,34 @@ PROMISES: Final = {
         answer="treadle answer till root:escalate Clarified --note",
         tests=13,
     ),
+    "waterfall": Promise(
+        log=(
+            r"the run starts → root/US-1:bdd#1\.1 starts .*root/US-2:bdd#1\.1 starts",
+            r"root/US-1:contract#1\.1 is checked: all is well → root/US-1:review#1\.1 asks",
+            r"a person \(.*\) answers root/US-1:review#1\.1: approve → root/US-1:scaffold#1\.1 starts",
+            r"root/US-1:scaffold#1\.1 is checked: all is well → root/US-1:impl#1\.1 starts",
+            r"root/US-1:verify#1\.1 is checked: delta_merged failed",
+            r"root/US-1:verify#1\.2 is checked: all is well → root/US-1:archive#1\.1 starts",
+            r"root/US-2:breakdown#1\.1 is checked: disjoint_writes failed",
+            r"root/US-2:breakdown#1\.2 is checked: all is well → .*fine:work.*receipt:work.*limits:work",
+            r"root/US-2:fold#1\.1 claims Folded",
+            r"root/US-2:suite#1\.1 is checked: all is well → root/US-2:verify#1\.1 starts",
+            r"root/US-[12]:reconcile#1\.1 is checked: all is well",
+            r"root/US-[12]:resuite#1\.1 is checked: all is well → root/US-[12]:merge#2\.1 starts",
+            r"root/US-1:merge#[12]\.1 claims MergeComplete .*→ .*root/US-3:bdd#1\.1 starts",
+            r"root/US-3:impl#1\.1 is checked: green failed",
+            r"root/US-3:impl#1\.2 is checked: all is well → root/US-3:sdd-delta#2\.1 starts",
+            r"root:deliver#1\.1 claims MergeComplete .*→ the run ends: Done",
+        ),
+        shown=(
+            ("root/US-1:scaffold#1.1", "A film is due after 7 days, others OK."),
+            ("root/US-1:verify#1.1", "`due(lent: date, kind: str) -> date` (ADDED) does not stand in docs/sdd.md"),
+            ("root/US-2:breakdown#1.1", "'fine' and 'receipt' both own src/library/fines.py and src/library/*.py"),
+            ("root/US-3:sdd-delta#2.1", "rule 2 forbids to look at the clock"),
+        ),
+        answer="treadle answer library root/US-1:review approve --note",
+        tests=7,
+    ),
 }
 
 
@@ -257,11 +285,13 @@ def test_git_and_pytest_are_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert not (tmp_path / "till").exists()
 
 
-def test_a_protocol_without_a_demo_names_those_that_have_one() -> None:
-    found = treadle("demo", "--protocol", "waterfall")
+def test_a_protocol_without_a_demo_names_those_that_have_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert treadle("protocol", "new", "mine").code == 0
+    found = treadle("demo", "--protocol", "mine")
     assert (found.code, found.out) == (2, "")
-    assert f"waterfall has no demo in a real repository yet; there are demos of {', '.join(demos())};" in found.err
-    assert "treadle demo --simulated --protocol waterfall" in found.err
+    assert f"mine has no demo in a real repository yet; there are demos of {', '.join(demos())};" in found.err
+    assert "treadle demo --simulated --protocol mine" in found.err
     assert "did you mean 'v3'" in treadle("demo", "--protocol", "v33").err
 
 

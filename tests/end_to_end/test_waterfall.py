@@ -29,7 +29,8 @@ def test_a_story_from_scenarios_to_memory(place: Path) -> None:
     assert "- The function label" in review
     assert "What about none? Suggested: 0 pens" in review
     assert "Irregular plurals." in review
-    assert "Other currencies." in review
+    assert "Non-goals: Other currencies." in review
+    assert len(review.split()) < 150, "it is read in half a minute"
     for step, told in {"bdd": "PROJECT_CONTEXT.md", "sdd-delta": SDD, "contract": LABEL.delta_file}.items():
         assert f"- {told}" in end.prompt(f"{LABEL.at}:{step}#1.1"), "reads are the reading list"
     scaffold = end.prompt(f"{LABEL.at}:scaffold#1.1")

@@ -30,7 +30,7 @@ from treadle.engines.surroundings import ProjectSurroundings
 from treadle.kernel.state import State
 from treadle.ports import Clock
 from treadle.prompts.question import Question
-from treadle.protocol.load import load
+from treadle.protocol.load import load_source
 from treadle.protocol.model import Protocol, base_of
 from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import Dispatch
@@ -82,6 +82,7 @@ class World:
         clock: Clock | None = None,
         conversations: bool = False,
         settings: tuple[str, ...] = (),
+        rules: str = "",
     ) -> None:
         self._folder, self.root = folder, folder / "repository"
         self._protocol, self._clock, self._settings = protocol, clock, settings
@@ -92,6 +93,8 @@ class World:
         self.root.mkdir(parents=True)
         git(self.root, "init", "-q", "-b", "main")
         write(self.root, {".gitignore": "__pycache__/\n", "pyproject.toml": PYPROJECT, **files})
+        self._rules = self.root / ".ai" / "step-rules.yaml" if rules else None
+        write(self.root, {".ai/step-rules.yaml": rules} if rules else {})
         git(self.root, "add", "-A")
         git(self.root, "commit", "-q", "-m", "Start")
 
@@ -120,7 +123,7 @@ class World:
                 name=RUN,
                 agents=("command:true",),  # the cast plays in its place; nobody reminds or hurries a person
             )
-            start(project, store, protocol := load(self._protocol), wanted)
+            start(project, store, protocol := load_source(self._protocol, rules=self._rules).protocol, wanted)
             starts: _Starts = partial(_to_go, protocol) if goes else lambda _: {}
             person = _Person(self.cast, Client(project, store), answers or {}, list(moves), starts)
             asyncio.run(self._play(project, store, person))

@@ -18,7 +18,7 @@ from treadle.evidence.criteria import kept_criteria
 from treadle.evidence.findings import MOST
 from treadle.evidence.manifest import read_manifest
 from treadle.evidence.meanwhile import meanwhile
-from treadle.evidence.schemas.gherkin import complexity, open_questions, parallel_tasks, scenarios
+from treadle.evidence.schemas.gherkin import complexity, listed_in, open_questions, parallel_tasks, scenarios
 from treadle.evidence.subject import Subject
 from treadle.evidence.suite import bad, file_of, measured
 from treadle.protocol.items import Json
@@ -211,6 +211,10 @@ async def _open_questions(s: Subject) -> Json:
     return list(open_questions(await _document(s)))
 
 
+async def _non_goals(s: Subject) -> Json:
+    return list(listed_in(await _document(s), "Non-Goals"))
+
+
 async def _complexity(s: Subject) -> Json:
     given = s.input.get("complexity")
     return given if isinstance(given, str) and given else complexity(await _document(s)) or "S"
@@ -273,6 +277,7 @@ DERIVED: Final[dict[str, Derive]] = {
     "execution_checklist": _checklist,
     "scenarios": _scenarios,
     "open_questions": _open_questions,
+    "non_goals": _non_goals,
     "complexity": _complexity,
     "parallel_tasks": _parallel_tasks,
     "owners": _owners,

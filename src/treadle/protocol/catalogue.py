@@ -141,7 +141,7 @@ FIELDS: Final = frozenset(
     passedTests passed_tests failedTests failingTests failing_tests newTests new_tests pendingTests tests testFiles
     tests_pass tests_fail tests_skip
     covered coveredCriteria pendingCriteria criteria criteriaMap coverageReport coverage lineCoverage scaling advice
-    plan batches cycles execution_checklist scenarios open_questions complexity parallel_tasks owners
+    plan batches cycles execution_checklist scenarios open_questions non_goals complexity parallel_tasks owners
     foundAt
     """.split()
 )

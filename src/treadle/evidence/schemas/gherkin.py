@@ -129,9 +129,13 @@ def open_questions(text: str) -> list[str]:
 
 def parallel_tasks(text: str) -> int:
     """How many tasks may run at the same time as their neighbours."""
-    lines = (section(text, "Tasks") or "").splitlines()
-    tasks = [match["text"] for line in lines if (match := _TASK.match(line))]
-    return sum("[P]" in task for task in tasks)
+    return sum("[P]" in task for task in listed_in(text, "Tasks"))
+
+
+def listed_in(text: str, name: str) -> list[str]:
+    """The items of the list below a heading."""
+    lines = (section(text, name) or "").splitlines()
+    return [match["text"] for line in lines if (match := _TASK.match(line))]
 
 
 def unfinished_parallel(text: str) -> list[str]:
