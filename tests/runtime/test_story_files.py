@@ -1,6 +1,7 @@
 """The files of a run's stories: true after every event, and nothing of anybody else's is lost."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,17 @@ def test_the_checkout_shows_the_latest_run_that_goes_on(place: Backlog) -> None:
     place.story_files("two").show(WATERFALL)
     history = place.text(HISTORY)
     assert history.index("run two") < history.index("run one")
+
+
+def test_the_history_outlives_the_folder_of_its_run(place: Backlog) -> None:
+    place.begin("one", created=1)
+    place.asks_for_a_person("one")
+    place.story_files("one").show(WATERFALL)
+    shutil.rmtree(place.folder / "runs/one")
+    place.begin("two", created=2)
+    place.asks_for_a_person("two")
+    place.story_files("two").show(WATERFALL)
+    assert place.text(HISTORY).count("run one") == 1
 
 
 def test_a_protocol_without_stories_has_none(place: Backlog) -> None:

@@ -16,6 +16,7 @@ from treadle.kernel.replay import Row
 from treadle.protocol.items import Json
 from treadle.protocol.model import Protocol
 from treadle.results.files import look, replace
+from treadle.runtime.dispatch import folder_name
 from treadle.runtime.placed import Placed
 from treadle.runtime.view_files import FOLDER
 from treadle.store.sqlite import Store
@@ -35,7 +36,7 @@ class StoryFiles:
     def __init__(self, store: Store, run: str, folder: Path, root: Path | None, local: Path) -> None:
         """`root` is the user's checkout; None: there is none."""
         self._store, self._run, self._folder, self._root = store, run, folder / FOLDER, root
-        self._runs, self._placed, self._local = folder.parent, Placed(local), local
+        self._placed, self._local = Placed(local), local
         self._course = Course(cache(store.protocol))
         self._get = lru_cache(_PAYLOADS)(self._payload)
         self._written: dict[str, str] = {}
@@ -104,6 +105,8 @@ class StoryFiles:
         due = {it: text for it, text in texts.items() if self._left.get(it) != (text, _stamp(root / it))}
         if not due or not self._is_foremost():
             return []
+        for path in due.keys() & _histories(protocol):
+            self._keep(path, due[path])
         told = [self._put(root, path, text) for path, text in self._shown(protocol, due).items()]
         self._left |= {path: (text, _stamp(root / path)) for path, text in due.items()}
         return [one for one in told if one]
@@ -131,20 +134,37 @@ class StoryFiles:
 
     def _shown(self, protocol: Protocol, texts: Mapping[str, str]) -> dict[str, str]:
         """The files as the checkout has them: the history is that of all runs."""
-        paths = [artifact.path for artifact in protocol.artifacts.values() if artifact.view == HISTORY]
+        paths = _histories(protocol)
         return {path: self._whole(path, text) if path in paths else text for path, text in texts.items()}
 
     def _whole(self, path: str, own: str) -> str:
-        """The newest run first; what earlier ones have left in their folders is not made anew."""
-        others = [run.id for run in self._store.runs() if run.id != self._run]
-        found = [look(self._runs / id_ / FOLDER, path) for id_ in others if (self._runs / id_ / FOLDER).is_dir()]
-        return _TITLE + "\n".join([own, *(it.decode(errors="replace") for it in found if isinstance(it, bytes))])
+        """The newest run first."""
+        folder, name = self._chapter(path)
+        names = [it.name for it in folder.iterdir() if it.suffix == ".md"] if folder.is_dir() else []
+        found = {it: look(folder, it) for it in names} | {name: own.encode(errors="replace")}
+        texts = [found[it] for it in sorted(found, reverse=True)]
+        return _TITLE + "\n".join(it.decode(errors="replace") for it in texts if isinstance(it, bytes))
+
+    def _keep(self, path: str, own: str) -> None:
+        """Keep what a run has to tell apart from it, for it may be forgotten one day."""
+        folder, name = self._chapter(path)
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            replace(folder, name, own.encode(errors="replace"))
+
+    def _chapter(self, path: str) -> tuple[Path, str]:
+        created = self._store.run(self._run).created
+        return self._local / HISTORY / folder_name(path), f"{created:015d}-{folder_name(self._run)}.md"
 
     def _is_foremost(self) -> bool:
         """Whether the checkout shows this run: the latest with such files, one that has not ended before the others."""
         runs = [run for run in self._store.runs() if has_story_files(self._store.protocol(run.protocol))]
         live = [run for run in runs if not run.outcome]
         return next((run.id for run in live or runs), "") == self._run
+
+
+def _histories(protocol: Protocol) -> set[str]:
+    return {artifact.path for artifact in protocol.artifacts.values() if artifact.view == HISTORY}
 
 
 def _stamp(path: Path) -> "_Stamp":

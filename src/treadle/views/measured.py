@@ -37,8 +37,8 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
 def measured(deeds: Sequence[Deed], get: Get) -> Measured:
     """What the checks of some activities say, the last word on each question."""
-    records = [(result, payload(get, result.report_ref)) for deed in reversed(deeds) for result in _results(deed)]
-    tests, failing = next((_tests(it) for _, it in records if isinstance(it.get("tests"), dict)), (None, ()))
+    records = (payload(get, result.report_ref) for deed in reversed(deeds) for result in _results(deed))
+    tests, failing = next((_tests(it) for it in records if isinstance(it.get("tests"), dict)), (None, ()))
     return Measured(tests=tests, failing=failing, lint=_lint(deeds, get), changed=_last_changed(deeds, get))
 
 

@@ -56,10 +56,7 @@ def stories(protocol: Protocol, state: State, get: Get) -> list[Story]:
 
 def deeds_of(course: Course, story: Story) -> list[Deed]:
     """What was done for a story by the instance that works on it now, and by its team; the earliest first."""
-    if story.inst is None:
-        return []
-    id_ = story.inst.id
-    return [it for it in course.deeds() if it.command.inst == id_ or it.command.inst.startswith(f"{id_}/")]
+    return course.below(story.inst.id) if story.inst else []
 
 
 def project_of(state: State, get: Get) -> str:

@@ -42,6 +42,8 @@ class Course:
     def __init__(self, find: Callable[[str], Protocol]) -> None:
         self.chronicle = Chronicle(find)
         self.snapshots: list[Snapshot] = []
+        self._below: dict[str, list[Deed]] = {}
+        """Instance → what was done there and below; made when it is asked for."""
 
     @property
     def state(self) -> State:
@@ -54,6 +56,7 @@ class Course:
     def take(self, body: bytes) -> Move:
         """Apply the next event of the log."""
         made = self.chronicle.take(body)
+        self._below = {}
         act, cause, detail = _failure(made.event)
         if cause and act in made.before.acts and act not in made.state.acts:
             self.snapshots.append(Snapshot(made.state.now, act, cause, detail, positions(made.before)))
@@ -62,6 +65,15 @@ class Course:
     def deeds(self) -> list[Deed]:
         """All activities, the earliest first."""
         return list(self.chronicle.deeds.values())
+
+    def below(self, inst: str) -> list[Deed]:
+        """The activities of an instance and of all below it, the earliest first."""
+        if not self._below:
+            for deed in self.chronicle.deeds.values():
+                names = deed.command.inst.split("/")
+                for depth in range(1, len(names) + 1):
+                    self._below.setdefault("/".join(names[:depth]), []).append(deed)
+        return self._below.get(inst, [])
 
 
 View = Callable[[Protocol, Course, Get], str]
