@@ -28,9 +28,11 @@ def test_a_demo_speaks_the_words_of_its_protocol(name: str) -> None:
     assert treadle("spec", "check", str(DEMOS / name / SPEC), "--protocol", name).code == 0
     settings = (DEMOS / name / "repository/treadle.toml").read_text().replace("{python}", '""')
     assert tomllib.loads(settings)["protocol"]["default"] == name
-    ways = [it for graph in load(name).routing_keys.values() for it in graph.items()]
+    protocol = load(name)
+    ways = [it for graph in protocol.routing_keys.values() for it in graph.items()]
     for rule in load_script(DEMOS / name / SCRIPT).rules:
         exits = {tag_of(key) for step, keys in ways if step in rule.when["step"] for key in keys}
+        exits |= {name for exit_ in exits & protocol.exits.keys() for name in protocol.exits[exit_].also}
         said = {turn.exit["type"] for turn in rule.turns if turn.exit}
         assert said <= exits, f"the rule in line {rule.line}"
 
