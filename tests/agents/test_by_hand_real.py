@@ -26,10 +26,10 @@ FACT = {"entities": [{"name": "change", "entityType": "function", "observations"
 TOOLS = [sys.executable, "-P", "-m", "treadle", "mcp"]
 
 
-def writes(code: str) -> dict[str, Any]:
+def writes(code: str, result: str = RESULT) -> dict[str, Any]:
     """The agent writes the module, and says that all is well."""
     command = (
-        f"cat > coins/change.py <<'END'\n{code}END\nmkdir -p .ai\ncat > .ai/executor-result <<'END'\n{RESULT}END\n"
+        f"cat > coins/change.py <<'END'\n{code}END\nmkdir -p .ai\ncat > .ai/executor-result <<'END'\n{result}END\n"
     )
     return {
         "call": {
@@ -63,6 +63,26 @@ SCRIPTS = json.dumps(
                 writes(HONEST),
                 tasks("completed"),
                 {"say": "Both are done."},
+            ],
+            "lead": [
+                {
+                    "call": {
+                        "tool": ["Agent", "Task"],
+                        "with": {
+                            "description": "implement it",
+                            "prompt": "[[script:helper]] implement it",
+                            "subagent_type": "general-purpose",
+                            "run_in_background": False,
+                        },
+                    }
+                },
+                {"say": "My helper has done it."},
+            ],
+            "helper": [
+                writes(HONEST, RESULT.replace("pass", "done", 1)),
+                {"say": "It is done."},
+                writes(HONEST),
+                {"say": "It is passed."},
             ],
         }
     }
@@ -151,6 +171,7 @@ def lets_it_implement(server: ModelServer, folder: Path) -> dict[str, Any]:
         "memory": it.treadle("memory", "export"),
         "status": [before, after],
         "next": it.yours(),
+        "state": json.loads((it.root / ".ai" / "STATE.json").read_text()),
     }
 
 
@@ -181,7 +202,7 @@ def test_red_is_sent_back_and_green_is_accepted(agent: str, tmp_path: Path) -> N
     assert "the checks have refused pass_green, attempt 1" in found["told"][0]
     assert "test_the_change_is_what_is_left" in found["told"][0]
     assert "root/US-001:impl#1.3" not in log
-    assert found["next"]["step"] == "verify", "the run has gone on"
+    assert found["next"]["step"] == found["state"]["step"] == "verify", "the run has gone on, and STATE.json says so"
     assert '"name":"change"' in found["memory"].replace(" ", ""), "it is remembered in the project, not in the lane"
     assert found["recalled"] > 2, "what it has said, what it was told then, and what it has found again"
     assert ("nobody has trusted it yet" in found["status"][0]) == (agent == "codex")
@@ -195,6 +216,15 @@ def test_a_task_of_claude_codes_own_list_waits_for_the_projects_check(tmp_path: 
     assert any("the task 'count' is not completed" in text for text in found["told"]), found
     assert "root/US-001:impl#1.1 claims pass_green (executor-result)" in found["log"]
     assert found["next"]["step"] == "verify"
+
+
+def test_a_helper_of_claude_codes_is_sent_back_and_its_lead_owes_nothing_then(tmp_path: Path) -> None:
+    (tmp_path / "case").write_text("claude lead")
+    found = inside_apart(lets_it_implement, tmp_path, SCRIPTS)
+    assert any("'done' is not an exit of this step" in text for text in found["told"]), found
+    assert found["log"].count("claims pass_green (executor-result)") == 1, "what cannot be read costs no attempt"
+    assert found["next"]["step"] == "verify"
+    assert not any("verify of it" in text for text in found["told"]), "the lead is not asked for the next step"
 
 
 def test_what_codex_lists_is_understood(tmp_path: Path) -> None:

@@ -20,3 +20,10 @@ def test_work_that_the_checks_refuse_is_told_to_whoever_did_it() -> None:
     assert "elsewhere.txt" in result.out.partition("  scope\n")[2].partition("work is yours")[0]
     assert '"check"' not in result.out, "a report is told by its words"
     assert "  treadle done sweep-1 --exit Did --field summary=… [--field details=…]\n" in result.out
+
+
+def test_work_can_be_handed_in_from_its_own_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = run("--level", "0")
+    monkeypatch.chdir(begun.out.partition("work in ")[2].partition(",")[0])
+    result = treadle("done", "--exit", "Stuck", "--field", "why=no broom")
+    assert "sweep-1 has ended with Failed" in result.out

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.chores import until
 from tests.cli.hooked import Agent, lane, message, said
 from tests.cli.kept import KEPT, Kept, run
 from tests.cli.treadle import Outcome, treadle
@@ -233,3 +234,17 @@ def test_without_runs_it_says_nothing(kept: Kept, monkeypatch: pytest.MonkeyPatc
 
 def test_what_it_is_for_is_told() -> None:
     assert "--legacy" in treadle("hook", "--help").out
+
+
+@pytest.mark.soak
+def test_whoever_drives_the_run_takes_it_up(agent: Agent, kept: Kept) -> None:
+    with kept.background("serve") as server:
+        assert server.stdout is not None
+        assert server.stdout.readline().startswith("serving ")
+        until(lambda: "driven by process" in treadle("status").out, "the server drives the run")
+        agent.writes("elsewhere.txt", "not mine to write\n")
+        agent.writes(".ai/executor-result", DID)
+        assert "the checks have refused Did, attempt 1" in agent.ends().err
+        agent.writes("swept/floor.txt", "clean\n")
+        agent.writes(".ai/executor-result", DID)
+        assert "is accepted: Did" in message(agent.ends(again=True))

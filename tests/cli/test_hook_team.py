@@ -11,7 +11,8 @@ from tests.cli.treadle import Outcome, treadle
 from treadle.hooks.reply import GOES_ON
 
 CHECKED = KEPT.replace(
-    GATES, "gates: {Did: [commit, scope, {check: post_check, arg: 'grep -q clean swept/floor.txt'}], Stuck: scope}"
+    GATES,
+    "gates: {Did: [commit, scope, {check: post_check, arg: 'cat swept/floor.txt | grep -q clean'}], Stuck: scope}",
 ).replace("graphs:\n", 'artifacts:\n  bdd: {path: "docs/{id}.md", writer: worker}\ngraphs:\n', 1)
 STORY = "# SWEEP-1\n\n## Tasks\n- [x] T1 [P] the floor\n- [ ] T2 [P] the stairs\n- [ ] T3 the rest\n"
 TEAM = (
@@ -26,7 +27,7 @@ def test_a_task_is_not_completed_before_the_projects_own_check_succeeds(
     agent = Agent(lane(run("--level", "0")), monkeypatch)
     held = agent.ends("TaskCompleted", task_subject="sweep the floor")
     assert held.code == GOES_ON
-    assert "the task 'sweep the floor' is not completed: `grep -q clean swept/floor.txt` fails in" in held.err
+    assert "the task 'sweep the floor' is not completed: `cat swept/floor.txt | grep -q clean` fails in" in held.err
     agent.writes("swept/floor.txt", "clean\n")
     assert agent.ends("TaskCompleted") == Outcome(0, "", "")
     assert "claims" not in treadle("log", "sweep-1").out, "a task is not the step"

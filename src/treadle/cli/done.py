@@ -21,7 +21,7 @@ def done(
 ) -> None:
     """Hands in your work as an agent. Exit code 0: taken; 1: the checks have refused it; 2: what is wrong with it."""
     from treadle.cli.moves import move
-    from treadle.cli.own_work import hand_in, in_hand, judged
+    from treadle.cli.own_work import around, hand_in, in_hand, judged
 
     work = in_hand(run, step)
     move(
@@ -30,4 +30,5 @@ def done(
         resume=resume,
         still=lambda state: work.act in state.acts,
         verdict=lambda project, store: judged(project, store, work),
+        project=around(),
     )

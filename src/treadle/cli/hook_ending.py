@@ -10,7 +10,7 @@ from treadle.cli.reading import read_run
 from treadle.config.project import Project
 from treadle.engines.pinned import pinned
 from treadle.engines.taking_up import take_up
-from treadle.engines.waiting import works_in_hand
+from treadle.engines.waiting import is_handed_out, works_in_hand
 from treadle.errors import TreadleError
 from treadle.hooks.belonging import Mine, note
 from treadle.hooks.call import Call
@@ -30,6 +30,10 @@ from treadle.store.sqlite import Store
 
 _ROUNDS: Final = 50
 """How often a driver is waited for that checks what was handed in, ten seconds each: less than a hook may take."""
+
+
+_GLANCE: Final = 0.05
+_PATIENCE: Final = 30.0
 
 
 class _Answer(NamedTuple):
@@ -97,10 +101,19 @@ async def _taken(project: Project, store: Store, work: Work) -> bool:
     for _ in range(_ROUNDS):
         taken = await take_up(project, store, work.run, lambda state: work.act in state.acts)
         if work.act not in taken.state.acts:
+            await _handed_out(project, store, work.run)
             return True
         if not taken.by:
             return False
     return False
+
+
+async def _handed_out(project: Project, store: Store, run: str) -> None:
+    """Wait until whoever drives the run has handed out what comes next, or for as long as anybody would."""
+    for _ in range(int(_PATIENCE / _GLANCE)):
+        if is_handed_out(store.load(run).state, pinned(store.run(run)), project.runs / run):
+            return
+        await asyncio.sleep(_GLANCE)
 
 
 def _judged(project: Project, store: Store, call: Call, work: Work, claim: Claim) -> Reply:

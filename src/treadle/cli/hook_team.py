@@ -9,7 +9,7 @@ from treadle.agents.answer import answered
 from treadle.config.project import Project
 from treadle.engines.containers import container_of
 from treadle.engines.pinned import pinned
-from treadle.evidence.checks.project import words_of
+from treadle.evidence.checks.project import commands_of
 from treadle.evidence.project_tools import ProjectTools
 from treadle.evidence.schemas.gherkin import unfinished_parallel
 from treadle.hooks.belonging import Mine
@@ -38,10 +38,10 @@ def completed(project: Project, store: Store, call: Call, mine: Sequence[Mine]) 
     for work in (one.work for one in mine):
         for text in _post_checks(store.load(work.run), work):
             built = asyncio.run(_post_check(project, store, work, text))
-            if built is None or not built.is_well:
-                output = f"`{text}` needs a shell" if built is None else built.output.strip()[-_SHOWN:]
+            if built is not None and not built.is_well:
                 named = f" '{call.task[:100]}'" if call.task else ""
-                return Reply(GOES_ON, f"the task{named} is not completed: `{text}` fails in {work.lane}\n{output}")
+                told = f"the task{named} is not completed: `{text}` fails in {work.lane}"
+                return Reply(GOES_ON, f"{told}\n{built.output.strip()[-_SHOWN:]}".strip())
     return NOTHING
 
 
@@ -63,11 +63,11 @@ def _post_checks(history: History, work: Work) -> list[str]:
 
 
 async def _post_check(project: Project, store: Store, work: Work, text: str) -> Built | None:
-    """The last command that was run, the first that fails; None if it is no plain command."""
+    """The last of its commands that was run, which is the first that fails."""
     run = store.run(work.run)
     tools = ProjectTools(toolchain_of(pinned(run).config, project, await container_of(project, run)))
     built = None
-    for words in words_of(text):
+    for words in commands_of(text):
         built = await tools.run(words, work.lane)
         if not built.is_well:
             break

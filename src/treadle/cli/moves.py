@@ -31,9 +31,10 @@ def move(
     resume: bool = False,
     still: Still = lambda _: False,
     verdict: Verdict = lambda _project, _store: 0,
+    project: Project | None = None,
 ) -> None:
     """Do something to a run; with `resume`, drive it on afterwards as `treadle resume` would."""
-    project = open_project()
+    project = project or open_project()
     with opened_store(project) as store:
         store.run(run)
         typer.echo(act(Client(project, store)))

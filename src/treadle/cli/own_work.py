@@ -8,7 +8,7 @@ from treadle.cli.activity_page import read_story, refusal
 from treadle.cli.guard import UNWELL
 from treadle.cli.handing_in import answer, refuse
 from treadle.cli.reading import read_run
-from treadle.config.project import Project, open_project
+from treadle.config.project import Project, current_folder, open_project, owner_of
 from treadle.engines.client import Client
 from treadle.engines.opening import opened_store
 from treadle.errors import TreadleError
@@ -21,11 +21,16 @@ from treadle.store.sqlite import Store
 
 def in_hand(run: str, step: str) -> Work:
     """The activity that is meant; an error lists those there are."""
-    project = open_project()
+    project = around()
     with opened_store(project) as store:
         if run and (outcome := store.run(run).outcome):
             raise TreadleError(f"{run} has ended with {outcome}; there is nothing to hand in any more")
         return Client(project, store).work(run, step)
+
+
+def around() -> Project:
+    """The project that the work is of, also from inside of the folder that is a person's."""
+    return owner_of(current_folder()) or open_project()
 
 
 def judged(project: Project, store: Store, work: Work) -> int:

@@ -79,6 +79,11 @@ def works_in_hand(state: State, settings: Pinned, folder: Path) -> tuple[Work, .
     return tuple(work for id_ in sorted(jobs) if (work := sent_work(home_of(folder, jobs[id_]))))
 
 
+def is_handed_out(state: State, settings: Pinned, folder: Path) -> bool:
+    """Whether people have in hand all that is theirs; whoever drives the run may still be about to hand it out."""
+    return len(works_in_hand(state, settings, folder)) == len(_by_people(state, settings))
+
+
 def _by_people(state: State, settings: Pinned) -> dict[str, RunAgent]:
     jobs = {id_: act.command for id_, act in state.acts.items() if _is_agents(act)}
     return {id_: job for id_, job in jobs.items() if isinstance(job, RunAgent) and settings.is_by_person(job)}

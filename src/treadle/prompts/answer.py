@@ -28,8 +28,10 @@ _BY_HAND: Final = """\
 ## How to answer
 
 You end by exactly one of the exits below. It is a claim: what can be checked is checked, and a claim that does not hold
-comes back with a report. Hand it in by the command of the exit, given in your own checkout; or write an answer in the
-form of its example to a file, for `treadle done {run} FILE`. `treadle status {run}` shows the commands again.
+comes back with a report. Hand it in by the command of the exit, given in your checkout or in your folder; or write an answer in the
+form of its example to a file, for `treadle done {run} FILE`. `treadle status {run}` shows the commands again. An agent
+that does this for you, and whose program calls `treadle hook`, writes `status: EXIT` and a line for each field to
+`.ai/executor-result` in its folder instead.
 """
 _WHOLE_BY_HAND: Final = """\
 Where the text above says `[cut: …]`, the whole is in `inputs/`, beside this file.

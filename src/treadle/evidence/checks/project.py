@@ -37,14 +37,18 @@ async def _command(s: Subject, name: str) -> Found:
 
 async def post_check(s: Subject) -> Found:
     """The project's own line succeeds: plain commands by themselves, anything else in a shell."""
-    commands = ([] if _SHELL.search(s.arg) else words_of(s.arg)) or [["sh", "-c", s.arg]]
     tree = await measured_tree(s)
     last = found()
-    for command in commands:
+    for command in commands_of(s.arg):
         last = of_command(await s.measure.run(command, tree), "post_check")
         if not last.ok:
             return last
     return last
+
+
+def commands_of(line: str) -> list[list[str]]:
+    """What is run for a line, up to the first that fails."""
+    return ([] if _SHELL.search(line) else words_of(line)) or [["sh", "-c", line]]
 
 
 def words_of(text: str) -> list[list[str]]:
