@@ -126,6 +126,30 @@ def test_projects_are_spoken_to_by_name_from_anywhere(tmp_path: Path, monkeypatc
     assert "cart-app" not in treadle("projects", "list").out
 
 
+def test_two_projects_at_once_do_not_wait_for_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    found = {}
+    for name in ("cart-app", "blog"):
+        (tmp_path / name).mkdir()
+        found[name] = Chores(tmp_path / name)
+        monkeypatch.chdir(tmp_path / name)
+        treadle("projects", "add")
+        agent = f"command:{tmp_path / name / 'agent.py'}"
+        assert treadle("run", "chore.yaml", "-p", "ask", "--agent", agent, "--level", "1").code == 3
+    cart, blog = found.values()
+    with cart.background("say", "continue cart-app") as one, cart.background("say", "blog: continue") as other:
+        until(lambda: cart.agents() and blog.agents(), "both are at work")
+        assert "work is at work" in treadle("say", "status cart-app").out
+        blog.release()
+        assert other.wait(60) == 3
+        assert one.poll() is None, "the other one goes on"
+        cart.release()
+        assert one.wait(60) == 3
+    assert treadle("say", "status").out.count("needs you: Is it done?") == 1, "here it is the blog"
+    assert "cart-app: sweep-1 has ended with Finished" in treadle("say", "cart-app: accept").out
+    assert "needs you" in treadle("say", "status blog").out
+
+
 def test_help_lists_what_can_be_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)

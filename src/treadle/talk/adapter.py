@@ -113,7 +113,7 @@ class OrchestratorAdapter:
         return said.result if said.understood else NeedsHuman(said.text)
 
     def invoke_executor(self, project_root: Path, prompt: str = "") -> ExecutorHandle:
-        """Start what agents are to do. The prompt is made from the protocol; `prompt` goes along as a person's note."""
+        """Start what agents are to do. Prompts are made from the protocol; `prompt` is a note for the next session."""
         project = open_project(project_root)
         with opened_store(project) as store:
             run = _current(project, store)

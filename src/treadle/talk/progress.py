@@ -47,7 +47,7 @@ def _story(protocol: Protocol, state: State, root: Instance, group: str, item: I
     title = text(payload(find, item.ref).get("title"))
     members = root.groups[group].members if group in root.groups else {}
     inst = state.insts.get(members.get(item.key, ""))
-    if inst is None or (inst.live and not inst.last and not any(inst.attempts.values())):
+    if inst is None or (inst.live and not inst.last):
         return Story(id=item.key, title=title, where="next")
     if inst.live:
         return Story(id=item.key, title=title, where="under way", step=_at(protocol, inst))

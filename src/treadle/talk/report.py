@@ -67,17 +67,20 @@ def farewell(standing: Standing) -> str:
     return "\n".join([*lines, *still, f'Say "continue {standing.project}" to resume.'])
 
 
-def asked(question: Question, facts: Facts) -> str:
+def asked(question: Question, facts: Facts, stories: Sequence[Story] = ()) -> str:
     """A question as a message: what it is about, and what can be said to it."""
     inst, _, step = place_of(question.id).rpartition(":")
     name = facts.names.get(inst, "")
+    later = [it for it in stories if it.id == name and it.where == "next"]
+    if later and any(choice.name == "continue" for choice in question.choices):
+        return f"Next is {named(later[0])}, continue?"
     lines = [f"{name or facts.run} needs you: {question.title or base_of(step)}", question.text.strip()]
     return "\n".join([*lines, "You can say:", *(f"  {line}" for line in ways_to_answer(question, facts))])
 
 
 def _needed(standing: Standing) -> Iterator[str]:
     facts = standing.facts
-    yield from (asked(one, facts) for one in facts.waiting.questions)
+    yield from (asked(one, facts, standing.stories) for one in facts.waiting.questions)
     for go in facts.waiting.gos:
         yield f"Next is {_next(standing.stories, facts.names.get(go.inst, ''), go.step, go.title)}, continue?"
     for work in facts.waiting.works:

@@ -143,7 +143,7 @@ class Speaker:
         if posted:
             self.settle(project, store, run)
         after = self._standing(project, store, store.run(run))
-        moved = posted or isinstance(deed, Drive | Stop)
+        moved = posted or isinstance(deed, Drive)
         return Said(
             text=_told(deed, before, after, intent),
             result=result_of(after),
