@@ -28,9 +28,9 @@ _BY_HAND: Final = """\
 ## How to answer
 
 You end by exactly one of the exits below. It is a claim: what can be checked is checked, and a claim that does not hold
-comes back with a report. Hand it in by the command of the exit, given in your checkout or in your folder; or write an answer in the
-form of its example to a file, for `treadle done {run} FILE`. `treadle status {run}` shows the commands again. An agent
-that does this for you, and whose program calls `treadle hook`, writes `status: EXIT` and a line for each field to
+comes back with a report. Hand it in by the command of the exit, in your checkout or in your folder; or write an answer
+in the form of its example to a file, for `treadle done {run} FILE`. `treadle status {run}` shows the commands again. An
+agent that does this for you, and whose program calls `treadle hook`, writes `status: EXIT` and a line for each field to
 `.ai/executor-result` in its folder instead.
 """
 _WHOLE_BY_HAND: Final = """\
