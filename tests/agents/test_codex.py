@@ -111,18 +111,17 @@ def test_settings_are_its_own_and_nobody_elses_to_read(work: Work, user: Path, t
 
 
 @pytest.mark.parametrize(
-    ("perms", "shell", "patches", "search"),
+    ("perms", "shell", "search"),
     [
-        (None, None, None, None),
-        (("run_commands", "modify"), None, None, "disabled"),
-        (("read_files", "web"), False, False, None),
-        (("read_files", "modify"), False, True, "disabled"),
+        (None, None, None),
+        (("run_commands", "modify"), None, "disabled"),
+        (("read_files", "web"), False, None),
+        (("read_files", "modify"), None, "disabled"),
     ],
 )
 def test_what_its_role_may_not_do_is_switched_off(
     perms: tuple[Perm, ...] | None,
     shell: bool | None,
-    patches: bool | None,
     search: str | None,
     user: Path,
     tmp_path: Path,
@@ -131,7 +130,6 @@ def test_what_its_role_may_not_do_is_switched_off(
     found = settings(make_work(tmp_path, tmp_path / "lane", perms=perms), tmp_path / "h")
     features = found["features"]
     assert (features.get("shell_tool"), features.get("unified_exec")) == (shell, shell)
-    assert features.get("apply_patch_freeform") == patches
     assert found.get("web_search") == search
 
 

@@ -15,6 +15,7 @@ from treadle.agents.registry import Surroundings, runner_of
 from treadle.mcp.http import HttpTools
 from treadle.ports import Ended, Progress
 from treadle.protocol.load import load
+from treadle.protocol.model import Perm
 from treadle.results.mcp_tool import mcp_config_at
 from treadle.results.prepare import Before
 from treadle.results.read import read
@@ -24,7 +25,9 @@ from treadle.testing.model_server.server import ModelServer
 AGENTS = ("claude", "codex", "gemini", "opencode")
 MODELS = {"codex": "played-1", "gemini": "gemini-2.5-flash", "opencode": "played/played-1"}
 CRITIC = load("riper").roles["plan_critic"].perms
+SPEC = load("dptr").roles["spec"].perms
 SHELL = "touch by-command"
+PLAN = "memory-bank/modules/money/tdd_plan.md"
 SCRIPTS = rf"""
 scripts:
   critic:
@@ -38,28 +41,51 @@ scripts:
             - {{tool: NAME, with: {{command: "{SHELL}", cmd: "{SHELL}", description: "try"}}, unoffered: true}}
       - call:
           first:
-            - tool: [Write, write, write_file]
-              with: {{file_path: "{{folder}}/by-tool", filePath: "{{folder}}/by-tool", content: "x"}}
+            - {{tool: [write_file], with: {{file_path: "{{folder}}/by-tool", content: "x"}}}}
+            - {{tool: write, with: {{filePath: "{{folder}}/by-tool", content: "x"}}}}
             - {{tool: apply_patch, input: "*** Begin Patch\n*** Add File: by-tool\n+x\n*** End Patch\n"}}
             - {{tool: Write, with: {{file_path: "{{folder}}/by-tool", content: "x"}}, unoffered: true}}
       - call: {{tool: "*files_read", with: {{path: plan.md}}}}
       - call: {{tool: "*emit_exit", with: {{exit: {{type: PA, message: read}}}}}}
       - say: It is handed in.
-"""
+  planner:
+    find: {{folder: 'The folder is (\S+?)\.'}}
+    steps:
+      - call:
+          first:
+            - {{tool: NAME, with: {{command: "{SHELL}", cmd: "{SHELL}", description: "try"}}, unoffered: true}}
+      - call:
+          first:
+            - {{tool: [Write, write_file], with: {{file_path: "{{folder}}/PLAN", content: "The plan."}}}}
+            - {{tool: write, with: {{filePath: "{{folder}}/PLAN", content: "The plan."}}}}
+            - {{tool: exec_command, with: {{cmd: "mkdir -p $(dirname PLAN); echo It > PLAN"}}}}
+      - call: {{tool: "*emit_exit", with: {{exit: {{type: PC, message: written}}}}}}
+      - say: It is handed in.
+""".replace("PLAN", PLAN)
 NAMES = {"claude": "Bash", "codex": "exec_command", "gemini": "run_shell_command", "opencode": "bash"}
 
 
 def criticises(server: ModelServer, folder: Path) -> dict[str, Any]:
+    return works(server, folder, "riper/riper/O4C", "critic", CRITIC, ())
+
+
+def plans(server: ModelServer, folder: Path) -> dict[str, Any]:
+    return works(server, folder, "dptr/plan/spec", "planner", SPEC, (PLAN,))
+
+
+def works(
+    server: ModelServer, folder: Path, step: str, script: str, perms: tuple[Perm, ...], writes: tuple[str, ...]
+) -> dict[str, Any]:
     agent = folder.name
-    it = desk(folder, "riper/riper/O4C")
+    it = desk(folder, step)
     it.put("plan.md", "The plan is short.\n")
-    (it.work.bundle / "context.json").write_text(json.dumps({"permissions": {"may": CRITIC}}))
-    prompt = f"The folder is {it.work.lane}. [[script:critic]]"
+    (it.work.bundle / "context.json").write_text(json.dumps({"permissions": {"may": perms}}))
+    prompt = f"The folder is {it.work.lane}. [[script:{script}]]"
     model = MODELS.get(agent, "")
-    work = msgspec.structs.replace(it.work, prompt=prompt, env=it.env, writes=(), perms=CRITIC, model=model)
+    work = msgspec.structs.replace(it.work, prompt=prompt, env=it.env, writes=writes, perms=perms, model=model)
     heard: list[Progress] = []
 
-    async def step(tools: HttpTools) -> Ended:
+    async def play(tools: HttpTools) -> Ended:
         config = mcp_config_at(await tools.open(assigned(work, it.ways), it.env), work.token)
         (work.bundle / "mcp.json").write_bytes(msgspec.json.encode(config))
         runner = runner_of(agent, Surroundings(root=folder, patience=Patience(asked=3)))
@@ -67,13 +93,13 @@ def criticises(server: ModelServer, folder: Path) -> dict[str, Any]:
         return await asyncio.wait_for(session.wait(), 150)
 
     with HttpTools() as tools:
-        ended = asyncio.run(step(tools))
+        ended = asyncio.run(play(tools))
     reading = asyncio.run(read(work, it.ways, Before()))
     turns = [each for each in server.exchanges if each.script]
     return {
         "how": [ended.how, ended.detail, ended.final],
         "answer": [reading.channel, reading.claim.fields["message"]] if reading.claim else [],
-        "made": sorted(path.name for path in work.lane.iterdir()),
+        "made": sorted(str(path.relative_to(work.lane)) for path in work.lane.rglob("*") if path.is_file()),
         "tools": json.dumps([each.body.get("tools") for each in turns][:1]),
         "heard": json.dumps(turns[-1].body, ensure_ascii=False),
         "notes": [progress.note for progress in heard if progress.note],
@@ -91,3 +117,13 @@ def test_a_critic_runs_no_command_and_changes_nothing_but_reads_and_answers(agen
     assert f'"{NAMES[agent]}"' not in found["tools"], "it is not even offered"
     assert "WebFetch" not in found["tools"]
     assert "web_search" not in found["tools"]
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_planner_writes_its_plan_and_runs_commands_only_if_it_writes_by_them(agent: str, tmp_path: Path) -> None:
+    found = inside_apart(plans, tmp_path / agent, SCRIPTS.replace("NAME", NAMES[agent]))
+    assert found["how"] == ["done", "", "It is handed in."], found
+    ran = ["by-command"] if agent == "codex" else []  # it may have no other way to write
+    assert found["made"] == [*ran, PLAN, "plan.md"], found["tools"]
+    assert found["answer"] == ["mcp", "written"], found

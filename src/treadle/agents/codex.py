@@ -149,10 +149,11 @@ def _is_kept(home: Path, session: str) -> bool:
 
 
 def _without_commands(work: Work) -> dict[str, bool]:
-    """Who may not run commands has no shell: it reads by the tools of its step, and writes by patches, if at all."""
-    if work.may("run_commands"):
-        return {}
-    return {"shell_tool": False, "unified_exec": False, "apply_patch_freeform": work.may("modify")}
+    """Who may neither run commands nor modify has no shell: it reads by the tools of its step.
+
+    Who may modify keeps it, whatever else it may: models that the program does not know write by nothing else.
+    """
+    return {} if work.may("run_commands") or work.may("modify") else {"shell_tool": False, "unified_exec": False}
 
 
 def _scratch(work: Work) -> Path:
