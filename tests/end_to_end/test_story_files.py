@@ -42,7 +42,7 @@ def world_of(place: Path) -> World:
 
 def has(path: str, text: str) -> list[str]:
     """A command that fails unless a file of the lane says something."""
-    return ["grep", "-qF", text, path]
+    return ["grep", "-qF", "-e", text, path]
 
 
 def test_they_are_where_agents_and_people_look(place: Path) -> None:

@@ -6,8 +6,10 @@ from typing import Any, Final
 import msgspec
 import pytest
 
+from tests.end_to_end.test_story_files import has
 from tests.end_to_end.waterfall import LABEL, STORY, backlog, says
 from tests.end_to_end.world import World
+from tests.views.storied import HANDOFF, STATE
 
 pytestmark = pytest.mark.soak
 
@@ -40,16 +42,22 @@ def test_a_team_works_at_the_same_time_and_its_work_is_folded(place: Path) -> No
     greedy = {**SITE, "files": [PAGE, "src/shop/**"]}
     world.agent("breakdown", at, exit=breakdown(backend=[FUNCTION], frontend=[greedy]))
     world.agent("breakdown", at, exit=breakdown(more=True, backend=[FUNCTION], frontend=[SITE], test=[TESTS]))
-    world.agent("breakdown", at, exit=breakdown(verify=[task("look", "Compare them.")]))
+    handed_on = [
+        has(HANDOFF, "(multi-executor session)"),
+        has(HANDOFF, "- backend: ✅ function: label is there."),
+        has(HANDOFF, f"- page: {TEAMED.file}: I need its name."),
+    ]
+    world.agent("breakdown", at, run=handed_on, exit=breakdown(verify=[task("look", "Compare them.")]))
     beyond = {TEAMED.file: TEAMED.code(), "src/shop/extra.py": "extra = 1\n"}
     world.agent("work", BACKEND, write=beyond, exit=says("task_done"), after=f"{FRONTEND}~2:work#1.1")
     world.agent("work", BACKEND, delete="src/shop/extra.py", exit=says("task_done", "label is there."))
     world.agent("work", FRONTEND, exit={"type": "conflict", "files": [TEAMED.file], "description": "I need its name."})
     world.agent("coordinate", at, exit=breakdown(more=True, frontend=[{**SITE, "instruction": "It is called label."}]))
     world.agent("work", f"{FRONTEND}~2", write={PAGE: "<p>label</p>\n"}, exit=says("task_done", "The page is there."))
-    unseen = [["test", "!", "-e", UNITS], ["test", "-e", TEAMED.test_file]]
+    unseen = [["test", "!", "-e", UNITS], ["test", "-e", TEAMED.test_file], has(STATE, '"step": "impl"')]
     world.agent("work", TEST, run=unseen, write={MORE: HATS}, exit=says("task_done", "Hats are tried."))
-    world.agent("work", LOOK, run=[["test", "-e", TEAMED.file]], exit=says("task_done", "They agree."))
+    only_results = [["test", "-e", TEAMED.file], ["test", "!", "-e", STATE], ["test", "!", "-e", HANDOFF]]
+    world.agent("work", LOOK, run=only_results, exit=says("task_done", "They agree."))
 
     end = world.run({f"{at}:review": "approve"})
 
