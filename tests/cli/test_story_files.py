@@ -1,11 +1,12 @@
 """What `treadle status` says about the files of a story that somebody has changed."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.cli.treadle import treadle
-from tests.git.place import repository
+from tests.git.place import repository, write
 from tests.runtime.test_story_files import Backlog
 from tests.views.storied import STATE, waterfall
 from treadle.store.sqlite import Store
@@ -51,3 +52,19 @@ def test_one_that_is_broken_is_told_as_such(here: Project, text: str) -> None:
     found = treadle("status")
     assert found.code == 0
     assert f"{STATE} was changed by somebody, or is somebody's own (it is no JSON object any more: " in found.out
+
+
+def test_where_it_is_kept_is_told_after_the_run_has_moved_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = repository(tmp_path)
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    agents = {"agents": [{"turns": [{"exit": {"type": "needs_human", "question": "Which?"}}]}]}
+    story = {"id": "US-1", "title": "Coupons", "description": "As a customer I want coupons."}
+    write(root, {"agents.yaml": json.dumps(agents), "backlog.yaml": json.dumps({"project": "p", "stories": [story]})})
+    write(root, {"treadle.toml": '[toolchain]\nkind = "pytest"\n', STATE: '{"status": "done"}'})
+    asked = treadle("run", "backlog.yaml", "-p", "waterfall", "--agent", "scripted:agents.yaml")
+    assert asked.code == 3, asked.err
+    said = treadle("status").out
+    assert f"{STATE} was changed by somebody, or is somebody's own (" in said
+    assert "what was there is kept in .treadle/local/kept/.ai/STATE.json~" in said
+    assert '"status": "needs_human"' in (root / STATE).read_text()

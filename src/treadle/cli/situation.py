@@ -4,7 +4,7 @@ import asyncio
 import shlex
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import typer
 
@@ -30,6 +30,9 @@ from treadle.views.status import Known, Startable, Status, status
 from treadle.views.tree import tree
 from treadle.views.used import price
 from treadle.views.yours import told as told_work
+
+_EDITS: Final = 3
+"""Of changes to files that were told before, the last ones are told again."""
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -57,12 +60,13 @@ def situation(project: Project, store: Store, found: Follower) -> Status:
 
 
 def _edited(project: Project, store: Store, found: Follower) -> list[str]:
-    """What somebody has made of the files that show the run's stories, as long as it has not moved since."""
+    """What somebody has made of the files that show the run: now, and the last times before that it moved on."""
     protocol, run = found.chronicle.protocol, found.record.id
     if protocol is None:
         return []
     files = StoryFiles(store, run, project.runs / run, checkout_of(project), project.local)
-    return files.changed(protocol)
+    before = [it.detail for it in store.strays(run) if it.what == "file"]
+    return [*dict.fromkeys(before[-_EDITS:]), *files.changed(protocol)]
 
 
 def _said_of_outage(store: Store, state: State) -> str:
