@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -248,3 +250,28 @@ def test_whoever_drives_the_run_takes_it_up(agent: Agent, kept: Kept) -> None:
         agent.writes("swept/floor.txt", "clean\n")
         agent.writes(".ai/executor-result", DID)
         assert "is accepted: Did" in message(agent.ends(again=True))
+
+
+@pytest.mark.soak
+def test_two_calls_at_once_hand_in_once(agent: Agent, kept: Kept) -> None:
+    agent.writes("swept/floor.txt", "clean\n")
+    agent.writes(".ai/executor-result", DID)
+    told = json.dumps({"session_id": "s", "cwd": str(agent.folder), "hook_event_name": "Stop"})
+    command = [sys.executable, "-P", "-m", "treadle", "hook"]
+    calls = [
+        subprocess.Popen(command, cwd=kept.root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    for call in calls:
+        assert call.stdin is not None
+        call.stdin.write(told.encode())
+        call.stdin.close()
+    ends = [(call.wait(60), call.stderr.read().decode() if call.stderr else "") for call in calls]
+    for call in calls:
+        for pipe in (call.stdout, call.stderr):
+            if pipe:
+                pipe.close()
+    assert [code for code, _ in ends] == [0, 0, 0], ends
+    log = treadle("log", "sweep-1").out
+    assert log.count("claims Did") == 1
+    assert "Finished" in log

@@ -90,7 +90,8 @@ def _handed_in(project: Project, store: Store, call: Call, said: _Answer, claim:
     answer = exit_object(claim.exit, {name: value for name, value in given.items() if name in asked})
     found = task.hand_in(answer, channel)
     if isinstance(found, Faulty):
-        return _hold(call, said, found.problems)
+        is_open = work.act in store.load(work.run).state.acts  # somebody else may have been faster
+        return _hold(call, said, found.problems) if is_open else NOTHING
     if not asyncio.run(_taken(project, store, work)):
         return Reply(MAY_END, f"{_step(work)}: {claim.key} is handed in and still being checked")
     return _judged(project, store, call, work, claim)
