@@ -7,10 +7,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cli.chores import Chores
+from tests.cli.treadle import treadle
 from treadle.config.kinds import CHANNELS
 from treadle.config.model import Notifications
 from treadle.engines.channels import tell
@@ -55,6 +58,21 @@ def test_a_question_reaches_every_channel_whole() -> None:
     assert [(it["title"], it["message"].splitlines()[2]) for it in heard] == [
         ("cart-app · us-005", "root:review#1.1: approve?")
     ] * 3
+
+
+def test_a_run_tells_a_channel_what_it_asks_and_how_it_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Chores(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    with listening() as (address, heard):
+        monkeypatch.setenv("MY_CHATS", address)
+        channels = 'notifications.channels=["env:MY_CHATS"]'
+        assert treadle("run", "chore.yaml", "-p", "ask", "--agent", "scripted:did.yaml", "--set", channels).code == 3
+        assert [it["title"] for it in heard] == [f"{tmp_path.name} · sweep-1"]
+        assert "# Is it done?" in heard[0]["message"]
+        assert "- accept: take it\n- retry: once more" in heard[0]["message"]
+        assert treadle("say", "accept").code == 0
+        assert heard[1]["message"].startswith("sweep-1: ended with Finished")
 
 
 def test_who_could_not_be_told_is_named_and_the_address_is_not() -> None:

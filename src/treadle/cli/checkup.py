@@ -7,6 +7,7 @@ from itertools import zip_longest
 from treadle.cli import library, settings
 from treadle.cli.advice import word
 from treadle.cli.health.agents import agent_lines, own_sandboxes
+from treadle.cli.health.channels import channel_lines
 from treadle.cli.health.hooks import hook_lines
 from treadle.cli.health.line import Line, missing
 from treadle.cli.health.machine import disk_line, git_line, python_line, sqlite_line
@@ -39,7 +40,8 @@ async def checkup() -> list[Line]:
     about = [machine, python_line(), sqlite_line(project), disk_line(project)]
     project_part = [line for line in folder if not (mistakes and line.what == "treadle.toml")]
     hooks = await hook_lines(project)
-    return [*about, *project_part, *mistakes, *unsound, *tools, *agents, *hooks, *held]
+    told = channel_lines(config.notifications)
+    return [*about, *project_part, *mistakes, *unsound, *tools, *agents, *hooks, *told, *held]
 
 
 def _settings() -> tuple[Settings, list[Line]]:

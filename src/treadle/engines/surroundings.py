@@ -19,6 +19,7 @@ from treadle.engines.notifier import SettingsNotifier
 from treadle.engines.pinned import MANUAL, Pinned, pinned
 from treadle.engines.project_ports import Ports, ProjectPorts
 from treadle.engines.recording import recording_of
+from treadle.engines.telling_once import TellingOnce
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.events import Usage
 from treadle.kernel.lifecycle import ROOT
@@ -102,8 +103,11 @@ class ProjectSurroundings:
             workspace=ports.workspace,
             checks=ports.checks,
             effects=ports.effects,
-            notifier=SettingsNotifier(
-                settings.config.notifications, self._project.root.name, partial(self._worded, run.id, settings)
+            notifier=TellingOnce(
+                SettingsNotifier(
+                    settings.config.notifications, self._project.root.name, partial(self._worded, run.id, settings)
+                ),
+                folder,
             ),
             budgets=_budgets(settings.config.limits, self._store.spent),
             prices_of=lambda role: parse_prices(settings.config.prices.get(settings.kind_of(role), "")),
