@@ -1,5 +1,7 @@
 """Answers from a command line."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.results.desk import summed_up, ways_at
@@ -49,3 +51,22 @@ def test_a_list_that_is_none_stays_text() -> None:
     found = ways.accept(from_arguments(ways, "DA", ["questions=[who?"]))
     assert isinstance(found, Faulty)
     assert "must be a list" in found.problems[0]
+
+
+def test_a_long_text_comes_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A = b\né\n")
+    (tmp_path / "questions").write_text('["who?"]')
+    (tmp_path / "odd").write_bytes(b"\xff")
+    ways = ways_at("dptr/plan/critic")
+    given = from_arguments(ways, "DA", [f"message=@{tmp_path}/a.md", f"questions=@{tmp_path}/questions"])
+    assert summed_up(ways.accept(given)) == {
+        "claim": "DA",
+        "fields": {"message": "# A = b\né\n", "questions": ["who?"]},
+    }
+    own = from_arguments(ways, "DA", ["message=@@home", 'questions=["who?"]'])
+    assert summed_up(ways.accept(own))["fields"] == {"message": "@home", "questions": ["who?"]}
+    for name, why in (("nowhere", "cannot be read: no such file or directory"), ("odd", "is no text in UTF-8")):
+        found = from_arguments(ways, "DA", [f"message=@{tmp_path}/{name}"])
+        assert isinstance(found, Faulty)
+        assert why in found.problems[0]
+        assert "a value that begins with @ is written @@" in found.problems[0]

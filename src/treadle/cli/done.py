@@ -14,7 +14,10 @@ def done(
     exit_: Annotated[str | None, typer.Option("--exit", metavar="EXIT", help="The exit, instead of a file.")] = None,
     field: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A field of that exit; lists, numbers and objects as JSON."),
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="A field of that exit; lists, numbers and objects as JSON, @FILE for the text of a file.",
+        ),
     ] = None,
     step: Annotated[str, typer.Option(help="The step, if you have several in hand.")] = "",
     resume: Annotated[bool, typer.Option("--resume", help="Drive the run on, as `treadle resume` would.")] = False,

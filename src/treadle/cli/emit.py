@@ -13,7 +13,10 @@ def emit(
     type_: Annotated[str | None, typer.Option("--type", metavar="EXIT", help="The exit, instead of a file.")] = None,
     field: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A field of that exit; lists, numbers and objects as JSON."),
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="A field of that exit; lists, numbers and objects as JSON, @FILE for the text of a file.",
+        ),
     ] = None,
 ) -> None:
     """Hands in how a step ended, from inside of it. Exit code 0: accepted; 2: what is wrong with it."""

@@ -1,7 +1,8 @@
-"""An answer from the arguments of a command line: `--type TestsReady --field note=…`."""
+"""An answer from the arguments of a command line: `--type TestsReady --field note=… --field report=@report.md`."""
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from treadle.protocol.answers.problems import quoted
@@ -23,8 +24,27 @@ def from_arguments(ways: Ways, type_: str, given: Sequence[str], option: str = "
             return faulty(f"--field {quoted(argument)} has no `=`; write --field name=value")
         if field in fields:
             return faulty(f"--field {quoted(field)} is given twice; write a list as JSON: --field '{field}=[…]'")
-        fields[field] = _value(types.get(field), text)
+        value = _read(field, text) if text.startswith("@") else text
+        if isinstance(value, Faulty):
+            return value
+        fields[field] = _value(types.get(field), value)
     return exit_object(name, fields)
+
+
+def _read(field: str, text: str) -> str | Faulty:
+    """The text of the file behind an `@`; `@@` is an @ itself."""
+    if text.startswith("@@"):
+        return text[1:]
+    path = Path(text[1:])
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        why = "is no text in UTF-8" if isinstance(error, UnicodeDecodeError) else _unreadable(error)
+        return faulty(f"--field {field}: the file {quoted(str(path))} {why}; a value that begins with @ is written @@")
+
+
+def _unreadable(error: OSError | ValueError) -> str:
+    return f"cannot be read: {((error.strerror if isinstance(error, OSError) else '') or str(error)).lower()}"
 
 
 def _types(ways: Ways, name: str) -> dict[str, TypeExpr]:
