@@ -1,15 +1,14 @@
 """The step rules table of the Agentic Coding Protocol: `.ai/step-rules.yaml` and the defaults, read strictly."""
 
-import re
 from typing import Final
 
 import msgspec
 
 from treadle.protocol.findings import Place, suggest
-from treadle.protocol.globs import glob_fault, shown
 from treadle.protocol.reading.part import NAME, WORD, Log, Part, quoted
 from treadle.protocol.reading.source import Node
 from treadle.protocol.rules.passing import circles
+from treadle.protocol.rules.paths import AMENDS, WRITES, globs
 
 REASONS: Final = {
     "constitution_violation": "it breaks a rule of the constitution",
@@ -39,12 +38,6 @@ _OWN: Final = ("role", "pass", "failing", "gates", "needs", "skippable", "amends
 _HUMAN: Final = ("title", "symbol", "template", "prio", "needs", "next_on_pass", "next_on_fail", "on_fail")
 _TEAM_ROLE: Final = ("claude_reads", "claude_writes", "hidden", "gates", "advisory")
 _TOP: Final = ("steps", "dispatch_mode", "sized_by", "team", "done", "max_rework", "effects")
-_WRITES: Final = "claude_writes"
-_AMENDS: Final = "amends"
-_STORY: Final = "story"
-_PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
-_DOUBLED: Final = "US-{story}"
-"""A15: as it was published; the id of a story is "US-005" already."""
 _TASKS_STORY: Final = "story"
 """The field of a team's task that holds the story's id."""
 _REWORK: Final = 3
@@ -166,9 +159,9 @@ def _rule(part: Part, others: list[str]) -> Rule:
         fails=_fails(part, human),
         attempts=part.whole("max_attempts", 1, least=1),
         minutes=part.whole("timeout_min", 0 if human else 5, least=0 if human else 1),
-        reads=_globs(part, "claude_reads"),
-        writes=_globs(part, _WRITES),
-        amends=_globs(part, _AMENDS),
+        reads=globs(part, "claude_reads"),
+        writes=globs(part, WRITES),
+        amends=globs(part, AMENDS),
         post_check=_command(part.get("post_check")),
         role=part.text("role", "executor"),
         pass_exit=part.name_of("pass", WORD, "pass"),
@@ -219,28 +212,6 @@ def _row(reason: str, entry: Part) -> Node:
     return Node(entry.as_text(), entry.node.place)
 
 
-def _globs(part: Part, key: str, field: str = "id") -> tuple[str, ...]:
-    """Paths of a row; `{story}` is the story's id, and `field` what the input of the graph calls it."""
-    entry = part.get(key)
-    for item in entry.items() if entry else ():
-        if not isinstance(item.node.value, str):
-            continue
-        for name in _PLACEHOLDER.findall(item.node.value):
-            if name != _STORY:
-                hint = suggest(name, [_STORY]) or "the only one is {story}"
-                item.problem(f"unknown placeholder {{{name}}} in {quoted(key)}", hint)
-        if key in (_WRITES, _AMENDS) and (fault := glob_fault(item.node.value)):
-            item.problem(f"{shown(item.node.value)} in {quoted(key)} {fault[0]}", fault[1])
-    return tuple(_meant(glob, field) for glob in (entry.as_texts() if entry else ()))
-
-
-def _meant(glob: str, field: str) -> str:
-    """A path as the table means it: `*.go` lies in any folder, and `US-{story}` is the id of the story."""
-    mark, rest = ("!", glob[1:]) if glob.startswith("!") else ("", glob)
-    anywhere = "**/" if "*" in rest and "/" not in rest and not rest.startswith("**") else ""
-    return mark + anywhere + rest.replace(_DOUBLED, "{story}").replace("{story}", f"{{{field}}}")
-
-
 def _command(part: Part | None) -> str:
     return part.as_text() if part and part.node.value is not None else ""
 
@@ -257,9 +228,9 @@ def _team_role(part: Part) -> TeamRole:
     gates = part.get("gates")
     return TeamRole(
         place=part.node.place,
-        reads=_globs(part, "claude_reads", _TASKS_STORY),
-        writes=_globs(part, _WRITES, _TASKS_STORY),
-        hidden=_globs(part, "hidden", _TASKS_STORY),
+        reads=globs(part, "claude_reads", _TASKS_STORY),
+        writes=globs(part, WRITES, _TASKS_STORY),
+        hidden=globs(part, "hidden", _TASKS_STORY),
         gates=gates.node if gates else None,
         advisory=part.flag("advisory"),
     )
