@@ -57,7 +57,7 @@ def _ended_activity(made: Move, find: Find, names: dict[str, str]) -> Iterator[s
         yield f"{place} came back with {left}{f': {why}' if why else ''}"
         return
     then = _next(made.protocol, inst)
-    yield " ".join(part for part in (f"{place} complete ✓", tests_told(fields), then) if part)
+    yield " ".join(part for part in (f"{place} complete ✓", told_of_tests(fields), then) if part)
 
 
 def _why(inst: Instance, left: str, find: Find) -> str:
@@ -66,14 +66,14 @@ def _why(inst: Instance, left: str, find: Find) -> str:
     return reason(cause, find(ref) if ref and not ref.startswith("text:") else "")
 
 
-def tests_told(fields: dict[str, Json]) -> str:
+def told_of_tests(fields: dict[str, Json]) -> str:
     """What was measured of the tests, in words; nothing if nothing was."""
     passed = fields.get("passed_tests")
     if isinstance(passed, list):
         return f"All tests pass ({len(passed)}/{len(passed)})."
     new = fields.get("new_tests")
     if isinstance(new, list):
-        return f"{len(new)} new {'test fails' if len(new) == 1 else 'tests fail'}, as they must."
+        return "1 new test fails, as it must." if len(new) == 1 else f"{len(new)} new tests fail, as they must."
     good, bad = fields.get("tests_pass"), fields.get("tests_fail")
     if isinstance(good, int) and isinstance(bad, int):
         return f"{good} of {good + bad} tests pass."
