@@ -132,3 +132,22 @@ def _orders(end: End) -> list[WorkOrder]:
         course.take(encode_event(event))
         found += [state_of(waterfall(), course, it, get) for it in stories(waterfall(), course.state, get)]
     return found
+
+
+@pytest.mark.soak
+def test_an_answer_in_the_hand_over_counts_and_that_of_an_earlier_session_does_not(place: Path) -> None:
+    world = world_of(place)
+    exit_ = says("pass_bdd", "One.", handoff=WORDS, clarifications=[], risks=[])
+    world.agent("bdd", AT, write={"docs/bdd/US-1.md": SCENARIOS}, exit=exit_, channel="handoff")
+    note = ["sh", "-c", f"echo '- and something of mine' >> {HANDOFF}"]
+    world.agent("sdd-delta", AT, write={"docs/deltas/US-1.md": "half"}, run=[note])
+    end = world.run()
+    assert end.steps(AT) == ["bdd pass_bdd", *["sdd-delta !invalid"] * 2, "sdd-delta !exhausted"], end.told
+    assert "ignored: .ai/HANDOFF.md is for step 'bdd', not for step 'sdd-delta'" in "\n".join(end.strays)
+    told = end.prompt(f"{AT}:sdd-delta#1.2")
+    assert "is for step 'bdd', not for step 'sdd-delta'" in told, "the next session learns why nothing was taken"
+    text = (end.root / HANDOFF).read_text()
+    assert "step: sdd-delta\nattempt: 3\nstatus: failing\n" in text
+    assert text.count("- and something of mine") == 1, "its words are not lost, and those of others are not repeated"
+    assert text.count("## What the orchestrator found") == 1
+    assert "# HANDOFF — US-1 sdd-delta attempt:3\n\n- and something of mine\n" in text

@@ -45,6 +45,12 @@ def test_numbers_are_measured_and_words_are_the_agents_own() -> None:
     assert run.files()[EACH] == text
 
 
+def test_a_heading_that_the_agent_wrote_is_ours_in_the_end() -> None:
+    said = {"handoff": "# HANDOFF — US-1 scaffold attempt:7\n\nmy words"}
+    text = Storied().says("pass_bdd", said, complexity="S", parallel_tasks=0).files()[HANDOFF]
+    assert split(text).body == "# HANDOFF — US-1 bdd attempt:1\n\nmy words"
+
+
 def test_it_is_overwritten_each_time() -> None:
     run = Storied().says("pass_bdd", {"handoff": "of bdd"}, complexity="S", parallel_tasks=0)
     assert "of bdd" in run.files()[HANDOFF]

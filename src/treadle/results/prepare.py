@@ -10,6 +10,8 @@ from treadle.results import executor_result, handoff
 from treadle.results.files import look, mark, remove, replace
 
 FILE: Final = "before.json"
+HANDED: Final = "handed-on.md"
+"""The hand-over that the agent finds in its lane, kept in the activity's folder; it is not its own word."""
 
 
 class Before(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

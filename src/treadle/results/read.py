@@ -16,7 +16,7 @@ from treadle.results import emit, executor_result, final_message, handoff, notes
 from treadle.results.faulty import Faulty, Stale
 from treadle.results.fence import fence_of
 from treadle.results.files import look, replace
-from treadle.results.prepare import Before
+from treadle.results.prepare import HANDED, Before
 from treadle.results.ways import Ways
 
 Channel = Literal["", "mcp", "emit", "executor-result", "handoff", "final", "legacy"]
@@ -137,5 +137,12 @@ def _notes(work: Work, before: Before, ways: Ways, claim: Claim | None) -> str:
     for file in handoff.FILES:
         data = _changed(work, before, file, ways)
         if isinstance(data, bytes) and data:
-            return handoff.split(data.decode(errors="replace")).body[: notes.MAX_NOTES]
+            return _own_words(work, data)[: notes.MAX_NOTES]
     return ""
+
+
+def _own_words(work: Work, data: bytes) -> str:
+    """The body of a hand-over without what stood there before, if it was only added to."""
+    body, found = handoff.split(data.decode(errors="replace")).body, look(work.home, HANDED)
+    before = handoff.split(found.decode(errors="replace")).body if isinstance(found, bytes) else ""
+    return body.removeprefix(before).strip() if before else body

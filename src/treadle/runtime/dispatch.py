@@ -22,8 +22,9 @@ from treadle.results.assignment import Assignment
 from treadle.results.exits import FILE as EXITS
 from treadle.results.exits import extract, packed
 from treadle.results.files import look, replace
+from treadle.results.handoff import FILES as HANDOVERS
 from treadle.results.mcp_tool import HERE, mcp_config, mcp_config_at
-from treadle.results.prepare import Before, keep, kept, prepare
+from treadle.results.prepare import HANDED, Before, keep, kept, prepare
 from treadle.results.strict_json import MAX_ANSWER
 from treadle.results.ways import Ways, ways_of
 from treadle.runtime.bank_files import in_bundle
@@ -117,7 +118,7 @@ class Dispatch:
         with writing(home):
             await asyncio.to_thread(work.out.mkdir, exist_ok=True)
             await asyncio.to_thread(home.chmod, 0o700)  # the token lies here
-            await asyncio.to_thread(_lay_out, lane.path, self._story_files(job))
+            await asyncio.to_thread(_lay_out, lane.path, home, self._story_files(job))
             before = await prepare(lane.path)
             await keep(before, home)
             await asyncio.to_thread(replace, home, _WORK, msgspec.json.encode(work, enc_hook=str))
@@ -199,10 +200,13 @@ class Dispatch:
         return ways_of(self._desk.protocol, self._desk.protocol.graphs[job.graph].steps[job.step], self._limit)
 
 
-def _lay_out(lane: Path, files: Mapping[str, str]) -> None:
+def _lay_out(lane: Path, home: Path, files: Mapping[str, str]) -> None:
     """Put files into a lane that are no part of its work; what was committed in their place stays so."""
     for path, text in files.items():
-        put_unless(lane, path, text.encode(errors="replace"), lambda _: False)
+        data = text.encode(errors="replace")
+        put_unless(lane, path, data, lambda _: False)
+        if path in HANDOVERS:
+            replace(home, HANDED, data)
 
 
 def goes_on(job: RunAgent, abilities: Abilities) -> bool:

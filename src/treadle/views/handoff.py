@@ -3,6 +3,7 @@
 A session that broke, or was refused, has left no words or the wrong ones: then the evidence speaks.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -30,6 +31,8 @@ resolved yet, and what the next session should note.
 """What the file says before there is a hand-over."""
 _WORDS: Final = ("handoff", "summary", "question", "description")
 """Where an exit has the agent's words: the first of these that it gave."""
+_TITLE: Final = re.compile(r"\A#\s+HANDOFF\b[^\n]*\n?")
+"""The heading of a hand-over that an agent wrote; ours says which step and attempt it was."""
 _LONGEST: Final = 20_000
 _SHOWN: Final = 50
 _MEANINGS: Final = {"needs_human": "needs_human", "blocker": FAILING, "conflict": FAILING}
@@ -56,8 +59,8 @@ def handoff(course: Course, story: Story, get: Get) -> str:
     }
     body = team_body(course, story, get) if is_team(course, story, session) else _body(session, found, get)
     kind = "(multi-executor session)" if is_team(course, story, session) else f"attempt:{session.command.attempt}"
-    title = "" if body.startswith("# ") else f"# HANDOFF — {inline(story.id)} {step} {kind}\n\n"
-    return f"---\n{_front(front)}---\n\n{title}{body.strip()}\n"
+    title = f"# HANDOFF — {inline(story.id)} {step} {kind}"
+    return f"---\n{_front(front)}---\n\n{title}\n\n{_TITLE.sub('', body).strip()}\n"
 
 
 def last_session(deeds: Sequence[Deed]) -> Deed | None:
