@@ -74,6 +74,18 @@ def test_of_several_that_could_be_meant_none_is_taken() -> None:
 
 
 @pytest.mark.usefixtures("chores")
+def test_of_several_runs_one_is_named() -> None:
+    start("--name", "one")
+    start("--name", "two")
+    both = treadle("say", "status")
+    assert (both.code, both.out.count("needs you: Is it done?")) == (0, 2)
+    either = treadle("say", "accept")
+    assert "several runs go on; say which:\n  approve two\n  approve one" in either.err
+    assert "one has ended with Finished" in treadle("say", "accept one").out
+    assert "two has ended with Finished" in treadle("say", "accept").out
+
+
+@pytest.mark.usefixtures("chores")
 def test_programs_get_the_result_of_a_dispatch() -> None:
     start()
     asked = treadle("say", "--json", "continue").json()

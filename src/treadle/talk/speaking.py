@@ -127,6 +127,11 @@ class Speaker:
 
     def _in(self, project: Project, intent: Intent) -> Said:
         with opened_store(project) as store:
+            open_ = _unended(store)
+            if intent.action == "status" and len(open_) > 1 and not intent.param("target"):
+                stands = [self._standing(project, store, run) for run in open_]
+                text = "\n\n".join(f"{it.facts.run}:\n{status(it)}" for it in stands)
+                return Said(text=text, result=result_of(stands[0]), project=self._name(project))
             run = _run_of(project, store, intent)
             if isinstance(run, Unclear):
                 return _unclear(run)
