@@ -196,6 +196,8 @@ def test_one_in_the_checkout_owes_an_answer_if_it_was_given_the_prompt(idler: Ag
 def test_a_session_from_before_the_step_owes_nothing(idler: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     early = Agent(idler.folder, monkeypatch, began=time.time() - 3600)
     assert early.ends() == Outcome(0, "", "")
+    about_another = json.dumps({"exit": {"type": "Stuck", "why": "of the step before"}})
+    assert early.ends(last_assistant_message=about_another) == Outcome(0, "", "")
     early.writes(".ai/executor-result", "status: done\n")
     assert early.ends().code == GOES_ON, "what it writes counts all the same"
     (early.folder / ".ai" / "executor-result").unlink()

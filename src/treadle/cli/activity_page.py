@@ -51,8 +51,8 @@ def page(told: Story) -> Iterator[str]:
     """The sections of the page, line by line."""
     yield harmless(f"{told.id} · {told.who} · {told.verdict}")
     yield from _facts(told)
-    if why := "\n".join(_why(told)):
-        yield from section("Why", why)
+    if reasons := "\n".join(why(told)):
+        yield from section("Why", reasons)
     yield from section("Evidence", _evidence(told))
     yield from section("Claim", _claim(told))
     yield from section("Payloads", _payloads(told))
@@ -60,7 +60,7 @@ def page(told: Story) -> Iterator[str]:
         yield from section("Prompt", _beginning(told) if told.prompt else NO_PROMPT)
 
 
-def _why(told: Story) -> Iterator[str]:
+def why(told: Story) -> Iterator[str]:
     """Why it was refused, or came to nothing: what a person looks for first."""
     if _refusing(told):
         yield from refusal(told)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from treadle.cli.activity_page import read_story, refusal
+from treadle.cli.activity_page import read_story, why
 from treadle.cli.driving import standing
 from treadle.cli.reading import read_run
 from treadle.config.project import Project
@@ -64,7 +64,7 @@ def ended(project: Project, store: Store, call: Call, mine: Sequence[Mine], *, l
 
 def _answer(call: Call, mine: Mine, *, legacy: bool) -> _Answer:
     ways = read_exits(mine.work.bundle)
-    final = call.last if call.event == "Stop" else ""
+    final = call.last if call.event == "Stop" and mine.is_owed else ""  # else it may be about another step
     return _Answer(mine, ways, asyncio.run(_read(mine.work, ways, final, legacy=legacy)))
 
 
@@ -119,7 +119,7 @@ async def _handed_out(project: Project, store: Store, run: str) -> None:
 
 def _judged(project: Project, store: Store, call: Call, work: Work, claim: Claim) -> Reply:
     found = read_run(store, work.run)
-    refused = list(refusal(read_story(project, store, found, work.act)))
+    refused = list(why(read_story(project, store, found, work.act)))
     if not refused:
         stands = "\n".join(standing(project, store, work.run).lines())
         return Reply(MAY_END, f"{_step(work)} is accepted: {claim.key}\n{stands}")
