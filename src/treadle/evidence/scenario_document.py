@@ -1,16 +1,30 @@
 """The scenarios of a story, as the document that its protocol names has them."""
 
+from typing import Final
+
+from treadle.evidence.checks.schema import document_places
+from treadle.evidence.past import accepted
 from treadle.evidence.schemas.gherkin import Scenario, scenarios
 from treadle.evidence.subject import Subject
 from treadle.protocol.artifact_place import place_of
+from treadle.protocol.model import tag_of
 
-ARTIFACT = "bdd"
+ARTIFACT: Final = "bdd"
+_FIELD: Final = "scenarios"
+"""What an exit has that is about such a document."""
 
 
 def scenario_place(s: Subject) -> str:
-    """Where the scenarios lie; empty if the protocol has no such document."""
+    """Where the scenarios lie: where they are written, or were, or where the protocol has them; empty if nowhere."""
+    exits = s.case.protocol.exits
+    claimed = exits.get(tag_of(s.job.exit)) if s.job.exit else None
+    if claimed and _FIELD in claimed.fields:
+        return next(iter(document_places(s)), "")
+    written = [one.payload.get("files_changed") for one in accepted(s.case, s.inst) if _FIELD in one.payload]
+    files = [path for path in written[-1] if isinstance(path, str)] if written and isinstance(written[-1], list) else []
     declared = s.case.protocol.artifacts.get(ARTIFACT)
-    return place_of(declared, s.input) if declared else ""
+    usual = place_of(declared, s.input) if declared else ""
+    return usual if usual in files or not files else files[0]
 
 
 async def scenario_text(s: Subject, commit: str = "") -> str:

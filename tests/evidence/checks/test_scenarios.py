@@ -9,6 +9,7 @@ import pytest
 from tests.evidence.schemas.test_gherkin import GOOD
 from tests.evidence.stage import ADD, SKELETON, Stage, run
 from treadle.protocol.items import Json
+from treadle.protocol.load import load_source
 
 PLACE = "docs/bdd/US-1.md"
 STORY: dict[str, Json] = {"id": "US-1", "title": "t", "description": "d"}
@@ -62,6 +63,24 @@ def test_only_what_was_unclear_is_answered(tmp_path: Path, old: str, new: str, s
         stage = await story(tmp_path)
         verdict = await stage.claim("scaffold", "pass_red", {PLACE: GOOD.replace(old, new)}, checks="commit clarified")
         assert (said in verdict.report) if said else verdict.report == ""
+
+    run(told())
+
+
+def test_a_project_has_its_scenarios_where_it_wants_them(tmp_path: Path) -> None:
+    rules, place = tmp_path / "step-rules.yaml", "features/US-1.md"
+    rules.write_text("steps: {bdd: {claude_writes: ['features/US-{story}.md']}}\n", encoding="utf-8")
+    protocol = load_source("waterfall", rules=rules).protocol
+
+    async def told() -> None:
+        stage = await Stage(tmp_path, protocol, graph="story", given=STORY).start()
+        none = await stage.claim("bdd", "pass_bdd", {place: GOOD}, checks="commit clarifications")
+        assert f"{place}: [NEEDS CLARIFICATION: what about floats?] is not among" in none.report
+        fields: dict[str, Json] = {"clarifications": [asked("what about floats?")]}
+        assert (await stage.claim("bdd", "pass_bdd", {place: GOOD}, fields, n="2.1")).report == ""
+        other = {place: GOOD.replace("MUST be shown", "MAY be shown")}
+        verdict = await stage.claim("scaffold", "pass_red", other, checks="commit clarified")
+        assert f"{place}:9: was reviewed, and says something else now" in verdict.report
 
     run(told())
 
