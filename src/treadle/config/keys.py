@@ -60,7 +60,7 @@ _COMMANDS: Final = {
     "interface": "Prints the interface files' signatures.",
 }
 
-EVENTS: Final = ("ask", "reminder", "refused", "limit", "outage", "stalled", "failed", "done")
+EVENTS: Final = ("ask", "reminder", "refused", "limit", "outage", "stalled", "part", "failed", "done")
 """What people can be told about."""
 
 KEYS: Final = (

@@ -4,12 +4,14 @@ from contextlib import suppress
 
 from treadle.config.project import Project
 from treadle.engines.local import Changed, Host
+from treadle.engines.parts import telling
 from treadle.engines.pinned import pinned
 from treadle.engines.result import result_of
 from treadle.engines.surroundings import Hear, ProjectSurroundings, hear_nothing
 from treadle.engines.waiting import rests
 from treadle.errors import PortError
 from treadle.kernel.state import State
+from treadle.runtime.desk import Desk
 from treadle.runtime.loop import Rests, ended
 from treadle.runtime.tools import Tools
 from treadle.store.owner import is_alive, me, parse
@@ -49,7 +51,15 @@ class Driver:
         if record.outcome:
             return self._store.load(run).state
         await self._surroundings.prepare(record)
-        state = await self._host.drive(run, at_rest, changed)
+        before, notifier = self._store.load(run).state, self._surroundings.world(record).notifier
+        async with telling(run, before, notifier) as tell:
+
+            def moved(desk: Desk) -> None:
+                tell(desk.protocol, desk.state)
+                if changed:
+                    changed(desk)
+
+            state = await self._host.drive(run, at_rest, moved)
         if state.outcome:
             await self._finish(record, state)
         return state
