@@ -62,10 +62,11 @@ def test_the_example_of_a_program(it: Desk) -> None:
 
 def test_the_commands(it: Desk) -> None:
     it.put("answer.json", block("json"))
+    it.put("notes.md", "all that is to be said about three tests")
     run(it, "sh", "-e", "-c", block("sh"))
     found = reading(it)
     assert found.claim is not None
-    assert found.claim.fields["message"] == "three tests"
+    assert found.claim.fields["message"] == "all that is to be said about three tests"
 
 
 def test_the_last_output(it: Desk) -> None:

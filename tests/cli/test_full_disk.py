@@ -40,7 +40,7 @@ def mounted(chores: Chores, script: str) -> "subprocess.CompletedProcess[str]":
     return done
 
 
-@pytest.mark.parametrize("agent", ["fills.sh", "emits.sh"])
+@pytest.mark.parametrize("agent", ["fills.sh", pytest.param("emits.sh", marks=pytest.mark.soak)])
 def test_an_agent_that_fills_the_disk_is_noticed_and_the_run_goes_on_once_there_is_room(
     chores: Chores, agent: str
 ) -> None:

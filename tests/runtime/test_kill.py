@@ -19,7 +19,7 @@ from treadle.store.sqlite import Store
 ROOT = Path(__file__).parents[2]
 NAMES = ("new", "v3", "fractal", "dptr", "riper", "waterfall")
 WHIMS = "0.2"
-SAMPLE = 24
+SAMPLE = 12
 AT_LEAST = 60
 
 

@@ -28,6 +28,7 @@ def test_stale_missing_and_left_over_files_are_listed_and_then_repaired(
     assert bring_up_to_date(PAGES, docs, only_check=True) == 0
 
 
+@pytest.mark.soak
 def test_the_same_pages_every_time() -> None:
     assert dict(pages()) == PAGES
 

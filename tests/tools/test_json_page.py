@@ -38,6 +38,7 @@ def test_the_schema_is_one_and_refuses_what_is_wrong() -> None:
     assert list(listing.iter_errors({"schema": 1}))
 
 
+@pytest.mark.soak
 def test_both_are_among_the_generated_pages() -> None:
     assert {"json.md", "json.schema.json"} <= {path for path, _ in pages()}
 

@@ -10,12 +10,11 @@ from typing import Final
 
 import msgspec
 
-from treadle.cli.hearing import PATH, Hearing
 from treadle.config.project import Project, make_local
 from treadle.errors import TreadleError, writing
-from treadle.mcp.listening import Listening
 from treadle.results.files import look, replace
 
+PATH: Final = "/say"
 FILE: Final = "say.json"
 HERE: Final = "127.0.0.1"
 
@@ -46,6 +45,9 @@ class Ear:
             self.told = "chat bots cannot speak to it: nothing can listen on this machine"
             yield
             return
+        from treadle.cli.hearing import Hearing  # only whoever serves pays for a web server
+        from treadle.mcp.listening import Listening
+
         listening = Listening(Hearing(self._project, self._token))
         listening.listen(door)
         host = f"[{self._host}]" if ":" in self._host else self._host

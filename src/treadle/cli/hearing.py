@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from treadle.cli.ear import PATH
 from treadle.cli.talk_documents import Heard
 from treadle.config.project import Project
 from treadle.config.projects import Projects
@@ -19,7 +20,6 @@ from treadle.errors import TreadleError
 from treadle.store.sqlite import Store
 from treadle.talk.speaking import Speaker, taken_up
 
-PATH: Final = "/say"
 LARGEST: Final = 16 * 1024
 """Bytes of a request that is read at all."""
 _LONGEST_ACTOR: Final = 60
