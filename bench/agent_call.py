@@ -28,7 +28,7 @@ from treadle.testing.model_server.clients import client_variables
 from treadle.testing.model_server.server import ModelServer
 
 AGENTS = ("claude", "codex")
-ROUNDS = 5
+ROUNDS = 15
 MOST = 1.15
 PATIENCE = 900
 SCRIPTS = """

@@ -104,10 +104,11 @@ def _take(lock: str) -> bool:
 
 
 def _adopt_orphans() -> None:
-    import ctypes  # noqa: PLC0415 - where there is no such library, the rest works
+    import _ctypes  # noqa: PLC0415 - where there is no such library, the rest works; `ctypes` takes long to load
 
     try:
-        ctypes.CDLL(None).prctl(_ADOPT, 1, 0, 0, 0)
+        here = _ctypes.dlopen(None, 0)  # type: ignore[arg-type] - this program itself
+        _ctypes.call_function(_ctypes.dlsym(here, "prctl"), (_ADOPT, 1, 0, 0, 0))
     except (OSError, AttributeError):
         return
 

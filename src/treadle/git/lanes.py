@@ -73,8 +73,12 @@ class Lanes:
                 alone=rules.alone,
             )
             kept = left if left and (rules.keep_work or job.goes_on) and await self._is_own(before, job) else ""
-            around, _ = await asyncio.gather(self._bystanders.look(), self._lay_out(slot, lease, before, head, kept))
-            await self._hand_out(slot, lease, around)
+            around, _, _ = await asyncio.gather(
+                self._bystanders.look(), self._lay_out(slot, lease, before, head, kept), self._note(lease)
+            )
+            await asyncio.to_thread(self._leases.write, slot, lease)
+            self._forget(lease)
+            self._handed[lease.run, lease.act] = lease, around
         return Lane(path=slot.path, base=head.start)
 
     async def save(self, run: str, act: str) -> str:
@@ -209,10 +213,8 @@ class Lanes:
         shown = await self._recorder.without(lease.base, lease.hidden)
         return Contents(tree, await repository.commit(shown, (), "what this role may see\n", 0), branch, alone=True)
 
-    async def _hand_out(self, slot: Slot, lease: Lease, around: Seen) -> None:
+    async def _note(self, lease: Lease) -> None:
+        """Where an activity starts from, as refs."""
         names = self.integration.names(lease.run)
         refs = {names.of_activity(lease.act, "base"): lease.base, names.lane(lease.inst, lease.lane): lease.base}
         await self.integration.refs.put_all(refs)
-        await asyncio.to_thread(self._leases.write, slot, lease)
-        self._forget(lease)
-        self._handed[lease.run, lease.act] = lease, around
