@@ -107,7 +107,7 @@ def _adopt_orphans() -> None:
     import _ctypes  # noqa: PLC0415 - where there is no such library, the rest works; `ctypes` takes long to load
 
     try:
-        here = _ctypes.dlopen(None, 0)  # type: ignore[arg-type] - this program itself
+        here = _ctypes.dlopen(None, 0)  # type: ignore[arg-type]  # this program itself
         _ctypes.call_function(_ctypes.dlsym(here, "prctl"), (_ADOPT, 1, 0, 0, 0))
     except (OSError, AttributeError):
         return
