@@ -123,7 +123,7 @@ def test_a_criterion_that_a_child_has_is_the_childs(tmp_path: Path) -> None:
 @pytest.mark.soak
 def test_a_shared_manifest_may_list_what_stood_there_before(tmp_path: Path) -> None:
     test = "def test_old() -> None:\n    assert [1]\n\n\ndef test_new() -> None:\n    assert [1]\n"
-    files = {"tests/test_a.py": test, "tests/test_manifest.json": listed(test_old="US-0-AC")}
+    files = {"tests/test_a.py": test, "tests/US-1/test_manifest.json": listed(test_old="US-0-AC")}
     story_: dict[str, Json] = {
         "id": "US-1",
         "title": "t",
@@ -133,9 +133,9 @@ def test_a_shared_manifest_may_list_what_stood_there_before(tmp_path: Path) -> N
 
     async def story() -> None:
         stage = await Stage(tmp_path, "waterfall", files, "story", story_).start()
-        good = {"tests/test_manifest.json": listed(test_old="US-0-AC", test_new="AC-1")}
+        good = {"tests/US-1/test_manifest.json": listed(test_old="US-0-AC", test_new="AC-1")}
         assert (await stage.claim("scaffold", "pass_red", good, checks="manifest")).report == ""
-        bad = {"tests/test_manifest.json": listed(test_old="US-0-AC", test_new="AC-9")}
+        bad = {"tests/US-1/test_manifest.json": listed(test_old="US-0-AC", test_new="AC-9")}
         assert (
             "'AC-9', which is no criterion"
             in (await stage.claim("scaffold", "pass_red", bad, checks="manifest", n="2.1")).report
