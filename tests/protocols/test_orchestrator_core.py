@@ -14,6 +14,8 @@ from tools.beside_page import beside
 from tools.contradictions import chapters
 from tools.orchestrator_core.install import HERE
 
+pytestmark = pytest.mark.agents
+"""With the other programs from elsewhere, which `make test-agents` installs."""
 BEYOND = "commit"
 """A step that the package has besides the published ones."""
 HANDOFF = """---
