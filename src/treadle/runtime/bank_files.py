@@ -15,8 +15,7 @@ from treadle.git.users_files import look_at, put_unless
 from treadle.kernel.replay import Row
 from treadle.protocol.memory_bank import has_bank
 from treadle.protocol.model import Protocol
-from treadle.results.files import replace
-from treadle.runtime.view_files import FOLDER
+from treadle.runtime.view_files import FOLDER, write_all
 from treadle.store.sqlite import Store
 from treadle.views.bank.course import Course
 from treadle.views.bank.files import bank, run_of
@@ -42,7 +41,7 @@ class BankFiles:
             return []
         with suppress(PortError, ReplayDivergence):
             texts = self.texts()
-            self._write(texts)
+            write_all(self._folder, texts, self._written)
             return self._place(texts)
         return []
 
@@ -52,15 +51,6 @@ class BankFiles:
         for body, _ in rows:
             self._course.take(body)
         return bank(self._course, self._store.payloads.get)
-
-    def _write(self, texts: Mapping[str, str]) -> None:
-        for path, text in texts.items():
-            if self._written.get(path) != text:
-                with suppress(OSError):
-                    goal = self._folder / path
-                    goal.parent.mkdir(parents=True, exist_ok=True)
-                    replace(goal.parent, goal.name, text.encode(errors="replace"))
-                    self._written[path] = text
 
     def _place(self, texts: Mapping[str, str]) -> list[str]:
         changed = {path: text for path, text in texts.items() if self._placed.get(path) != text}

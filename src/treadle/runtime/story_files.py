@@ -18,7 +18,7 @@ from treadle.protocol.model import Protocol
 from treadle.results.files import look, replace
 from treadle.runtime.dispatch import folder_name
 from treadle.runtime.placed import Placed
-from treadle.runtime.view_files import FOLDER
+from treadle.runtime.view_files import FOLDER, write_all
 from treadle.store.sqlite import Store
 from treadle.views.bank.course import Course
 from treadle.views.story_files import HISTORY, files_of, has_story_files, story_files
@@ -50,7 +50,7 @@ class StoryFiles:
             return []
         with suppress(PortError, ReplayDivergence):
             texts = self.texts()
-            self._write(texts)
+            write_all(self._folder, texts, self._written)
             return self._place(protocol, texts)
         return []
 
@@ -88,15 +88,6 @@ class StoryFiles:
         rows: list[Row] = self._store.tail(self._run, self._course.state.seq)[1]
         for body, _ in rows:
             self._course.take(body)
-
-    def _write(self, texts: Mapping[str, str]) -> None:
-        for path, text in texts.items():
-            if self._written.get(path) != text:
-                with suppress(OSError):
-                    goal = self._folder / path
-                    goal.parent.mkdir(parents=True, exist_ok=True)
-                    replace(goal.parent, goal.name, text.encode(errors="replace"))
-                    self._written[path] = text
 
     def _place(self, protocol: Protocol, texts: Mapping[str, str]) -> list[str]:
         root = self._root

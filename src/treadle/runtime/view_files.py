@@ -1,5 +1,6 @@
 """Writes the files that are views of a run, whenever what they show has changed. Nothing ever reads them back."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -52,3 +53,14 @@ def shown(protocol: Protocol, state: State, inst: Instance, payloads: Payloads) 
     """The files of an instance as its agents find them in their bundle."""
     texts = artifact_files(protocol, state, inst, payloads.get)
     return {f"{FOLDER}/{path}": text.encode(errors="replace") for path, text in texts.items() if text}
+
+
+def write_all(folder: Path, texts: Mapping[str, str], written: dict[str, str]) -> None:
+    """Write what has changed since, and note it; what cannot be written is tried again the next time."""
+    for path, text in texts.items():
+        if written.get(path) != text:
+            with suppress(OSError):
+                goal = folder / path
+                goal.parent.mkdir(parents=True, exist_ok=True)
+                replace(goal.parent, goal.name, text.encode(errors="replace"))
+                written[path] = text
