@@ -168,3 +168,10 @@ def test_aliases_of_a_long_text_cost_what_they_stand_for() -> None:
     with pytest.raises(ProtocolError) as caught:
         read(text, "p.yaml")
     assert "more than 200000 values, aliases written out" in str(caught.value.findings[0])
+
+
+def test_what_was_read_before_is_not_read_again_and_what_has_changed_is() -> None:
+    tree = read("a: 1\n", "one.yaml")
+    assert read("a: 1\n", "one.yaml") is tree
+    assert read("a: 2\n", "one.yaml").plain() == {"a": 2}
+    assert read("a: 1\n", "two.yaml").place.file == "two.yaml"

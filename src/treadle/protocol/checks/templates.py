@@ -1,9 +1,8 @@
 """Check 15, the templates: they parse, use declared variables, and look only into fields that exist."""
 
 from collections.abc import Iterator
-from functools import lru_cache
 
-from jinja2 import Environment, TemplateSyntaxError, nodes
+from jinja2 import nodes
 
 from treadle.protocol.checks.circles import circles
 from treadle.protocol.checks.expressions import Fault
@@ -14,8 +13,7 @@ from treadle.protocol.checks.subject import Subject
 from treadle.protocol.checks.walk import Walk
 from treadle.protocol.findings import Finding
 from treadle.protocol.model import Protocol, Step, base_of
-
-_ENVIRONMENT = Environment(autoescape=False)
+from treadle.protocol.template_tree import parsed
 
 
 def templates_fit_their_steps(subject: Subject) -> Iterator[Finding]:
@@ -68,19 +66,8 @@ def _faults(subject: Subject, flow: Flow, name: str, step: Step, walk: Walk, see
         yield subject.finding(15, where, path, message, "rename the step")
 
 
-@lru_cache(maxsize=1024)
-def _parsed(text: str) -> nodes.Template | tuple[int, str]:
-    """The syntax tree of a template, or the line and what is wrong with it."""
-    try:
-        return _ENVIRONMENT.parse(text)
-    except TemplateSyntaxError as error:
-        return error.lineno, (error.message or "cannot be read").rstrip(".")
-    except RecursionError:
-        return 1, "is nested too deeply"
-
-
 def _tree(protocol: Protocol, name: str) -> nodes.Template | None:
-    tree = _parsed(protocol.templates[name])
+    tree = parsed(protocol.templates[name])
     return tree if isinstance(tree, nodes.Template) else None
 
 
@@ -98,7 +85,7 @@ def _walk(subject: Subject, flow: Flow, name: str, step: Step, template: str) ->
 
 def _broken(subject: Subject) -> Iterator[tuple[str, Finding]]:
     for name, text in subject.protocol.templates.items():
-        tree = _parsed(text)
+        tree = parsed(text)
         if not isinstance(tree, nodes.Template):
             line, message = tree
             said = f"is not a template: {message}"

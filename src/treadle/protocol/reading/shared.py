@@ -1,16 +1,13 @@
 """Templates that several protocols use: taken from the library when a protocol refers to one it does not have."""
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from functools import lru_cache
 
 import msgspec
-from jinja2 import TemplateSyntaxError
 from jinja2.meta import find_referenced_templates
-from jinja2.sandbox import SandboxedEnvironment
 
 from treadle.protocol.model import Protocol
-
-_ENVIRONMENT: Final = SandboxedEnvironment()
+from treadle.protocol.template_tree import parsed
 
 
 def with_shared(protocol: Protocol, library: Mapping[str, str]) -> Protocol:
@@ -34,8 +31,12 @@ def _named(protocol: Protocol) -> Iterator[str]:
         yield from (step.template for step in graph.steps.values())
 
 
-def _referred(text: str) -> list[str]:
+@lru_cache(maxsize=1024)
+def _referred(text: str) -> tuple[str, ...]:
+    tree = parsed(text)
+    if isinstance(tree, tuple):
+        return ()  # the checker points at the line
     try:
-        return [name for name in find_referenced_templates(_ENVIRONMENT.parse(text)) if name]
-    except (TemplateSyntaxError, RecursionError):
-        return []  # the checker points at the line
+        return tuple(name for name in find_referenced_templates(tree) if name)
+    except RecursionError:
+        return ()

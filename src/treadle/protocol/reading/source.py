@@ -6,6 +6,7 @@ costs as much as what it stands for. Plain scalars follow the YAML 1.2 core sche
 
 import json
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Final, NoReturn
 
 import msgspec
@@ -33,6 +34,9 @@ MAX_NODES: Final = 200_000
 _LONG: Final = 100
 """A text counts once more for each so many characters: an alias of a long one would cost nothing otherwise."""
 MAX_KEY: Final = 200
+_REMEMBERED: Final = 100
+_SHORT: Final = 100_000
+"""A tree takes a hundred times the memory of its text: only those of ordinary files are remembered."""
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -70,6 +74,12 @@ def read(text: str, file: str) -> Node:
     """Parse one YAML document; everything that cannot be read is a `ProtocolError` with file and line."""
     if len(text) > MAX_TEXT:
         fail(Place(file), f"the file has {len(text)} characters, the limit is {MAX_TEXT}", "split it into fragments")
+    return _remembered(text, file) if len(text) <= _SHORT else _Reader(file).read(text)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _remembered(text: str, file: str) -> Node:
+    """Reading takes most of the time of loading a protocol, and the same fragments are read for each of them."""
     return _Reader(file).read(text)
 
 
