@@ -16,7 +16,7 @@ FOLDER: Final = Path(__file__).parent / "snapshots"
 COMMAND: Final = "python -m tests.prompts.snapshots"
 FIRST: Final = "first"
 PERSON: Final = "person"
-_STORIES: Final[Mapping[str, Callable[[], list[Story]]]] = {
+STORIES: Final[Mapping[str, Callable[[], list[Story]]]] = {
     "v3": v3.stories,
     "fractal": fractal.stories,
     "dptr": dptr.stories,
@@ -27,7 +27,7 @@ _ANSWER: Final = "\n## How to answer\n"
 
 def played() -> dict[str, list[Story]]:
     """The stories of each protocol, played."""
-    return {name: stories() for name, stories in _STORIES.items()}
+    return {name: stories() for name, stories in STORIES.items()}
 
 
 def snapshots(stories: Mapping[str, list[Story]]) -> dict[str, str]:

@@ -2,32 +2,40 @@
 
 import re
 from difflib import unified_diff
+from functools import cache
 
 import pytest
 
-from tests.prompts.snapshots import COMMAND, FIRST, FOLDER, PERSON, played, snapshots, stale, who
+from tests.prompts.snapshots import COMMAND, FIRST, FOLDER, PERSON, STORIES, played, snapshots, stale, who
+from tests.prompts.story import Story
 from treadle.kernel.commands import AskHuman, RunAgent
 from treadle.protocol.model import Graph, Protocol, base_of, row
 
-STORIES = played()
-TEXTS = snapshots(STORIES)
+FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.md"))
 LANGUAGES = re.compile(r"(?i)\b(cabal|haskell|pytest|python|pip|npm|node\.js|jest|cargo|rust|golang|maven|gradle)\b")
 
 
+@cache
+def stories() -> dict[str, list[Story]]:
+    """Played when a test asks for them, for every process that only collects would play them too."""
+    return played()
+
+
 def protocol_of(name: str) -> Protocol:
-    return STORIES[name][0].protocol
+    return stories()[name][0].protocol
 
 
 def seen(name: str) -> list[tuple[str, RunAgent | AskHuman]]:
-    return [shown for run in STORIES[name] for shown in run.seen.items()]
+    return [shown for run in stories()[name] for shown in run.seen.items()]
 
 
 def test_the_files_are_what_is_told_now() -> None:
+    texts = snapshots(stories())
     differences: list[str] = []
-    for path in stale(TEXTS):
+    for path in stale(texts):
         name = path.relative_to(FOLDER).as_posix()
         was = path.read_text(encoding="utf-8") if path.is_file() else ""
-        differences += unified_diff(was.splitlines(), TEXTS.get(name, "").splitlines(), name, name, "", "", 1, "")
+        differences += unified_diff(was.splitlines(), texts.get(name, "").splitlines(), name, name, "", "", 1, "")
     told = "\n".join(differences)
     assert not differences, f"prompts have changed; read the difference, then `{COMMAND}` writes them anew:\n{told}"
 
@@ -80,14 +88,15 @@ def test_no_template_speaks_of_a_language(name: str) -> None:
     } == {}
 
 
-@pytest.mark.parametrize("path", sorted(TEXTS))
+@pytest.mark.parametrize("path", FILES)
 def test_a_prompt_is_tidy(path: str) -> None:
     """No gap where a value is missing, no blank lines in a row, nothing of a machine."""
-    ours = re.sub(r"^(`{4,})\w.*?^\1$|^> .*?$|^```$", "", TEXTS[path], flags=re.DOTALL | re.MULTILINE)
+    text = (FOLDER / path).read_text(encoding="utf-8")
+    ours = re.sub(r"^(`{4,})\w.*?^\1$|^> .*?$|^```$", "", text, flags=re.DOTALL | re.MULTILINE)
     assert re.findall(r".*(?:\(\)|``|[:,;(] *[.,;)]|\{[{%]|\bnone, ).*", ours) == []
-    assert "\n\n\n" not in TEXTS[path]
-    assert not re.search(r"\d{4}-\d\d-\d\dT|(?<!\w)/(?:home|tmp|root)/", TEXTS[path])
+    assert "\n\n\n" not in text
+    assert not re.search(r"\d{4}-\d\d-\d\dT|(?<!\w)/(?:home|tmp|root)/", text)
 
 
 def test_two_plays_are_told_the_same() -> None:
-    assert snapshots(played()) == TEXTS
+    assert snapshots(played()) == snapshots(stories())
