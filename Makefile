@@ -11,6 +11,8 @@ DOCS   := $(PY) -m tools.docs
 READY  := .venv/.ready
 READY_BENCH := .venv-bench/.ready
 export SOAK_MINUTES ?= 10
+# Tests start thousands of processes: where the environment forbids bytecode, each would compile the sources anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '%-18s %s\n' "$$name" "$$text"; done
