@@ -4,54 +4,59 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import tempfile
 import time
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.runtime.nursery import Ended, Nursery, nursery
 from treadle.store.sqlite import Store
 
-ROOT = Path(__file__).parents[2]
 NAMES = ("new", "v3", "fractal", "dptr", "riper", "waterfall")
-WHIMS = "0.2"
+WHIMS = 0.2
 SAMPLE = 12
 AT_LEAST = 60
 
 
-@cache
-def undisturbed(name: str) -> dict[str, Any]:
-    """How the run ends if nobody kills it, and how many points it passes."""
-    with tempfile.TemporaryDirectory() as root:
-        return finished(drive(Path(root), name, 0))
+class Killer:
+    """Kills runs, and knows how they end if nobody does."""
+
+    def __init__(self, victims: Nursery) -> None:
+        self._victims = victims
+        self._undisturbed: dict[str, dict[str, Any]] = {}
+
+    def undisturbed(self, name: str) -> dict[str, Any]:
+        """How the run ends if nobody kills it, and how many points it passes."""
+        if name not in self._undisturbed:
+            with tempfile.TemporaryDirectory() as root:
+                self._undisturbed[name] = finished(self._victims.drive(Path(root), name, WHIMS, 0))
+        return self._undisturbed[name]
+
+    def survives(self, root: Path, name: str, kills: list[int]) -> None:
+        """Kill it again and again, then let it end: all is as if nothing had happened."""
+        expected = self.undisturbed(name)
+        for fatal in kills:
+            if self._victims.drive(root, name, WHIMS, fatal).code != -signal.SIGKILL:
+                break
+        after = finished(self._victims.drive(root, name, WHIMS, 0))
+        assert after["result"] == expected["result"]
+        nothing_twice(root)
+        folded_again(root)
 
 
-def drive(root: Path, name: str, fatal: int) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tests.runtime.victim", str(root), name, WHIMS, str(fatal)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=ROOT)
+@pytest.fixture(scope="session")
+def killer() -> Iterator[Killer]:
+    with nursery() as victims:
+        yield Killer(victims)
 
 
-def finished(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
+def finished(victim: Ended) -> dict[str, Any]:
+    assert victim.code == 0, victim.err
+    found: dict[str, Any] = json.loads(victim.out)
     return found
-
-
-def survives(root: Path, name: str, kills: list[int]) -> None:
-    """Kill it again and again, then let it end: all is as if nothing had happened."""
-    expected = undisturbed(name)
-    for fatal in kills:
-        done = drive(root, name, fatal)
-        if done.returncode != -signal.SIGKILL:
-            break
-    after = finished(drive(root, name, 0))
-    assert after["result"] == expected["result"]
-    nothing_twice(root)
-    folded_again(root)
 
 
 def nothing_twice(root: Path) -> None:
@@ -74,22 +79,22 @@ def points() -> list[tuple[str, int]]:
 
 
 @pytest.mark.parametrize(("name", "where"), points())
-def test_a_run_survives_being_killed(name: str, where: int, tmp_path: Path) -> None:
-    total = undisturbed(name)["points"]
+def test_a_run_survives_being_killed(killer: Killer, name: str, where: int, tmp_path: Path) -> None:
+    total = killer.undisturbed(name)["points"]
     first = where % total + 1
-    survives(tmp_path, name, [first, (first * 7) % 40 + 1])
+    killer.survives(tmp_path, name, [first, (first * 7) % 40 + 1])
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", NAMES)
-def test_a_run_survives_being_killed_at_every_point(name: str, tmp_path: Path) -> None:
+def test_a_run_survives_being_killed_at_every_point(killer: Killer, name: str, tmp_path: Path) -> None:
     """At every point in the time there is, in any case at sixty of each protocol, which makes more than 300."""
     deadline = time.monotonic() + 60 * float(os.environ["SOAK_MINUTES"]) / len(NAMES)
-    points = list(range(1, undisturbed(name)["points"] + 1))
+    points = list(range(1, killer.undisturbed(name)["points"] + 1))
     random.Random(1).shuffle(points)
     for tried, point in enumerate(points):
         if tried >= AT_LEAST and time.monotonic() > deadline:
             break
         root = tmp_path / str(point)
         root.mkdir()
-        survives(root, name, [point])
+        killer.survives(root, name, [point])

@@ -1,4 +1,4 @@
-"""A process that drives a run and may be killed at any of its points: `python -m tests.runtime.victim ROOT PROTOCOL …`.
+"""A process that drives a run and may be killed at any of its points; `tests.runtime.nursery` has it forked.
 
 Started again with the same root, it goes on with the same run. A point is passed before and after everything that
 leaves a trace: a turn of the store, a lane, a bundle, an agent's work, a check, an effect, the reading of an answer.
@@ -9,6 +9,8 @@ import json
 import os
 import signal
 import sys
+import traceback
+from functools import cache
 from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,8 @@ from treadle.testing.improvised import Improvised, decide
 from treadle.testing.plain import BelievingChecks, Journal, PlainWorkspace, SmoothEffects, Told
 
 RUN = "r"
+PATIENCE = 120
+"""Seconds after which a victim that does not end is ended."""
 
 
 class Points:
@@ -186,12 +190,33 @@ def essence(state: State) -> dict[str, Json]:
     }
 
 
+@cache
 def protocol_of(name: str) -> tuple[Protocol, str]:
     folder = BUILT_IN / name
     return load(folder), (folder / "example.yaml").read_text(encoding="utf-8")
 
 
+def hatch(root: str, name: str, whims: float, fatal: int, out: str, err: str) -> int:
+    """Fork a victim and wait for it; its exit code, or the signal that ended it as a negative number."""
+    protocol, given = protocol_of(name)
+    child = os.fork()
+    if not child:
+        signal.alarm(PATIENCE)
+        for path, stream in ((out, 1), (err, 2)):
+            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
+        code = 1
+        try:
+            asyncio.run(main(Path(root), protocol, given, whims, fatal))
+            sys.stdout.flush()
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
 if __name__ == "__main__":
-    place, name_, whims_, fatal_ = sys.argv[1:]
-    found, given_ = protocol_of(name_)
-    asyncio.run(main(Path(place), found, given_, float(whims_), int(fatal_)))
+    for line in sys.stdin:
+        sys.stdout.write(f"{hatch(*json.loads(line))}\n")
+        sys.stdout.flush()
