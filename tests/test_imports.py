@@ -64,11 +64,11 @@ LINE_OF = {room: number for number, line in enumerate(ROOMS.split("\n")) for roo
 
 def violations(file: str, source: str) -> list[str]:
     """Every broken rule in the source of `file`, a path relative to src/treadle."""
-    tree = ast.parse(source, file)
+    nodes = list(ast.walk(ast.parse(source, file)))
     room = room_of(file)
-    found = list(against_the_order(file, room, tree))
+    found = list(against_the_order(file, room, nodes))
     if room in PURE:
-        found += against_purity(file, room, tree)
+        found += against_purity(file, room, nodes)
     return found
 
 
@@ -76,10 +76,10 @@ def room_of(file: str) -> str:
     return file.split("/", maxsplit=1)[0].removesuffix(".py")
 
 
-def imports(file: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
+def imports(file: str, nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
     """Line and full dotted name of everything imported; `from a import b` counts as a.b."""
     package = ["treadle", *file.split("/")[:-1]]
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -88,11 +88,11 @@ def imports(file: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, f"{start}.{alias.name}") for alias in node.names)
 
 
-def against_the_order(file: str, room: str, tree: ast.AST) -> Iterator[str]:
+def against_the_order(file: str, room: str, nodes: list[ast.AST]) -> Iterator[str]:
     if room != "__init__" and room not in LINE_OF:
         yield f"{file}: unknown room '{room}'; give it its line in ROOMS"
         return
-    for line, name in imports(file, tree):
+    for line, name in imports(file, nodes):
         match name.split("."):
             case ["treadle", other, *_] if other != room and not allowed_above(room, other):
                 yield f"{file}:{line}: '{room}' may not import '{other}', which is not above it"
@@ -104,16 +104,16 @@ def allowed_above(room: str, other: str) -> bool:
     return other in LINE_OF and room in LINE_OF and LINE_OF[other] < LINE_OF[room]
 
 
-def against_purity(file: str, room: str, tree: ast.AST) -> Iterator[str]:
+def against_purity(file: str, room: str, nodes: list[ast.AST]) -> Iterator[str]:
     allowed = ALLOWED.get(room, set()) | ALLOWED.get(file, set())
-    for line, name in imports(file, tree):
+    for line, name in imports(file, nodes):
         top = name.split(".", maxsplit=1)[0]
         if top in WORLD - allowed:
             yield f"{file}:{line}: '{room}' is pure and may not import '{top}'"
         if top == "random" and name not in {"random", "random.Random"}:
             yield f"{file}:{line}: only random.Random(seed) is repeatable, not {name}"
     calls = CALLS_OF_KERNEL if room == "kernel" else CALLS
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Call(func=ast.Name(id=name)) if name in calls:
                 yield f"{file}:{node.lineno}: '{room}' is pure and may not call {name}()"

@@ -132,7 +132,7 @@ def test_a_flood_costs_little_memory(tmp_path: Path) -> None:
     assert kept <= QUICK.output + 10_000
 
 
-@pytest.mark.parametrize("limit", [0, 1, 1000, 10_000, 200_000])
+@pytest.mark.parametrize("limit", [0, 1, pytest.param(1000, marks=pytest.mark.soak), 10_000, 200_000])
 def test_no_more_output_is_kept_than_is_asked_for(limit: int, tmp_path: Path) -> None:
     stage = stage_in(tmp_path)
 

@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.cli.treadle import Outcome, treadle
 from treadle.protocol.load import starting_folder
 
 
@@ -25,9 +27,15 @@ class Folder:
         (self.place / file).write_text(text.replace(old, new, 1))
 
 
-def check(place: Path) -> subprocess.CompletedProcess[str]:
+def check(place: Path) -> Outcome:
+    return treadle("protocol", "check", str(place))
+
+
+def check_apart(place: Path) -> Outcome:
+    """The same as a process of its own, where nothing but what it prints and returns comes out."""
     command = [sys.executable, "-m", "treadle", "protocol", "check", str(place)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return Outcome(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.fixture
@@ -37,13 +45,13 @@ def folder(tmp_path: Path) -> Folder:
 
 def test_the_starting_folder_is_sound(folder: Folder) -> None:
     done = check(folder.place)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.code, done.err) == (0, "")
 
 
-def refused(folder: Folder, *expected: str) -> None:
-    done = check(folder.place)
-    said = done.stdout + done.stderr
-    assert done.returncode == 2
+def refused(folder: Folder, *expected: str, by: Callable[[Path], Outcome] = check) -> None:
+    done = by(folder.place)
+    said = done.out + done.err
+    assert done.code == 2
     assert "Traceback" not in said
     for text in expected:
         assert text in said.replace("\n", " "), said
@@ -52,6 +60,7 @@ def refused(folder: Folder, *expected: str) -> None:
 def test_a_malformed_protocol(folder: Folder) -> None:
     (folder.place / "protocol.yaml").write_text("protocol: [unclosed\nroot: x\n")
     refused(folder, "protocol.yaml:")
+    refused(folder, "protocol.yaml:", by=check_apart)
 
 
 def test_not_even_a_mapping(folder: Folder) -> None:
@@ -107,5 +116,5 @@ def test_a_hostile_guard(folder: Folder, guard: str) -> None:
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
     done = check(tmp_path / "nothing")
-    assert done.returncode == 2
-    assert "there is no such folder" in done.stdout + done.stderr
+    assert done.code == 2
+    assert "there is no such folder" in done.out + done.err

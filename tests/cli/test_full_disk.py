@@ -92,7 +92,12 @@ def test_a_service_tries_again_once_there_is_room(chores: Chores) -> None:
 
 @pytest.mark.parametrize(
     ("agent", "left"),
-    [*(("scripted:did.yaml", left) for left in (0, 40_000, 100_000, 200_000)), ("command:./fills.sh", 200_000)],
+    [
+        ("scripted:did.yaml", 0),
+        *(pytest.param("scripted:did.yaml", left, marks=pytest.mark.soak) for left in (40_000, 100_000)),
+        ("scripted:did.yaml", 200_000),
+        pytest.param("command:./fills.sh", 200_000, marks=pytest.mark.soak),
+    ],
 )
 def test_little_room_is_told_at_once(chores: Chores, agent: str, left: int) -> None:
     fill = f"head -c 9000000 /dev/zero > filler 2>/dev/null; truncate -s -{left} filler; "

@@ -21,7 +21,6 @@ IN_THE_SUITE = [
     ("v3", "leaf", 150),
     ("v3", "outages", 1500),
     ("v3", "planning", 2000),
-    ("fractal", "leaf", 5000),
     ("fractal", "failures", 1000),
     ("fractal", "merging", 1000),
 ]
@@ -30,6 +29,7 @@ IN_THE_SOAK = [
     ("v3", "merging", 20_000),
     ("v3", "replanning", 10_000),
     ("v3", "waiting", 40_000),
+    ("fractal", "leaf", 5000),
     ("fractal", "critiques", 2000),
     ("fractal", "probes", 1000),
 ]
