@@ -3,6 +3,7 @@
 import pytest
 
 from tests.cli.kept import Kept, run
+from tests.cli.treadle import treadle
 
 pytestmark = pytest.mark.usefixtures("kept")
 
@@ -31,3 +32,14 @@ def test_a_branch_in_the_way_of_those_of_runs_is_named_before_anything_is_writte
     assert "`git.branch_prefix`" in result.err
     assert not (kept.root / ".treadle/local/store.db").exists()
     assert run("--set", "git.branch_prefix=bots").code == 0
+
+
+def test_only_tools_that_the_protocols_checks_run_are_tried(kept: Kept) -> None:
+    tool = kept.root / "ruff"
+    tool.write_text(f"#!/bin/sh\ntouch {kept.root}/asked\nexit 1\n")
+    tool.chmod(0o755)
+    (kept.root / "treadle.toml").write_text(f'[toolchain]\nlint = "{tool} check"\n')
+    assert run().code == 0
+    assert not (kept.root / "asked").exists()
+    treadle("doctor")
+    assert (kept.root / "asked").exists(), "who looks at everything asks it"

@@ -82,7 +82,8 @@ def prepare(project: Project, order: Order) -> Launch:
 
 def _refuse_broken_tools(project: Project, protocol: Protocol, config: Config) -> None:
     """What `treadle doctor` would call missing, of the commands that this protocol's checks run."""
-    broken = [line for line in asyncio.run(toolchain_lines(config, project, protocol)) if line.is_fatal]
+    lines = asyncio.run(toolchain_lines(config, project, protocol, only_required=True))
+    broken = [line for line in lines if line.is_fatal]
     if broken:
         told = "; ".join(f"{line.what}: {line.detail} ({line.fix})" for line in broken)
         raise TreadleError(f"what the checks of {protocol.name} run cannot start here: {told}")

@@ -32,11 +32,14 @@ _OWN: Final = (
 _MODULES: Final = ("pytest", "ruff", "black", "flake8", "mypy")
 
 
-async def toolchain_lines(config: Config, project: Project, protocol: Protocol | None) -> list[Line]:
+async def toolchain_lines(
+    config: Config, project: Project, protocol: Protocol | None, *, only_required: bool = False
+) -> list[Line]:
     """A line for each command there is, and what is lacking for the checks of a protocol; it makes them required."""
     settings = completed(config.toolchain, project.root)
     required = commands_of(protocol, settings) if protocol else frozenset({"test"})
-    named = {name: settings.command(name, root=str(project.root)) for name in TOOLCHAIN}
+    names = [name for name in TOOLCHAIN if name in required or not only_required]
+    named = {name: settings.command(name, root=str(project.root)) for name in names}
     if config.workspace.driver == CONTAINER:  # what is on this machine says nothing about the image
         lines = [ok(f"toolchain {name}", f"{words[0]}, in the image") for name, words in named.items() if words]
     else:
