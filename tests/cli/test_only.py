@@ -105,11 +105,144 @@ def test_a_step_of_one_story_is_done_and_merged(root: Path) -> None:
     assert (state["story"], state["step"], state["status"]) == ("US-1", "done", "pass")
 
 
+def committed(root: Path, files: dict[str, str]) -> None:
+    write(root, files)
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "more")
+
+
+def merged(root: Path, name: str) -> None:
+    git(root, "merge", "-q", "--ff-only", f"treadle/{name}/result")
+
+
+def manifest(**tests: str) -> str:
+    return json.dumps({"spec_id": "US-1", "acceptance_criteria_map": tests})
+
+
+TESTS = "tests/US-1/test_manifest.json"
+OLD = {"test_total": "a cart has a total"}
+MORE = SCENARIOS.replace(
+    "## Tasks",
+    """@integration
+Scenario: a basket is counted
+Given a basket with two things
+When the things are counted
+Then there MUST be two
+
+## Tasks""",
+)
+COUNTED = (
+    "from cart import count, total\n\n\ndef test_counted():\n    assert count([3, 4]) == 2\n    assert count([]) == 0\n"
+)
+SUMMED = "from cart import total\n\n\ndef test_summed():\n    assert total([3, 4]) == 7\n    assert total([]) == 0\n"
+SKELETON = "\n\ndef count(things):\n    raise NotImplementedError\n"
+CODE = "def total(prices):\n    return sum(prices)\n"
+DELTA = "# US-1\n\n## ADDED\n- `count(things)`\n\n## MODIFIED\nNone\n\n## REMOVED\nNone\n"
+VERIFIED = {
+    "type": "pass_verified",
+    "summary": "Good.",
+    "completeness": "all",
+    "correctness": "all",
+    "coherence": "all",
+}
+
+
+def agents(root: Path, **turns: dict[str, Any]) -> None:
+    """Who is scripted for which step; what has a dash in its name has `_` here."""
+    rules = [
+        {"step": step.replace("_", "-"), "turns": [{"exit": {"type": "pass", "summary": "Done."}, **turn}]}
+        for step, turn in turns.items()
+    ]
+    (root / "agents.yaml").write_text(json.dumps({"agents": rules}))
+
+
+@pytest.mark.soak
+def test_a_missing_test_of_what_works_is_added_to_a_story(root: Path) -> None:
+    committed(root, {"docs/bdd/US-1.md": MORE, TESTS: manifest(**OLD)})
+    new = {"tests/test_summed.py": SUMMED, TESTS: manifest(**OLD, test_summed="a basket is counted")}
+    agents(root, scaffold={"write": new})
+    done = run("backlog.yaml", "--only", "US-1:scaffold", "--name", "more")
+    assert done.code == 0, done.out + done.err
+    assert changed(root, "more") == [TESTS, "tests/test_summed.py"]
+
+
+@pytest.mark.soak
+def test_a_test_that_notices_nothing_is_not_added(root: Path) -> None:
+    committed(root, {"docs/bdd/US-1.md": MORE, TESTS: manifest(**OLD)})
+    idle = "def test_idle():\n    assert sum([1, 1]) == 2\n"
+    agents(
+        root, scaffold={"write": {"tests/test_idle.py": idle, TESTS: manifest(**OLD, test_idle="a basket is counted")}}
+    )
+    done = run("backlog.yaml", "--only", "US-1:scaffold", "--name", "more")
+    assert done.code == 3, done.out + done.err
+    assert "it shows nothing" in treadle("status").out + treadle("show", "more").out + done.out + done.err
+
+
+@pytest.mark.soak
+def test_a_story_is_made_step_by_step(root: Path) -> None:
+    """Tests first, red and merged so; then the code; then the verification; then the memory."""
+    memory = {"PROJECT_MEMORY.md": "# Memory\n\n## NOW\nUS-1\n\n## DONE\n"}
+    files = {
+        "docs/bdd/US-1.md": MORE,
+        "docs/deltas/US-1.md": DELTA,
+        "docs/sdd.md": "# Design\n",
+        TESTS: manifest(**OLD),
+    }
+    committed(root, {**files, **memory, "src/cart.py": CODE + SKELETON})
+    red = {"tests/test_counted.py": COUNTED, TESTS: manifest(**OLD, test_counted="a basket is counted")}
+    code = {"src/cart.py": CODE + "\n\ndef count(things):\n    return len(things)\n"}
+    agents(
+        root,
+        scaffold={"write": red},
+        impl={"write": code},
+        verify={"write": {"docs/sdd.md": "# Design\n\n`count(things)`\n"}, "exit": VERIFIED},
+        update_memory={"write": {"PROJECT_MEMORY.md": memory["PROJECT_MEMORY.md"] + "- US-1\n"}},
+    )
+    refused = run("backlog.yaml", "--only", "US-1:impl", "--name", "early")
+    assert refused.code == 3, "no test fails yet: " + refused.out + refused.err
+    assert "none of its 1 tests fails" in treadle("status", "early").out
+    for step, paths in (
+        ("scaffold", [TESTS, "tests/test_counted.py"]),
+        ("impl", ["src/cart.py"]),
+        ("verify", ["docs/deltas/archive", "docs/sdd.md"]),
+        ("update-memory", ["PROJECT_MEMORY.md"]),
+    ):
+        done = run("backlog.yaml", "--only", f"US-1:{step}", "--name", step)
+        assert done.code == 0, step + done.out + done.err
+        assert [path for path in paths if not any(one.startswith(path) for one in changed(root, step))] == []
+        merged(root, step)
+    state = json.loads((root / STATE).read_text())
+    assert (state["story"], state["step"], state["tests"]) == ("US-1", "done", {"pass": 2, "fail": 0, "skip": 0})
+
+
+@pytest.mark.soak
+def test_who_leaves_the_tests_of_the_story_red_has_not_implemented_it(root: Path) -> None:
+    files = {"docs/bdd/US-1.md": MORE, "src/cart.py": CODE + SKELETON, "tests/test_counted.py": COUNTED}
+    committed(root, {**files, TESTS: manifest(**OLD, test_counted="a basket is counted")})
+    agents(root, impl={"write": {"src/cart.py": CODE + SKELETON + "\n"}})
+    done = run("backlog.yaml", "--only", "US-1:impl", "--name", "idle")
+    assert done.code == 3, "they failed before the run, and are its own: " + done.out + done.err
+    assert git(root, "for-each-ref", "refs/heads/treadle/idle/result") == ""
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--only", "bdd"], "waterfall needs a SPEC"),
-        (["backlog.yaml", "--only", "impl"], "--only impl: this step cannot be done alone: it needs what others leave"),
+        (
+            ["backlog.yaml", "--only", "US-1:impl"],
+            "--only impl: there is no docs/bdd/US-1.md; `treadle run backlog.yaml --only US-1:bdd` comes first; ",
+        ),
+        (
+            ["backlog.yaml", "--only", "US-1:impl"],
+            "there is no tests/US-1/test_manifest.json; `treadle run backlog.yaml --only US-1:scaffold` comes first",
+        ),
+        (["backlog.yaml", "--only", "US-1:verify"], "no docs/deltas/US-1.md and no docs/deltas/archive/*-US-1.md; "),
+        (
+            ["backlog.yaml", "--only", "update-memory"],
+            "no PROJECT_MEMORY.md; `treadle run backlog.yaml --only bootstrap`",
+        ),
+        (["backlog.yaml", "--only", "coordinate"], "--only coordinate: this step cannot be done alone: it answers"),
         (["backlog.yaml", "--only", "US-9:bdd"], "the input has no 'US-9' among the stories"),
         (["backlog.yaml", "--only", "bootstrap"], "the input has no bootstrap"),
         (["backlog.yaml", "--only", "suplements"], "did you mean 'supplements'?"),

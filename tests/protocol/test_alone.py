@@ -6,10 +6,12 @@ import pytest
 
 from treadle.errors import TreadleError
 from treadle.protocol.alone import alone
-from treadle.protocol.load import load
+from treadle.protocol.load import BUILT_IN, load, read_tree
+from treadle.protocol.terms import FILE, Terms, read_terms
 from treadle.testing.scenario import Scenario, items
 
 WATERFALL = load("waterfall")
+TERMS = read_terms(read_tree(BUILT_IN / "waterfall" / FILE))
 BACKLOG: dict[str, Any] = {
     "project": "cart",
     "bootstrap": [{"id": "cart"}],
@@ -59,22 +61,104 @@ def test_a_step_alone_that_is_stuck_asks_and_leads_nowhere_else() -> None:
     assert run.where("root/US-1") == "@Aborted"
 
 
+def test_every_row_of_the_table_can_be_done_alone() -> None:
+    rows = [name for name, step in WATERFALL.graphs["story"].steps.items() if step.kind == "agent" and step.row == name]
+    assert rows == ["bdd", "sdd-delta", "contract", "scaffold", "impl", "verify", "update-memory"]
+    for row in rows:
+        assert alone(WATERFALL, row, TERMS).step == row
+
+
+def test_new_tests_are_merged_whether_they_fail_or_not() -> None:
+    found = alone(WATERFALL, "scaffold", TERMS)
+    step = found.protocol.graphs["story"].steps["scaffold"]
+    assert step.exits == ("pass_added", "failing", "needs_human")
+    assert "added" in [ref.name for ref in step.gates["pass_added"]]
+    assert found.protocol.exits["pass_added"].also == ("pass",)
+    assert not found.protocol.exits["pass_added"].proves
+    run = Scenario(found.protocol, {"stories": items("US-1")}).says("pass_added")
+    assert run.where("root/US-1") == "merge"
+
+
+def test_tests_that_fail_are_looked_for_before_anybody_implements() -> None:
+    run = Scenario(alone(WATERFALL, "impl", TERMS).protocol, {"stories": items("US-1")})
+    assert run.where("root/US-1") == "impl-ready"
+    run.checked(fails=["owed"])
+    assert run.where("root/US-1") == "stuck@impl-ready"
+    run.answers("retry")
+    assert run.where("root/US-1") == "impl-ready", "a person has mended it, which is looked at"
+    run.checked()
+    assert run.where("root/US-1") == "impl"
+    run.says("failing_measured.none")
+    assert run.where("root/US-1") == "impl"
+    assert run.says("pass_green").where("root/US-1") == "merge"
+
+
+@pytest.mark.parametrize("reason", ["constitution_violation", "needs_clarification", "scope_warning"])
+def test_reasons_that_lead_to_others_lead_to_a_person(reason: str) -> None:
+    run = Scenario(alone(WATERFALL, "impl", TERMS).protocol, {"stories": items("US-1")}).checked()
+    run.says(f"failing_measured.{reason}")
+    assert run.where("root/US-1") == "stuck@impl"
+    assert run.ask().choices == ("retry", "abort")
+    assert "impl.failing_measured" in run.ask().inputs, "what it says is told"
+    assert run.answers("retry").where("root/US-1") == "impl"
+
+
+def test_a_verification_archives_the_delta_and_sends_nobody_back() -> None:
+    run = Scenario(alone(WATERFALL, "verify", TERMS).protocol, {"stories": items("US-1")})
+    run.says("failing_measured.none")
+    assert run.where("root/US-1") == "stuck@verify"
+    run.answers("retry").says("pass_verified")
+    assert run.where("root/US-1") == "archive"
+    assert run.says("Archived").where("root/US-1") == "merge"
+
+
+def test_a_memory_is_written_of_what_is_done() -> None:
+    run = Scenario(alone(WATERFALL, "update-memory", TERMS).protocol, {"stories": items("US-1")})
+    assert run.where("root/US-1") == "update-memory-ready"
+    run.checked().says("needs_human")
+    assert run.ask().choices == ("retry", "abort"), "there is nothing to go on to without it"
+    assert run.answers("retry").says("pass").where("root/US-1") == "merge"
+
+
+def test_what_is_missing_is_told_with_who_leaves_it() -> None:
+    found = alone(WATERFALL, "US-1:verify", TERMS)
+    missing = list(found.missing(BACKLOG, lambda path: path == "docs/bdd/US-1.md"))
+    assert [(one.paths, one.by) for one in missing] == [
+        (("tests/US-1/test_manifest.json",), "US-1:scaffold"),
+        (("docs/deltas/US-1.md", "docs/deltas/archive/*-US-1.md"), "US-1:sdd-delta"),
+    ]
+    memory = list(alone(WATERFALL, "update-memory", TERMS).missing(BACKLOG, lambda path: "MEMORY" not in path))
+    assert [(one.paths, one.by) for one in memory] == 2 * [(("PROJECT_MEMORY.md",), "bootstrap")]
+    assert not list(found.missing(BACKLOG, lambda path: "*" in path or "bdd" in path or "manifest" in path))
+
+
 @pytest.mark.parametrize(
     ("step", "why"),
     [
-        ("impl", "it needs what others leave first (scaffold.pass_red); run the whole story"),
-        ("verify", "it needs what others leave first (scaffold.pass_red)"),
-        ("update-memory", "it needs what others leave first (verify.pass_verified, archive.Archived)"),
         ("coordinate", "it answers others, who would not be there"),
-        ("scaffold", "it leaves tests that fail, which cannot be merged without what makes them pass"),
+        ("breakdown", "it needs what others leave first (scaffold.pass_red); run the whole story"),
+        ("reconcile", "it needs what others leave first"),
         ("sdd_delta", "has no part or step 'sdd_delta' to be done alone; did you mean 'sdd-delta'?"),
-        ("nonsense", "there are bootstrap, supplements, stories, write, bdd, sdd-delta, contract"),
+        (
+            "nonsense",
+            "write, bdd, sdd-delta, contract, scaffold, impl, verify, update-memory",
+        ),
     ],
 )
 def test_what_cannot_be_done_alone_is_told(step: str, why: str) -> None:
     with pytest.raises(TreadleError) as caught:
-        alone(WATERFALL, step)
+        alone(WATERFALL, step, TERMS)
     assert why in str(caught.value)
+
+
+def test_without_terms_a_step_that_follows_others_is_not_done_alone() -> None:
+    with pytest.raises(TreadleError, match="it leaves tests that fail, which cannot be merged"):
+        alone(WATERFALL, "scaffold")
+
+
+def test_terms_that_name_nothing_are_told() -> None:
+    with pytest.raises(TreadleError, match="there is no check 'owd'; did you mean 'owed'"):
+        alone(WATERFALL, "impl", {"impl": Terms(ready="owd")})
 
 
 def test_nothing_to_do_is_told() -> None:

@@ -6,6 +6,8 @@ from typing import Final
 import msgspec
 
 from treadle.cli import library
+from treadle.cli.advice import word
+from treadle.cli.given import refuse_what_is_missing
 from treadle.cli.specs import text_of_spec
 from treadle.config.links import links_of
 from treadle.config.project import Project
@@ -37,8 +39,9 @@ def asked_for(project: Project, protocol: Protocol, name: str, spec: Path | None
         raise TreadleError(f"{name} needs a SPEC; `treadle spec new --protocol {name}` writes an example")
     if not only:
         return AskedFor(protocol, text, file)
-    part = alone(protocol, only)
+    part = alone(protocol, only, library.terms(name))
     value: Json = load_input(protocol, text, file, places=links_of(project)).value
+    refuse_what_is_missing(project, part, value, f"treadle run {word(spec) if spec else ''}".rstrip())
     left = {key: one for key, one in _fields(part.narrowed(value)).items() if one is not None}
     return AskedFor(part.protocol, msgspec.json.encode(left).decode(), f"{Path(file).with_suffix('')}.json")
 

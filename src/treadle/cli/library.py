@@ -8,9 +8,11 @@ from typing import Final
 from treadle.cli.changes import extended, misplaced, overlays, own_folder, rules_file, templates
 from treadle.errors import ProtocolError, TreadleError
 from treadle.protocol.findings import suggest
-from treadle.protocol.load import BUILT_IN, Loaded, available, find, load_source, read_text
+from treadle.protocol.load import BUILT_IN, Loaded, available, find, load_source, read_text, read_tree
 from treadle.protocol.reading.assemble import MAIN
 from treadle.protocol.reading.part import quoted
+from treadle.protocol.terms import FILE as TERMS
+from treadle.protocol.terms import Terms, read_terms
 from treadle.simulate.scope import Scope
 from treadle.simulate.scopes import FILE, SMALL, read_scopes
 
@@ -75,6 +77,12 @@ def example(name: str) -> str:
         if (place / EXAMPLE).is_file():
             return read_text(place / EXAMPLE)
     raise ProtocolError(f"{own / EXAMPLE}: this protocol has no example of its input; write one, or see its page")
+
+
+def terms(name: str) -> dict[str, Terms]:
+    """On which terms the steps of a protocol are done alone: its own, or those of the protocol that it extends."""
+    found = next((place / TERMS for place in _lineage(folder(name)) if (place / TERMS).is_file()), None)
+    return read_terms(read_tree(found)) if found else {}
 
 
 def _lineage(own: Path) -> Iterator[Path]:

@@ -19,14 +19,14 @@ from treadle.evidence.checks.partition import children_partition, disjoint_write
 from treadle.evidence.checks.plan import plan_parses, plan_sound
 from treadle.evidence.checks.project import build, format_, lint, post_check
 from treadle.evidence.checks.recorded import checkpoint, commit, readonly, rebased
-from treadle.evidence.checks.red import red, red_one, still_red_on_skeleton
+from treadle.evidence.checks.red import added, red, red_one, still_red_on_skeleton
 from treadle.evidence.checks.scaling import scaling
 from treadle.evidence.checks.scenarios import clarifications, clarified, scenarios_pass, scenarios_tested
 from treadle.evidence.checks.schema import schema
 from treadle.evidence.checks.scope import conflicts_only, owned_files, protection, scope, scope_src, scope_tests
 from treadle.evidence.checks.secrets import no_secrets
 from treadle.evidence.checks.sharp import sharp
-from treadle.evidence.checks.suite import green, green_own_and_baseline, measure, same_colour
+from treadle.evidence.checks.suite import green, green_own_and_baseline, measure, owed, same_colour
 from treadle.evidence.checks.thresholds import thresholds
 from treadle.evidence.checks.traceable import traceable
 from treadle.evidence.checks.unfinished import no_todo, no_undefined
@@ -47,6 +47,8 @@ CHECKS: Final[dict[str, Check]] = {
     "measure": measure,
     "red": red,
     "red_one": red_one,
+    "added": added,
+    "owed": owed,
     "green": green,
     "green_own_and_baseline": green_own_and_baseline,
     "tests_unmodified": tests_unmodified,
@@ -104,6 +106,8 @@ _POINTLESS: Final[dict[str, frozenset[str]]] = {
         {
             "red",
             "red_one",
+            "added",
+            "owed",
             "green",
             "green_own_and_baseline",
             "same_colour",

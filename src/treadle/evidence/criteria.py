@@ -52,13 +52,6 @@ def kept_criteria(s: Subject) -> list[str]:
     return [id_ for id_ in own_criteria(s) if id_ not in given]
 
 
-def known_names(s: Subject) -> set[str]:
-    """Everything a test may stand for: criteria, and scenarios that were accepted."""
-    scenarios = [one.payload.get("scenarios") for one in accepted(s.case, s.inst)]
-    texts = [text for listed in scenarios if isinstance(listed, list) for text in listed if isinstance(text, str)]
-    return {*own_criteria(s), *texts}
-
-
 def every_criterion(s: Subject) -> list[str]:
     """The ids of all criteria in the instance's input and in what was accepted, however deep they lie."""
     values: list[Json] = [dict(s.input), *(dict(one.payload) for one in accepted(s.case, s.inst))]

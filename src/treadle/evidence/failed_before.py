@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from treadle.evidence.findings import Problem, problem, some
 from treadle.evidence.subject import Subject
-from treadle.evidence.suite import bad, before, described, file_of, measured, owned_files
+from treadle.evidence.suite import bad, before, described, file_of, foreign_tests, measured
 from treadle.toolchains.results import TestRun
 
 TOO = "failed before this run, too"
@@ -27,8 +27,7 @@ async def failed_before(s: Subject, run: TestRun) -> set[str]:
 
 async def not_ours(s: Subject, run: TestRun, failing: Iterable[str]) -> set[str]:
     """Those of some failing tests that failed before the run, and that the instance has neither written nor is to."""
-    owned = await owned_files(s) if failing else set()
-    foreign = {id_ for id_ in failing if file_of(id_, run) not in owned}
+    foreign = await foreign_tests(s, run, failing) if failing else set()
     return foreign & await failed_before(s, run) if foreign else set()
 
 

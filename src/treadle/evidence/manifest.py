@@ -9,15 +9,17 @@ id is for people.
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 
-from treadle.evidence.criteria import known_names
 from treadle.evidence.findings import Problem, problem
+from treadle.evidence.known_names import known_names
 from treadle.evidence.subject import Subject
 from treadle.protocol.artifact_place import place_of
+from treadle.protocol.items import Json
+from treadle.protocol.model import Protocol
 
 NAME: Final = "test_manifest.json"
 _MAP: Final = "acceptance_criteria_map"
@@ -67,13 +69,24 @@ def _means(name: str, id_: str) -> bool:
     return id_ == name or id_.endswith((f"::{name}", f"/{name}", f".{name}", f"#{name}", f" {name}"))
 
 
+def has_own_manifest(protocol: Protocol) -> bool:
+    """Whether every instance has a manifest of its own, at a place that follows from its input."""
+    declared = protocol.artifacts.get(NAME.removesuffix(".json"))
+    return declared is not None and "{" in declared.path
+
+
+def manifest_place(protocol: Protocol, given: Mapping[str, Json]) -> str:
+    """Where the manifest of an instance with this input lies; empty if its protocol names no place."""
+    declared = protocol.artifacts.get(NAME.removesuffix(".json"))
+    return place_of(declared, given) if declared else ""
+
+
 async def read_manifest(s: Subject, commit: str = "") -> Manifest:
     """The manifests of an instance: the one that its protocol names a place for, or all that the tree has."""
-    declared = s.case.protocol.artifacts.get(NAME.removesuffix(".json"))
-    place = place_of(declared, s.input) if declared else ""
+    place = manifest_place(s.case.protocol, s.input)
     entries = await s.entries(commit)
     files = [place] if place else sorted(path for path in entries if path.rpartition("/")[2] == NAME)
-    known = sorted(known_names(s), key=len, reverse=True)
+    known = sorted(await known_names(s), key=len, reverse=True)
     texts = {file: await s.text(file, commit) for file in files if file in entries}
     parts = [parse(file, text or "", known) for file, text in texts.items()]
     return Manifest(

@@ -3,19 +3,24 @@
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Final
 
 from treadle.evidence.cache import Cache
 from treadle.evidence.failed_before import TOO, red_at_start
 from treadle.evidence.findings import Ran, some
+from treadle.evidence.left_red import left_red
+from treadle.evidence.manifest import has_own_manifest, manifest_place, parse
 from treadle.evidence.measure import Measure
 from treadle.evidence.needs import Git, Tools
-from treadle.evidence.past import accepted
+from treadle.evidence.past import accepted, payload
 from treadle.evidence.suite import bad, described, file_of, ran, unbelievable
 from treadle.git.verifier import Tried
 from treadle.kernel.commands import RunEffect
 from treadle.ports import Case
 from treadle.toolchains.command import NOT_CHOSEN
 from treadle.toolchains.results import Built, TestRun
+
+_LEFT_RED: Final = "is to fail until somebody implements what it is about"
 
 
 class MergeVerifier:
@@ -67,7 +72,18 @@ class MergeVerifier:
         old = red_at_start(start, run) - there.passed
         waiting = {id_ for id_ in bad(run) if id_ in bad(there)} if self._inst.parent else set()
         known = dict.fromkeys(waiting, "waits for work of others") | dict.fromkeys(old, TOO)
-        return {id_: why for id_, why in known.items() if file_of(id_, run) not in own}
+        listed = await self._listed(run)
+        excused = {id_: why for id_, why in known.items() if file_of(id_, run) not in own and id_ not in listed}
+        return excused | {id_: _LEFT_RED for id_ in left_red(self._case) if id_ in bad(run)}
+
+    async def _listed(self, run: TestRun) -> set[str]:
+        """The tests that a manifest of the instance's own lists."""
+        if not has_own_manifest(self._case.protocol):
+            return set()
+        place = manifest_place(self._case.protocol, payload(self._case, self._inst.input.ref))
+        head = await self._git.head(self._case.state, self._inst.id)
+        data = await self._git.show(head, place) if place else None
+        return parse(place, data.decode(errors="replace")).tests(run.collected) if data else set()
 
     async def _own_files(self) -> set[str]:
         origin = await self._git.origin(self._case.state, self._inst.id)

@@ -1,7 +1,7 @@
 """Bodies that are not written yet, in Python: where they are, and a program in which they return something silly."""
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -34,6 +34,19 @@ def with_stubs_returning(source: str, value: Callable[[Function], str]) -> str |
     for function in found:
         function.body = ast.parse(f"return {value(function)}").body
     return ast.unparse(ast.fix_missing_locations(module)) if found else None
+
+
+def hollowed(source: str, names: Collection[str] | None = None) -> str | None:
+    """The program in which some functions, by name, or all of them are not implemented; None if it has none of them."""
+    try:
+        module = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    functions = [node for node in ast.walk(module) if isinstance(node, Function) and not _is_abstract(node)]
+    wanted = [one for one in functions if names is None or one.name in names]
+    for function in wanted:
+        function.body = ast.parse("raise NotImplementedError").body
+    return ast.unparse(ast.fix_missing_locations(module)) if wanted else None
 
 
 def _stubs(module: ast.Module) -> Iterator[Function]:

@@ -5,10 +5,13 @@ from typing import Final
 
 from treadle.evidence.findings import Problem, Ran, problem
 from treadle.evidence.frozen import measured_tree
+from treadle.evidence.manifest import has_own_manifest, read_manifest
 from treadle.evidence.subject import Subject
 from treadle.toolchains.results import Collected, TestResult, TestRun
 
-RUN_THE_SUITE = frozenset({"measure", "red", "red_one", "green", "green_own_and_baseline", "coverage_complete"})
+RUN_THE_SUITE = frozenset(
+    {"measure", "red", "red_one", "added", "owed", "green", "green_own_and_baseline", "coverage_complete"}
+)
 _GOOD = frozenset({"passed", "skipped", "xfailed"})
 _SHOWN: Final = 1_500
 _WHY = {
@@ -122,3 +125,10 @@ async def owned_files(s: Subject) -> set[str]:
     origin = await s.git.origin(s.case.state, s.job.inst)
     changed = {path for change in await s.git.changes(origin, s.work.commit) for path in change.touched}
     return changed | {path for path in await s.entries() if any(path.startswith(f"{one}/") for one in s.tests.folders)}
+
+
+async def foreign_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> set[str]:
+    """Those of some tests that are others': neither in a file of this instance, nor listed in its own manifest."""
+    owned = await owned_files(s)
+    listed = (await read_manifest(s)).tests(run.collected) if has_own_manifest(s.case.protocol) else set()
+    return {id_ for id_ in ids if file_of(id_, run) not in owned and id_ not in listed}

@@ -17,8 +17,9 @@ from treadle.prompts.report import for_person
 from treadle.prompts.variables import variables
 from treadle.protocol.checks.shapes import variable
 from treadle.protocol.items import Json
-from treadle.protocol.model import Protocol, Step, tag_of
+from treadle.protocol.model import CHECK_EXITS, Protocol, Step, tag_of
 
+_FAILED: Final = CHECK_EXITS[1]
 _LIMITS: Final = {"cost": "money", "tokens": "tokens", "wall": "time"}
 _LIMIT_CHOICES: Final = {"continue": "grant the same amount once more", "abort": "end the run; its branches stay"}
 
@@ -98,7 +99,11 @@ def _said(protocol: Protocol, step: Step, known: Mapping[str, Json]) -> Iterator
         slots = known.get(name) if name else None
         value = slots.get(need.exit) if isinstance(slots, dict) else None
         declared = protocol.exits.get(tag_of(need.exit))
-        if declared and isinstance(value, dict) and isinstance(last, dict) and _left_by(last.get(name), need.exit):
+        if not isinstance(last, dict) or not _left_by(last.get(name), need.exit):
+            continue
+        if need.exit == _FAILED and isinstance(value, str):
+            yield quoted(value)
+        elif declared and isinstance(value, dict):
             words = [one for one, field in declared.fields.items() if field.by == "agent" and value.get(one)]
             yield f"{inline(need.step)} says:"
             yield quoted("\n".join(f"{one}: {value[one]}" for one in words))

@@ -15,10 +15,15 @@ _ALSO: Final = {"story": "id"}
 
 def place_of(artifact: Artifact, values: Mapping[str, Json]) -> str:
     """Where an artifact lies for an instance with this input; empty if that cannot be said, or leads elsewhere."""
+    path = filled(artifact.path, values)
+    return "" if path_fault(path) else clean_path(path)
+
+
+def filled(path: str, values: Mapping[str, Json]) -> str:
+    """A path with the values of its placeholders; what is no part of a path becomes one that no file has."""
 
     def fill(match: re.Match[str]) -> str:
         value = values.get(match[1], values.get(_ALSO.get(match[1], ""), ""))
         return value if isinstance(value, str) and not path_fault(value) else "\0"
 
-    path = _PLACEHOLDER.sub(fill, artifact.path)
-    return "" if path_fault(path) else clean_path(path)
+    return _PLACEHOLDER.sub(fill, path)

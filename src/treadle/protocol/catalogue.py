@@ -55,6 +55,13 @@ CHECKS: Final[dict[str, CheckSpec]] = {
         "tests",
         needs=_TEST,
     ),
+    "added": _check(
+        "new tests are red, or pass because they are about what is there, and fail once that is taken out; "
+        "what was green still is",
+        "tests",
+        needs=_TEST,
+    ),
+    "owed": _check("a test in the manifest fails: there is something to be made to pass", needs=("test", "names")),
     "green": _check(
         "the whole suite passes; no test is newly skipped, expected to fail, or deleted", "tests", needs=_TEST
     ),

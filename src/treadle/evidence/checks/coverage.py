@@ -1,7 +1,8 @@
 """Which criteria have tests: `manifest`, `manifest_complete`, `coverage_complete`."""
 
-from treadle.evidence.criteria import kept_criteria, known_names, own_criteria
+from treadle.evidence.criteria import kept_criteria, own_criteria
 from treadle.evidence.findings import Found, Problem, found, problem, some
+from treadle.evidence.known_names import known_names
 from treadle.evidence.manifest import Entry, Manifest, matching, read_manifest
 from treadle.evidence.subject import Subject
 from treadle.evidence.suite import collected, measured, ran, unbelievable
@@ -54,7 +55,7 @@ async def _faults(s: Subject, listed: Manifest) -> list[Problem]:
     """Entries without a test, and new ones without a criterion; what stood there before was for others."""
     there = await collected(s)
     before = {(entry.test, entry.criterion) for entry in (await read_manifest(s, s.work.base)).entries}
-    known = known_names(s)
+    known = await known_names(s)
     problems = [*_collection(there)]
     for entry in listed.entries:
         if not matching(entry.test, there.ids):

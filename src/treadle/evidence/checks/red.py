@@ -1,15 +1,17 @@
-"""Whether tests fail, and for the right reason: `red`, `red_one`, `still_red_on_skeleton`.
+"""Whether tests fail, and for the right reason: `red`, `red_one`, `added`, `still_red_on_skeleton`.
 
 A *new* test is one that is not green yet: it stands in the manifest, or in a test file that this activity changed.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from treadle.evidence.asserting import asserting_beside
 from treadle.evidence.borrowed import borrowed_constants
 from treadle.evidence.findings import Found, Problem, found, problem, some
 from treadle.evidence.flaky import described_flaky, flaky_among
 from treadle.evidence.frozen import measured_tree
+from treadle.evidence.hollow import noticing
 from treadle.evidence.manifest import read_manifest
 from treadle.evidence.one_for_many import function_of
 from treadle.evidence.past import commits, is_gated_by
@@ -22,6 +24,10 @@ from treadle.evidence.test_quality import is_readable, smells
 from treadle.git.trees import Entry
 from treadle.toolchains.results import TestResult, TestRun
 
+_DEMANDS_NOTHING: Final = "passes already: it demands nothing that is missing"
+_IDLE: Final = "passes already, and still does when the functions that it could meet are empty: it shows nothing"
+_NOTICING: Final = "a test that fails without the behaviour"
+
 
 async def red(s: Subject) -> Found:
     """The new tests are collected, run, and fail for the right reason; what was green still is."""
@@ -33,7 +39,14 @@ async def red_one(s: Subject) -> Found:
     return await _red(s, exactly=1)
 
 
-async def _red(s: Subject, exactly: int) -> Found:
+async def added(s: Subject) -> Found:
+    """As red; but a test of what works already may pass, if it fails once the code that it meets is taken out."""
+    if not any(s.tests.is_test(change.path) for change in s.changed_files()):
+        return found(notes=["no test was added"])
+    return await _red(s, exactly=0, may_pass=True)
+
+
+async def _red(s: Subject, exactly: int, *, may_pass: bool = False) -> Found:
     run = await measured(s)
     if problems := [*unbelievable(run), *_wrong_order(run)]:
         return found(problems, ran=ran(run))
@@ -48,29 +61,44 @@ async def _red(s: Subject, exactly: int) -> Found:
     problems += [described_flaky(run, id_) for id_ in flaky]
     problems += _no_longer_green(s, run, earlier, fresh)
     satisfied = [id_ for id_ in _written_now(s, run) if id_ not in fresh and _is_new_and_passes(id_, run, earlier)]
-    proved = await red_on_skeleton(s, satisfied)
-    problems += [
-        problem("passes already: it demands nothing that is missing", test=id_, expected=RIGHT)
-        for id_ in satisfied
-        if id_ not in proved
-    ]
+    hollow = await noticing(s, run, satisfied) if may_pass else []
+    known = [id_ for one in hollow for id_ in one.noticed] + (_unreadable(run, satisfied) if may_pass else [])
+    proved = known or await red_on_skeleton(s, satisfied)
+    said, wanted = (_IDLE, _NOTICING) if may_pass else (_DEMANDS_NOTHING, RIGHT)
+    problems += [problem(said, test=id_, expected=wanted) for id_ in satisfied if id_ not in proved]
     problems += _count(reds, exactly, bool(proved))
     problems += await _skipped(s, run, earlier)
     shallow, notes = await _quality(s, run, [*reds, *satisfied])
     sharp = await sharpness(s, run, reds, refuses=not exactly and not problems)
     notes += [*sharp.notes, *await _stands_on_old_ones(s, run, earlier)]
-    notes += [f"{id_} passes already, and fails on the skeleton" for id_ in proved]
+    blunt = [await sharpness(s, run, one.noticed, refuses=not problems, on=one.tree) for one in hollow]
+    notes += [f"{id_} passes already, and {_proof(id_, run, may_pass)}" for id_ in proved]
+    notes += [note for one in blunt for note in one.notes]
+    every = [*problems, *shallow, *sharp.problems, *(fault for one in blunt for fault in one.problems)]
     return Found(
-        problems=tuple(dict.fromkeys([*problems, *shallow, *sharp.problems])),
+        problems=tuple(dict.fromkeys(every)),
         notes=tuple(notes),
         ran=ran(run),
         facts={
             "red": list(reds),
             "red_on_skeleton": list(proved),
             **({"flaky": list(flaky)} if flaky else {}),
-            **sharp.facts,
+            **{name: fact for one in (*blunt, sharp) for name, fact in one.facts.items()},
         },
     )
+
+
+def _unreadable(run: TestRun, ids: Sequence[str]) -> list[str]:
+    """Tests in languages in which nothing can be taken out of the code: nobody has seen them fail."""
+    return [id_ for id_ in ids if not is_readable(file_of(id_, run))]
+
+
+def _proof(id_: str, run: TestRun, may_pass: bool) -> str:
+    if not may_pass:
+        return "fails on the skeleton"
+    if is_readable(file_of(id_, run)):
+        return "fails once the code that it meets is taken out"
+    return "nobody has seen it fail: not available for this language"
 
 
 async def new_tests(s: Subject, run: TestRun) -> list[str]:

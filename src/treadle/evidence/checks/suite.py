@@ -1,4 +1,4 @@
-"""Whether tests pass: `measure`, `green`, `green_own_and_baseline`, `same_colour`."""
+"""Whether tests pass: `measure`, `owed`, `green`, `green_own_and_baseline`, `same_colour`."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ import msgspec
 from treadle.evidence.contract_suite import contract_files
 from treadle.evidence.exchanged import exchanged
 from treadle.evidence.failed_before import TOO, described_with_past, failed_before, not_ours
-from treadle.evidence.findings import Found, Problem, found, problem
+from treadle.evidence.findings import Found, Problem, found, problem, some
 from treadle.evidence.flaky import described_flaky, flaky_among, may_be_chance, sent_back
 from treadle.evidence.frozen import measured_tree
 from treadle.evidence.hiding import hiding
@@ -19,6 +19,7 @@ from treadle.evidence.suite import (
     bad,
     before,
     file_of,
+    foreign_tests,
     is_one_by_one,
     measured,
     owned_files,
@@ -36,6 +37,20 @@ async def measure(s: Subject) -> Found:
         return found(unbelievable(run), ran=ran(run))
     notes = [str(one) for one in unbelievable(run)]
     return found(notes=[*notes, f"{len(run.passed)} passed, {len(run.failed)} failed"], ran=ran(run))
+
+
+async def owed(s: Subject) -> Found:
+    """A test of this work fails: there is something to make pass."""
+    run, listed = await measured(s), await read_manifest(s)
+    own = listed.tests(run.collected)
+    failing = [id_ for id_ in bad(run) if id_ in own]
+    if problems := unbelievable(run):
+        return found(problems, ran=ran(run))
+    if failing:
+        return found(notes=[f"to be made to pass: {some(failing)}"], ran=ran(run))
+    place = listed.files[0] if listed.files else ""
+    what = f"none of its {len(own)} tests fails" if own else "lists no test that there is"
+    return found([problem(what, place, expected="a test that fails, because the behaviour is missing")], ran=ran(run))
 
 
 async def green(s: Subject) -> Found:
@@ -112,8 +127,7 @@ async def _of_the_end(s: Subject, run: TestRun, failing: Iterable[str]) -> set[s
 
 async def _of_others(s: Subject, run: TestRun, failing: Iterable[str]) -> set[str]:
     """Tests that wait for somebody else: red when this instance began, not its own, and none from before the run."""
-    owned = await owned_files(s)
-    foreign = {id_ for id_ in failing if file_of(id_, run) not in owned}
+    foreign = await foreign_tests(s, run, failing)
     if not foreign:
         return set()
     origin = await at_origin(s)
