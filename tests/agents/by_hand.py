@@ -59,7 +59,7 @@ Scenario: More is paid than the price
 DELTA: Final = """# US-001
 
 ## ADDED
-- coins.change.change(paid: int, price: int) -> int
+- coins.change: `change(paid: int, price: int) -> int`
 
 ## MODIFIED
 None

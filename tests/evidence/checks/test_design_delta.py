@@ -12,7 +12,7 @@ from treadle.evidence.checks.design_delta import unnamed
 DELTA = """# Delta
 ## ADDED
 - cart: `apply(coupon: str) -> Total`, at `POST /carts/{id}/coupons`
-- a sentence without a signature
+- in `cart`: `pay()`
 
 ## MODIFIED
 - cart: before `total() -> int`, after `total() -> Total`
@@ -21,7 +21,7 @@ DELTA = """# Delta
 - cart: `discount() -> int`
 """
 SDD = "# Design\n## cart\n`total() -> int`\n`discount() -> int`\n"
-MERGED = "# Design\n## cart\n- `apply(coupon: str)\n  -> Total`\n- **total() -> Total**\n"
+MERGED = "# Design\n## cart\n- `apply(coupon: str)\n  -> Total`\n- pay()\n- **total() -> Total**\n"
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,7 @@ MERGED = "# Design\n## cart\n- `apply(coupon: str)\n  -> Total`\n- **total() -> 
         (MERGED, ""),
         (SDD, "{place}:3: `apply(coupon: str) -> Total` (ADDED) does not stand in docs/sdd.md"),
         (SDD, "{place}:7: `total() -> Total` (MODIFIED) does not stand in docs/sdd.md"),
+        (MERGED.replace("- pay()\n", ""), "{place}:4: `pay()` (ADDED) does not stand in docs/sdd.md"),
         (MERGED + "`discount() -> int`\n", "{place}:10: `discount() -> int` is removed by the delta and still stands"),
     ],
 )
@@ -40,6 +41,36 @@ def test_a_delta_is_part_of_the_design(tmp_path: Path, design: str, said: str, p
         stage = await Stage(tmp_path, "waterfall", graph="story", given=STORY, files=files).start()
         verdict = await stage.claim("verify", "x", {"docs/sdd.md": design}, checks="checkpoint delta_merged")
         assert (said.format(place=place) in verdict.report) if said else verdict.report == ""
+
+    run(told())
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            DELTA.replace("`pay()`", "pay()").replace("`cart`", "cart"),
+            ":4: an item of ADDED has no name, so that nobody",
+        ),
+        (DELTA.replace("- cart: `apply", "cart gets `apply"), ":3: 'cart gets `apply(coupon: str) -> Total`, at"),
+    ],
+)
+def test_what_nobody_can_look_for_is_not_merged(tmp_path: Path, given: str, said: str) -> None:
+    async def told() -> None:
+        files = {"docs/sdd.md": SDD, "docs/deltas/US-1.md": given}
+        stage = await Stage(tmp_path, "waterfall", graph="story", given=STORY, files=files).start()
+        verdict = await stage.claim("verify", "x", {"docs/sdd.md": MERGED}, checks="checkpoint delta_merged")
+        assert f"docs/deltas/US-1.md{said}" in verdict.report
+
+    run(told())
+
+
+def test_what_stood_in_the_design_before_is_not_looked_for(tmp_path: Path) -> None:
+    async def told() -> None:
+        files = {"docs/sdd.md": MERGED, "docs/deltas/US-1.md": DELTA}
+        stage = await Stage(tmp_path, "waterfall", graph="story", given=STORY, files=files).start()
+        verdict = await stage.claim("verify", "x", {"x.md": "x"}, checks="checkpoint delta_merged")
+        assert verdict.report == ""
 
     run(told())
 

@@ -4,7 +4,7 @@ import pytest
 
 from treadle.evidence.schemas.delta import delta_problems
 
-GOOD = "# US-1\n\n## ADDED\n- cart: def add(item)\n\n## MODIFIED\nNone\n\n## REMOVED\nNone.\n"
+GOOD = "# US-1\n\n## ADDED\n- cart: `add(item)`\n\n## MODIFIED\nNone\n\n## REMOVED\nNone.\n"
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,17 @@ GOOD = "# US-1\n\n## ADDED\n- cart: def add(item)\n\n## MODIFIED\nNone\n\n## REM
         (GOOD, ""),
         (GOOD.replace("## REMOVED\nNone.\n", ""), "has no section REMOVED"),
         (GOOD.replace("MODIFIED\nNone", "MODIFIED\n"), "d.md:6: says nothing below MODIFIED"),
-        (GOOD.replace("- cart: def add(item)", "None"), "changes nothing"),
+        (GOOD.replace("- cart: `add(item)`", "None"), "changes nothing"),
+        (GOOD.replace("`add(item)`", "add(item)"), "d.md:4: an item of ADDED names nothing that could be looked for"),
+        (GOOD.replace("- cart: `add", "### Cart\n- cart,\n  as in `add"), ""),
+        (
+            GOOD.replace("- cart: `add(item)`", "cart gets `add(item)`"),
+            "d.md:4: 'cart gets `add(item)`' belongs to no item",
+        ),
+        (GOOD.replace("- cart:", "Also pay().\n\n- cart:"), "d.md:4: 'Also pay().' belongs to no item"),
+        (GOOD.replace("- cart:", "| name |\n|---|\n- cart:"), "belongs to no item"),
+        (GOOD + "\nNothing is lost.\n", ""),
+        (GOOD.replace("## REMOVED", "## Decision\nThis one.\n\n## REMOVED"), ""),
     ],
 )
 def test_deltas(text: str, said: str) -> None:

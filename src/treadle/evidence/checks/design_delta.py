@@ -1,17 +1,20 @@
 """The delta of a design, held against what it changes: `delta_merged`, `affected_paths`."""
 
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 from treadle.evidence.findings import Found, Problem, found, problem
 from treadle.evidence.schemas.api_contracts import contract_value
-from treadle.evidence.schemas.delta import items
+from treadle.evidence.schemas.delta import IN_BACKQUOTES, items, loose
 from treadle.evidence.subject import Subject
 from treadle.protocol.artifact_place import place_of
 
 _DESIGN: Final = "sdd"
 _CONTRACTS: Final = ("openapi", "asyncapi")
 _ENTRIES: Final = ("paths", "webhooks", "channels", "operations")
+_PATH: Final = re.compile(r"(?:[A-Z]+ )?/\S*")
+_NAMED: Final = f"a bullet with {IN_BACKQUOTES}; if it is part of the design already, write so into the delta"
 _FREE: Final = frozenset({"openapi", "asyncapi", "swagger", "info", "tags", *_ENTRIES, "components"})
 """Parts of a contract that are looked into, or whose change is nobody's business."""
 
@@ -22,19 +25,35 @@ async def delta_merged(s: Subject) -> Found:
     design = _place(s, _DESIGN)
     if text is None:
         return found([problem("there is no delta to be merged", place, expected="the delta of the story")])
-    said = _plain(await s.text(design) or "")
-    problems: list[Problem] = []
+    said, before = [_plain(await s.text(design, commit) or "") for commit in ("", await _origin(s))]
+    problems = [
+        problem(f"{line.strip()!r} belongs to no item, so that nobody can look for it", place, number, expected=_NAMED)
+        for number, line in loose(text)
+    ]
     for one in items(text):
-        if not one.signatures:
-            continue
         stands = [name for name in one.signatures if _plain(name) in said]
-        if one.section == "REMOVED" and stands:
+        if not one.signatures:
+            what = f"an item of {one.section} has no name, so that nobody can look for it in {design}"
+            problems.append(problem(what, place, one.line, expected=_NAMED))
+        elif one.section == "REMOVED" and stands:
             what = f"`{stands[0]}` is removed by the delta and still stands in {design}"
             problems.append(problem(what, place, one.line, expected=f"{design} without it"))
-        elif one.section != "REMOVED" and not stands:
-            what = f"`{one.signatures[0]}` ({one.section}) does not stand in {design}"
+        elif one.section != "REMOVED" and (missing := _unmerged(one.signatures, said, before)):
+            what = f"`{missing}` ({one.section}) does not stand in {design}"
             problems.append(problem(what, place, one.line, expected=f"it is part of {design}, letter by letter"))
     return found(problems)
+
+
+def _unmerged(names: Sequence[str], said: str, before: str) -> str:
+    """What a design lacks: it has none of the names that it had not before. Paths may stand in the contracts only."""
+    own = [name for name in names if not _PATH.fullmatch(name)] or names
+    new = [name for name in own if _plain(name) not in before]
+    return "" if not new or any(_plain(name) in said for name in new) else new[0]
+
+
+async def _origin(s: Subject) -> str:
+    """Where the story began."""
+    return await s.git.origin(s.case.state, s.job.inst)
 
 
 async def affected_paths(s: Subject) -> Found:

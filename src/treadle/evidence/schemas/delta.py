@@ -1,6 +1,7 @@
 """A delta of the design: what is added, modified and removed."""
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -13,6 +14,8 @@ _CHAPTER: Final = 2
 """The level of the headings of its sections."""
 _BULLET: Final = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d+\.)\s+\S")
 _CODE: Final = re.compile(r"`+(?P<code>[^`\n]+)`+")
+_SHOWN: Final = 60
+IN_BACKQUOTES: Final = "its signature, structure or path in `backquotes`"
 _AFTER: Final = re.compile(r"\bafter\b|→|->|=>", re.IGNORECASE)
 
 
@@ -73,6 +76,34 @@ def delta_problems(file: str, text: str) -> list[Problem]:
     ]
     if not found and all(_is_none(body or "") for body in bodies.values()):
         found.append(problem("changes nothing", file, expected="at least one item"))
+    return found or [*_nameless(file, text), *_loose(file, text)]
+
+
+def _nameless(file: str, text: str) -> Iterator[Problem]:
+    for one in items(text):
+        if not one.signatures:
+            what = f"an item of {one.section} names nothing that could be looked for in the design document"
+            yield problem(what, file, one.line, expected=IN_BACKQUOTES)
+
+
+def _loose(file: str, text: str) -> Iterator[Problem]:
+    """What stands in a section before its first item: nobody would look for it."""
+    for number, line in loose(text):
+        what = f"{line.strip()[:_SHOWN]!r} belongs to no item"
+        yield problem(what, file, number, expected=f"a bullet for everything that changes, each with {IN_BACKQUOTES}")
+
+
+def loose(text: str) -> list[tuple[int, str]]:
+    """Number and text of the lines of the three sections that stand before the first item, or "None"."""
+    found: list[tuple[int, str]] = []
+    current, in_item = "", False
+    for number, line in enumerate(text.splitlines(), 1):
+        if heading := re.match(r"#+\s*(?P<name>\w+)", line):
+            name, level = heading["name"].upper(), len(line) - len(line.lstrip("#"))
+            current, in_item = (name if name in SECTIONS else "" if level <= _CHAPTER else current), False
+        elif current and not in_item:
+            in_item = _BULLET.match(line) is not None or _is_none(line)
+            found += [(number, line)] if line.strip() and not in_item else []
     return found
 
 
