@@ -1,17 +1,21 @@
 """The files of a story from end to end: agents find them in their lanes, people in their checkout, git nowhere."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.end_to_end.cast import holds
 from tests.end_to_end.ending import End
 from tests.end_to_end.waterfall import LABEL, backlog, failing, says
-from tests.end_to_end.world import World
+from tests.end_to_end.world import Move, World
 from tests.views.storied import HANDOFF, HISTORY, STATE, waterfall
 from treadle.kernel.replay import encode_event
 from treadle.protocol.items import Json
+from treadle.runtime.clock import SystemClock
+from treadle.testing.clock import StillClock
 from treadle.views.bank.course import Course
 from treadle.views.state import WorkOrder, state_of
 from treadle.views.stories import stories
@@ -75,6 +79,31 @@ def test_they_are_where_agents_and_people_look(place: Path) -> None:
     assert "bdd: pass_bdd: One." in (end.root / HISTORY).read_text()
     assert (end.root / "PROJECT_MEMORY.md").read_text() == MEMORY
     _git_knows_nothing_of_them(end)
+
+
+@pytest.mark.soak
+def test_what_was_changed_until_the_time_was_up_is_handed_on(place: Path) -> None:
+    clock, passing = StillClock(SystemClock().now()), list[asyncio.Future[None]]()
+    spec = {"project": "cart-app", "stories": [STORY]}
+    world = World(place, protocol="waterfall", files={"README.md": "# cart\n"}, spec=spec, clock=clock)
+    world.agent("bdd", AT, write={"docs/bdd/US-1.md": "half"}, misbehave="hang")
+
+    def is_written() -> bool:
+        return any(path.read_text() == "half" for path in place.rglob("docs/bdd/US-1.md"))
+
+    async def too_long() -> None:
+        while not holds(world.cast.state, f"{AT}:stuck"):
+            await asyncio.sleep(0.05)
+            if is_written():
+                await clock.advance(60)
+
+    late = Move((f"{AT}:bdd#1.1",), lambda _: passing.append(asyncio.ensure_future(too_long())))
+    end = world.run({}, [late])
+    assert end.steps(AT) == ["bdd !timeout"], end.told
+    text = (end.root / HANDOFF).read_text()
+    assert "files_changed:\n  - docs/bdd/US-1.md\n" in text
+    assert "- changed docs/bdd/US-1.md\n" in text
+    assert "## Not yet resolved\n- its time was up\n" in text
 
 
 def _git_knows_nothing_of_them(end: End) -> None:

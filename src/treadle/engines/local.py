@@ -60,7 +60,7 @@ class Host:
             desk = Desk(self._store, lease, world.clock, partial(_moved, world, changed))
             _show(world, desk)
             agents = AgentJobs(desk, inbox, self._surroundings.dispatch(record, desk, world), world)
-            timers = Timers(world.clock, inbox)
+            timers = Timers(world.clock, inbox, agents.overdue)
             if changed and desk.state.seq and not inbox:
                 changed(desk)  # whoever looks sees how the run stands before it moves for the first time
             tasks = Tasks(Perform(desk, agents, world), inbox, timers, self._repeated(run))

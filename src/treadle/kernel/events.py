@@ -133,6 +133,8 @@ class TimerFired(Fact, frozen=True, kw_only=True):
     """A timer that the kernel has set is due."""
 
     timer: str
+    detail_ref: str = ""
+    """Of a deadline: what was found of the work that it ends."""
 
 
 class Idle(Fact, frozen=True, kw_only=True):

@@ -1,5 +1,7 @@
 """Time enters as events: deadlines, reminders, default answers, grace periods, silence (R16)."""
 
+from typing import Final
+
 import msgspec
 
 from treadle.kernel.advance import OUTAGE
@@ -12,6 +14,8 @@ from treadle.kernel.outages import go_on
 from treadle.kernel.state import Ask, Slot
 from treadle.kernel.turn import Turn
 
+DEADLINE: Final = "the deadline has passed"
+
 
 def timer_fired(t: Turn, e: TimerFired) -> bool:
     """R16: a deadline, a reminder, a default answer, the end of a grace period, or the run's time."""
@@ -21,7 +25,7 @@ def timer_fired(t: Turn, e: TimerFired) -> bool:
     id_, _, what = e.timer.rpartition("!")
     if act := t.activity(e.timer, "running", "verifying"):
         t.commands.append(Cancel(id=e.timer, why="timeout"))
-        fail(t, act, "!timeout", "text:the deadline has passed")
+        fail(t, act, "!timeout", e.detail_ref or f"text:{DEADLINE}")
     elif e.timer == OUTAGE:
         go_on(t)
     elif what == "wall":

@@ -11,6 +11,7 @@ from treadle.errors import PortError
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.events import Event, Exited, Failed, Idle, Outages, SessionStarted, Unavailable, Usage
 from treadle.kernel.state import State
+from treadle.kernel.timers import DEADLINE
 from treadle.ports import Ended, Progress, Runner, Session, Watch, Work
 from treadle.prompts.report import report
 from treadle.protocol.items import Json
@@ -195,7 +196,7 @@ class AgentJobs:
         if reading.claim is None or (reading.channel == "final" and ended.code):
             if ended.outage:
                 return self._outage(job, ended, ended.outage, now)
-            return self._failure(job, ended, reading, ways, now, await self._changed(job))
+            return self._failure(job, ended, reading, ways, now, await self._changed(job.id))
         protocol, name = self._desk.protocol, reading.claim.exit
         own = own_fields(protocol, name, job, state, self._world.payloads)
         said = {**_with_notes(reading, ways), **own}
@@ -245,10 +246,15 @@ class AgentJobs:
             usage=ended.usage,
         )
 
-    async def _changed(self, job: RunAgent) -> tuple[str, ...]:
+    async def overdue(self, act: str) -> str:
+        """What an agent has changed whose time is up, as a reference to a payload; empty if that is nothing."""
+        changed = await self._changed(act) if act in self._sessions else ()
+        return self._world.payloads.put({"report": DEADLINE, "files_changed": list(changed)}) if changed else ""
+
+    async def _changed(self, act: str) -> tuple[str, ...]:
         """What a session has changed that has not said so itself; nothing where that cannot be told."""
         with suppress(PortError):
-            return (await self._world.workspace.changed(self._desk.run, job.id))[:_FILES]
+            return (await self._world.workspace.changed(self._desk.run, act))[:_FILES]
         return ()
 
     def _failure(

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple
 
 from treadle.kernel.events import TimerFired
@@ -10,6 +11,9 @@ from treadle.runtime.inbox import Inbox
 
 _LONGEST_SLEEP: Final = 1.0
 """Seconds; a machine that wakes up, or whose clock was changed, is noticed within that."""
+
+Find = Callable[[str], Awaitable[str]]
+"""What is to be known about a timer that is due, as a reference to a payload; empty if nothing is."""
 
 
 class _Due(NamedTuple):
@@ -20,8 +24,8 @@ class _Due(NamedTuple):
 class Timers:
     """Puts `TimerFired` into the inbox when one is due."""
 
-    def __init__(self, clock: Clock, inbox: Inbox) -> None:
-        self._clock, self._inbox = clock, inbox
+    def __init__(self, clock: Clock, inbox: Inbox, find: Find | None = None) -> None:
+        self._clock, self._inbox, self._find = clock, inbox, find
         self._due: dict[str, _Due] = {}
         self._next = math.inf  # when the clockwork looks again by itself
         self._changed = asyncio.Event()
@@ -44,7 +48,9 @@ class Timers:
             for id_, due in sorted(self._due.items(), key=lambda item: item[1].wall):
                 if due.wall <= now or due.elapsed <= elapsed:
                     del self._due[id_]
-                    self._inbox.put(TimerFired(id=f"{id_}@{due.wall}", ts=max(now, due.wall), timer=id_))
+                    found = await self._find(id_) if self._find else ""
+                    event = TimerFired(id=f"{id_}@{due.wall}", ts=max(now, due.wall), timer=id_, detail_ref=found)
+                    self._inbox.put(event)
             await self._rest(elapsed)
 
     async def _rest(self, elapsed: float) -> None:

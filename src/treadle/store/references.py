@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from treadle.kernel.events import Checked, Event, Exited, Failed, Replied, RunStarted, Signalled
+from treadle.kernel.events import Checked, Event, Exited, Failed, Replied, RunStarted, Signalled, TimerFired
 from treadle.protocol.items import Item, Routed
 
 _REF: Final = re.compile(rb"sha256:[0-9a-f]{64}")
@@ -33,7 +33,7 @@ def _refs(event: Event) -> Iterator[str]:
             yield event.payload_ref
             yield from (result.report_ref for result in event.results)
             yield from _fields(event.derived)
-        case Failed(detail_ref=ref) | Replied(note_ref=ref) | Signalled(data_ref=ref):
+        case Failed(detail_ref=ref) | TimerFired(detail_ref=ref) | Replied(note_ref=ref) | Signalled(data_ref=ref):
             yield ref
         case _:
             pass

@@ -31,6 +31,8 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
     """The exit by which its step was left: its claim, or a system exit instead."""
     stopped: str = ""
     """Why it was stopped before its end."""
+    found: str = ""
+    """What was found of it then, as a reference."""
     usage: Usage = Usage()
     nudges: int = 0
     session: str = ""
@@ -78,7 +80,7 @@ class Chronicle:
         cause = act or getattr(made.event, "timer", "")
         self._lead(made, cause)
         for command in made.commands:
-            self._commanded(command, cause if cause in self.deeds else "")
+            self._commanded(command, cause if cause in self.deeds else "", getattr(made.event, "detail_ref", ""))
         self._settle(made)
         if act in self.deeds:
             self.deeds[act] = self._told(self.deeds[act], made.event)
@@ -98,7 +100,7 @@ class Chronicle:
         inst = self.state.insts.get(command.inst)
         return self._led.get((command.inst, command.step, inst.visits.get(command.step, 0)), "") if inst else ""
 
-    def _commanded(self, command: Command, by: str) -> None:
+    def _commanded(self, command: Command, by: str, found: str) -> None:
         now = self.state.now
         match command:
             case RunChecks(id=id_, checks=checks) if command.exit and id_ in self.deeds:
@@ -113,7 +115,7 @@ class Chronicle:
                 self._open.add(id_)
             case Cancel(id=id_, why=why) if id_ in self.deeds:
                 left = self._left(self.deeds[id_]) if why == "timeout" else ""
-                self._change(id_, ended=now, stopped=why, left=left)
+                self._change(id_, ended=now, stopped=why, left=left, found=found)
             case _:
                 pass
 

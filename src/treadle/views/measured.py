@@ -48,7 +48,8 @@ def changed_by(deed: Deed, get: Get) -> tuple[str, ...]:
         record = payload(get, result.report_ref)
         if "files_changed" in record:
             return texts(record["files_changed"])
-    failure = payload(get, deed.failures[-1].detail_ref) if deed.failures else {}
+    ref = deed.found or (deed.failures[-1].detail_ref if deed.failures else "")
+    failure = payload(get, ref) if ref else {}
     return texts(payload(get, payload_ref(deed)).get("files_changed") or failure.get("files_changed"))
 
 
