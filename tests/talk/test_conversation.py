@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.cli.treadle import Outcome, treadle
+from tests.git.place import git
 from tests.talk.shop import CHECKOUT, COUPON, HISTORY, by_hand, set_up
 
 pytestmark = pytest.mark.soak
@@ -90,3 +92,25 @@ def test_the_published_conversation(project: Path, tmp_path: Path, monkeypatch: 
     cost = treadle("cost").out
     assert "### Estimated and used" in cost
     assert "| story.impl | 2 | 8,000 – 20,000 | 12,000 | 4,000 – 16,000 | 3,600 | within the estimate |" in cost
+
+
+def test_at_level_1_stories_come_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "shop"
+    set_up(root, COUPON, msgspec.structs.replace(CHECKOUT, blocked_by=(), on=()))
+    for own in (".treadle/overlays/waterfall.yaml", ".ai/step-rules.yaml"):
+        git(root, "rm", "-q", own)
+    git(root, "commit", "-q", "-m", "nothing of our own")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(root)
+    begun = treadle("run", "backlog.yaml", "-p", "waterfall", "--agent", "scripted:script.yaml", "--level", "1")
+    assert begun.code == 3, begun.err
+    assert "Next is US-005 About coupons, continue?\n" in say("status").out
+    first = say("continue")
+    assert "US-005 bdd complete ✓" in first.out, first.out + first.err
+    assert first.out.splitlines()[-1] == "Next is US-005 About coupons: sdd-delta (SDD delta), continue?"
+    assert "US-005 sdd-delta complete ✓" in say("yes").out
+    assert "US-006 bdd complete ✓" in say("continue US-006").out, "who names it has it begin meanwhile"
+    assert say("continue").code == 2, "two have begun"
+    say("abort US-006")
+    done = say("continue US-005")
+    assert "US-005 contract complete ✓" in done.out, done.out + done.err

@@ -27,9 +27,9 @@ STUCK = question("US-005:stuck@impl", "retry", "skip", "abort")
 NEXT = question("US-007:next", "continue", "abort")
 
 
-def facts(*questions: Question, **waiting: Any) -> Facts:
+def facts(*questions: Question, unbegun: tuple[str, ...] = (), **waiting: Any) -> Facts:
     names = {"root": "", "root/US-005": "US-005", "root/US-006": "US-006", "root/US-007": "US-007"}
-    return Facts(run="cart", waiting=Waiting(questions=questions, **waiting), names=names)
+    return Facts(run="cart", waiting=Waiting(questions=questions, **waiting), names=names, unbegun=unbegun)
 
 
 def means(message: str, stands: Facts) -> Any:
@@ -40,6 +40,7 @@ def means(message: str, stands: Facts) -> Any:
 
 GO = Go("root/US-006", "bdd")
 OTHER = Go("root/US-007", "bdd")
+BOTH = ("root/US-006", "root/US-007")
 
 
 @pytest.mark.parametrize(
@@ -48,6 +49,10 @@ OTHER = Go("root/US-007", "bdd")
         ("continue", facts(gos=(GO,)), Let("root/US-006", "bdd")),
         ("continue US-007", facts(gos=(GO, OTHER)), Let("root/US-007", "bdd")),
         ("ok", facts(gos=(GO,)), Let("root/US-006", "bdd")),
+        ("continue", facts(gos=(OTHER, GO), unbegun=BOTH), Let("root/US-006", "bdd")),
+        ("continue cart", facts(gos=(OTHER, GO), unbegun=BOTH), Let("root/US-006", "bdd")),
+        ("continue US-007", facts(gos=(OTHER, GO), unbegun=BOTH), Let("root/US-007", "bdd")),
+        ("yes", facts(gos=(GO, OTHER), unbegun=("root/US-006",)), Let("root/US-007", "bdd")),
         ("continue", facts(NEXT), Answer(NEXT.id, "continue")),
         ("yes", facts(NEXT), Answer(NEXT.id, "continue")),
         ("continue", facts(paused=("root",)), Resume()),

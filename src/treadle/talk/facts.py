@@ -4,6 +4,7 @@ import msgspec
 
 from treadle.engines.waiting import Waiting
 from treadle.kernel.commands import RunAgent
+from treadle.kernel.lifecycle import ROOT
 from treadle.kernel.state import State
 from treadle.protocol.model import base_of
 
@@ -19,6 +20,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Somebody drives it, or is about to."""
     at_work: tuple[str, ...] = ()
     """Who is at work, in words."""
+    unbegun: tuple[str, ...] = ()
+    """Instances below the root in which nothing has been done yet, in the order of what was given."""
 
     def called(self, inst: str, step: str) -> str:
         """A place in words: `US-005 impl`."""
@@ -32,6 +35,12 @@ def names_of(state: State) -> dict[str, str]:
         above = found.get(inst.parent, "")
         found[inst.id] = " ".join(part for part in (above, inst.key) if part) if inst.parent else ""
     return found
+
+
+def unbegun(state: State) -> tuple[str, ...]:
+    """The parts of a run, its stories, that have not begun."""
+    parts = sorted((inst for inst in state.insts.values() if inst.parent == ROOT), key=lambda inst: inst.n)
+    return tuple(inst.id for inst in parts if inst.live and not inst.last)
 
 
 def at_work(state: State) -> tuple[str, ...]:

@@ -124,8 +124,12 @@ def _continue(intent: Intent, facts: Facts) -> Deed | Unclear:
 
 
 def _gos(facts: Facts, target: str) -> list[Let]:
-    found = [Let(go.inst, go.step) for go in facts.waiting.gos]
-    return [it for it in found if _is_at(facts, it.inst, it.step, target)]
+    """What waits for a go; unless one is named, a story that has not begun waits for those that have, and its turn."""
+    found = [Let(go.inst, go.step) for go in facts.waiting.gos if _is_at(facts, go.inst, go.step, target)]
+    if target and target != facts.run:
+        return found
+    begun = [it for it in found if it.inst not in facts.unbegun]
+    return begun or sorted(found, key=lambda it: facts.unbegun.index(it.inst))[:1]
 
 
 def _offering(facts: Facts, choices: Iterable[str], target: str, note: str = "") -> list[Answer]:

@@ -81,17 +81,26 @@ def asked(question: Question, facts: Facts, stories: Sequence[Story] = ()) -> st
 def _needed(standing: Standing) -> Iterator[str]:
     facts = standing.facts
     yield from (asked(one, facts, standing.stories) for one in facts.waiting.questions)
-    for go in facts.waiting.gos:
+    begun = [go for go in facts.waiting.gos if go.inst not in facts.unbegun]
+    for go in begun:
         yield f"Next is {_next(standing.stories, facts.names.get(go.inst, ''), go.step, go.title)}, continue?"
+    first = next((inst for inst in facts.unbegun if inst in [go.inst for go in facts.waiting.gos]), "")
+    if first and not begun:
+        yield f"Next is {_called(standing.stories, facts.names.get(first, ''))}, continue?"
     for work in facts.waiting.works:
         yield f"{work.step} is yours: read {work.bundle / 'prompt.md'}, work in {work.lane}, then `treadle done`"
 
 
 def _next(stories: Sequence[Story], name: str, step: str, title: str) -> str:
-    story = next((it for it in stories if it.id == name), None)
-    called = named(story) if story else name
+    called = _called(stories, name)
     what = f"{base_of(step)} ({title})" if title else base_of(step)
     return f"{called}: {what}" if called else what
+
+
+def _called(stories: Sequence[Story], name: str) -> str:
+    """A story with its title."""
+    story = next((it for it in stories if it.id == name), None)
+    return named(story) if story else name
 
 
 def _ended(standing: Standing) -> Iterator[str]:

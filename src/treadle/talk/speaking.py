@@ -22,7 +22,7 @@ from treadle.protocol.model import base_of
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.talk.dispatched import Dispatched, DispatchResult, NeedsHuman
-from treadle.talk.facts import Facts, at_work, names_of
+from treadle.talk.facts import Facts, at_work, names_of, unbegun
 from treadle.talk.grammar import Vocabulary, parse
 from treadle.talk.intent import SAYABLE, Intent, Unclear
 from treadle.talk.meaning import Abort, Answer, Deed, Drive, Let, Level, Look, Resume, Stop, meaning
@@ -166,6 +166,7 @@ class Speaker:
             names=names_of(history.state),
             driven=self._drives(project) or bool(driver_of(run)),
             at_work=at_work(history.state),
+            unbegun=unbegun(history.state),
         )
         return Standing(
             project=self._name(project),
