@@ -13,8 +13,8 @@ from treadle.toolchains.results import TestResult
 
 RIGHT: Final = "it fails by an assertion, or because something is not implemented"
 _BY_KIND: Final = {
-    "import": "import only what is there, as it is spelt there. What a skeleton lacks is for the scaffold to add; where "
-    "there is no skeleton, catch the ImportError, and put a function in its place that calls `pytest.fail(…)`",
+    "import": "import only what is there, as it is spelt there. What a skeleton lacks is for the scaffold to add; "
+    "where there is none, catch the ImportError, and put a function in its place that calls `pytest.fail(…)`",
     "fixture": "a fixture that fails only where it meets code that is not implemented, in no file of the tests",
     "timeout": "a test that ends: it waits for something, or never leaves a loop",
     "exit": "a test that does not end the test run; to test that, `with pytest.raises(SystemExit)`",
