@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from treadle.errors import TreadleError
@@ -152,8 +153,14 @@ def test_what_cannot_be_done_alone_is_told(step: str, why: str) -> None:
 
 
 def test_without_terms_a_step_that_follows_others_is_not_done_alone() -> None:
-    with pytest.raises(TreadleError, match="it leaves tests that fail, which cannot be merged"):
+    with pytest.raises(TreadleError, match=r"it needs what others leave first \(bdd.pass_bdd\)"):
         alone(WATERFALL, "scaffold")
+    story = WATERFALL.graphs["story"]
+    free = msgspec.structs.replace(story.steps["scaffold"], needs=())
+    graph = msgspec.structs.replace(story, steps={**story.steps, "scaffold": free})
+    loose = msgspec.structs.replace(WATERFALL, graphs={**WATERFALL.graphs, "story": graph})
+    with pytest.raises(TreadleError, match="it leaves tests that fail, which cannot be merged"):
+        alone(loose, "scaffold")
 
 
 def test_terms_that_name_nothing_are_told() -> None:
