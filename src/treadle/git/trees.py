@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
+from treadle.git.comparisons import compared
 from treadle.git.globs import naming
 from treadle.git.graft import grafted
 from treadle.git.repository import Repository
@@ -69,6 +70,8 @@ _FIELDS: Final = "--format=%(objectmode)%x00%(objectname)%x00%(path)"
 _AT_ONCE: Final = 500
 """Files that are read together."""
 _PATH: Final = attrgetter("path")
+_CHANGES: Final = ("-r", "-z", "--raw", "-M", "--full-index")
+_DIFF: Final = ("-r", "-p", "-M", "--no-color", "--no-ext-diff", "--no-textconv", "--full-index")
 _listings: WeakKeyDictionary[Repository, dict[str, Listing]] = WeakKeyDictionary()
 
 
@@ -150,8 +153,7 @@ class Trees:
 
     async def changes(self, base: str, commit: str) -> list[Change]:
         """The paths that differ, renames found."""
-        said = await self._repository.git("diff-tree", "-r", "-z", "--raw", "-M", "--full-index", base, commit)
-        words = iter(os.fsdecode(said.out).split("\0"))
+        words = iter(os.fsdecode(await compared(self._repository, _CHANGES, base, commit)).split("\0"))
         found: list[Change] = []
         for head in words:
             if head:
@@ -163,10 +165,9 @@ class Trees:
 
     async def diff(self, base: str, commit: str, most: int = DIFF) -> str:
         """The difference as text, cut where it gets too long."""
-        options = ("-r", "-p", "-M", "--no-color", "--no-ext-diff", "--no-textconv", "--full-index")
-        said = await self._repository.git("diff-tree", *options, base, commit)
-        text = said.out[:most].decode(errors="replace")
-        return text if len(said.out) <= most else f"{text}\n… cut: the diff has {len(said.out)} bytes\n"
+        out = await compared(self._repository, _DIFF, base, commit)
+        text = out[:most].decode(errors="replace")
+        return text if len(out) <= most else f"{text}\n… cut: the diff has {len(out)} bytes\n"
 
     async def digest(self, commit: str, globs: Iterable[str]) -> str:
         """A hash of the files that globs name: equal if and only if paths, modes and contents are."""
