@@ -28,7 +28,7 @@ _SETTINGS: Final = (
 )
 _OWN: Final = "own "
 """Before the names of the user's files."""
-_LISTED: Final = (("diff-files", "--name-only"), ("ls-files", "--others", "--exclude-standard"))
+_LISTED: Final = ("ls-files", "--modified", "--others", "--exclude-standard", "-z")
 _DIRTY, _NAMED = 5000, 3
 _MOST: Final = 1_000_000
 _FILES: Final = 500
@@ -59,15 +59,12 @@ class Bystanders:
 
         By our own git folder: with the user's settings, git would start the user's filters.
         """
-        listed = await asyncio.gather(*(self._listed(*words) for words in _LISTED))
-        is_made = naming(self.made)
-        own = sorted({name for one in listed for name in one if name and not is_made(name)})
-        return await asyncio.to_thread(_stamped, self._repository.root, own[:_DIRTY])
-
-    async def _listed(self, *words: str) -> list[str]:
         index, root = self._repository.work_folder / "index", self._repository.root
-        said = await self._repository.git(*words, "-z", index=index, files=root, ok=(0, 128))
-        return os.fsdecode(said.out).split("\0") if said.code == 0 else []
+        said = await self._repository.git(*_LISTED, index=index, files=root, ok=(0, 128))
+        is_made = naming(self.made)
+        listed = set(os.fsdecode(said.out).split("\0")[:-1]) if said.code == 0 else set()
+        own = sorted(name for name in listed if not is_made(name))
+        return await asyncio.to_thread(_stamped, root, own[:_DIRTY])
 
     def _files(self) -> dict[str, str]:
         root = self._repository.root
