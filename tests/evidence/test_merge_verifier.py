@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 
@@ -11,9 +12,11 @@ from treadle.config.model import Toolchain as Settings
 from treadle.evidence.cache import Cache
 from treadle.evidence.merge_verifier import MergeVerifier
 from treadle.evidence.project_tools import ProjectTools
+from treadle.git.trees import Entry
 from treadle.kernel.commands import RunEffect
 from treadle.protocol.items import Json
 from treadle.toolchains.junit import Junit
+from treadle.toolchains.results import TestRun
 from treadle.toolchains.sandbox import NONE
 from treadle.toolchains.toolchain import Toolchain
 
@@ -21,8 +24,8 @@ PARENTS = "def test_whole() -> None:\n    from src.whole import whole\n\n    ass
 PART: dict[str, Json] = {**SPEC, "id": "part", "targetPath": "src/part", "testPath": "tests/part"}
 
 
-def verifier(stage: Stage, inst: str) -> MergeVerifier:
-    job = RunEffect(id=f"{inst}:merge#1.1", inst=inst, graph="node", step="merge", visit=1, attempt=1, effect="merge")
+def verifier(stage: Stage, inst: str, effect: Literal["merge", "rebase"] = "merge") -> MergeVerifier:
+    job = RunEffect(id=f"{inst}:{effect}#1.1", inst=inst, graph="node", step=effect, visit=1, attempt=1, effect=effect)
     return MergeVerifier(stage.facts, stage.tools, Cache(stage.cache, b"key"), job, stage.case({}))
 
 
@@ -50,15 +53,28 @@ def test_a_merge_is_held_up_by_its_own_failures_only(tmp_path: Path) -> None:
     run(story())
 
 
-def test_a_rebase_changes_no_colour(tmp_path: Path) -> None:
+def test_a_rebase_changes_no_colour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story() -> None:
         stage = await (await Stage(tmp_path).start()).tested()
         one = verifier(stage, "root")
-        head = await stage.facts.tree(await stage.facts.head(stage.state, "root"))
-        async with stage.facts.checkout(head) as before, stage.facts.checkout(head) as after:
-            assert (await one.same_colour(before, after)).ok
-            write(after, {"src/calc/add.py": ADD})
-            assert (await one.same_colour(before, after)).failing == ("tests/calc/test_add.py::test_adds",)
+        head = await stage.facts.head(stage.state, "root")
+        assert (await one.same_colour(head, head)).ok
+        [blob] = await stage.facts.blobs([ADD.encode()])
+        green = await stage.facts.with_files(head, {"src/calc/add.py": Entry("100644", blob, "src/calc/add.py")})
+        assert (await one.same_colour(head, green)).failing == ("tests/calc/test_add.py::test_adds",)
+        asked = []
+        real = stage.tools.test
+
+        async def noted(*words: Any, **more: Any) -> TestRun:
+            asked.append(words)
+            return await real(*words, **more)
+
+        monkeypatch.setattr(stage.tools, "test", noted)
+        again = verifier(stage, "root", "rebase")
+        assert not (await again.same_colour(head, green)).ok
+        assert not asked, "of the past, everything is known; what is green stays green"
+        assert not (await again.same_colour(green, head)).ok
+        assert len(asked) == 1, "what is red may have had other reasons"
 
     run(story())
 

@@ -148,7 +148,7 @@ class Checks:
     async def suite(self, _: Path) -> Tried:
         return await self._tried("suite")
 
-    async def same_colour(self, *_: Path) -> Tried:
+    async def same_colour(self, *_: str) -> Tried:
         return await self._tried("same_colour")
 
 

@@ -170,7 +170,7 @@ async def _whole_run(root: Path) -> str:
         assert (path / "d ü/-x\n'\".txt").read_text() == "odd\n"
 
     await merging.merge(stage.state, "root/a", "root/a:merge#1.1", "a\n", verify)
-    assert (await Rebasing(stage.integration, checkouts).rebase(stage.state, "root/b")).is_clean
+    assert (await Rebasing(stage.integration).rebase(stage.state, "root/b")).is_clean
     await merging.merge(stage.state, "root/b", "root/b:merge#1.1", "b\n", verify)
     done = await merging.merge(stage.state, "root", "root:merge#1.1", "all\n", verify)
     assert isinstance(done, Completed)

@@ -30,7 +30,7 @@ async def scene(tmp_path: Path, files: dict[str, str], sibling: dict[str, str]) 
     await stage.work(sibling, inst="root/k1")
     checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
     await Merging(stage.lanes, checkouts).merge(stage.state, "root/k1", "root/k1:merge#1.1", "feat(k1)\n", fine)
-    return stage, Rebasing(stage.integration, checkouts)
+    return stage, Rebasing(stage.integration)
 
 
 def test_what_fits_is_replayed_commit_by_commit(tmp_path: Path) -> None:
@@ -163,8 +163,7 @@ def test_a_root_follows_the_users_branch(tmp_path: Path) -> None:
         write(stage.root, {"users.txt": "u\n"})
         git(stage.root, "add", "users.txt")
         git(stage.root, "commit", "-q", "-m", "the user goes on")
-        checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
-        done = await Rebasing(stage.integration, checkouts).rebase(stage.state, "root")
+        done = await Rebasing(stage.integration).rebase(stage.state, "root")
         assert done.base == git(stage.root, "rev-parse", "main")
         assert stage.cat(await stage.head(), "users.txt") == "u"
 

@@ -50,10 +50,11 @@ class MergeVerifier:
         excused = await self._excused(run) if failing else {}
         return _of_run(run, excused)
 
-    async def same_colour(self, before: Path, after: Path) -> Tried:
+    async def same_colour(self, before: str, after: str) -> Tried:
         """Whether every test has the verdict it had before; what others made pass is no change of ours."""
+        earlier = await self._measure.known_suite(await self._git.tree(before))
         # Without mirrors: what is rebased is measured with them before it is accepted, and again when it is merged.
-        earlier, run = await self._tools.test(before, mirrors=False), await self._tools.test(after, mirrors=False)
+        run = await self._measure.suite(await self._git.tree(after), mirrors=False)
         if faults := [*unbelievable(earlier), *unbelievable(run)]:
             return Tried(False, "\n".join(map(str, faults)), ran=ran(run).evidence)
         own, red, was_red = await self._own_files(), bad(run), bad(earlier)

@@ -54,7 +54,7 @@ class GitEffects:
         self._lanes, self._checkouts, self._verifier_of, self._notifier = lanes, checkouts, verifier_of, notifier
         self._dump = dump
         self._merging = Merging(lanes, checkouts, policy)
-        self._rebasing = Rebasing(lanes.integration, checkouts)
+        self._rebasing = Rebasing(lanes.integration)
         self._folding = Folding(lanes)
         self._archiving, self._publishing = Archiving(lanes.integration), Publishing(lanes.integration)
         self._trees = Trees(lanes.integration.repository)

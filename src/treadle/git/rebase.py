@@ -2,7 +2,6 @@
 
 import msgspec
 
-from treadle.git.checkout import Checkouts
 from treadle.git.integration import Drift, Head, Integration
 from treadle.git.three_way import Conflict, three_way
 from treadle.git.trees import Trees
@@ -26,9 +25,8 @@ class Rebased(msgspec.Struct, frozen=True):
 class Rebasing:
     """Rebases instances. Their lanes follow when they are opened next."""
 
-    def __init__(self, integration: Integration, checkouts: Checkouts) -> None:
-        self._integration, self._checkouts = integration, checkouts
-        self._repository = integration.repository
+    def __init__(self, integration: Integration) -> None:
+        self._integration, self._repository = integration, integration.repository
 
     async def rebase(self, state: State, inst: str, verifier: Verifier | None = None) -> Rebased:
         """Put an instance on its parent's head; done already, it says so."""
@@ -83,6 +81,5 @@ class Rebasing:
     async def _changed_tests(self, before: str, after: str, verifier: Verifier | None) -> tuple[str, ...]:
         if verifier is None:
             return ()
-        async with self._checkouts.clean(before) as one, self._checkouts.clean(after) as other:
-            tried = await verifier.same_colour(one, other)
+        tried = await verifier.same_colour(before, after)
         return () if tried.ok else tried.failing or (tried.details or "the tests could not be compared",)

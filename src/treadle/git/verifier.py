@@ -20,7 +20,7 @@ class Tried(msgspec.Struct, frozen=True):
 
 
 class Verifier(Protocol):
-    """Looks at clean checkouts."""
+    """Looks at clean checkouts, and at commits."""
 
     async def build(self, path: Path, /) -> Tried:
         """Whether it builds."""
@@ -34,6 +34,6 @@ class Verifier(Protocol):
         """Whether all tests pass."""
         ...
 
-    async def same_colour(self, before: Path, after: Path, /) -> Tried:
-        """Whether every test has the verdict it had before."""
+    async def same_colour(self, before: str, after: str, /) -> Tried:
+        """Whether every test has the verdict that it had in another commit, before."""
         ...

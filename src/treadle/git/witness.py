@@ -29,7 +29,7 @@ class Witness:
     async def suite(self, path: Path) -> Tried:
         return await self._noted("suite", self._verifier.suite(path))
 
-    async def same_colour(self, before: Path, after: Path) -> Tried:
+    async def same_colour(self, before: str, after: str) -> Tried:
         return await self._noted("same_colour", self._verifier.same_colour(before, after))
 
     async def _noted(self, check: str, asked: Awaitable[Tried]) -> Tried:
