@@ -22,8 +22,8 @@ async def opened(tmp_path: Path) -> tuple[Objects, str]:
 
 
 def process_of(objects: Objects) -> asyncio.subprocess.Process:
-    assert objects._process is not None
-    return objects._process
+    assert objects._reading._process is not None
+    return objects._reading._process
 
 
 def test_objects_are_read_by_id_and_by_path(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_process_that_was_killed_or_left_in_the_middle_is_replaced(tmp_path: P
         while process_of(objects).pid == killed:  # a question or two may be answered before it dies
             assert (await objects.read([head]))[0] is not None
         asking = asyncio.create_task(objects.read([f"{head}:README.md"] * 1000))
-        while objects._process is None or not objects._lock.locked():
+        while objects._reading._process is None or not objects._reading._lock.locked():
             await asyncio.sleep(0)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):

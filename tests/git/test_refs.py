@@ -2,6 +2,9 @@
 
 import asyncio
 import os
+import signal
+from asyncio import StreamReader
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,7 @@ import pytest
 from tests.git.place import RUN, Stage, git, repository, run
 from treadle.errors import PortError
 from treadle.git.refs import LOOSE, Moved
+from treadle.git.servant import BrokenError
 
 REF = "refs/treadle/r1/x"
 
@@ -130,5 +134,51 @@ def test_many_refs_are_packed_and_stay_what_they_are(tmp_path: Path) -> None:
         assert await stage.refs.moved("refs/treadle/r1/") == [Moved(changed, one, two)]
         assert await stage.refs.below("refs/treadle/r1/") == refs
         assert git(stage.root, "rev-parse", "main") == two, "the user's own are where they were"
+
+    run(story())
+
+
+def test_of_refs_that_do_not_exist_nothing_else_is_taken(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, one, two = await stage_with(tmp_path)
+        await stage.refs.put(REF, one)
+        assert await stage.refs.all_of([REF, f"{REF}y"]) == {REF: one}
+        git(stage.root, "update-ref", f"refs/heads/{REF}y", two)
+        assert await stage.refs.all_of([REF, f"{REF}y"]) == {REF: one}
+        git(stage.root, "update-ref", REF, two)
+        assert await stage.refs.all_of([REF]) == {REF: two}, "a stranger moved it: it is told as it is"
+
+    run(story())
+
+
+def test_refs_are_moved_by_one_process_and_by_another_if_it_is_gone(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, one, two = await stage_with(tmp_path)
+        await stage.refs.put(REF, one)
+        process = stage.refs._moving._process
+        assert process is not None
+        await stage.refs.put(REF, two)
+        assert stage.refs._moving._process is process
+        os.kill(process.pid, signal.SIGKILL)
+        await stage.refs.put_all({REF: one}, {REF: two})
+        assert await stage.refs.get(REF) == one
+
+    run(story())
+
+
+def test_what_was_moved_before_its_process_died_is_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        stage, one, two = await stage_with(tmp_path)
+        await stage.refs.put(REF, one)
+        real = stage.refs._moving.ask
+
+        async def cut_off(question: bytes, answer: Callable[[StreamReader], Awaitable[None]], tries: int) -> None:
+            await real(question, answer, tries)
+            raise BrokenError
+
+        monkeypatch.setattr(stage.refs._moving, "ask", cut_off)
+        await stage.refs.put_all({REF: two}, {REF: one})
+        with pytest.raises(PortError, match="but expected"):
+            await stage.refs.put_all({REF: one}, {REF: one})
 
     run(story())

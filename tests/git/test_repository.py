@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.git.place import Stage, git, repository, run
 from treadle.config.project import Project, make_local
@@ -116,5 +118,39 @@ def test_equal_commits_are_made_once_and_others_are_others(tmp_path: Path) -> No
             await found.commit(tree, *rest) for rest in (((), "b\n", 1000), ((), "a\n", 2000), ((one,), "a\n", 1000))
         ]
         assert len({one, *others}) == 4
+
+    run(story())
+
+
+@given(
+    message=st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])),
+    at=st.integers(0, 2**31 * 1000),
+    parents=st.lists(st.integers(0, 1), max_size=3),
+)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_commits_are_those_that_git_would_make(tmp_path: Path, message: str, at: int, parents: list[int]) -> None:
+    root = repository(tmp_path) if not (tmp_path / "repo").exists() else tmp_path / "repo"
+
+    async def story() -> tuple[str, str]:
+        there = (await Stage(root).start()).repository
+        tree = await there.tree(git(root, "rev-parse", "HEAD"))
+        known = [await there.commit(tree, (), "one\n", 0), await there.commit(tree, (), "two\n", 0)]
+        some = tuple(known[n] for n in parents)
+        words = [word for one in some for word in ("-p", one)]
+        said = await there.git("commit-tree", *words, tree, stdin=message.encode() or b"\n", at=at)
+        return await there.commit(tree, some, message, at), said.text
+
+    made, wanted = run(story())
+    assert made == wanted
+
+
+def test_a_commit_that_git_refuses_is_refused_in_its_words(tmp_path: Path) -> None:
+    async def story() -> None:
+        there = (await Stage(repository(tmp_path)).start()).repository
+        tree = await there.tree(git(there.root, "rev-parse", "HEAD"))
+        with pytest.raises(PortError, match="NUL byte in commit log message"):
+            await there.commit(tree, (), "a\0b", 0)
+        with pytest.raises(PortError, match="commit-tree"):
+            await there.commit("no tree", (), "a", 0)
 
     run(story())

@@ -159,7 +159,7 @@ class Integration:
         """Where an instance stands, and what is recorded and not folded in yet."""
         names = self.names(state.run)
         wanted = (names.integration(inst), *(names.of_instance(inst, what) for what in ("base", "drift", "pending")))
-        found = await self.refs.below(*wanted)
+        found = await self.refs.all_of(wanted)
         commit, base, drift, pending = (found.get(ref, "") for ref in wanted)
         if not commit:
             return await self._found(state, inst), pending

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -11,9 +11,11 @@ import msgspec
 
 from treadle.errors import PortError
 from treadle.git.repository import Repository
+from treadle.git.servant import BrokenError, Servant
 
 NOTHING: Final = ""
 """The value of a ref that does not exist."""
+_MOVING: Final = ("update-ref", "--stdin", "-z", "--no-deref")
 _TRIES: Final = 40
 _PAUSE: Final = 0.05
 _OLD: Final = 60.0
@@ -36,13 +38,22 @@ class Refs:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._lock = asyncio.Lock()
+        self._moving = Servant((f"--git-dir={repository.folder}", *_MOVING), repository.own, {})
         self._written: dict[str, str] = {}
         self._packed = 0
 
     async def get(self, ref: str) -> str:
         """The commit of a ref; empty if there is none."""
-        said = await self._repository.refs("rev-parse", "--verify", "--quiet", f"{ref}^0", ok=(0, 1, 128))
-        return said.text if said.code == 0 else NOTHING
+        [found] = await self._repository.named.read([f"{ref}^0"])
+        return found.id if found else NOTHING
+
+    async def all_of(self, refs: Sequence[str]) -> dict[str, str]:
+        """Those of some refs that exist, and their commits."""
+        objects = await self._repository.named.read(refs)
+        found = {ref: one.id for ref, one in zip(refs, objects, strict=True) if one}
+        # If a ref does not exist, git looks for its name among the tags and branches, where anybody may have put it.
+        is_known = all(self._written.get(ref) == value for ref, value in found.items())
+        return found if is_known else await self.below(*refs)
 
     async def below(self, *spaces: str) -> dict[str, str]:
         """All refs below some places (`refs/treadle/x/`), and their commits."""
@@ -69,7 +80,7 @@ class Refs:
             return
         lines = [_line(ref, new, (expected or {}).get(ref)) for ref, new in values.items()]
         async with self._lock:
-            await self._patiently("".join(lines))
+            await self._change("".join(lines), values)
             self._written |= values
             await self._pack()
 
@@ -91,7 +102,7 @@ class Refs:
                 Moved(ref, value, found.get(ref, "")) for ref, value in ours.items() if found.get(ref, "") != value
             ]
             if strays:
-                await self._patiently("".join(_line(one.ref, one.ours) for one in strays))
+                await self._change("".join(_line(one.ref, one.ours) for one in strays), {})
             return strays
 
     async def _pack(self) -> None:
@@ -108,23 +119,42 @@ class Refs:
         if found != old:
             return False
         try:
-            await self._patiently(_line(ref, new, old))
+            await self._change(_line(ref, new, old), {})
         except PortError as error:
             if "but expected" in str(error) or "reference already exists" in str(error):
                 return await self.get(ref) == new
             raise
         return True
 
+    async def _change(self, change: str, values: Mapping[str, str]) -> None:
+        """Move refs, all or none; `values` are theirs afterwards."""
+        try:
+            await self._moving.ask(f"start\0{change}prepare\0commit\0".encode(), _committed, tries=1)
+            return
+        except BrokenError:
+            pass  # it was ended, or the change is none; git tells why, asked alone
+        try:
+            await self._patiently(change)
+        except PortError:
+            if not values or {ref: await self.get(ref) for ref in values} != values:
+                raise
+
     async def _patiently(self, change: str) -> None:
         for left in reversed(range(_TRIES)):
             try:
-                await self._repository.refs("update-ref", "--stdin", "-z", "--no-deref", stdin=change.encode())
+                await self._repository.refs(*_MOVING, stdin=change.encode())
                 return
             except PortError as error:
                 if not error.retryable or not left:
                     raise
                 await asyncio.to_thread(_break_old_locks, self._repository.folder, change)
                 await asyncio.sleep(_PAUSE)
+
+
+async def _committed(stream: asyncio.StreamReader) -> None:
+    for word in (b"start", b"prepare", b"commit"):
+        if await stream.readuntil(b"\n") != word + b": ok\n":
+            raise BrokenError
 
 
 def _break_old_locks(folder: Path, change: str) -> None:

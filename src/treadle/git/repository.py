@@ -10,8 +10,8 @@ import asyncio
 import os
 import re
 import shlex
-import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal
 
@@ -22,6 +22,7 @@ from treadle.errors import PortError
 from treadle.git.objects import Object, Objects
 from treadle.git.own_folder import make_own_folder
 from treadle.git.process import OUTPUT, PATIENCE, Said, run_git, shorten
+from treadle.git.servant import BrokenError
 
 OLDEST: Final = (2, 38)
 _REMEMBERED: Final = 1000
@@ -67,6 +68,8 @@ class Repository:
         self._infos: dict[str, CommitInfo] = {}
         self._made: dict[tuple[str, tuple[str, ...], str, int], str] = {}
         self._objects = Objects(own, self.objects)
+        self.named = Objects(folder, self.objects)
+        """Objects by the names that the user's git folder has for them: refs."""
 
     @property
     def objects(self) -> Path:
@@ -151,12 +154,20 @@ class Repository:
         """A commit of the orchestrator's own; equal for equal arguments, and then made only once."""
         key = (tree, parents, message, at)
         if key not in self._made:
-            words = [word for parent in parents for word in ("-p", parent)]
-            said = await self.git("commit-tree", *words, tree, stdin=message.encode(errors="replace") or b"\n", at=at)
-            self._made[key] = said.text
+            self._made[key] = await self._committed(tree, tuple(dict.fromkeys(parents)), message or "\n", at)
             if len(self._made) > _REMEMBERED:
                 del self._made[next(iter(self._made))]
         return self._made[key]
+
+    async def _committed(self, tree: str, parents: tuple[str, ...], message: str, at: int) -> str:
+        said = message.encode(errors="replace")
+        person = f"{self._person.name} <{self._person.email}> {at // 1000} +0000"
+        lines = [f"tree {tree}", *(f"parent {it}" for it in parents), f"author {person}", f"committer {person}", "", ""]
+        if "\0" not in message:
+            with suppress(BrokenError):
+                return (await self._objects.write("commit", ["\n".join(lines).encode() + said]))[0]
+        words = [word for parent in parents for word in ("-p", parent)]
+        return (await self.git("commit-tree", *words, tree, stdin=said, at=at)).text  # asked alone, git tells why
 
     async def parents(self, commit: str) -> list[str]:
         """The parents of a commit."""
@@ -176,17 +187,10 @@ class Repository:
 
     async def keep(self, contents: Sequence[bytes], kind: Literal["blob", "tree"] = "blob") -> list[str]:
         """Files' contents (or folders, as git writes them) among the objects, all at once; their ids."""
-        if not contents:
-            return []
-        if len(contents) == 1:
-            return [(await self.git("hash-object", "-w", "-t", kind, "--stdin", stdin=contents[0])).text]
-        with tempfile.TemporaryDirectory(prefix="treadle-files-") as folder:
-            paths = [Path(folder, str(number)) for number in range(len(contents))]
-            for path, data in zip(paths, contents, strict=True):
-                await asyncio.to_thread(path.write_bytes, data)
-            stdin = "".join(f"{path}\n" for path in paths).encode()
-            said = await self.git("hash-object", "-w", "-t", kind, "--no-filters", "--stdin-paths", stdin=stdin)
-        return said.text.split()
+        with suppress(BrokenError):
+            return await self._objects.write(kind, contents)
+        words = ("hash-object", "-w", "-t", kind, "--stdin")
+        return [(await self.git(*words, stdin=data)).text for data in contents]  # asked alone, git tells why
 
     async def blobs(self, ids: list[str]) -> list[bytes]:
         """The contents of files by their ids, all at once."""
