@@ -1,7 +1,11 @@
-"""Messages on standard input, a line each. What is not UTF-8 is marked, so that nothing keeps it as if it were."""
+"""Messages on standard input and output, a line each.
+
+What comes in and is not UTF-8 is marked, so that nothing keeps it as if it were.
+"""
 
 import asyncio
 import codecs
+import os
 import re
 from collections.abc import AsyncIterator
 from typing import BinaryIO, Final
@@ -26,6 +30,25 @@ async def lines(stream: BinaryIO) -> AsyncIterator[str]:
     """Each line, as text that every JSON parser takes."""
     while line := await asyncio.to_thread(stream.readline):
         yield readable(line)
+
+
+class Answers:
+    """Standard output, for answers alone: what anybody prints goes where errors go.
+
+    Written without another thread, as there is one client, and it waits for them.
+    """
+
+    def __init__(self) -> None:
+        self._file, self._waiting = os.dup(1), b""
+        os.dup2(2, 1)
+
+    async def write(self, text: str) -> None:
+        self._waiting += text.encode()
+
+    async def flush(self) -> None:
+        data, self._waiting = self._waiting, b""
+        while data:
+            data = data[os.write(self._file, data) :]
 
 
 def readable(line: bytes) -> str:

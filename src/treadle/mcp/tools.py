@@ -1,7 +1,7 @@
 """Tools as a server of the Model Context Protocol, whatever it is reached by."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from mcp import types
@@ -12,22 +12,26 @@ from treadle import __version__
 from treadle.config.redaction import redaction_of
 from treadle.mcp.offer import Offer
 from treadle.results.mcp_tool import SERVER
-from treadle.results.offered import Offered
+from treadle.results.offered import Offered, Said
 
 Context = ServerRequestContext[dict[str, Any], Any]
 ToolServer = Server[dict[str, Any]]
 
 
-def tool_server(offer_in: Callable[[Context], Offer], instructions: str) -> ToolServer:
-    """A server of the tools that are offered to whoever a request comes from."""
+def tool_server(
+    offer_in: Callable[[Context], Offer],
+    instructions: str,
+    perform: Callable[..., Awaitable[Any]] = asyncio.to_thread,
+) -> ToolServer:
+    """A server of the tools that are offered to whoever a request comes from; `perform` calls a function."""
+    redaction = redaction_of()  # what is remembered must not hold the agent's own key
 
     async def list_tools(context: Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        tools = await asyncio.to_thread(offer_in(context).tools)
+        tools = await perform(offer_in(context).tools)
         return types.ListToolsResult(tools=[_tool(it) for it in tools])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        given = redaction_of().value(params.arguments or {})  # what is remembered must not hold the agent's own key
-        said = await asyncio.to_thread(offer_in(context).call, params.name, given)
+        said: Said = await perform(offer_in(context).call, params.name, redaction.value(params.arguments or {}))
         result = types.CallToolResult(content=[types.TextContent(text=said.text)], is_error=not said.ok)
         if said.data is not None:
             result.structured_content = said.data
