@@ -128,6 +128,7 @@ def test_projects_are_spoken_to_by_name_from_anywhere(tmp_path: Path, monkeypatc
     }
     both = treadle("say", "status")
     assert both.out.count("needs you: Is it done?") == 2
+    assert [line for line in both.out.splitlines() if line in ("cart-app:", "cellar:")] == ["cart-app:", "cellar:"]
     assert "say which project:\n  cart-app: approve\n  cellar: approve" in treadle("say", "approve").err
     assert "'c' could be cart-app, cellar; say which" in treadle("say", "approve c").err
     one = treadle("say", "accept ca")

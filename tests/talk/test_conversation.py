@@ -32,7 +32,7 @@ def test_the_published_conversation(project: Path, tmp_path: Path, monkeypatch: 
     begun = treadle("run", "backlog.yaml", "-p", "waterfall", "--agent", "scripted:script.yaml", "--level", "0")
     assert begun.code == 3, begun.err
     mine = say("continue")
-    assert "bdd is yours: read" in mine.out, mine.out + mine.err
+    assert "US-005 bdd is yours: `treadle show cart-app root/US-005:bdd#1.1 --prompt`" in mine.out, mine.out + mine.err
     lane = Path(mine.out.partition("work in ")[2].partition(",")[0])
     assert treadle("done", *by_hand(lane, COUPON)).code == 0
 

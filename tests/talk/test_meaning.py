@@ -10,7 +10,7 @@ from treadle.prompts.question import Choice, Question
 from treadle.talk.facts import Facts
 from treadle.talk.grammar import Vocabulary, parse
 from treadle.talk.intent import Intent, Unclear
-from treadle.talk.meaning import Abort, Answer, Drive, Let, Look, Resume, Stop, meaning
+from treadle.talk.meaning import Abort, Answer, Drive, Let, Look, Resume, Stop, Wave, meaning
 
 REVIEWED = ("approve", "reject", "needs_clarification", "constitution_violation", "scope_warning", "abort")
 TIMEOUT = Clarification("How long may the gateway take?", "20 seconds")
@@ -29,11 +29,13 @@ NEXT = question("US-007:next", "continue", "abort")
 
 def facts(*questions: Question, unbegun: tuple[str, ...] = (), **waiting: Any) -> Facts:
     names = {"root": "", "root/US-005": "US-005", "root/US-006": "US-006", "root/US-007": "US-007"}
+    names |= {f"root/US-006/{name}": f"US-006 {name}" for name in ("api", "page")}
     return Facts(run="cart", waiting=Waiting(questions=questions, **waiting), names=names, unbegun=unbegun)
 
 
 def means(message: str, stands: Facts) -> Any:
-    intent = parse(message, Vocabulary(projects=("cart-app",), targets=("cart", "US-005", "US-006", "US-007")))
+    targets = ("cart", "US-005", "US-006", "US-006 api", "US-006 page", "US-007")
+    intent = parse(message, Vocabulary(projects=("cart-app",), targets=targets))
     assert isinstance(intent, Intent), intent
     return meaning(intent, stands)
 
@@ -41,6 +43,8 @@ def means(message: str, stands: Facts) -> Any:
 GO = Go("root/US-006", "bdd")
 OTHER = Go("root/US-007", "bdd")
 BOTH = ("root/US-006", "root/US-007")
+API, PAGE = Go("root/US-006/api", "work"), Go("root/US-006/page", "work")
+TEAM = Wave((Let("root/US-006/api", "work"), Let("root/US-006/page", "work")))
 
 
 @pytest.mark.parametrize(
@@ -53,6 +57,12 @@ BOTH = ("root/US-006", "root/US-007")
         ("continue cart", facts(gos=(OTHER, GO), unbegun=BOTH), Let("root/US-006", "bdd")),
         ("continue US-007", facts(gos=(OTHER, GO), unbegun=BOTH), Let("root/US-007", "bdd")),
         ("yes", facts(gos=(GO, OTHER), unbegun=("root/US-006",)), Let("root/US-007", "bdd")),
+        ("continue", facts(gos=(API, PAGE)), TEAM),
+        ("yes", facts(gos=(API, PAGE)), TEAM),
+        ("continue US-006", facts(gos=(API, PAGE, OTHER)), TEAM),
+        ("continue US-006 page", facts(gos=(API, PAGE)), Let("root/US-006/page", "work")),
+        ("continue page", facts(gos=(API, PAGE)), Let("root/US-006/page", "work")),
+        ("continue cart", facts(gos=(API, PAGE), paused=("root",)), Resume(TEAM)),
         ("continue", facts(NEXT), Answer(NEXT.id, "continue")),
         ("yes", facts(NEXT), Answer(NEXT.id, "continue")),
         ("continue", facts(paused=("root",)), Resume()),
@@ -109,6 +119,8 @@ def test_an_approval_settles_what_was_open(message: str, note: str) -> None:
             "several things wait for that; say which:\n  continue US-006\n  continue US-007",
         ),
         ("continue", facts(NEXT, gos=(GO,)), "several things wait for that"),
+        ("continue", facts(gos=(API, PAGE, OTHER)), "say which:\n  continue US-006\n  continue US-007"),
+        ("done", facts(), "what you have done yourself is handed in with `treadle done`"),
         ("continue US-999", facts(gos=(GO,)), "there is no project, story or run 'US-999' here; there are US-005"),
         ("ok", facts(NEXT, PLAIN), "several things wait for that"),
         ("yes", facts(REVIEW), "'yes' could be meant for the review, or for 'How long may the gateway take?'"),

@@ -157,6 +157,7 @@ def test_whether_the_linter_is_content(ok: bool, command: list[str], told: bool 
 def test_a_team_works_on_the_implementation() -> None:
     run = Storied().team(backend=("b1",), frontend=("f1",))
     assert run.tells(*NOW)[:1] + run.tells("status") == ["impl", "running"]
+    assert run.tells("max_attempts", "timeout_min") == [5, 10], "of the row"
     run.says("task_done", at=run.task("b1")).says("blocker", {"reason": "none"}, run.task("f1"))
     assert run.tells("step", "status", "attempt", "max_attempts") == ["impl", "running", 1, 3], "the lead coordinates"
     run.says("needs_human", at="coordinate")

@@ -24,8 +24,9 @@ def done(
 ) -> None:
     """Hands in your work as an agent. Exit code 0: taken; 1: the checks have refused it; 2: what is wrong with it."""
     from treadle.cli.moves import move
-    from treadle.cli.own_work import around, hand_in, in_hand, judged
+    from treadle.cli.own_work import around, hand_in, in_hand, judged, named
 
+    run, file = named(run, file)
     work = in_hand(run, step)
     move(
         work.run,

@@ -1,12 +1,13 @@
 """The work of a person who is an agent: which, and how it is handed in."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import typer
 
 from treadle.cli.activity_page import read_story, refusal
 from treadle.cli.guard import UNWELL
-from treadle.cli.handing_in import answer, refuse
+from treadle.cli.handing_in import STDIN, answer, refuse
 from treadle.cli.reading import read_run
 from treadle.config.project import Project, current_folder, open_project, owner_of
 from treadle.engines.client import Client
@@ -25,7 +26,15 @@ def in_hand(run: str, step: str) -> Work:
     with opened_store(project) as store:
         if run and (outcome := store.run(run).outcome):
             raise TreadleError(f"{run} has ended with {outcome}; there is nothing to hand in any more")
-        return Client(project, store).work(run, step)
+        return Client(project, store).work(run, step, current_folder())
+
+
+def named(run: str, file: str | None) -> tuple[str, str | None]:
+    """Run and file of a command; where no run is named, what stands in its place is the file."""
+    if file is not None or not run or not (run == STDIN or Path(run).is_file()):
+        return run, file
+    with opened_store(around()) as store:
+        return (run, file) if run in [one.id for one in store.runs()] else ("", run)
 
 
 def around() -> Project:

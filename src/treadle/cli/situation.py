@@ -31,6 +31,8 @@ from treadle.views.tree import tree
 from treadle.views.used import price
 from treadle.views.yours import told as told_work
 
+_FILE: Final = "file"
+"""What is noted of a file that somebody has changed."""
 _EDITS: Final = 3
 """Of changes to files that were told before, the last ones are told again."""
 
@@ -45,7 +47,7 @@ def situation(project: Project, store: Store, found: Follower) -> Status:
         run=record.id,
         name=record.name,
         driver=driver(record),
-        strays=len(store.strays(record.id)),
+        strays=sum(it.what != _FILE for it in store.strays(record.id)),  # of files, more is told elsewhere
         edited=tuple(_edited(project, store, found)),
         yours=in_hand(project, record, found.chronicle.state),
         questions={
@@ -65,7 +67,7 @@ def _edited(project: Project, store: Store, found: Follower) -> list[str]:
     if protocol is None:
         return []
     files = StoryFiles(store, run, project.runs / run, checkout_of(project), project.local)
-    before = [it.detail for it in store.strays(run) if it.what == "file"]
+    before = [it.detail for it in store.strays(run) if it.what == _FILE]
     return [*dict.fromkeys(before[-_EDITS:]), *files.changed(protocol)]
 
 
@@ -187,7 +189,7 @@ def _used(now: Status) -> Iterator[str]:
     yield from map(harmless, now.edited)
     if now.strays:
         count = counted(now.strays, "answer or message", "answers or messages")
-        yield f"not obeyed: {count}; `treadle show {shlex.quote(now.run)} ACTIVITY` lists what was not"
+        yield f"not obeyed: {count}; `treadle evidence {shlex.quote(now.run)}` lists them"
 
 
 def _cached(now: Status) -> str:

@@ -5,7 +5,8 @@ Everything is held against the run as it stands before it is posted, so that a m
 
 import getpass
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from treadle.config.agents import parse_agent
 from treadle.config.project import Project
@@ -143,17 +144,19 @@ class Client:
             raise TreadleError(f"{signal} says nothing without a text: `treadle send {run} {signal} TEXT`")
         self._signal(run, inst, signal, data_ref=self._store.payloads.put(text) if text.strip() else "")
 
-    def work(self, run: str = "", act: str = "") -> Work:
-        """What a person has in hand as an agent: the one there is, or the one that is meant."""
+    def work(self, run: str = "", act: str = "", folder: Path | None = None) -> Work:
+        """What a person has in hand as an agent: the one there is, the one that is meant, or that of a folder."""
         runs = [run] if run else [it.id for it in self._store.runs() if not it.outcome and it.seq]
         works = [work for each in runs for work in self.waiting(each).works]
-        meant = [work for work in works if act in ("", work.act, work.step)]
-        if len(meant) == 1:
-            return meant[0]
+        meant = [work for work in works if not act or act in ways_to_name(work.act)]
+        here = [work for work in meant if folder and folder.is_relative_to(work.lane)]
+        if len(here or meant) == 1:
+            return (here or meant)[0]
         if not works:
             raise TreadleError(f"nothing {f'of {run} ' if run else ''}is in a person's hands; see `treadle status`")
-        listed = "; ".join(f"`treadle done {work.run} --step {work.step}`" for work in works)
-        raise TreadleError(f"{'several things are' if not act else f'no {act} is'} in a person's hands: {listed}")
+        listed = "; ".join(f"`treadle done {work.run} --step {shortest_name(work, works)}`" for work in works)
+        said = f"no {act} is" if act and not meant else "several things are"
+        raise TreadleError(f"{said} in a person's hands: {listed}")
 
     def _unended(self, run: str) -> History:
         if outcome := self._store.run(run).outcome:
@@ -173,6 +176,20 @@ class Client:
             id=id_, ts=now, inst=inst, name=name, step=step, data_ref=data_ref, item=item, actor=self._actor
         )
         self._store.post(run, event)
+
+
+def ways_to_name(act: str) -> tuple[str, ...]:
+    """What a person may call an activity: by all of it, its place, its step, or its part of a team."""
+    place = act.partition("#")[0]
+    inst, _, step = place.rpartition(":")
+    part = inst.rpartition("/")[2]
+    return act, place, step, f"{part}:{step}", part
+
+
+def shortest_name(work: Work, among: Sequence[Work]) -> str:
+    """The shortest name that only this one has."""
+    others = [name for other in among if other.act != work.act for name in ways_to_name(other.act)]
+    return min((name for name in ways_to_name(work.act) if name not in others), key=len, default=work.act)
 
 
 def _meant(run: str, questions: tuple[Question, ...], ask: str, choice: str) -> Question:

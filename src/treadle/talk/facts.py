@@ -37,6 +37,11 @@ def names_of(state: State) -> dict[str, str]:
     return found
 
 
+def story_of(inst: str) -> str:
+    """The story that an instance belongs to: itself, or the one that its team works on."""
+    return "/".join(inst.split("/")[:2])
+
+
 def unbegun(state: State) -> tuple[str, ...]:
     """The parts of a run, its stories, that have not begun."""
     parts = sorted((inst for inst in state.insts.values() if inst.parent == ROOT), key=lambda inst: inst.n)

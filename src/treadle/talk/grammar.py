@@ -28,6 +28,7 @@ _EVERYTHING: Final = frozenset(("everything", "all"))
 _PLAIN: Final = frozenset(("continue", "status", "stop", "help"))
 """Actions that take no note."""
 _NEAR: Final = 0.75
+_HANDED_IN: Final = frozenset(("done", "finished", "ready"))
 
 
 class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,7 +137,7 @@ def _meant(note: str) -> bool:
 def _placed(words: list[str], project: str, known: Vocabulary) -> tuple[str, str] | Unclear:
     """Project and target among the words after an action, in either order."""
     targets: list[str] = []
-    for word in words:
+    for word in _joined(words, known.targets):
         own = [target for target in known.targets if target.lower() == word.lower()]
         named = "" if project or word.lower() in _EVERYTHING else _named(word, known.projects)
         if isinstance(named, str) and named.lower() == word.lower() and own:
@@ -158,9 +159,24 @@ def _placed(words: list[str], project: str, known: Vocabulary) -> tuple[str, str
     return project, targets[0] if targets else ""
 
 
+def _joined(words: list[str], names: Iterable[str]) -> list[str]:
+    """The words, in which a name of several is one."""
+    for name in sorted((name for name in names if " " in name), key=len, reverse=True):
+        parts = name.lower().split()
+        for start in range(len(words) - len(parts) + 1):
+            if [word.lower() for word in words[start : start + len(parts)]] == parts:
+                return [*words[:start], name, *words[start + len(parts) :]]
+    return words
+
+
 def _misspelt(text: str) -> Unclear | None:
     """A first word that is nearly an action is asked about, and neither acted upon nor taken for an answer."""
     first = _WORD.match(text)
+    if first and first[0].lower() in _HANDED_IN and not text[first.end() :].strip(" .!"):
+        return Unclear(
+            f"what you have done yourself is handed in with `treadle done`, which checks it; '{first[0]}' can be an"
+            f" answer, too: `answer: {text}`"
+        )
     spoken = sorted({phrase.split()[0] for said in PHRASES.values() for phrase in said if len(phrase) > 3})
     near = get_close_matches(first[0].lower(), spoken, n=1, cutoff=_NEAR) if first else []
     if not near:

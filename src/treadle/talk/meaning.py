@@ -12,7 +12,7 @@ from treadle.protocol.findings import suggest
 from treadle.protocol.model import base_of
 from treadle.protocol.rules.table import REASONS
 from treadle.talk.clarified import Clarified, clarified, noted
-from treadle.talk.facts import Facts
+from treadle.talk.facts import Facts, story_of
 from treadle.talk.intent import SAYABLE, Action, Intent, Unclear
 
 
@@ -31,10 +31,16 @@ class Let(msgspec.Struct, frozen=True):
     step: str
 
 
+class Wave(msgspec.Struct, frozen=True):
+    """Let the tasks start that a team has before it, all of them."""
+
+    lets: tuple[Let, ...]
+
+
 class Resume(msgspec.Struct, frozen=True):
     """Take a pause back, and go on with the one thing that waits for it, if only one does."""
 
-    then: Answer | Let | None = None
+    then: Answer | Let | Wave | None = None
 
 
 class Stop(msgspec.Struct, frozen=True):
@@ -63,7 +69,7 @@ class Look(msgspec.Struct, frozen=True):
     """Say how things stand, and do nothing."""
 
 
-Deed = Answer | Let | Resume | Stop | Abort | Level | Drive | Look
+Deed = Answer | Let | Wave | Resume | Stop | Abort | Level | Drive | Look
 
 _CHOICES: Final[dict[Action, tuple[str, ...]]] = {
     "continue": ("continue",),
@@ -109,7 +115,7 @@ def _could_move(facts: Facts) -> bool:
 
 def _continue(intent: Intent, facts: Facts) -> Deed | Unclear:
     waiting, target = facts.waiting, intent.param("target")
-    ways: list[Answer | Let] = [*_offering(facts, ("continue",), target), *_gos(facts, target)]
+    ways: list[Answer | Let | Wave] = [*_offering(facts, ("continue",), target), *_gos(facts, target)]
     if waiting.paused or (waiting.outage and not waiting.questions):
         return Resume(ways[0] if len(ways) == 1 else None)
     if len(ways) == 1:
@@ -123,13 +129,21 @@ def _continue(intent: Intent, facts: Facts) -> Deed | Unclear:
     return Look() if waiting.questions or waiting.works else Drive()
 
 
-def _gos(facts: Facts, target: str) -> list[Let]:
+def _gos(facts: Facts, target: str) -> list[Let | Wave]:
     """What waits for a go; unless one is named, a story that has not begun waits for those that have, and its turn."""
     found = [Let(go.inst, go.step) for go in facts.waiting.gos if _is_at(facts, go.inst, go.step, target)]
     if target and target != facts.run:
-        return found
+        return _waves(found)
     begun = [it for it in found if it.inst not in facts.unbegun]
-    return begun or sorted(found, key=lambda it: facts.unbegun.index(it.inst))[:1]
+    return _waves(begun or sorted(found, key=lambda it: facts.unbegun.index(it.inst))[:1])
+
+
+def _waves(found: Sequence[Let]) -> list[Let | Wave]:
+    """The same, with the tasks of one team as one."""
+    teams: dict[str, list[Let]] = {}
+    for it in found:
+        teams.setdefault(story_of(it.inst) if story_of(it.inst) != it.inst else f"{it.inst}:{it.step}", []).append(it)
+    return [Wave(tuple(lets)) if len(lets) > 1 else lets[0] for lets in teams.values()]
 
 
 def _offering(facts: Facts, choices: Iterable[str], target: str, note: str = "") -> list[Answer]:
@@ -145,7 +159,7 @@ def _offering(facts: Facts, choices: Iterable[str], target: str, note: str = "")
 def _chosen(intent: Intent, facts: Facts) -> Deed | Unclear:
     """retry, skip, approve, and plain agreement."""
     target, note = intent.param("target"), intent.param("note")
-    found: list[Answer | Let] = [*_offering(facts, _CHOICES[intent.action], target, note)]
+    found: list[Answer | Let | Wave] = [*_offering(facts, _CHOICES[intent.action], target, note)]
     if intent.action == "agree" and not note:
         found += _gos(facts, target)
     one = _only(found, intent, facts)
@@ -257,7 +271,7 @@ def _which_of_two(said: str, question: Question) -> Unclear:
     )
 
 
-def _only(found: Sequence[Answer | Let], intent: Intent, facts: Facts) -> Answer | Let | Unclear:
+def _only(found: Sequence[Answer | Let | Wave], intent: Intent, facts: Facts) -> Answer | Let | Wave | Unclear:
     if len(found) == 1:
         return found[0]
     if found:
@@ -271,7 +285,7 @@ def _only(found: Sequence[Answer | Let], intent: Intent, facts: Facts) -> Answer
     return Unclear(f"nothing waits for '{intent.action}' at the moment; `status` says how things stand")
 
 
-def _several(intent: Intent, found: Iterable[Answer | Let], facts: Facts) -> Unclear:
+def _several(intent: Intent, found: Iterable[Answer | Let | Wave], facts: Facts) -> Unclear:
     said = intent.param("said") or intent.action
     return Unclear("several things wait for that; say which:", tuple(f"{said} {_place(it, facts)}" for it in found))
 
@@ -282,8 +296,10 @@ def _unknown(target: str, facts: Facts) -> Unclear:
     return Unclear(f"there is no project, story or run '{target[:60]}' here; {hint}".rstrip("; "))
 
 
-def _place(deed: Answer | Let, facts: Facts) -> str:
+def _place(deed: Answer | Let | Wave, facts: Facts) -> str:
     """How a person says where something waits."""
+    if isinstance(deed, Wave):
+        return facts.names.get(story_of(deed.lets[0].inst), "")
     inst, step = (deed.inst, deed.step) if isinstance(deed, Let) else _where_of(deed.ask)
     return facts.names.get(inst, "") or base_of(step)
 
@@ -291,13 +307,14 @@ def _place(deed: Answer | Let, facts: Facts) -> str:
 def _is_at(facts: Facts, inst: str, step: str, target: str) -> bool:
     if not target or target == facts.run:
         return True
-    names = (facts.names.get(inst, ""), inst, step, base_of(step), f"{inst}:{step}")
-    return target.lower() in [name.lower() for name in names if name]
+    name, wanted = facts.names.get(inst, "").lower(), target.lower()
+    names = (name, name.rpartition(" ")[2], inst, step, base_of(step), f"{inst}:{step}")
+    return name.startswith(f"{wanted} ") or wanted in [name.lower() for name in names if name]
 
 
 def _matching(facts: Facts, target: str) -> bool:
     """Whether anything at all is called so."""
-    known = (facts.run, *facts.names.values(), *facts.names)
+    known = (facts.run, *facts.names.values(), *facts.names, *(one.rpartition(" ")[2] for one in facts.names.values()))
     return target.lower() in [name.lower() for name in known]
 
 

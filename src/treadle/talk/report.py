@@ -1,5 +1,6 @@
 """How a run stands, in the words of a message: what is at work, what a person is asked, what is next."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -7,7 +8,7 @@ import msgspec
 from treadle.prompts.question import Question
 from treadle.protocol.model import base_of
 from treadle.talk.dispatched import Blocked, Dispatched, DispatchResult, Done, NeedsHuman
-from treadle.talk.facts import Facts
+from treadle.talk.facts import Facts, story_of
 from treadle.talk.meaning import ways_to_answer
 from treadle.talk.progress import Story, named, told
 from treadle.views.asking import place_of
@@ -82,13 +83,21 @@ def _needed(standing: Standing) -> Iterator[str]:
     facts = standing.facts
     yield from (asked(one, facts, standing.stories) for one in facts.waiting.questions)
     begun = [go for go in facts.waiting.gos if go.inst not in facts.unbegun]
+    teams = {go.inst: story_of(go.inst) for go in begun if story_of(go.inst) != go.inst}
     for go in begun:
-        yield f"Next is {_next(standing.stories, facts.names.get(go.inst, ''), go.step, go.title)}, continue?"
+        if go.inst not in teams:
+            yield f"Next is {_next(standing.stories, facts.names.get(go.inst, ''), go.step, go.title)}, continue?"
+    for story in dict.fromkeys(teams.values()):
+        names = [facts.names.get(inst, inst).rpartition(" ")[2] for inst, own in teams.items() if own == story]
+        tasks = f"the task {names[0]}" if len(names) == 1 else f"the tasks {', '.join(names)}"
+        yield f"Next is {_called(standing.stories, facts.names.get(story, ''))}: {tasks} of its team, continue?"
     first = next((inst for inst in facts.unbegun if inst in [go.inst for go in facts.waiting.gos]), "")
     if first and not begun:
         yield f"Next is {_called(standing.stories, facts.names.get(first, ''))}, continue?"
     for work in facts.waiting.works:
-        yield f"{work.step} is yours: read {work.bundle / 'prompt.md'}, work in {work.lane}, then `treadle done`"
+        place = f"{facts.names.get(work.act.partition(':')[0], '')} {work.step}".strip()
+        yield f"{place} is yours: `treadle show {work.run} {shlex.quote(work.act)} --prompt` says what is to be done;"
+        yield f"  work in {work.lane}, and hand it in there with `treadle done`"
 
 
 def _next(stories: Sequence[Story], name: str, step: str, title: str) -> str:

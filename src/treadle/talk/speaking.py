@@ -25,7 +25,7 @@ from treadle.talk.dispatched import Dispatched, DispatchResult, NeedsHuman
 from treadle.talk.facts import Facts, at_work, names_of, unbegun
 from treadle.talk.grammar import Vocabulary, parse
 from treadle.talk.intent import SAYABLE, Intent, Unclear
-from treadle.talk.meaning import Abort, Answer, Deed, Drive, Let, Level, Look, Resume, Stop, meaning
+from treadle.talk.meaning import Abort, Answer, Deed, Drive, Let, Level, Look, Resume, Stop, Wave, meaning
 from treadle.talk.progress import stories
 from treadle.talk.report import Standing, farewell, report, result_of, status
 
@@ -120,7 +120,9 @@ class Speaker:
         """How every project stands."""
         found = [self._projects.project(name) for name in self._projects.all()]
         told = [
-            status(self.standing(project)) if project.store.exists() else f"{self._name(project)}: no runs yet"
+            f"{self._name(project)}:\n{status(self.standing(project))}"
+            if project.store.exists()
+            else f"{self._name(project)}: no runs yet"
             for project in found
         ]
         return Said(text="\n\n".join(told), result=NeedsHuman("say which project"))
@@ -197,6 +199,9 @@ def _perform(client: Client, run: str, deed: Deed) -> bool:
             client.answer(run, choice, ask=ask, note=note)
         case Let(inst, step):
             client.go(run, step, at=inst)
+        case Wave(lets):
+            for one in lets:
+                client.go(run, one.step, at=one.inst)
         case Resume(then):
             client.resume(run)
             if then is not None:

@@ -21,7 +21,7 @@ from treadle.views.payload import Get
 from treadle.views.refusal import reason
 from treadle.views.state import FAILING, reason_of, row_of
 from treadle.views.stories import Story, deeds_of
-from treadle.views.team import is_team, team_body
+from treadle.views.team import is_team, is_through, team_body
 
 NOTHING: Final = """# HANDOFF
 
@@ -52,7 +52,7 @@ def handoff(course: Course, story: Story, get: Get) -> str:
         "story": story.id,
         "step": step,
         "attempt": session.command.attempt,
-        "status": status_of(course.protocol, session),
+        "status": _status(course, story, session),
         "reason": reason_of(session),
         "files_changed": list(changed_by(session, get)),
         **_counted(found),
@@ -76,6 +76,13 @@ def status_of(protocol: Protocol, session: Deed) -> str:
         return FAILING
     declared = protocol.exits.get(tag)
     return _MEANINGS.get(tag) or (FAILING if declared and declared.severity == "BLOCKER" else "pass")
+
+
+def _status(course: Course, story: Story, session: Deed) -> str:
+    """As it was judged; a team has not passed before all of it has."""
+    own = status_of(course.protocol, session) if course.protocol else FAILING
+    is_open = own == "pass" and is_team(course, story, session) and not is_through(course, story)
+    return FAILING if is_open else own
 
 
 def words_of_session(session: Deed, get: Get) -> str:

@@ -73,17 +73,18 @@ def state_of(protocol: Protocol, course: Course, story: Story, get: Get) -> Work
     here = _here(story, deeds, graph)
     worker, last = _worker(graph, here), deeds[-1] if deeds else None
     status, found = _status(course.state, story, graph, here, deeds), measured(deeds, get)
+    row = _row(graph, worker, _session([it for it in deeds if it.command.inst == story.inst.id]))
     return WorkOrder(
         project=project,
         story=story.id,
         step=DONE if story.is_done else row_of(graph, here),
         attempt=_attempt(story.inst, worker, deeds),
-        max_attempts=graph.steps[worker].attempts,
+        max_attempts=row.attempts,
         status=status,
         reason=reason_of(_session(deeds)) if status in _TOLD else None,
         dispatched_at=_time(last.began) if last else None,
         completed_at=_time(last.ended) if last and status != "running" else None,
-        timeout_min=_minutes(graph.steps[worker]),
+        timeout_min=_minutes(row),
         tests=found.tests,
         failing_tests=found.failing,
         lint_pass=found.lint,
@@ -132,6 +133,15 @@ def _worker(graph: Graph, step: str) -> str:
         return step
     origin, row = step.partition("@")[2], graph.steps[step].row
     return next((it for it in (origin, row) if it in graph.steps), step)
+
+
+def _row(graph: Graph, worker: str, session: Deed | None) -> Step:
+    """Whose numbers hold: of who works, else of the row of the table, else of the one before it."""
+    step = graph.steps[worker]
+    if step.kind not in ("effect", "check"):
+        return step
+    last = session.command.step if session else worker
+    return graph.steps.get(step.row) or graph.steps.get(last, step)
 
 
 def _minutes(step: Step) -> int:

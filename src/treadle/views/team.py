@@ -28,6 +28,12 @@ def is_team(course: Course, story: Story, session: Deed) -> bool:
     return bool(_tasks(course.state, story)) and _leads(course.protocol, role)
 
 
+def is_through(course: Course, story: Story) -> bool:
+    """Whether every executor of the latest wave has come to a good end."""
+    tasks = _tasks(course.state, story)
+    return bool(tasks) and all(_mark(course, task, None) == _WELL for task in tasks)
+
+
 def team_body(course: Course, story: Story, get: Get) -> str:
     """The three sections."""
     deeds = deeds_of(course, story)

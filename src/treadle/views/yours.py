@@ -1,5 +1,6 @@
 """Work that lies in a person's hands: somebody is the agent, and nothing hurries them."""
 
+import shlex
 from collections.abc import Iterator
 
 import msgspec
@@ -38,6 +39,7 @@ def told(run: str, work: Yours, *, alone: bool = True) -> Iterator[str]:
 
 
 def ways_out(run: str, work: Yours, *, alone: bool) -> Iterator[str]:
-    """The exact commands that hand it in; what stands in brackets may be left out."""
+    """The exact commands that print what is to be done and hand it in; what stands in brackets may be left out."""
+    yield f"  treadle show {shlex.quote(run)} {shlex.quote(work.id)} --prompt"
     for way in work.exits:
         yield f"  {done_command(run, way.exit, way.fields, way.optional, '' if alone else work.id)}"

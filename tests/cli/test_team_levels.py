@@ -1,0 +1,132 @@
+"""A team at levels 0 and 1: a person is each executor in turn, or lets the lead and each wave go."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.treadle import Outcome, treadle
+from tests.end_to_end.test_waterfall_team import FUNCTION, PAGE, SITE, TEAMED, breakdown
+from tests.end_to_end.waterfall import MEMORY, OPENAPI, SDD, SPECIFIED, VERIFIED, says
+from tests.git.place import git, write
+from tests.talk.shop import set_up
+
+pytestmark = pytest.mark.soak
+WRITTEN: dict[str, dict[str, str]] = {
+    "bdd": {TEAMED.bdd_file: TEAMED.bdd()},
+    "sdd-delta": {TEAMED.delta_file: TEAMED.delta()},
+    "contract": {OPENAPI: TEAMED.openapi()},
+    "scaffold": TEAMED.scaffold(),
+    "function": {TEAMED.file: TEAMED.code()},
+    "page": {PAGE: "<p>label</p>\n"},
+    "verify": {SDD: TEAMED.sdd()},
+    "update-memory": {MEMORY: TEAMED.memory()},
+}
+SAID: dict[str, dict[str, Any]] = {
+    "bdd": SPECIFIED,
+    "breakdown": breakdown(backend=[FUNCTION], frontend=[SITE]),
+    "function": says("task_done", "label is there."),
+    "page": says("task_done", "The page is there."),
+    "verify": VERIFIED,
+}
+TEAM = f"Next is {TEAMED.id} About labels: the tasks function, page of its team, continue?"
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    found = tmp_path / "shop"
+    set_up(found, TEAMED)
+    rules = []
+    for name in [*WRITTEN, "breakdown"]:
+        at = {"instance": f"{TEAMED.at}/{name}"} if name in ("function", "page") else {"step": name}
+        rules.append({**at, "turns": [{"write": WRITTEN.get(name, {}), "exit": SAID.get(name, says("pass"))}]})
+    write(found, {"script.yaml": json.dumps({"agents": rules})})
+    git(found, "rm", "-q", ".treadle/overlays/waterfall.yaml", ".ai/step-rules.yaml")
+    git(found, "commit", "-q", "-a", "-m", "nothing of our own")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(found)
+    return found
+
+
+def run(level: str) -> Outcome:
+    begun = treadle("run", "backlog.yaml", "-p", "waterfall", "--agent", "scripted:script.yaml", "--level", level)
+    assert begun.code == 3, begun.out + begun.err
+    return begun
+
+
+def say(words: str) -> Outcome:
+    return treadle("say", words)
+
+
+def test_each_wave_of_a_team_waits_for_a_go(root: Path) -> None:
+    run("1")
+    for step in ("bdd", "sdd-delta", "contract"):
+        assert f"{TEAMED.id} {step} complete ✓" in say("continue").out
+    say("approve")
+    assert f"{TEAMED.id} scaffold complete ✓" in say("continue").out
+    broken_down = say("continue")
+    assert TEAM in broken_down.out, broken_down.out + broken_down.err
+    page = say(f"continue {TEAMED.id} page")
+    assert f"{TEAMED.id} page work complete ✓" in page.out, page.out + page.err
+    assert "the task function of its team, continue?" in page.out
+    function = say(f"continue {TEAMED.id}")
+    assert f"{TEAMED.id} function work complete ✓" in function.out, function.out + function.err
+    assert f"{TEAMED.id} verify complete ✓" in say("continue").out
+    done = say("continue")
+    assert f"{TEAMED.id} all complete ✓" in done.out, done.out + done.err
+    assert {TEAMED.file, PAGE} <= set(git(root, "ls-tree", "-r", "--name-only", "treadle/shop/result").split())
+
+
+@pytest.mark.usefixtures("root")
+def test_all_tasks_of_a_wave_have_one_go() -> None:
+    run("2")
+    say("level 1")
+    said = say("approve")
+    while TEAM not in said.out:
+        assert said.code == 3, said.out + said.err
+        said = say("continue")
+    went = say("continue").out
+    assert f"{TEAMED.id} function work complete ✓" in went
+    assert f"{TEAMED.id} page work complete ✓" in went
+
+
+def test_a_person_is_everybody_of_a_team(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("0")
+    for step in ("bdd", "sdd-delta", "contract"):
+        hand_in(root, step)
+    say("approve")
+    for step in ("scaffold", "breakdown"):
+        hand_in(root, step)
+    mine = treadle("status", "--json").json()["yours"]
+    assert [one["instance"] for one in mine] == [f"{TEAMED.at}/function", f"{TEAMED.at}/page"]
+    for one in mine:
+        assert "You own these files, and no others" in treadle("show", "shop", one["id"], "--prompt").out
+    answer(root, "page")
+    which = treadle("done", "answer.json")
+    assert which.code == 2
+    assert "`treadle done shop --step function`; `treadle done shop --step page`" in which.err
+    write(Path(mine[1]["lane"]), WRITTEN["page"])
+    assert treadle("done", "shop", "answer.json", "--step", "page", "--resume").code == 3
+    write(Path(mine[0]["lane"]), WRITTEN["function"])
+    answer(root, "function")
+    with monkeypatch.context() as there:
+        there.chdir(mine[0]["lane"])
+        assert treadle("done", str(root / "answer.json"), "--resume").code == 3
+    for step in ("verify", "update-memory"):
+        hand_in(root, step)
+    assert treadle("status", "--json").json()["outcome"] == "Done"
+
+
+def answer(root: Path, name: str) -> None:
+    (root / "answer.json").write_text(json.dumps({"exit": SAID.get(name, says("pass"))}))
+
+
+def hand_in(root: Path, step: str) -> None:
+    """Do a step by hand, and drive the run on."""
+    (mine,) = treadle("status", "--json").json()["yours"]
+    assert mine["step"] == step
+    write(Path(mine["lane"]), WRITTEN.get(step, {}))
+    answer(root, step)
+    done = treadle("done", "answer.json", "--resume")
+    assert done.code in (0, 3), done.out + done.err
