@@ -119,6 +119,7 @@ def test_projects_are_spoken_to_by_name_from_anywhere(tmp_path: Path, monkeypatc
         Chores(tmp_path / name)
         monkeypatch.chdir(tmp_path / name)
         assert treadle("projects", "add").code == 0
+        assert "'continue' is something that is said" in treadle("projects", "add", "--name", "continue").err
         start()
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
@@ -131,6 +132,7 @@ def test_projects_are_spoken_to_by_name_from_anywhere(tmp_path: Path, monkeypatc
     assert [line for line in both.out.splitlines() if line in ("cart-app:", "cellar:")] == ["cart-app:", "cellar:"]
     assert "say which project:\n  cart-app: approve\n  cellar: approve" in treadle("say", "approve").err
     assert "'c' could be cart-app, cellar; say which" in treadle("say", "approve c").err
+    assert "there is no project 'nope' here; say which project:" in treadle("say", "continue nope").err
     one = treadle("say", "accept ca")
     assert (one.code, "cart-app: sweep-1 has ended with Finished" in one.out) == (0, True)
     assert "needs you" in treadle("say", "status cellar").out

@@ -121,6 +121,7 @@ def test_an_approval_settles_what_was_open(message: str, note: str) -> None:
         ("continue", facts(NEXT, gos=(GO,)), "several things wait for that"),
         ("continue", facts(gos=(API, PAGE, OTHER)), "say which:\n  continue US-006\n  continue US-007"),
         ("done", facts(), "what you have done yourself is handed in with `treadle done`"),
+        ("status US-999", facts(gos=(GO,)), "there is no project, story or run 'US-999' here"),
         ("continue US-999", facts(gos=(GO,)), "there is no project, story or run 'US-999' here; there are US-005"),
         ("ok", facts(NEXT, PLAIN), "several things wait for that"),
         ("yes", facts(REVIEW), "'yes' could be meant for the review, or for 'How long may the gateway take?'"),

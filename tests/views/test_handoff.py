@@ -107,6 +107,7 @@ def test_a_team_hands_over_as_one() -> None:
     run = Storied().team(backend=("repository",), frontend=("field",), test=("cases",))
     run.says("task_done", {"summary": "stored", "handoff": "index is there"}, run.task("repository"))
     conflict = {"files": ["src/app.ts"], "description": "it is theirs"}
+    assert front(run.files()[HANDOFF])["status"] == "failing", "one of three is done"
     run.says("conflict", conflict, run.task("field"))
     body = split(run.files()[HANDOFF]).body
     assert body == (

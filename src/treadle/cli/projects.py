@@ -36,9 +36,13 @@ def add(
 
     from treadle.config.project import open_project
     from treadle.config.projects import Projects
+    from treadle.errors import TreadleError
+    from treadle.talk.intent import is_said
 
     project = open_project(folder)
     called = name or project.root.resolve().name
+    if is_said(called):
+        raise TreadleError(f"'{called}' is something that is said to projects; choose another --name")
     Projects(os.environ).add(called, project)
     typer.echo(f'{called} is {project.root}; `treadle say "continue {called}"` speaks to it')
 

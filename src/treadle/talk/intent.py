@@ -68,3 +68,8 @@ SAYABLE: Final = (
     "level 0 | 1 | 2              you are the agents | every agent waits for `continue` | by itself",
 )
 """What can be said, for people who were not understood."""
+
+
+def is_said(word: str) -> bool:
+    """Whether a word is an action by itself, and so no good name."""
+    return any(word.lower() == phrase for said in PHRASES.values() for phrase in said)

@@ -90,7 +90,8 @@ def meaning(intent: Intent, facts: Facts) -> Deed | Unclear:
     """What a sentence about a run means."""
     match intent.action:
         case "status" | "help":
-            return Look()
+            target = intent.param("target")
+            return _unknown(target, facts) if target and not _matching(facts, target) else Look()
         case "level":
             return Level(int(intent.param("level")))
         case "stop":

@@ -109,7 +109,9 @@ class Speaker:
             return self._projects.project(next(iter(known)))
         if not known:
             return Unclear("this is no project, and none is registered; `treadle projects add` in its folder does that")
-        return Unclear("say which project:", tuple(f"{name}: {intent.action}" for name in known))
+        target = intent.param("target")
+        which = f"there is no project '{target[:60]}' here; say which project:" if target else "say which project:"
+        return Unclear(which, tuple(f"{name}: {intent.action}{f' {target}' if target else ''}" for name in known))
 
     def standing(self, project: Project, run: str = "") -> Standing:
         """How a run of a project stands; the latest if none is named."""
