@@ -40,7 +40,7 @@ def test_a_brief_is_designed_planned_built_in_cycles_reviewed_and_delivered(plac
     assert end.steps(ONE.place(PARSE)) == CYCLE
     assert end.steps(f"{ONE.at}/Batch1") == ["suite Passed", "fold MergeComplete"]
 
-    assert end.subjects() == ["feat(purse): implement"]
+    assert end.subjects() == ["feat(purse): Purse"]
     files = end.files()
     assert files[PARSE.module].strip() == PARSE.code().strip()
     assert files[ONE.design_file].strip() == ONE.design().strip()

@@ -47,7 +47,7 @@ def test_a_brief_is_designed_attacked_planned_executed_and_validated(place: Path
     assert "All 1 cycles of the plan are complete." in validation
     assert "> every function has a test" in validation
 
-    assert end.subjects() == ["feat(shop): implement"]
+    assert end.subjects() == ["feat(shop): A shop"]
     assert {PLAN, REPORT, "src/shop/labels.py", "tests/test_labels.py"} < end.files().keys()
     assert end.suite().startswith("1 passed")
     assert end.standings() == {"AC-1": "verified by root/TDD1"}

@@ -50,7 +50,7 @@ def test_a_story_from_scenarios_to_memory(place: Path) -> None:
     assert "NEEDS CLARIFICATION" not in files[LABEL.bdd_file]
     assert files[MEMORY].startswith(FILES[MEMORY].strip())
     assert "/labels:" in files[OPENAPI]
-    assert end.subjects() == ["feat(shop): implement"]
+    assert end.subjects() == [f"feat({LABEL.id}): About {LABEL.module}"]
     assert end.suite().startswith("1 passed")
     assert end.standings() == {"AC-1": "verified by root/US-1"}
 

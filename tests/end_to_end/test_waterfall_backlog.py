@@ -52,7 +52,7 @@ def test_stories_side_by_side_and_one_that_waits_for_them(place: Path) -> None:
     assert f"{PRICE.file}: was not in conflict" in end.refusals(f"{PRICE.at}:reconcile#1.2")
     merges = [end.when(f"{one}:merge#{n}.1 MergeComplete") for one, n in ((LABEL.at, 1), (PRICE.at, 2), (OFFER.at, 1))]
     assert merges == sorted(merges), "merged in order"
-    assert end.subjects() == ["feat(shop): implement"], "and delivered as one"
+    assert end.subjects() == [f"feat({one.id}): About {one.module}" for one in (LABEL, PRICE, OFFER)], "a commit each"
     files = end.files()
     assert [files[name] for name in (OPENAPI, SDD, MEMORY)] == [text.strip() for text in OFFER.documents().values()]
     assert end.suite().startswith("3 passed")

@@ -60,6 +60,9 @@ def test_an_instance_goes_by_its_key_among_its_siblings() -> None:
     assert subject(V3, "impl", {"id": "slug"}, key="k0") == "k0: Impl"
     assert merge_subject("root", case(V3, {"id": "slug"}, key="k0")) == "feat(k0): implement"
     assert merge_subject("root", case(V3, {"id": "slug"})) == "feat(slug): implement"
+    assert (
+        merge_subject("root", case(WATERFALL, {"id": "US-5", "title": "Cart"}, "story", "US-5")) == "feat(US-5): Cart"
+    )
 
 
 @given(st.fixed_dictionaries({}, optional={"id": st.text(max_size=90), "title": st.text(max_size=90)}))

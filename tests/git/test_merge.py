@@ -7,7 +7,7 @@ import pytest
 from tests.git.place import RUN, Stage, git, repository, run, write
 from treadle.git.checkout import Checkouts
 from treadle.git.delivery import Policy, undelivered
-from treadle.git.merge import Completed, Merging, Refused, Verify, verify_by
+from treadle.git.merge import Completed, Merging, Refused, Verify, Wanted, verify_by
 from treadle.git.verifier import Tried
 
 CHILD, ACT = "root/k0", "root/k0:merge#1.1"
@@ -31,7 +31,7 @@ async def child_with_work(root: Path) -> Stage:
 
 
 async def merge(stage: Stage, verify: Verify = fine, inst: str = CHILD, act: str = ACT) -> Completed | Refused:
-    return await merging(stage).merge(stage.state, inst, act, "feat(k0): implement\n", verify)
+    return await merging(stage).merge(stage.state, inst, act, Wanted("feat(k0): implement\n"), verify)
 
 
 def test_a_child_becomes_one_commit_of_its_parent(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ ROOT_ACT = "root:merge#1.1"
 
 
 async def deliver(stage: Stage, policy: Policy) -> Completed:
-    done = await merging(stage, policy).merge(stage.state, "root", ROOT_ACT, "feat(r1): implement\n", fine)
+    done = await merging(stage, policy).merge(stage.state, "root", ROOT_ACT, Wanted("feat(r1): implement\n"), fine)
     assert isinstance(done, Completed)
     assert done.delivered is not None
     return done
@@ -298,5 +298,26 @@ def test_auto_leaves_a_checkout_alone_that_is_not_ready(tmp_path: Path, trouble:
         assert git(stage.root, "rev-parse", "main") == users
         assert git(stage.root, "status", "--porcelain") == status
         assert git(stage.root, "rev-parse", "treadle/r1/result") == done.commit
+
+    run(story())
+
+
+@pytest.mark.parametrize("policy", ["branch", "auto"])
+def test_what_was_merged_before_may_stay_a_commit_each(tmp_path: Path, policy: Policy) -> None:
+    async def story() -> None:
+        stage = await child_with_work(repository(tmp_path))
+        users = git(stage.root, "rev-parse", "main")
+        await merge(stage)
+        if policy == "auto":
+            git(stage.root, "commit", "-q", "--allow-empty", "-m", "the user goes on")
+        wanted = Wanted("feat(r1): implement\n", keep_commits=True)
+        done = await merging(stage, policy).merge(stage.state, "root", ROOT_ACT, wanted, fine)
+        assert isinstance(done, Completed)
+        assert done.before == git(stage.root, "rev-parse", "main@{1}" if policy == "auto" else users)
+        said = git(stage.root, "log", "--format=%s", f"{users}..{done.commit}").splitlines()
+        assert said[0] == "feat(k0): implement"
+        assert said[1] == "work of root:scaffold#1.1"
+        assert ("the user goes on" in said) == (policy == "auto")
+        assert await merging(stage, policy).merge(stage.state, "root", ROOT_ACT, wanted, fine) == done
 
     run(story())

@@ -11,7 +11,7 @@ from tests.git.place import Stage, git, repository, run, write
 from treadle.config.project import Project
 from treadle.errors import PortError
 from treadle.git.checkout import Checkouts
-from treadle.git.merge import Completed, Merging
+from treadle.git.merge import Completed, Merging, Wanted
 from treadle.git.rebase import Rebasing
 from treadle.git.repository import open_repository
 
@@ -169,10 +169,10 @@ async def _whole_run(root: Path) -> str:
         assert (path / "crlf.txt").read_bytes() == mixed.encode()
         assert (path / "d ü/-x\n'\".txt").read_text() == "odd\n"
 
-    await merging.merge(stage.state, "root/a", "root/a:merge#1.1", "a\n", verify)
+    await merging.merge(stage.state, "root/a", "root/a:merge#1.1", Wanted("a\n"), verify)
     assert (await Rebasing(stage.integration).rebase(stage.state, "root/b")).is_clean
-    await merging.merge(stage.state, "root/b", "root/b:merge#1.1", "b\n", verify)
-    done = await merging.merge(stage.state, "root", "root:merge#1.1", "all\n", verify)
+    await merging.merge(stage.state, "root/b", "root/b:merge#1.1", Wanted("b\n"), verify)
+    done = await merging.merge(stage.state, "root", "root:merge#1.1", Wanted("all\n"), verify)
     assert isinstance(done, Completed)
     await stage.lanes.close(stage.state.run)
     assert await stage.repository.show(done.commit, "crlf.txt") == mixed.encode()

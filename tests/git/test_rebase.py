@@ -8,7 +8,7 @@ from tests.git.place import RUN, Stage, git, repository, run, write
 from tests.git.test_merge import Checks
 from treadle.git.checkout import Checkouts
 from treadle.git.lanes import Rules
-from treadle.git.merge import Merging, Refused
+from treadle.git.merge import Merging, Refused, Wanted
 from treadle.git.rebase import Rebasing
 
 CHILD = "root/k0"
@@ -29,7 +29,7 @@ async def scene(tmp_path: Path, files: dict[str, str], sibling: dict[str, str]) 
     await stage.head(CHILD)
     await stage.work(sibling, inst="root/k1")
     checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
-    await Merging(stage.lanes, checkouts).merge(stage.state, "root/k1", "root/k1:merge#1.1", "feat(k1)\n", fine)
+    await Merging(stage.lanes, checkouts).merge(stage.state, "root/k1", "root/k1:merge#1.1", Wanted("feat(k1)\n"), fine)
     return stage, Rebasing(stage.integration)
 
 
@@ -111,7 +111,7 @@ def test_what_a_child_merges_while_its_parent_is_adapted_is_kept(
         await stage.work({path: f"{text}\n" for path, text in merged.items()}, inst=GRANDCHILD)
         checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
         await Merging(stage.lanes, checkouts).merge(
-            stage.state, GRANDCHILD, f"{GRANDCHILD}:merge#1.1", "feat(g)\n", fine
+            stage.state, GRANDCHILD, f"{GRANDCHILD}:merge#1.1", Wanted("feat(g)\n"), fine
         )
         write(lane.path, {"README.md": "sibling and child\n"})
         recorded = await stage.lanes.record(RUN, job.id, at=0)
@@ -134,7 +134,9 @@ def test_an_unresolved_conflict_is_not_merged(tmp_path: Path) -> None:
         stage, rebasing = await scene(tmp_path, {"README.md": "child\n"}, {"README.md": "sibling\n"})
         await rebasing.rebase(stage.state, CHILD)
         checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
-        refused = await Merging(stage.lanes, checkouts).merge(stage.state, CHILD, f"{CHILD}:merge#1.1", "m\n", fine)
+        refused = await Merging(stage.lanes, checkouts).merge(
+            stage.state, CHILD, f"{CHILD}:merge#1.1", Wanted("m\n"), fine
+        )
         assert isinstance(refused, Refused)
         assert (refused.details, refused.files) == ("not resolved yet: README.md", ("README.md",))
 
@@ -178,7 +180,9 @@ def test_work_recorded_before_a_child_merged_is_folded_on_top(tmp_path: Path) ->
         job = stage.job(step="tests")
         lane = await stage.lanes.open(stage.state, job)
         checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
-        await Merging(stage.lanes, checkouts).merge(stage.state, CHILD, f"{CHILD}:merge#1.1", "feat(k0)\n", fine)
+        await Merging(stage.lanes, checkouts).merge(
+            stage.state, CHILD, f"{CHILD}:merge#1.1", Wanted("feat(k0)\n"), fine
+        )
         merged = await stage.head()
         write(lane.path, {"tests/test_root.py": "assert 1\n"})
         recorded = await stage.lanes.record(RUN, job.id, at=0)
@@ -202,7 +206,9 @@ def test_parallel_work_in_one_file_is_given_to_the_next_agent(tmp_path: Path) ->
         job = stage.job(step="tests")
         lane = await stage.lanes.open(stage.state, job)
         checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
-        await Merging(stage.lanes, checkouts).merge(stage.state, CHILD, f"{CHILD}:merge#1.1", "feat(k0)\n", fine)
+        await Merging(stage.lanes, checkouts).merge(
+            stage.state, CHILD, f"{CHILD}:merge#1.1", Wanted("feat(k0)\n"), fine
+        )
         base = (await stage.integration.head(stage.state, "root")).base
         write(lane.path, {"README.md": "parent\n"})
         recorded = await stage.lanes.record(RUN, job.id, at=0)

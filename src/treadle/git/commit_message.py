@@ -27,8 +27,9 @@ def work_subject(job: RunChecks, case: Case) -> str:
 
 
 def merge_subject(inst: str, case: Case) -> str:
-    """What a merge brings: `feat(k0): implement`."""
-    return f"feat({name_of(inst, case)}): implement"
+    """What a merge brings: `feat(US-5): Cart`, or `feat(k0): implement` if what it was given has no title."""
+    title = _line(given_to(inst, case).get("title")) or "implement"
+    return _cut(f"feat({name_of(inst, case)}): {title}", _WIDTH)
 
 
 def name_of(inst: str, case: Case) -> str:

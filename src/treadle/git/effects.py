@@ -18,7 +18,7 @@ from treadle.git.commit_message import given_to, merge_subject, name_of
 from treadle.git.delivery import Policy
 from treadle.git.fold import Folding
 from treadle.git.lanes import Lanes
-from treadle.git.merge import Completed, Merging, Refused, verify_by
+from treadle.git.merge import Completed, Merging, Refused, Wanted, verify_by
 from treadle.git.outcome import Values, outcome
 from treadle.git.publish import Publishing
 from treadle.git.rebase import Rebasing
@@ -80,7 +80,8 @@ class GitEffects:
     async def _merge(self, job: RunEffect, case: Case) -> Outcome:
         subject = merge_subject(job.inst, case)
         witness = Witness(self._verifier_of(job, case))
-        done = await self._merging.merge(case.state, job.inst, job.id, f"{subject}\n", verify_by(witness))
+        wanted = Wanted(f"{subject}\n", keep_commits=self._step(job, case).keep_commits)
+        done = await self._merging.merge(case.state, job.inst, job.id, wanted, verify_by(witness))
         if isinstance(done, Refused):
             return await self._with_results(self._refused(job, case, done), witness, case, done.commit)
         if done.delivered is not None:

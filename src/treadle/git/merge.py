@@ -1,4 +1,4 @@
-"""The squash merge: tried on the side, verified there, and only then published by one compare-and-swap."""
+"""The merge, as a rule a squash: tried on the side, verified there, and only then published by a compare-and-swap."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -11,6 +11,7 @@ from treadle.git.checkout import Checkouts
 from treadle.git.delivery import Delivered, Policy, deliver
 from treadle.git.integration import Head, conflict_text, instance
 from treadle.git.lanes import Lanes
+from treadle.git.replay import replayed
 from treadle.git.three_way import three_way
 from treadle.git.verifier import Tried, Verifier
 from treadle.kernel.state import State
@@ -28,6 +29,13 @@ class Refused(msgspec.Struct, frozen=True):
     files: tuple[str, ...] = ()
     commit: str = ""
     """The merge that was tried, if it came to one."""
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """How the merge is to look: one commit with this message, or the instance's own, each for itself."""
+
+    message: str
+    keep_commits: bool = False
 
 
 class Completed(msgspec.Struct, frozen=True):
@@ -68,22 +76,22 @@ class Merging:
         self._lanes, self._checkouts, self._policy = lanes, checkouts, policy
         self._integration, self._repository = lanes.integration, lanes.integration.repository
 
-    async def merge(self, state: State, inst: str, act: str, message: str, verify: Verify) -> Completed | Refused:
+    async def merge(self, state: State, inst: str, act: str, wanted: Wanted, verify: Verify) -> Completed | Refused:
         """Merge an instance's accepted work into its parent's branch. Asked again, it finds out what is done."""
         done = await self._done_before(state, inst, act)
         for _ in range(_TRIES):
             if done is None:
-                tried = await self._try(state, inst, message, verify)
+                tried = await self._try(state, inst, wanted, verify)
                 if isinstance(tried, Refused):
                     return tried
                 done = tried
-                await self._integration.refs.put(self._noted(state.run, act), done.commit)
+                await self._note(state.run, act, done)
             if await self._publish(state, inst, done):
                 return await self._finish(state, inst, done)
             done = None  # the parent's branch was moved meanwhile: once more, on its new head
         raise PortError(f"the branch that {inst} is merged into does not hold still", retryable=True)
 
-    async def _try(self, state: State, inst: str, message: str, verify: Verify) -> Completed | Refused:
+    async def _try(self, state: State, inst: str, wanted: Wanted, verify: Verify) -> Completed | Refused:
         head = await self._integration.head(state, inst)
         if head.drift:
             drift = await self._integration.drift(head)
@@ -94,13 +102,19 @@ class Merging:
         if not merged.is_clean:
             details = f"{merged.words}\n\n{conflict_text(merged.conflicts)}".strip()
             return Refused("IntegrationFailure", details, files=merged.files)
-        commit = parent
-        if merged.tree != await self._repository.tree(parent):
-            at = await self._repository.time(head.commit)
-            commit = await self._repository.commit(merged.tree, (parent,), message, at)
+        commit = await self._made(head, parent, merged.tree, wanted)
         async with self._checkouts.clean(commit) as path:
             refused = await verify(path)
         return msgspec.structs.replace(refused, commit=commit) if refused else Completed(commit, parent)
+
+    async def _made(self, head: Head, parent: str, tree: str, wanted: Wanted) -> str:
+        if tree == await self._repository.tree(parent):
+            return parent
+        kept = await replayed(self._repository, head, parent) if wanted.keep_commits else ""
+        if kept and await self._repository.tree(kept) == tree:
+            return kept
+        at = await self._repository.time(head.commit)
+        return await self._repository.commit(tree, (parent,), wanted.message, at)
 
     async def _parent(self, state: State, inst: str, head: Head) -> str:
         """What is merged into. A result that waits for a person stands where its run started."""
@@ -128,14 +142,17 @@ class Merging:
 
     async def _done_before(self, state: State, inst: str, act: str) -> Completed | None:
         """What an earlier try of the same activity had verified, if it can still be published or has been."""
-        commit = await self._integration.refs.get(self._noted(state.run, act))
+        names, refs = self._integration.names(state.run), self._integration.refs
+        commit = await refs.get(names.of_activity(act, "accepted"))
         if not commit:
             return None
-        before = next(iter(await self._repository.parents(commit)), commit)
+        before = await refs.get(names.of_activity(act, "before")) or next(iter(await self._repository.parents(commit)))
         parent = instance(state, inst).parent
-        now = await self._integration.refs.get(self._integration.names(state.run).integration(parent)) if parent else ""
+        now = await refs.get(names.integration(parent)) if parent else ""
         fits = not parent or now == before or await self._repository.is_ancestor(commit, now)
         return Completed(commit, before) if fits else None
 
-    def _noted(self, run: str, act: str) -> str:
-        return self._integration.names(run).of_activity(act, "accepted")
+    async def _note(self, run: str, act: str, done: Completed) -> None:
+        names = self._integration.names(run)
+        noted = {names.of_activity(act, "accepted"): done.commit, names.of_activity(act, "before"): done.before}
+        await self._integration.refs.put_all(noted)

@@ -69,5 +69,8 @@ class Names:
         return f"{self._own}/inst/{slug(inst)}/{what}"
 
     def of_activity(self, act: str, what: str) -> str:
-        """`base`: what its lane was at; `recorded`: its tree; `accepted`: what the kernel took; `wip`: leftovers."""
+        """`base`: what its lane was at; `recorded`: its tree; `accepted`: what the kernel took; `wip`: leftovers.
+
+        Of a merge, `before` is what it was merged into.
+        """
         return f"{self._own}/act/{slug(act)}/{what}"

@@ -3,6 +3,7 @@
 import msgspec
 
 from treadle.git.integration import Drift, Head, Integration
+from treadle.git.replay import replayed
 from treadle.git.three_way import Conflict, three_way
 from treadle.git.trees import Trees
 from treadle.git.verifier import Verifier
@@ -37,29 +38,16 @@ class Rebasing:
             return Rebased(onto, drift.files, changed_tests=drift.tests)
         if head.base == onto:
             return Rebased(onto)
-        replayed = await self._replay(head, onto)
-        if not replayed:
+        moved = await replayed(self._repository, head, onto)
+        if not moved:
             return await self._conflict(state.run, inst, head, onto)
-        changed = await self._changed_tests(head.commit, replayed, verifier)
+        changed = await self._changed_tests(head.commit, moved, verifier)
         if changed:
-            tree = await self._repository.tree(replayed)
+            tree = await self._repository.tree(moved)
             await self._integration.set_drift(state.run, inst, tree, onto, Drift(tests=changed), head.commit)
             return Rebased(onto, changed_tests=changed)
-        await self._integration.move(state.run, inst, replayed, onto, head.commit)
+        await self._integration.move(state.run, inst, moved, onto, head.commit)
         return Rebased(onto)
-
-    async def _replay(self, head: Head, onto: str) -> str:
-        """The instance's commits on top of another one, each for itself; empty if one does not fit."""
-        said = await self._repository.git("rev-list", "--reverse", "--first-parent", f"{head.base}..{head.commit}")
-        for commit in said.text.split():
-            below = (await self._repository.parents(commit))[0]
-            merged = await three_way(self._repository, below, onto, commit)
-            if not merged.is_clean:
-                return ""
-            if merged.tree != await self._repository.tree(onto):
-                message, at = await self._repository.message(commit), await self._repository.time(commit)
-                onto = await self._repository.commit(merged.tree, (onto,), message, at)
-        return onto
 
     async def _conflict(self, run: str, inst: str, head: Head, onto: str) -> Rebased:
         """One merge of everything tells all conflicts at once; none there, the end fits though a part did not."""

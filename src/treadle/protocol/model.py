@@ -237,6 +237,8 @@ class Step(Model, frozen=True, kw_only=True):
     """Tokens read (low, high) and written (low, high), as a reference for people."""
     # effect, check
     effect: str = ""
+    keep_commits: bool = False
+    """A merge that leaves the instance's commits as they are, each for itself, instead of making one of them."""
     checks: tuple[CheckRef, ...] = ()
     # ask
     asks: Literal["", "human", "parent"] = ""

@@ -20,7 +20,7 @@ KEYS: Final[dict[Kind, tuple[str, ...]]] = {
         *_WORK,
         *_ALL,
     ),
-    "effect": ("effect", "exits", *_WORK, *_ALL),
+    "effect": ("effect", "exits", "keep_commits", *_WORK, *_ALL),
     "check": ("checks", *_WORK, *_ALL),
     "ask": ("ask", "signal", "choices", "notes", "template", "remind", "default", "default_after", "skippable", *_ALL),
     "map": ("map", "over", "window", "after", "keep_going", "keep_done", *_ALL),
@@ -161,7 +161,12 @@ def _estimate(part: Part | None) -> tuple[int, int, int, int] | None:
 
 
 def _effect(part: Part, common: Step, roles: Mapping[str, Role]) -> Step:  # noqa: ARG001
-    return msgspec.structs.replace(_work(part, common), effect=part.name_of("effect"), exits=part.words("exits", WORD))
+    return msgspec.structs.replace(
+        _work(part, common),
+        effect=part.name_of("effect"),
+        exits=part.words("exits", WORD),
+        keep_commits=part.flag("keep_commits"),
+    )
 
 
 def _check(part: Part, common: Step, roles: Mapping[str, Role]) -> Step:  # noqa: ARG001
