@@ -103,14 +103,14 @@ def test_every_row_of_the_table_is_taken(place: Path) -> None:
         "bdd#3.1": "> Which plural?",
         "sdd-delta#4.1": "> It has a state.",
         "sdd-delta#5.1": "> No currencies.",
-        "sdd-delta#6.1": "The implementation stopped (constitution_violation):\n> A function is not pure.",
+        "sdd-delta#6.1": "Implementation stopped (constitution_violation):\n> A function is not pure.",
         "impl#1.2": "It stopped (none):\n> Because of none.",
         "impl#1.3": "It stopped (nfr_missing):\n> Because of nfr_missing.",
         "scaffold#4.1": "> This time.",
-        "impl#5.1": "## What the verification found (none)\n> One cup is not tried.",
+        "impl#5.1": "Verification stopped (none):\n> One cup is not tried.",
     }
     assert [act for act, text in said.items() if text not in end.prompt(f"{at}:{act}")] == []
-    assert "The implementation came back: constitution_violation." in end.ask(f"{at}:review")
+    assert "Implementation came back: constitution_violation." in end.ask(f"{at}:review")
     measured = end.payload(f"{at}:impl#1.1")
     assert [measured[key] for key in ("tests_pass", "tests_fail", "tests_skip")] == [0, 1, 0]
     assert measured["failing_tests"] == ["tests/test_labels.py::test_label"]

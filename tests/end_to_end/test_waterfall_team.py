@@ -109,6 +109,6 @@ def test_a_team_that_is_blocked_is_reviewed_or_replaced_by_one_executor(place: P
     ]
     assert end.outcomes[BACKEND] == "Blocked"
     assert "Which plural?" in end.prompt(f"{at}:coordinate#1.1")
-    assert "The lead came back: needs_clarification.\n> The plural is not said." in end.ask(f"{at}:review")
+    assert "Team coordination came back: needs_clarification.\n> The plural is not said." in end.ask(f"{at}:review")
     assert "> With an s." in end.prompt(f"{at}:scaffold#2.1")
     assert "One of us is enough?" in end.ask(f"{at}:team-stuck")

@@ -64,6 +64,20 @@ def test_slots_by_step_and_those_of_the_parent() -> None:
     assert (tests["review"], tests["impl"]) == ({}, {})
 
 
+def test_what_the_needs_say_is_also_a_list() -> None:
+    run = Scenario(V3).says("InitWork").says("TestsReady").says("RequestRetry")
+    found = told(run, "root:impl")["reports"]
+    assert isinstance(found, list)
+    assert found[-1] == {
+        "step": "impl",
+        "title": V3.graphs["node"].steps["impl"].title,
+        "exit": "RequestRetry",
+        "data": {"ref": "ref:root:impl#1.1.RequestRetry"},
+    }
+    assert isinstance(found[0], dict)
+    assert (found[0]["step"], found[0]["exit"]) == ("scaffold", "InitWork")
+
+
 def test_all_values_of_a_slot_are_a_list_also_if_there_are_none() -> None:
     run = Scenario(V3).says("InitWork").says("TestsReady")
     assert told(run, "root:impl")["impl"] == {"RequestRetry": []}

@@ -540,6 +540,7 @@ def rendered(graph: str, name: str, full: bool) -> str:
         "attempt": 2 if full else 1,
         "max_attempts": 3,
         "signals": [],
+        "reports": [],
     }
     values |= {name: Anything(name) for name in ("run", "node", "mode", "scope", "toolchain", "vars")}
     values[protocol.graphs[graph].input[0]] = Anything("input")
@@ -548,6 +549,8 @@ def rendered(graph: str, name: str, full: bool) -> str:
         if need.step:
             slots = values.setdefault(need.step.replace("-", "_"), {})
             slots[need.exit] = Anything(f"{need.step}.{need.exit}") if there else None
+            said = {"step": need.step, "title": need.step, "exit": need.exit, "data": slots[need.exit]}
+            values["reports"] += [said] if there else []
     return environment.get_template(template).render(values)
 
 

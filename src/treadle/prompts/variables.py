@@ -81,6 +81,7 @@ class _Subject:
                 "hidden": list(allowed.hidden),
             },
             "signals": self._signals(),
+            "reports": self._reports(),
             "session": dialogue(self.protocol, self.state.run, self.inst),
             "params": line(self.parameters()),
             "exit_schema": schema(self.protocol, self.step) if self.step.kind == "agent" else {},
@@ -159,6 +160,18 @@ class _Subject:
                 refs = self.command.inputs.get(str(need).rstrip("?*"), ())
                 if isinstance(exits, dict) and (refs or need.every):
                     exits[need.exit] = self._slot(need, refs)
+        return found
+
+    def _reports(self) -> list[Json]:
+        """What the needs of the step say, as a list: for templates that do not know which steps lead to theirs."""
+        found: list[Json] = []
+        for need in self.step.needs:
+            refs = self.command.inputs.get(str(need).rstrip("?*"), ()) if need.step and not need.up else ()
+            for ref in refs:
+                data = self.payloads.get(ref) if ref else {}
+                if isinstance(data, dict):
+                    title = self.graph.steps[need.step].title or need.step
+                    found.append({"step": need.step, "title": title, "exit": need.exit, "data": data})
         return found
 
     def _slot(self, need: Need, refs: tuple[str, ...]) -> Json:

@@ -169,6 +169,16 @@ from treadle.protocol.model import Protocol
             id="an_import_without_context",
         ),
         pytest.param(
+            put(bugfix(), "templates", "review.jinja", "{% for it in reports %}{{ it.data.comit }}{% endfor %}"),
+            [
+                (
+                    "15 main.review: template reads 'it.data.comit', but 'report.data' has no field 'comit' "
+                    "(did you mean 'commit'?)"
+                )
+            ],
+            id="a_field_that_no_exit_has",
+        ),
+        pytest.param(
             put(bugfix(), "templates", "review.jinja", "Look at it."),
             [
                 (
@@ -242,6 +252,7 @@ def test_a_fault_has_its_line_in_the_template_it_stands_in() -> None:
         "{% if mode.type == 'Other' %}{{ nothing }}{% else %}{{ fix.Fixed.commit }}{% endif %}",
         "{% if step != 'review' %}{{ nothing }}{% endif %}{{ fix.Fixed.commit }}",
         "{% for signal in signals %}{{ signal.data.whatever }}{% endfor %}{{ fix.Fixed.commit }}",
+        "{% for report in reports %}{{ report.title }}{{ report.data.commit }}{% endfor %}",
         "{% filter upper %}{{ fix.Fixed.commit }}{% endfilter %}",
         "{% set text %}{{ fix.Fixed.commit }}{% endset %}{{ text }}",
         "{% block one %}{{ fix.Fixed.commit }}{% endblock %}",

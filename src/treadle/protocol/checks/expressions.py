@@ -50,7 +50,7 @@ class Look:
         self.protocol = protocol
         self.faults: list[Fault] = []
         self.used: set[str] = set()
-        """Slots that are looked at, as `step.Exit`."""
+        """What is looked at: names, and slots as `step.Exit`."""
         self.open: list[str] = []
         """The template being walked, after those that include it."""
         self.sure: frozenset[str] = frozenset()
@@ -147,6 +147,7 @@ class Look:
     def _name(self, node: nodes.Name, scope: Scope, whole: bool = True) -> Shape:
         if node.name in scope:
             shape = scope[node.name]
+            self.used.add(node.name)
             if whole and isinstance(shape, Members):
                 self.used.update(f"{shape.label}.{part}" for part in shape.parts)
             return shape

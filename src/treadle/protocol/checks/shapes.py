@@ -64,10 +64,13 @@ _ALWAYS: Final[dict[str, Shape]] = {
     "exit_schema": None,
 }
 """The variables that every template has."""
+ALL_NEEDS: Final = "reports"
+"""The variable that shows every need of a step."""
 _TAKEN: Final = frozenset(
     {
         *_ALWAYS,
         *DEFAULT_NAMESPACE,
+        ALL_NEEDS,
         "last",
         "vars",
         "verified",
@@ -87,6 +90,7 @@ _TAKEN: Final = frozenset(
 def variables(protocol: Protocol, flow: Flow, step: Step) -> dict[str, Shape]:
     """Everything the template of a step may use."""
     found = dict(_ALWAYS)
+    found[ALL_NEEDS] = _reports(protocol)
     found["last"] = Members("last", {variable(one): _TEXT for one in flow.graph.steps})
     found["vars"] = Members("vars", dict.fromkeys(flow.graph.vars))
     name, kind = flow.graph.input
@@ -94,6 +98,14 @@ def variables(protocol: Protocol, flow: Flow, step: Step) -> dict[str, Shape]:
     found["verified"] = Members("verified", _checks_of(step))
     found["up"] = Members("up", _slots(protocol, [need for need in step.needs if need.up], "up."))
     return found | _slots(protocol, [need for need in step.needs if not need.up], "", flow)
+
+
+def _reports(protocol: Protocol) -> Shape:
+    """Needs as a list; whichever they are, their fields are those of exits."""
+    fields = {name: type_of(field.type) for exit_ in protocol.exits.values() for name, field in exit_.fields.items()}
+    return Many(
+        Members(ALL_NEEDS, {**dict.fromkeys(("step", "title", "exit"), _TEXT), "data": Members("report.data", fields)})
+    )
 
 
 def _checks_of(step: Step) -> dict[str, Shape]:

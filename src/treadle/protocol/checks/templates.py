@@ -8,7 +8,7 @@ from treadle.protocol.checks.circles import circles
 from treadle.protocol.checks.expressions import Fault
 from treadle.protocol.checks.flow import Flow, step_path
 from treadle.protocol.checks.payloads import signals_of, with_results
-from treadle.protocol.checks.shapes import hidden_names, hides_another, variable, variables
+from treadle.protocol.checks.shapes import ALL_NEEDS, hidden_names, hides_another, variable, variables
 from treadle.protocol.checks.subject import Subject
 from treadle.protocol.checks.walk import Walk
 from treadle.protocol.findings import Finding
@@ -99,6 +99,8 @@ def _finding(subject: Subject, where: str, fault: Fault) -> Finding:
 
 def _unused_needs(subject: Subject, where: str, path: str, step: Step, walk: Walk) -> Iterator[Finding]:
     for need in step.needs:
+        if ALL_NEEDS in walk.used and not need.up:
+            continue
         prefix = "up." if need.up else ""
         exit_ = subject.protocol.exits.get(need.exit)
         told = need.step and exit_ is not None and exit_.fields
