@@ -36,7 +36,7 @@ def test_an_agent_that_is_lost_is_started_again_twice_and_then_halts(place: Path
 
     assert end.steps(PLAN) == ["spec !crash", *RETRIED], end.told
     asked = end.ask(f"{PLAN}:halt")
-    assert f"HALT at spec of {PLAN}, after 1 of 3 attempts." in asked
+    assert f"HALT at spec of {PLAN}, after 1 of 3 attempts: its session was lost (→EX)." in asked
     assert "- abort: give the plan up" in asked
     assert "## A person says\n> Go on." in end.prompt(f"{PLAN}:spec#2.1")
     return end
@@ -51,7 +51,7 @@ def test_an_agent_that_is_refused_what_it_needs_is_blocked_and_halts(place: Path
 
     assert end.steps(PLAN) == ["spec !blocked", *RETRIED], end.told
     asked = end.ask(f"{PLAN}:halt")
-    assert f"HALT at spec of {PLAN}, after 1 of 3 attempts." in asked
+    assert f"HALT at spec of {PLAN}, after 1 of 3 attempts: it was refused what it needs (→BL)." in asked
     assert "it was refused a command: the script says so" in asked
     return end
 
@@ -72,7 +72,7 @@ def test_an_agent_that_takes_too_long_is_ended_and_halts(place: Path) -> End:
     end = world.run({f"{PLAN}:halt": "retry"}, [late])
 
     assert end.steps(PLAN) == ["spec !timeout", *RETRIED], end.told
-    assert f"HALT at spec of {PLAN}, after 1 of 3 attempts." in end.ask(f"{PLAN}:halt")
+    assert f"HALT at spec of {PLAN}, after 1 of 3 attempts: it ran out of time (→TO)." in end.ask(f"{PLAN}:halt")
     return end
 
 

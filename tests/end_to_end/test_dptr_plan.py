@@ -160,7 +160,7 @@ def test_a_plan_that_stays_unsound_halts_and_a_person_may_give_it_up(place: Path
 
     assert end.steps(PLAN) == ["spec !gate", "spec !gate", "spec !exhausted", "halt abort"], end.told
     asked = end.ask(f"{PLAN}:halt")
-    assert "HALT at spec of root/money/plan, after 3 of 3 attempts." in asked
+    assert "HALT at spec of root/money/plan, after 3 of 3 attempts: it was refused at every attempt." in asked
     assert f"TDD2 and TDD1 share {PARSE.module} inside of Batch1" in asked
     assert f"{PLAN}:critic#1.1" not in end.works
     assert (end.outcome, SHARE.id, SPLIT.id) == ("Aborted", "TDD3", "TDD4")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.dptr import ONE, PARSE, SHOW, TWO, product
+from tests.end_to_end.dptr import ONE, PARSE, product
 from tests.end_to_end.world import World
 
 pytestmark = pytest.mark.soak
@@ -72,28 +72,3 @@ def test_what_only_the_module_as_a_whole_is_asked_for_is_a_quality_failure(place
     asked = end.ask(f"{ONE.at}:broken")
     assert "no_undefined" in asked
     assert "_later" in asked
-
-
-def test_a_cycle_that_breaks_a_siblings_test_stands_on_its_work_and_is_adapted(place: Path) -> None:
-    """Both are right alone: one counts on a file of the project that the other changes."""
-    first, second = TWO.place(PARSE), TWO.place(SHOW)
-    point = "src/money/point.py"
-    reads = PARSE.code("return int(text.replace(POINT, ''))")
-    world = World(place, **{**product(TWO), "files": {point: 'POINT = "."\n'}})
-    world.agent(
-        "green", first, write={PARSE.module: f"from money.point import POINT\n\n\n{reads}"}, exit={"type": "GC"}
-    )
-    world.agent("green", second, write={SHOW.module: SHOW.code(), point: 'POINT = ","\n'}, exit={"type": "GC"})
-    world.agent("review_impl", second, after=f"{first}:fold.MergeComplete", exit={"type": "APPROVED"})
-    world.as_usual("refactor_impl", second)
-    world.agent("refactor_impl", second, write={point: 'POINT = "."\n'}, exit={"type": "RIC"})
-    end = world.run({f"{second}:quality_tests": "accept"})
-
-    assert end.outcome == "Done", end.told
-    steps = end.steps(second)
-    assert steps[6:8] == ["fold MergeRejected.IntegrationFailure", "rebase RebaseClean"], steps
-    assert steps[-1] == "fold MergeComplete", steps
-    told = end.prompt(f"{second}:refactor_tests#2.1")
-    assert "The cycle was rebased to" in told
-    assert "## The cycle could not be taken into the batch (IntegrationFailure)" in told
-    assert end.suite().startswith("2 passed")

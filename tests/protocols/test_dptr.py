@@ -240,7 +240,33 @@ def test_a_cycle_that_no_longer_fits_joins_the_next_round() -> None:
         for cycle in ("c1", "c2"):
             run.says("APPROVED" if cycle == "c1" else "NEEDS_CHANGE", at=f"root/{cycle}:{step}")
     run.says("MergeRejected.IntegrationFailure").says("RebaseClean")
+    assert run.running() == ["root/c1:adapt"], "its sibling waits for it"
+    run.says("RIC")
     assert run.running() == ["root/c1:refactor_tests", "root/c2:refactor_tests"]
+
+
+@pytest.mark.parametrize(("choice", "step"), [("retry", "refactor_tests"), ("adapt", "adapt")])
+def test_a_person_says_who_mends_first_what_has_drifted(choice: str, step: str) -> None:
+    run = to_review(to_refactor(batch("c1"), "c1"), "c1").says("APPROVED").says("APPROVED")
+    run.says("MergeRejected.IntegrationFailure").says("RebaseDrift").answers(choice)
+    assert run.running() == [f"root/c1:{step}"]
+
+
+def test_a_cycle_that_never_fits_goes_to_a_person_when_the_rounds_are_spent() -> None:
+    run = to_review(to_refactor(batch("c1"), "c1"), "c1")
+    for _ in range(4):
+        run.says("APPROVED").says("APPROVED").says("MergeRejected.IntegrationFailure").says("RebaseClean").says("RIC")
+        to_review(run, "c1")
+    run.says("APPROVED").says("APPROVED").says("MergeRejected.IntegrationFailure").says("RebaseClean").says("RIC")
+    assert run.asked() == ["root/c1:quality"]
+    assert run.answers("accept").running() == ["root/c1:fold"]
+
+
+def test_tests_that_no_longer_fit_go_to_their_author() -> None:
+    run = to_review(to_refactor(batch("c1"), "c1"), "c1").says("APPROVED").says("APPROVED")
+    run.says("MergeRejected.IntegrationFailure").says("RebaseClean").says("TI")
+    assert run.running() == ["root/c1:refactor_tests"]
+    assert "adapt.TI" in run.job().inputs
 
 
 def test_without_agreement_a_person_takes_the_cycle_or_not() -> None:

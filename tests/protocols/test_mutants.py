@@ -20,6 +20,8 @@ from tests.protocols.mutants import PROTOCOLS, Verdict, judge, mutants, refusal,
 
 AT_LEAST = 400
 REFUSED = 0.98
+BY_CHANCE = 0.01
+"""A sixth of the sample may do worse than all of them."""
 
 
 class Survivors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,7 +55,7 @@ def _table(verdicts: Iterable[Verdict]) -> str:
     return "\n".join(["", f"{'operator':20}{'mutants':>8}{'refused':>10}", *lines, total, ""])
 
 
-def _assert_refused(verdicts: list[Verdict], possible: set[tuple[str, str]]) -> None:
+def _assert_refused(verdicts: list[Verdict], possible: set[tuple[str, str]], refused: float = REFUSED) -> None:
     sys.stdout.write(_table(verdicts))
     survivors = {(verdict.protocol, verdict.mutant) for verdict in verdicts if not verdict.refusal}
     listed = _listed()
@@ -62,7 +64,7 @@ def _assert_refused(verdicts: list[Verdict], possible: set[tuple[str, str]]) -> 
     assert sorted(listed & looked_at - survivors) == [], "listed as legal, but refused"
     assert sorted(listed - possible) == [], "listed, but no mutant any more"
     assert len(verdicts) >= AT_LEAST
-    assert 1 - len(survivors) / len(verdicts) >= REFUSED
+    assert 1 - len(survivors) / len(verdicts) >= refused
 
 
 def _possible() -> set[tuple[str, str]]:
@@ -81,7 +83,7 @@ def test_every_mutant_has_a_description_of_its_own(name: str) -> None:
 
 
 def test_mistakes_are_refused() -> None:
-    _assert_refused(_verdicts(everything=False), _possible())
+    _assert_refused(_verdicts(everything=False), _possible(), REFUSED - BY_CHANCE)
 
 
 @pytest.mark.soak

@@ -18,7 +18,7 @@ from treadle.evidence.checks.minimal import minimal
 from treadle.evidence.checks.partition import children_partition, disjoint_writes, plan_covers_criteria
 from treadle.evidence.checks.plan import plan_parses, plan_sound
 from treadle.evidence.checks.project import build, format_, lint, post_check
-from treadle.evidence.checks.recorded import checkpoint, commit, readonly, rebased
+from treadle.evidence.checks.recorded import checkpoint, commit, readonly, rebased, resolved
 from treadle.evidence.checks.red import added, red, red_one, still_red_on_skeleton
 from treadle.evidence.checks.scaling import scaling
 from treadle.evidence.checks.scenarios import clarifications, clarified, scenarios_pass, scenarios_tested
@@ -81,6 +81,7 @@ CHECKS: Final[dict[str, Check]] = {
     "scaling": scaling,
     "same_colour": same_colour,
     "rebased": rebased,
+    "resolved": resolved,
     "canon": canon,
     "mechanical_only": mechanical_only,
     "protection": protection,

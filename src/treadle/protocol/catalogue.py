@@ -115,6 +115,7 @@ CHECKS: Final[dict[str, CheckSpec]] = {
         "every test has the verdict it had before: red ones are red, green ones green", "tests", needs=_TEST
     ),
     "rebased": _check("the work stands on the new head, without conflict markers", "git"),
+    "resolved": _check("no conflict marker of a rebase is left in the files that the role may write"),
     "canon": _check("every symbol a sibling merged has the sibling's signature and body"),
     "mechanical_only": _check("only imports, names, arguments and parameter lists changed"),
     "protection": _check("no touched path needs a person's word, or it was given"),

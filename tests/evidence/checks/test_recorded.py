@@ -6,6 +6,10 @@ import pytest
 
 from tests.evidence.stage import FILES, SKELETON, Stage, run
 from tests.git.place import git
+from treadle.kernel.state import Slot
+from treadle.protocol.items import Json
+
+MARKED = "<<<<<<< ours\nx = 1\n=======\nx = 2\n>>>>>>> theirs\n"
 
 
 @pytest.mark.parametrize(
@@ -85,8 +89,7 @@ def test_work_that_does_not_stand_on_its_parents_head_is_not_rebased(tmp_path: P
         assert (
             await stage.claim("adapt", "RebaseAdapted", {"src/calc/n.py": "x = 1\n"}, checks="rebased")
         ).report == ""
-        marked = "<<<<<<< ours\nx = 1\n=======\nx = 2\n>>>>>>> theirs\n"
-        verdict = await stage.claim("adapt", "RebaseAdapted", {"src/calc/n.py": marked}, checks="rebased", n="2.1")
+        verdict = await stage.claim("adapt", "RebaseAdapted", {"src/calc/n.py": MARKED}, checks="rebased", n="2.1")
         assert "src/calc/n.py:1: a conflict marker was left" in verdict.report
         assert "src/calc/n.py:5: a conflict marker was left" in verdict.report
         (stage.root / "more.txt").write_text("more\n")
@@ -94,5 +97,26 @@ def test_work_that_does_not_stand_on_its_parents_head_is_not_rebased(tmp_path: P
         git(stage.root, "commit", "-q", "-m", "the user goes on")
         verdict = await stage.claim("adapt", "RebaseAdapted", {"src/calc/n.py": "x = 3\n"}, checks="rebased", n="3.1")
         assert "does not stand on its parent's head" in verdict.report
+
+    run(story())
+
+
+def test_each_role_resolves_the_conflicts_that_it_may_write(tmp_path: Path) -> None:
+    async def story() -> None:
+        cycle: dict[str, Json] = {"id": "TDD1", "files": [], "interface": ""}
+        stage = await Stage(tmp_path, "dptr", graph="cycle", given=cycle).start()
+        marked: dict[str, str | None] = {"src/calc/n.py": MARKED, "tests/n.json": MARKED, "src/calc/m.py": MARKED}
+        assert (await stage.claim("adapt", "TI", marked, checks="checkpoint resolved")).report == "", "no conflict yet"
+        drift: Json = {"conflictFiles": ["src/calc/n.py", "tests/n.json", "gone.txt"]}
+        stage.insts["root"].slots["rebase.RebaseDrift"] = Slot(stage.payloads.put(drift), seq=stage.seq)
+        left = (await stage.claim("adapt", "TI", {}, checks="resolved", n="2.1")).report
+        assert "src/calc/n.py:1: a conflict marker was left" in left
+        assert "src/calc/n.py:5: a conflict marker was left" in left
+        assert "tests/n.json" not in left
+        assert "src/calc/m.py" not in left
+        mended: dict[str, str | None] = {"src/calc/n.py": "x = 3\n"}
+        assert (await stage.claim("adapt", "TI", mended, checks="resolved", n="3.1")).report == ""
+        left = (await stage.claim("refactor_tests", "RTC", {}, checks="resolved")).report
+        assert "tests/n.json:1: a conflict marker was left" in left
 
     run(story())

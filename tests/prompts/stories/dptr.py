@@ -33,6 +33,7 @@ DESIGN, PLAN, BATCH = f"{MODULE}/design", f"{MODULE}/plan", f"{MODULE}/Batch1"
 ONE, TWO = f"{BATCH}/TDD1", f"{BATCH}/TDD2"
 FOLDED: Values = {"files": ["memory-bank/modules/amounts/design.md", "memory-bank/modules/amounts/tdd_plan.md"]}
 FAILS = f"- {RED}: fails: assert 1 == 2"
+DIFFERS = "### interface_exact\n- src/ledger/parse.py: parse has another signature than planned"
 TOUCHED = "### readonly\n- src/ledger/parse.py: was changed. Expected: this step reads and changes nothing; put it back"
 
 
@@ -130,23 +131,25 @@ def planning() -> Story:
     run.tells(critic, "EN", {"reason": "Still not."}).decides(f"{PLAN}:escalate", "reconsider", "One file is enough.")
     run.shows(critic, "spec_critic-note").tells(critic, "PA", ACCEPTED).tells(f"{MODULE}:take_plan", "Folded", FOLDED)
     at = f"{MODULE}:phase0"
-    differs = "### interface_exact\n- src/ledger/parse.py: parse has another signature than planned"
     return (
         run.shows(at, "de-Phase0-first")
-        .tells(at, "P0C", {"commit": HEAD}, refused=differs)
+        .tells(at, "P0C", {"commit": HEAD}, refused=DIFFERS)
         .shows(at, "de-Phase0-refused")
     )
 
 
 def blocked() -> Story:
-    """Who is blocked says why."""
+    """Who is blocked says why; and who is refused at every attempt."""
     run = designed().tells(f"{PLAN}:spec", "BL", {"message": "The design cannot be read."})
     run.shows(f"{PLAN}:halt", "person-halt-plan").decides(f"{PLAN}:halt", "retry", "It can now.")
     run.shows(f"{PLAN}:spec", "spec-note").tells(f"{PLAN}:spec", "PC", PLANNED).tells(f"{PLAN}:critic", "PA", ACCEPTED)
     run.tells(f"{MODULE}:take_plan", "Folded", FOLDED)
     run.tells(f"{MODULE}:phase0", "BL", {"message": "A file of that name is a folder."})
     run.shows(f"{MODULE}:halt", "person-halt-module").decides(f"{MODULE}:halt", "retry", "It is none now.")
-    return run.shows(f"{MODULE}:phase0", "de-Phase0-note")
+    run.shows(f"{MODULE}:phase0", "de-Phase0-note")
+    for _ in range(3):
+        run.tells(f"{MODULE}:phase0", "P0C", {"commit": HEAD}, refused=DIFFERS)
+    return run.shows(f"{MODULE}:halt", "person-halt-refused")
 
 
 def at_red() -> Story:
@@ -234,7 +237,9 @@ def rounds() -> Story:
         both(both(run, "refactor_tests", "RTC", REFACTORED), "refactor_impl", "RIC", REBUILT)
         both(run, "review_tests", "NEEDS_CHANGE", PROPOSAL)
     both(run, "review_impl", "NEEDS_CHANGE", REVISE).shows(f"{ONE}:quality", "person-quality")
-    run.decides(f"{ONE}:quality", "abort").decides(f"{TWO}:quality", "abort")
+    run.decides(f"{ONE}:quality", "adapt").shows(f"{ONE}:adapt", "de-adapt-criticised")
+    run.tells(f"{ONE}:adapt", "BL", {"message": "We do not agree."}).decides(f"{ONE}:halt", "abort")
+    run.decides(f"{TWO}:quality", "abort")
     return run.shows(f"{BATCH}:failed", "person-failed-batch")
 
 
@@ -242,12 +247,20 @@ def drifting() -> Story:
     """A cycle that no longer fits."""
     run = both(both(at_review(), "review_tests", "APPROVED"), "review_impl", "APPROVED")
     run.tells(f"{ONE}:fold", "MergeComplete", MERGED).tells(f"{TWO}:fold", "MergeRejected.IntegrationFailure", REFUSED)
-    run.tells(f"{TWO}:rebase", "RebaseClean", {"newBase": HEAD}).shows(f"{TWO}:refactor_tests", "qa-Rft-rebased")
-    run.tells(f"{TWO}:refactor_tests", "RTC", REFACTORED).shows(f"{TWO}:refactor_impl", "de-Rfi-rebased")
+    adapt = f"{TWO}:adapt"
+    run.tells(f"{TWO}:rebase", "RebaseClean", {"newBase": HEAD}).shows(adapt, "de-adapt-first")
+    run.tells(adapt, "RIC", REBUILT, refused=f"### green\n{FAILS}").shows(adapt, "de-adapt-refused")
+    run.tells(adapt, "RIC", REBUILT).shows(f"{TWO}:refactor_tests", "qa-Rft-adapted")
+    run.tells(f"{TWO}:refactor_tests", "RTC", REFACTORED).shows(f"{TWO}:refactor_impl", "de-Rfi-adapted")
     run.tells(f"{TWO}:refactor_impl", "RIC", REBUILT)
     run.tells(f"{TWO}:review_tests", "APPROVED").tells(f"{TWO}:review_impl", "APPROVED")
     run.tells(f"{TWO}:fold", "MergeRejected.IntegrationFailure", REFUSED).tells(f"{TWO}:rebase", "RebaseDrift", DRIFT)
-    run.shows(f"{TWO}:quality", "person-quality-drift").decides(f"{TWO}:quality", "retry", "Keep the comma.")
+    run.shows(f"{TWO}:quality", "person-quality-drift").decides(f"{TWO}:quality", "adapt", "Keep the comma.")
+    run.shows(adapt, "de-adapt-note").tells(adapt, "TI", ISSUE).shows(f"{TWO}:refactor_tests", "qa-Rft-at-fault")
+    run.tells(f"{TWO}:refactor_tests", "RTC", REFACTORED).tells(f"{TWO}:refactor_impl", "RIC", REBUILT)
+    run.tells(f"{TWO}:review_tests", "APPROVED").tells(f"{TWO}:review_impl", "APPROVED")
+    run.tells(f"{TWO}:fold", "MergeRejected.IntegrationFailure", REFUSED).tells(f"{TWO}:rebase", "RebaseDrift", DRIFT)
+    run.decides(f"{TWO}:quality", "retry", "Keep the comma.")
     return run.shows(f"{TWO}:refactor_tests", "qa-Rft-note")
 
 

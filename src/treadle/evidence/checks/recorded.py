@@ -1,10 +1,14 @@
-"""What a lane holds as a commit: `commit`, `checkpoint`, `readonly`, `rebased`."""
+"""What a lane holds as a commit: `commit`, `checkpoint`, `readonly`, `rebased`, `resolved`."""
+
+from collections.abc import Iterable
 
 import msgspec
 
+from treadle.evidence.checks.scope import left_in_conflict
 from treadle.evidence.findings import Found, Problem, failed, found, problem, some
 from treadle.evidence.meanwhile import FACT, meanwhile
 from treadle.evidence.subject import Subject
+from treadle.git.globs import matches
 from treadle.git.scan import Finding
 from treadle.protocol.items import Json
 
@@ -53,11 +57,20 @@ async def rebased(s: Subject) -> Found:
     problems: list[Problem] = []
     if not await s.git.contains(s.work.commit, parent):
         problems.append(problem(f"the work does not stand on its parent's head {parent[:12]}"))
-    for change in await s.git.changes(parent, s.work.commit):
-        text = await s.text(change.path) if change.kind != "deleted" else None
-        problems += [
-            problem("a conflict marker was left", change.path, number, expected="the lines as they shall be")
-            for number, line in enumerate((text or "").splitlines(), 1)
-            if line.startswith(_MARKS)
-        ]
+    changed = await s.git.changes(parent, s.work.commit)
+    problems += await _marked(s, [change.path for change in changed if change.kind != "deleted"])
     return found(problems, [f"stands on {parent[:12]}, {some([one.path for one in s.work.changed]) or 'unchanged'}"])
+
+
+async def resolved(s: Subject) -> Found:
+    """What the last rebase has left in conflict holds no markers any more, as far as this role may write it."""
+    return found(await _marked(s, [path for path in left_in_conflict(s) if matches(path, s.scope.writes)]))
+
+
+async def _marked(s: Subject, paths: Iterable[str]) -> list[Problem]:
+    return [
+        problem("a conflict marker was left", path, number, expected="the lines as they shall be")
+        for path in paths
+        for number, line in enumerate((await s.text(path) or "").splitlines(), 1)
+        if line.startswith(_MARKS)
+    ]

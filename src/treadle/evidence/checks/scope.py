@@ -66,10 +66,15 @@ async def owned_files(s: Subject) -> Found:
 
 async def conflicts_only(s: Subject) -> Found:
     """Only the files changed that the last rebase has left in conflict."""
-    listed = [one.payload["conflictFiles"] for one in accepted(s.case, s.inst) if "conflictFiles" in one.payload]
-    files = [file for file in listed[-1] if isinstance(file, str)] if listed and isinstance(listed[-1], list) else []
+    files = left_in_conflict(s)
     wanted = f"this step resolves {some(files) or 'nothing'}; what else has to change comes after it"
     return found(problem("was not in conflict", path, expected=wanted) for path in s.paths() if path not in files)
+
+
+def left_in_conflict(s: Subject) -> list[str]:
+    """The files of which the last rebase has said so."""
+    listed = [one.payload["conflictFiles"] for one in accepted(s.case, s.inst) if "conflictFiles" in one.payload]
+    return [file for file in listed[-1] if isinstance(file, str)] if listed and isinstance(listed[-1], list) else []
 
 
 async def protection(s: Subject) -> Found:
