@@ -55,6 +55,27 @@ def test_a_story_from_scenarios_to_memory(place: Path) -> None:
     assert end.standings() == {"AC-1": "verified by root/US-1"}
 
 
+def test_a_story_in_a_new_project_begins_with_stubs(place: Path) -> None:
+    """The tests import what the delta adds, as anybody would write them: first it is missing, then there by name."""
+    world, at = World(place, **backlog()), LABEL.at
+    proofs = LABEL.tests().partition("\n\n\n")[2]
+    imported = f"# {LABEL.bdd_file}\nfrom shop.labels import {LABEL.name}\n\n\n{proofs}"
+    tests = LABEL.scaffold() | {LABEL.test_file: imported}
+    done = says("pass", "label is tested.")
+    world.agent("scaffold", at, write=tests, exit=done)
+    world.agent("scaffold", at, write=tests | {LABEL.file: LABEL.code("raise NotImplementedError")}, exit=done)
+
+    end = world.run({"root/US-1:review": "approve"})
+
+    assert end.outcome == "Done", end.told
+    refused = end.prompt(f"{at}:scaffold#1.2")
+    assert "is not red, it could not be imported" in refused
+    assert "add what the tests call and what is not there as a stub" in refused
+    assert end.payload(f"{at}:scaffold#1.2")["new_tests"] == ["tests/test_labels.py::test_label"]
+    assert LABEL.body in end.files()[LABEL.file]
+    assert end.suite().startswith("1 passed")
+
+
 @pytest.mark.soak
 def test_every_row_of_the_table_is_taken(place: Path) -> None:
     """Each step fails once by itself; each reason leads where its row says, and each answer of the review, too."""

@@ -58,3 +58,18 @@ def test_what_to_do(verdict: Verdict, kind: Kind, message: str, said: str) -> No
 )
 def test_the_name_of_what_was_raised(message: str, name: str) -> None:
     assert raised(message) == name
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "is_stub"),
+    [
+        ("import", "ModuleNotFoundError: No module named 'us_1'", True),
+        ("error", "TypeError: due() got an unexpected keyword argument", True),
+        ("error", "ValueError: unknown unit", False),
+        ("timeout", "", False),
+    ],
+)
+def test_who_may_add_stubs_is_told_to(kind: Kind, message: str, is_stub: bool) -> None:
+    test = TestResult(id="t", verdict="failed", phase="call", kind=kind, message=message)
+    assert ("as a stub" in advice(test, adds_stubs=True)) is is_stub
+    assert "as a stub" not in advice(test)

@@ -173,6 +173,7 @@ def steps(targets: st.SearchStrategy[str], ask_targets: st.SearchStrategy[str]) 
             thread=THREAD,
             reads=st.none() | few(TEXT),
             writes=st.none() | few(TEXT),
+            stubs=few(TEXT),
             keep_work=st.booleans(),
             estimate=st.none() | st.tuples(NUMBERS, NUMBERS, NUMBERS, NUMBERS),
             **work,

@@ -42,7 +42,7 @@ def hollowed(source: str, names: Collection[str] | None = None) -> str | None:
         module = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):
         return None
-    functions = [node for node in ast.walk(module) if isinstance(node, Function) and not _is_abstract(node)]
+    functions = [node for node in ast.walk(module) if isinstance(node, Function) and not is_abstract(node)]
     wanted = [one for one in functions if names is None or one.name in names]
     for function in wanted:
         function.body = ast.parse("raise NotImplementedError").body
@@ -51,21 +51,22 @@ def hollowed(source: str, names: Collection[str] | None = None) -> str | None:
 
 def _stubs(module: ast.Module) -> Iterator[Function]:
     for node in ast.walk(module):
-        if isinstance(node, Function) and not _is_abstract(node) and _is_stub(node.body):
+        if isinstance(node, Function) and not is_abstract(node) and is_stub(node.body):
             yield node
 
 
 def _dotted(node: ast.AST, *, in_shape: bool) -> Iterator[Function]:
     """Functions of nothing but `...`, except where that only describes a shape: for types, and for classes to come."""
     for one in ast.iter_child_nodes(node):
-        if isinstance(one, Function) and not in_shape and not _is_abstract(one) and _is_dots(one):
+        if isinstance(one, Function) and not in_shape and not is_abstract(one) and _is_dots(one):
             yield one
         is_typed = isinstance(one, ast.If) and _last_name(one.test) == "TYPE_CHECKING"
         inner = ast.Module(one.orelse, []) if isinstance(one, ast.If) and is_typed else one
-        yield from _dotted(inner, in_shape=_is_shape(one) if isinstance(one, ast.ClassDef) else in_shape)
+        yield from _dotted(inner, in_shape=is_shape(one) if isinstance(one, ast.ClassDef) else in_shape)
 
 
-def _is_shape(node: ast.ClassDef) -> bool:
+def is_shape(node: ast.ClassDef) -> bool:
+    """Whether a class only describes a shape: for types, and for classes to come."""
     words = [*node.bases, *(word.value for word in node.keywords if word.arg == "metaclass")]
     return any(_last_name(word) in _SHAPES for word in words)
 
@@ -84,18 +85,20 @@ def _is_dots(function: Function) -> bool:
     return len(said) == len(function.body) and ... in said and not returns_nothing
 
 
-def _is_abstract(function: Function) -> bool:
+def is_abstract(function: Function) -> bool:
+    """Whether a function is one that others write."""
     names = {ast.unparse(one).rpartition(".")[2] for one in function.decorator_list}
     return bool(names & {"abstractmethod", "overload", "abstractproperty"})
 
 
-def _is_stub(body: list[ast.stmt]) -> bool:
+def is_stub(body: list[ast.stmt]) -> bool:
     """A body that only raises `NotImplementedError`, whatever documentation precedes it."""
-    rest = [one for one in body if not _is_text(one)]
+    rest = [one for one in body if not is_text(one)]
     return len(rest) == 1 and isinstance(rest[0], ast.Raise) and _is_not_implemented(rest[0].exc)
 
 
-def _is_text(node: ast.stmt) -> bool:
+def is_text(node: ast.stmt) -> bool:
+    """Whether a statement is nothing but a constant: documentation, or `...`."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 

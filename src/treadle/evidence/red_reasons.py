@@ -23,16 +23,22 @@ _BY_KIND: Final = {
 _UNKNOWN: Final = (
     "call it as the interface says; a name or a parameter that the skeleton does not have is for the scaffold to add"
 )
+_STUB: Final = (
+    "add what the tests call and what is not there as a stub where the implementation belongs: its signature, and a "
+    "body that only raises NotImplementedError"
+)
 _BY_ERROR: Final = dict.fromkeys(("AttributeError", "NameError", "TypeError", "UnboundLocalError"), _UNKNOWN)
 _TYPE: Final = re.compile(r"(?:E\s+)?(?:[\w.]*\.)?(\w+)(?::|\Z|\s)")
 
 
-def advice(test: TestResult) -> str:
-    """What the author of a test that is not red has to do."""
+def advice(test: TestResult, *, adds_stubs: bool = False) -> str:
+    """What the author of a test that is not red has to do, who may add what is missing by name, or may not."""
     if test.verdict == "xfailed":
         return "no such mark: it shall simply fail"
     if test.verdict == "skipped":
         return f"no skip: {RIGHT}"
+    if adds_stubs and (test.kind == "import" or raised(test.message) in _BY_ERROR):
+        return f"{RIGHT}; {_STUB}"
     if test.kind in _BY_KIND:
         return f"{RIGHT}; {_BY_KIND[test.kind]}"
     if test.kind != "error":

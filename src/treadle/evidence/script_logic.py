@@ -38,16 +38,17 @@ _MOST: Final = 200_000
 
 def script_shapes(path: str, source: str) -> list[Shape]:
     """Every function, and what stands outside of them; a `SyntaxError` if the grammar does not fit."""
-    file = _read(path, source)
+    file = read_script(path, source)
     return [*_functions(file), *_rest(file, file.root, "the module")]
 
 
 def code_only(path: str, source: str) -> str:
     """A program without its comments; a `SyntaxError` if the grammar does not fit."""
-    return signature(_read(path, source).root)
+    return signature(read_script(path, source).root)
 
 
-def _read(path: str, source: str) -> Source:
+def read_script(path: str, source: str) -> Source:
+    """A program as a syntax tree; a `SyntaxError` if the grammar does not fit."""
     data = source.encode(errors="replace")
     if len(data) > LARGEST:
         raise SyntaxError(f"it is too large to be read: more than {LARGEST} bytes")

@@ -27,6 +27,9 @@ class Scope(Protocol):
     def writes(self) -> tuple[str, ...]: ...
 
     @property
+    def stubs(self) -> tuple[str, ...]: ...
+
+    @property
     def hidden(self) -> tuple[str, ...]: ...
 
     @property

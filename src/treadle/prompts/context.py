@@ -29,6 +29,7 @@ def context(protocol: Protocol, state: State, command: RunAgent, payloads: Paylo
             "may": list(role.perms),
             "reads": list(allowed.reads),
             "writes": list(allowed.writes),
+            "stubs": list(allowed.stubs),
             "hidden": list(allowed.hidden),
             "refused": list(allowed.refused),
         },

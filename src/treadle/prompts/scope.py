@@ -25,6 +25,13 @@ class Scope(msgspec.Struct, frozen=True):
     hidden: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     """Why globs could not be made from the input. Then nothing may be written: a lost `!` would open what it closed."""
+    stubs: tuple[str, ...] = ()
+    """Where stubs may be added, and nothing else."""
+
+    @property
+    def reach(self) -> tuple[str, ...]:
+        """All that may be touched, in whatever way; what of it is right, a check says."""
+        return (*self.writes, *(glob for glob in self.stubs if not glob.startswith("!")))
 
 
 def permissions(protocol: Protocol, command: Job | AskHuman, payloads: Payloads) -> Scope:
@@ -44,7 +51,8 @@ def scope(protocol: Protocol, graph: str, step: str, values: Mapping[str, Json])
     reads = _expanded(role.reads if found.reads is None else found.reads, values, refused)
     writes = _expanded(write_scope(protocol, found), values, refused)
     hidden = _expanded(role.hidden, values, refused)
-    return Scope(reads, () if refused else writes, hidden, tuple(dict.fromkeys(refused)))
+    stubs = _expanded(found.stubs if "modify" in role.perms else (), values, refused)
+    return Scope(reads, () if refused else writes, hidden, tuple(dict.fromkeys(refused)), () if refused else stubs)
 
 
 def _expanded(globs: Iterable[str], values: Mapping[str, Json], refused: list[str]) -> tuple[str, ...]:

@@ -78,6 +78,7 @@ class _Subject:
             "scope": {
                 "reads": list(allowed.reads),
                 "writes": list(allowed.writes),
+                "stubs": list(allowed.stubs),
                 "hidden": list(allowed.hidden),
             },
             "signals": self._signals(),

@@ -35,8 +35,10 @@ _LIST: Final[tuple[Need, ...]] = ("test", "list")
 CHECKS: Final[dict[str, CheckSpec]] = {
     "commit": _check("something was changed; it is recorded as one commit", "git"),
     "checkpoint": _check("what was left in the working directory is recorded as a commit, changed or not", "git"),
-    "scope": _check("every changed file is one that the role may change"),
-    "scope_tests": _check("only test files changed"),
+    "scope": _check(
+        "every changed file is one that the role may change; where it may add stubs, only stubs were added"
+    ),
+    "scope_tests": _check("only test files changed, and where the step may add stubs, nothing but stubs was added"),
     "scope_src": _check("only implementation files changed"),
     "readonly": _check("no file was changed"),
     "build": _check("the build command succeeds", runs="build"),

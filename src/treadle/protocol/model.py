@@ -232,6 +232,8 @@ class Step(Model, frozen=True, kw_only=True):
     thread: Thread = Thread()
     reads: tuple[str, ...] | None = None
     writes: tuple[str, ...] | None = None
+    stubs: tuple[str, ...] = ()
+    """Where it may add, besides, what is not implemented, and nothing else."""
     keep_work: bool = False
     estimate: tuple[int, int, int, int] | None = None
     """Tokens read (low, high) and written (low, high), as a reference for people."""

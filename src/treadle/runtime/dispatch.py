@@ -101,7 +101,7 @@ class Dispatch:
             turns=self._world.budgets.turns,
             session=job.session if goes_on(job, abilities) else "",
             fork=job.fork and abilities.fork,
-            writes=permissions(self._desk.protocol, job, self._world.payloads).writes,
+            writes=permissions(self._desk.protocol, job, self._world.payloads).reach,
             perms=self._desk.protocol.roles[job.role].perms,
         )
         ways = self._ways(job)

@@ -170,3 +170,33 @@ def test_globs_that_name_one_path_overlap(path: str, one: str, other: str) -> No
 )
 def test_overlaps(one: str, other: str, expected: bool) -> None:
     assert overlap(one, other) == expected
+
+
+US_1: dict[str, Json] = {"id": "US-1", "title": "Due", "description": "When it is due."}
+OLD = "def old(x: int) -> int:\n    return x + 1\n"
+STUB = "def due(x: int) -> int:\n    raise NotImplementedError\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"src/due.py": STUB, "src/old.py": f"{OLD}\n\n{STUB}", "tests/test_due.py": "x = 1\n"}, ""),
+        ({"src/due.py": "def due(x: int) -> int:\n    return x\n"}, "src/due.py:1: due is more than a stub"),
+        ({"src/old.py": OLD.replace("x + 1", "x + 2")}, "src/old.py:1: old was there already"),
+        ({"src/old.py": STUB}, "old was there and is gone"),
+        ({"src/old.py": None}, "src/old.py: held more than stubs and is gone"),
+        ({"src/due.rs": "fn due() { todo!() }\n"}, "src/due.rs: cannot be looked into"),
+        ({"src/due.txt": "x"}, "src/due.txt: is outside of what this role may write"),
+        ({"treadle.toml": ""}, "treadle.toml: decides how the orchestrator works"),
+    ],
+)
+def test_an_author_of_tests_may_add_stubs_and_nothing_more(
+    tmp_path: Path, files: dict[str, str | None], said: str
+) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path, "waterfall", {"src/old.py": OLD}, "story", US_1).start()
+        verdict = await stage.claim("scaffold", "pass_red", files, checks="scope scope_tests")
+        assert said in verdict.report
+        assert bool(said) == bool(verdict.report)
+
+    run(story())

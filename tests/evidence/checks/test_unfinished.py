@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.evidence.stage import ADD, SKELETON, Stage, run
+from treadle.protocol.items import Json
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,20 @@ def test_todos_have_an_owner(tmp_path: Path, text: str, said: str) -> None:
     report = run(claimed(tmp_path, "src/calc/a.py", text, "no_todo"))
     assert said in report
     assert bool(said) == bool(report)
+
+
+def test_a_story_leaves_none_of_the_stubs_that_it_has_brought(tmp_path: Path) -> None:
+    async def story() -> None:
+        given: dict[str, Json] = {"id": "US-1", "title": "Sums", "description": "Adds."}
+        other = SKELETON.replace("add", "subtract")
+        stage = await Stage(tmp_path, "waterfall", {"src/a.py": other}, "story", given).start()
+        left = await stage.claim("impl", "pass_green", {"src/a.py": f"{other}\n\n{SKELETON}"}, checks="no_undefined")
+        assert "src/a.py:6: add is not implemented" in left.report
+        assert "subtract" not in left.report, "which another story has to write"
+        done = {"src/a.py": f"{other}\n\n{ADD}"}
+        assert (await stage.claim("impl", "pass_green", done, checks="no_undefined", n="2.1")).report == ""
+
+    run(story())
 
 
 async def claimed(tmp_path: Path, path: str, text: str, check: str) -> str:

@@ -83,6 +83,17 @@ def test_a_row_becomes_an_agent_step_with_three_exits() -> None:
     }
 
 
+def test_stubs_are_added_where_the_step_writes_that_replaces_them() -> None:
+    said = "plan:   {next_on_pass: review, stubs_for: build, claude_writes: [docs/plan.md]}"
+    rows = SMALL.replace("plan:   {next_on_pass: review, claude_writes: [docs/plan.md]}", said)
+    assert step(rows, "plan")["stubs"] == ["src/**"]
+    assert "stubs" not in step(rows, "build")
+    wrong = problems(rows.replace("stubs_for: build", "stubs_for: biuld"))
+    assert "'biuld' is not a step of the rules table (did you mean 'build'?)" in wrong[0]
+    scaffold = story().steps["scaffold"]
+    assert scaffold.stubs == story().steps["impl"].writes, "also where a project has its own"
+
+
 def test_a_person_answers_with_the_reason() -> None:
     # A1: in the published dispatch these rows can never be reached
     review = step(SMALL, "review")

@@ -57,7 +57,7 @@ async def _red(s: Subject, exactly: int, *, may_pass: bool = False) -> Found:
     failing = [id_ for id_ in fresh if is_red(run.tests[id_])]
     flaky = await flaky_among(s, await measured_tree(s), run, failing, times=1)
     reds = [id_ for id_ in failing if id_ not in flaky]
-    problems = [_not_red(run.tests[id_]) for id_ in fresh if id_ not in failing]
+    problems = [_not_red(s, run.tests[id_]) for id_ in fresh if id_ not in failing]
     problems += [described_flaky(run, id_) for id_ in flaky]
     problems += _no_longer_green(s, run, earlier, fresh)
     satisfied = [id_ for id_ in _written_now(s, run) if id_ not in fresh and _is_new_and_passes(id_, run, earlier)]
@@ -135,9 +135,9 @@ def _by_exit_code(run: TestRun) -> Found:
     return found(notes=[f"the test command ended with {run.exit}; why, this toolchain cannot tell"], ran=ran(run))
 
 
-def _not_red(test: TestResult) -> Problem:
+def _not_red(s: Subject, test: TestResult) -> Problem:
     said = "is marked as expected to fail" if test.verdict == "xfailed" else f"is not red, it {described(test).what}"
-    return problem(said, test.file, test.line, test.id, advice(test))
+    return problem(said, test.file, test.line, test.id, advice(test, adds_stubs=bool(s.scope.stubs)))
 
 
 def _no_longer_green(s: Subject, run: TestRun, earlier: TestRun, fresh: Sequence[str]) -> list[Problem]:

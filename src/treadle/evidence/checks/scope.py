@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from treadle.evidence.contract_suite import planned_contract
 from treadle.evidence.findings import Found, Problem, found, problem, some
 from treadle.evidence.past import accepted, payload
+from treadle.evidence.skeleton import beyond_stubs
 from treadle.evidence.subject import Subject
 from treadle.evidence.test_configuration import SHARED, test_configuration
 from treadle.git.globs import matches
@@ -20,19 +21,19 @@ _LITTER = ". If a tool has left this new file behind, remove it; for good, peopl
 
 async def scope(s: Subject) -> Found:
     """Changed paths lie inside the role's write scope."""
-    return found(_outside(s))
+    return found(await _outside(s))
 
 
 async def scope_tests(s: Subject) -> Found:
     """Only test files changed, and none of the contract suite, which is the plan's.
 
-    A document that the scope names in full may change, too; what belongs to the program may not.
+    A document that the scope names in full may change, too; what belongs to the program may not, stubs apart.
     """
     named = {glob for glob in s.scope.writes if not is_pattern(glob) and glob.endswith(_DOCUMENTS)}
     foreign = [
         problem("is no test file", path, expected="this step changes tests and nothing else; put it back")
         for path in s.paths()
-        if s.tests.is_code(path) and path not in named
+        if s.tests.is_code(path) and path not in named and not matches(path, s.scope.stubs)
     ]
     laid_down = set(await planned_contract(s))
     wanted = "the file as the plan has it, and tests beside it"
@@ -41,7 +42,7 @@ async def scope_tests(s: Subject) -> Found:
         for path in s.paths()
         if path in laid_down
     ]
-    return found([*_outside(s), *foreign, *contract])
+    return found([*await _outside(s), *foreign, *contract])
 
 
 async def scope_src(s: Subject) -> Found:
@@ -51,7 +52,7 @@ async def scope_src(s: Subject) -> Found:
         for path in s.paths()
         if s.tests.is_test(path)
     ]
-    return found([*_outside(s), *tests, *await changed_configuration(s)])
+    return found([*await _outside(s), *tests, *await changed_configuration(s)])
 
 
 async def owned_files(s: Subject) -> Found:
@@ -89,11 +90,18 @@ async def protection(s: Subject) -> Found:
     return Found(problems=tuple(problems), facts={"paths": list(open_)})
 
 
-def _outside(s: Subject) -> list[Problem]:
+async def _outside(s: Subject) -> list[Problem]:
     refused = [problem(f"the write scope cannot be made: {reason}") for reason in s.scope.refused]
     allowed = some(s.scope.writes) or "nothing"
     new = {change.path for change in s.changed_files() if change.kind == "added"}
-    return refused + [one for path in s.paths() if (one := _fault(s, path, allowed, is_new=path in new))]
+    faults = [one for path in s.paths() if (one := _fault(s, path, allowed, is_new=path in new))]
+    return [*refused, *faults, *await _more_than_stubs(s)]
+
+
+async def _more_than_stubs(s: Subject) -> list[Problem]:
+    """What was changed, where only stubs may be added, besides stubs."""
+    paths = [path for path in s.paths() if matches(path, s.scope.stubs) and not matches(path, s.scope.writes)]
+    return [one for path in paths for one in beyond_stubs(path, await s.text(path, s.work.base), await s.text(path))]
 
 
 def _fault(s: Subject, path: str, allowed: str, *, is_new: bool) -> Problem | None:
@@ -101,7 +109,7 @@ def _fault(s: Subject, path: str, allowed: str, *, is_new: bool) -> Problem | No
         return problem("decides how the orchestrator works", path, expected="only people change it; put it back")
     if matches(path, s.scope.hidden):
         return problem("is hidden from this role", path, expected="leave it as it was")
-    if not matches(path, s.scope.writes):
+    if not matches(path, s.scope.writes) and not matches(path, s.scope.stubs):
         litter = _LITTER if is_new else ""
         return problem("is outside of what this role may write", path, expected=f"it may write {allowed}{litter}")
     return None

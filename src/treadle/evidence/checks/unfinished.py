@@ -31,14 +31,18 @@ async def no_undefined(s: Subject) -> Found:
         if s.tests.is_code(path) and _SOURCES.search(path):
             text = await s.text(path) or ""
             problems += _python(path, text) if path.endswith(".py") else _others(path, text)
-    if is_one_by_one(s):
-        return found([one for one in problems if not await _was_there(s, one)])
-    return found(problems)
+    since = s.work.base if is_one_by_one(s) else origin if _writes_its_stubs(s) else ""
+    return found([one for one in problems if not since or not await _was_there(s, one, since)])
 
 
-async def _was_there(s: Subject, one: Problem) -> bool:
-    """Whether the same body was missing already when the activity began: its turn has not come."""
-    text = await s.text(one.file, s.work.base) or ""
+def _writes_its_stubs(s: Subject) -> bool:
+    """Whether the instance itself adds the stubs that it has to replace: what else is missing is for others."""
+    return any(step.stubs for step in s.graph.steps.values())
+
+
+async def _was_there(s: Subject, one: Problem, since: str) -> bool:
+    """Whether the same body was missing already then: its turn has not come."""
+    text = await s.text(one.file, since) or ""
     before = _python(one.file, text) if one.file.endswith(".py") else _others(one.file, text)
     return any(other.what == one.what for other in before)
 

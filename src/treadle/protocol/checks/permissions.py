@@ -45,9 +45,10 @@ def _globs(subject: Subject) -> Iterator[Finding]:
     protocol = subject.protocol
     listed = [(name, f"roles.{name}.writes", role.writes) for name, role in protocol.roles.items()]
     listed += [
-        (f"{flow.name}.{name}", f"{step_path(flow.name, name)}.writes", step.writes or ())
+        (f"{flow.name}.{name}", f"{step_path(flow.name, name)}.{key}", globs)
         for flow in subject.flows.values()
         for name, step in flow.graph.steps.items()
+        for key, globs in (("writes", step.writes or ()), ("stubs", step.stubs))
     ]
     listed.append(("", "protections", tuple(protection.glob for protection in protocol.protections)))
     listed += [("", f"artifacts.{name}.path", (artifact.path,)) for name, artifact in protocol.artifacts.items()]
@@ -73,7 +74,7 @@ def _step(protocol: Protocol, flow: Flow, step: Step) -> Iterator[tuple[str, str
     known = protocol.types.get(flow.graph.input[1])
     fields = list(known.fields) if known else []
     reads = role.reads if step.reads is None else step.reads
-    for glob in (*reads, *write_scope(protocol, step), *role.hidden):
+    for glob in (*reads, *write_scope(protocol, step), *step.stubs, *role.hidden):
         for name in _PLACEHOLDER.findall(glob):
             if name not in fields:
                 hint = suggest(name, fields) or f"its fields are {', '.join(fields) or 'none'}"

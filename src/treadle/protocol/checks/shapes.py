@@ -56,7 +56,7 @@ _ALWAYS: Final[dict[str, Shape]] = {
     "max_attempts": parse_type("int"),
     "gate_report": _TEXT,
     "human_note": _TEXT,
-    "scope": Members("scope", dict.fromkeys(("reads", "writes", "hidden"), parse_type("[text]"))),
+    "scope": Members("scope", dict.fromkeys(("reads", "writes", "stubs", "hidden"), parse_type("[text]"))),
     "toolchain": Members("toolchain", dict.fromkeys(TOOLCHAIN, _TEXT)),
     "signals": Many(Members("signals", {"name": _TEXT, "sender": _TEXT, "data": None})),
     "session": _TEXT,

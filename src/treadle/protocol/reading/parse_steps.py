@@ -16,7 +16,19 @@ _ALL: Final = ("title", "symbol", "routes", "wait", "needs", "prio", "row")
 _WORK: Final = ("gates", "attempts", "becomes", "pools", "timeout", "lane")
 KEYS: Final[dict[Kind, tuple[str, ...]]] = {
     "agent": (
-        *("role", "exits", "template", "thread", "nudge_after", "nudges", "reads", "writes", "keep_work", "estimate"),
+        *(
+            "role",
+            "exits",
+            "template",
+            "thread",
+            "nudge_after",
+            "nudges",
+            "reads",
+            "writes",
+            "stubs",
+            "keep_work",
+            "estimate",
+        ),
         *_WORK,
         *_ALL,
     ),
@@ -137,6 +149,7 @@ def _agent(part: Part, common: Step, roles: Mapping[str, Role]) -> Step:
         nudges=part.whole("nudges", 1),
         reads=part.texts("reads") if part.get("reads") else None,
         writes=part.texts("writes") if part.get("writes") else None,
+        stubs=part.texts("stubs"),
         keep_work=part.flag("keep_work"),
         estimate=_estimate(part.get("estimate")),
     )

@@ -33,6 +33,7 @@ _WRITTEN_AS: Final = {
     "remind": "timeout_min",
     "reads": "claude_reads",
     "writes": "claude_writes",
+    "stubs": "stubs_for",
     "ask": "requires_human",
 }
 """Keys of a step that a row of the table calls otherwise."""
@@ -100,10 +101,16 @@ class _Compiler:
             "timeout": f"{rule.minutes}m",
             "reads": rule.reads,
             "writes": (*writable(rule.writes, rule.gates.get("pass"), self.table), *rule.amends),
+            **self._stubs(rule),
             "gates": self._gates(rule),
             "needs": rule.needs,
             "routes": routes,
         }
+
+    def _stubs(self, rule: Rule) -> dict[str, Any]:
+        """Where stubs may be added: what the step that replaces them may write."""
+        other = self.table.steps.get(rule.stubs_for)
+        return {"stubs": writable(other.writes, other.gates.get("pass"), self.table)} if other else {}
 
     def _ask(self, rule: Rule) -> dict[str, Any]:
         """A1: the answers of a review carry the reason, so every row of its table can be reached."""

@@ -34,7 +34,7 @@ _SEED: Final = (
     *("next_on_pass", "next_on_fail", "on_fail", "max_attempts", "timeout_min", "requires_human"),
     *("claude_reads", "claude_writes", "post_check", "team_roles"),
 )
-_OWN: Final = ("role", "pass", "failing", "gates", "needs", "skippable", "amends")
+_OWN: Final = ("role", "pass", "failing", "gates", "needs", "skippable", "amends", "stubs_for")
 _HUMAN: Final = ("title", "symbol", "template", "prio", "needs", "next_on_pass", "next_on_fail", "on_fail")
 _TEAM_ROLE: Final = ("claude_reads", "claude_writes", "hidden", "gates", "advisory")
 _TOP: Final = ("steps", "dispatch_mode", "sized_by", "team", "done", "max_rework", "effects")
@@ -69,6 +69,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     writes: tuple[str, ...]
     amends: tuple[str, ...]
     """Documents that it may change besides."""
+    stubs_for: str
+    """The step in whose files it may add stubs."""
     post_check: str
     role: str
     pass_exit: str
@@ -162,6 +164,7 @@ def _rule(part: Part, others: list[str]) -> Rule:
         reads=globs(part, "claude_reads"),
         writes=globs(part, WRITES),
         amends=globs(part, AMENDS),
+        stubs_for=part.name_of("stubs_for"),
         post_check=_command(part.get("post_check")),
         role=part.text("role", "executor"),
         pass_exit=part.name_of("pass", WORD, "pass"),
@@ -261,6 +264,7 @@ def _names_exist(table: RuleTable, top: Part) -> None:
     for rule in table.steps.values():
         for node in (rule.passes, *rule.fails.values()):
             _is_step(node, table, f"steps.{rule.name}", top.log, DONE)
+        _is_step(Node(rule.stubs_for, rule.keys.get("stubs_for", rule.place)), table, f"steps.{rule.name}", top.log)
     passes = {rule.name: rule.passes for rule in table.steps.values() if rule.name != DONE}
     for way in circles(passes):
         said = f"passes lead from {' to '.join(way)}, and so never to {quoted(DONE)}"

@@ -1,0 +1,126 @@
+"""What a change of a file in JavaScript, TypeScript or Go brings besides stubs."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from tree_sitter import Node
+
+from treadle.evidence.script_logic import read_script
+from treadle.git.api.syntax import Source, children, structure, text
+
+Beyond = tuple[int, str]
+_NOT_WRITTEN: Final = re.compile(
+    r"(throw\s+(new\s+)?\w*Error|panic)\s*\(\s*[\"'`](not implemented|unimplemented|todo)[^()]*\)\s*;?", re.IGNORECASE
+)
+_TYPES: Final = frozenset(
+    "import_statement import_declaration package_clause interface_declaration type_alias_declaration type_declaration "
+    "function_signature enum_declaration abstract_method_signature method_signature".split()
+)
+_FUNCTIONS: Final = frozenset(
+    "function_declaration generator_function_declaration method_definition method_declaration".split()
+)
+_CLASSES: Final = frozenset({"class_declaration", "abstract_class_declaration"})
+_FIELDS: Final = frozenset({"field_definition", "public_field_definition"})
+_VALUES: Final = frozenset({"lexical_declaration", "var_declaration"})
+_SENTINEL: Final = re.compile(r"errors\.New\(\s*\"[^\"]*\"\s*\)")
+_IMPORTS: Final = frozenset({"import_statement", "import_declaration"})
+
+
+def script_beyond(path: str, before: str, after: str) -> list[Beyond]:
+    """What differs between two states of a file and is more than a stub; a `SyntaxError` if it is no program."""
+    old, new = read_script(path, before), read_script(path, after)
+    return list(_compared(old, new, _parts(old.root), _parts(new.root)))
+
+
+def _compared(old: Source, new: Source, was: list[Node], now: list[Node]) -> Iterator[Beyond]:
+    """The first part that is neither as it was nor a stub; a stub that was there may become another one."""
+    kept = [one for one in was if not _is_free(one)]
+    known, at = {_name(one) for one in kept} - {""}, 0
+    for one in now:
+        inner = _inside(old, new, kept[at], one) if at < len(kept) else None
+        if inner is not None:
+            yield from inner
+            at += 1
+            continue
+        is_known = _name(one) in known
+        if is_known or not _is_free(one):
+            what = "was there already, as it has to stay" if is_known else "is more than a stub"
+            yield one.start_point.row + 1, f"{_name(one) or f'`{text(one).splitlines()[0][:60]}`'} {what}"
+            return
+    if at < len(kept):
+        yield (
+            1,
+            f"{_name(kept[at]) or text(kept[at]).splitlines()[0][:60]} was there and is gone",
+        )
+
+
+def _inside(old: Source, new: Source, was: Node, now: Node) -> list[Beyond] | None:
+    if structure(old, was) == structure(new, now):
+        return []
+    one, other = _unwrapped(was), _unwrapped(now)
+    if one.type in _CLASSES and one.type == other.type and _head(one) == _head(other) and was.type == now.type:
+        return list(_compared(old, new, _members(one), _members(other)))
+    return None
+
+
+def _parts(root: Node) -> list[Node]:
+    return [one for one in children(root) if one.type not in _IMPORTS]
+
+
+def _members(one: Node) -> list[Node]:
+    return children(one.child_by_field_name("body"))
+
+
+def _head(one: Node) -> str:
+    body = one.child_by_field_name("body")
+    end = body.start_byte - one.start_byte if body is not None else None
+    return re.sub(r"\s+", " ", (one.text or b"")[:end].decode(errors="replace")).strip()
+
+
+def _unwrapped(one: Node) -> Node:
+    return (one.child_by_field_name("declaration") or one) if one.type == "export_statement" else one
+
+
+def _is_free(node: Node) -> bool:
+    """Whether a part does nothing that an implementation is for."""
+    one = _unwrapped(node)
+    if one.type in _TYPES:
+        return True
+    if one.type == "export_statement":
+        return one.child_by_field_name("value") is None
+    if one.type in _FUNCTIONS:
+        return _is_stub(one)
+    if one.type in _CLASSES:
+        return all(map(_is_free, _members(one)))
+    if one.type in _FIELDS:
+        value = one.child_by_field_name("value")
+        return value is None or not value.named_children
+    return one.type in _VALUES and all(map(_is_declared, _declarators(one)))
+
+
+def _declarators(one: Node) -> list[Node]:
+    return [spec for part in children(one) for spec in (children(part) if part.type == "var_spec_list" else [part])]
+
+
+def _is_declared(one: Node) -> bool:
+    """Whether a name is given a function without a body, or, in Go, an error to compare with."""
+    value = one.child_by_field_name("value")
+    if value is None:
+        return one.type == "var_spec"
+    return _is_stub(value) or bool(_SENTINEL.fullmatch(text(value).strip()))
+
+
+def _is_stub(function: Node) -> bool:
+    """Whether a function only says that it is not implemented."""
+    said = text(function.child_by_field_name("body")).strip()
+    inside = re.sub(r"/\*.*?\*/|//[^\n]*", "", said[1:-1], flags=re.DOTALL) if said[:1] == "{" else said
+    return bool(_NOT_WRITTEN.fullmatch(inside.strip()))
+
+
+def _name(node: Node) -> str:
+    one = _unwrapped(node)
+    named = next(iter(_declarators(one)), one) if one.type in _VALUES else one
+    owner = text(one.child_by_field_name("receiver"))
+    said = text(named.child_by_field_name("name") or named.child_by_field_name("property"))
+    return f"{owner} {said}".strip() if owner else said
