@@ -7,7 +7,7 @@ from tests.prompts.stage import REPORT, TOOLCHAIN, Memory, scene
 from treadle.kernel.advance import LIMIT_ASK, OUTAGE
 from treadle.kernel.commands import AskHuman
 from treadle.kernel.events import Usage
-from treadle.kernel.state import State
+from treadle.kernel.state import Frame, State
 from treadle.prompts.question import Choice, Question, own_words, question
 from treadle.prompts.report import report
 from treadle.protocol.items import Json
@@ -15,7 +15,7 @@ from treadle.protocol.load import load
 from treadle.protocol.model import Protocol
 from treadle.testing.scenario import Scenario
 
-V3 = load("v3")
+V3, WATERFALL = load("v3"), load("waterfall")
 
 
 def asked(protocol: Protocol, graph: str, step: str) -> Question:
@@ -119,6 +119,27 @@ def test_a_question_without_a_template_has_a_message_all_the_same() -> None:
     assert found.title == "rejected@review at root/n1"
     assert found.text.startswith("root/n1 cannot go on without a decision")
     assert f"\n> {REPORT}\n" in found.text
+
+
+@pytest.mark.parametrize(
+    ("cause", "told"),
+    [
+        ("!timeout", "impl timed out (10 min).\n"),
+        ("!exhausted", "impl has no attempt left of 5.\n"),
+        ("!crash", ""),
+        ("", ""),
+    ],
+)
+def test_a_step_that_is_stuck_is_named_with_what_it_was_given(cause: str, told: str) -> None:
+    there = scene(WATERFALL, "story", "stuck@impl")
+    assert isinstance(there.command, AskHuman)
+    inst = there.state.insts[there.command.inst]
+    frame = Frame("stuck@impl", cause=cause, asker="impl")
+    insts = there.state.insts.set(inst.id, msgspec.structs.replace(inst, frames=[frame]))
+    state = msgspec.structs.replace(there.state, insts=insts)
+    text = question(there.protocol, state, there.command, there.payloads, TOOLCHAIN).text
+    assert text.partition("\n")[2].startswith(told)
+    assert ("impl " in text) == bool(told)
 
 
 def test_the_run_asks_for_more_money() -> None:

@@ -1,5 +1,6 @@
 """The adapter of the published protocol, over a real project: what it reads is measured, and nobody forges it."""
 
+import json
 from pathlib import Path
 
 import msgspec
@@ -40,6 +41,10 @@ def test_a_program_brings_a_story_to_its_end(root: Path) -> None:
     assert state.human_note == "Prices are in cents.", "the next session will hear of it"
     assert (state.project, state.story, state.step, state.status) == ("cart-app", "US-005", "review", "needs_human")
     assert adapter.format_report(state, "status") == "US-005 review needs you."
+    assert adapter.read_state(str(root)) == state
+    held = json.loads((root / ".ai" / "STATE.json").read_text())
+    assert adapter.format_report(held, "status") == "US-005 review needs you."
+    adapter.write_state(str(root), held)
     for forged in ({"status": "pass"}, {"step": "done", "status": "pass"}, {"attempt": 2}, {"lint_pass": True}):
         with pytest.raises(TreadleError, match=r"cannot be written: STATE\.json shows what the log"):
             adapter.write_state(root, msgspec.structs.replace(state, **forged))
@@ -76,3 +81,8 @@ def test_a_project_without_runs_or_stories_says_so(tmp_path: Path, monkeypatch: 
         adapter.read_state(tmp_path)
     with pytest.raises(TreadleError, match="has no runs yet"):
         adapter.dispatch(tmp_path)
+
+
+def test_what_is_no_work_order_is_told() -> None:
+    with pytest.raises(TreadleError, match=r"that is no work order as STATE\.json has it"):
+        OrchestratorAdapter({}).format_report({"story": 5}, "status")

@@ -20,6 +20,7 @@ from treadle.protocol.items import Json
 from treadle.protocol.model import CHECK_EXITS, Protocol, Step, tag_of
 
 _FAILED: Final = CHECK_EXITS[1]
+_SPENT: Final = {"!timeout": "timed out ({time})", "!exhausted": "has no attempt left of {attempts}"}
 _LIMITS: Final = {"cost": "money", "tokens": "tokens", "wall": "time"}
 _LIMIT_CHOICES: Final = {"continue": "grant the same amount once more", "abort": "end the run; its branches stay"}
 
@@ -76,7 +77,7 @@ def question(
     return Question(
         id=command.id,
         title=step.title or f"{command.step} at {command.inst}",
-        text=render(protocol.templates, name, known, "person") if name else _plain(protocol, step, command, known),
+        text=render(protocol.templates, name, known, "person") if name else _plain(protocol, state, command, known),
         choices=tuple(Choice(it, step.choices.get(it, ""), it in step.notes) for it in command.choices),
         default=step.default if step.default_after else "",
         default_after=step.default_after,
@@ -84,11 +85,28 @@ def question(
     )
 
 
-def _plain(protocol: Protocol, step: Step, command: AskHuman, known: Mapping[str, Json]) -> str:
+def _plain(protocol: Protocol, state: State, command: AskHuman, known: Mapping[str, Json]) -> str:
     """The message of a question that has no template: what was said and found by whoever led to it."""
+    step = protocol.graphs[command.graph].steps[command.step]
     asked = f"{inline(command.inst)} cannot go on without a decision ({inline(step.title or command.step)})."
     report = known["gate_report"]
-    return finished("\n".join([asked, *_said(protocol, step, known), *([quoted(report)] if report else [])]))
+    said = [*_led(protocol, state, command), *_said(protocol, step, known), *([quoted(report)] if report else [])]
+    return finished("\n".join([asked, *said]))
+
+
+def _led(protocol: Protocol, state: State, command: AskHuman) -> Iterator[str]:
+    """Which step has no way on, and how much it was given."""
+    frames = state.insts[command.inst].frames
+    frame = next((it for it in frames if it.step == command.step and it.cause), None)
+    step = protocol.graphs[command.graph].steps.get(frame.asker) if frame else None
+    words = _SPENT.get(frame.cause) if frame else None
+    if frame and step and words:
+        given = {"time": _duration(step.timeout), "attempts": step.attempts}
+        yield f"{inline(frame.asker)} {words.format(**given)}."
+
+
+def _duration(seconds: int) -> str:
+    return f"{seconds // 60} min" if seconds % 60 == 0 else f"{seconds} s"
 
 
 def _said(protocol: Protocol, step: Step, known: Mapping[str, Json]) -> Iterator[str]:

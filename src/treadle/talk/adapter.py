@@ -16,6 +16,9 @@ import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from treadle.config.project import Project, open_project
 from treadle.config.projects import Projects
@@ -34,6 +37,9 @@ from treadle.views.bank.course import Course
 from treadle.views.state import WorkOrder, state_of
 from treadle.views.stories import Story, deeds_of, stories
 
+Root = str | os.PathLike[str]
+State = WorkOrder | Mapping[str, Any]
+"""A work order, or what STATE.json holds of one."""
 _SETTABLE = ("human_note",)
 """What a person may set of a work order; all else is measured, or follows from it."""
 
@@ -41,7 +47,7 @@ _SETTABLE = ("human_note",)
 class ExecutorHandle:
     """An executor that is at work in this process, in a thread of its own."""
 
-    def __init__(self, adapter: "OrchestratorAdapter", root: Path, run: str) -> None:
+    def __init__(self, adapter: "OrchestratorAdapter", root: Root, run: str) -> None:
         self.run = run
         self._adapter, self._root = adapter, root
         self._error: TreadleError | None = None
@@ -60,7 +66,7 @@ class ExecutorHandle:
         return self._adapter.standing(self._root)
 
     def _drive(self) -> None:
-        project = open_project(self._root)
+        project = _project(self._root)
         try:
             with opened_store(project) as store:
                 asyncio.run(Driver(project, store).to_rest(self.run))
@@ -74,26 +80,26 @@ class OrchestratorAdapter:
     def __init__(self, environ: Mapping[str, str] | None = None, actor: str = "") -> None:
         self._projects, self._actor = Projects(os.environ if environ is None else environ), actor
 
-    def parse_intent(self, message: str, project_root: Path | None = None) -> Intent:
+    def parse_intent(self, message: str, project_root: Root | None = None) -> Intent:
         """What a sentence asks for, without a model; a `TreadleError` says what is not clear."""
         found = self._speaker(project_root).parse(message)
         if isinstance(found, Unclear):
             raise TreadleError(str(found))
         return found
 
-    def read_state(self, project_root: Path, story: str = "") -> WorkOrder:
+    def read_state(self, project_root: Root, story: str = "") -> WorkOrder:
         """The work order of a story, as STATE.json has it; by default of the one that was worked on last."""
-        project = open_project(project_root)
+        project = _project(project_root)
         with opened_store(project) as store:
             return _order(store, _current(project, store), story)[0]
 
-    def write_state(self, project_root: Path, state: WorkOrder) -> None:
+    def write_state(self, project_root: Root, state: State) -> None:
         """Set what a person may set: `human_note`, for whoever works on the story next. All else is refused."""
-        project = open_project(project_root)
+        project, wanted = _project(project_root), _given(state)
         with opened_store(project) as store:
             run = _current(project, store)
-            now, story = _order(store, run, state.story or "")
-            changed = [name for name in now.__struct_fields__ if getattr(state, name) != getattr(now, name)]
+            now, story = _order(store, run, wanted.story or "")
+            changed = [name for name in now.__struct_fields__ if getattr(wanted, name) != getattr(now, name)]
             if forged := [name for name in changed if name not in _SETTABLE]:
                 raise TreadleError(
                     f"{', '.join(forged)} cannot be written: STATE.json shows what the log of {run.id} says, and"
@@ -104,17 +110,17 @@ class OrchestratorAdapter:
                 raise TreadleError(f"{story.id} has not begun, so nobody can be told anything about it yet")
             if changed and story.inst:
                 speaker = self._speaker(project_root)
-                Client(project, store, self._actor).note(run.id, state.human_note or "", at=story.inst.id)
+                Client(project, store, self._actor).note(run.id, wanted.human_note or "", at=story.inst.id)
                 speaker.settle(project, store, run.id)
 
-    def dispatch(self, project_root: Path) -> DispatchResult:
+    def dispatch(self, project_root: Root) -> DispatchResult:
         """Let what waits go on, as `continue` does; agents are started by whoever drives, or by `invoke_executor`."""
         said = self._speaker(project_root).hear("continue")
         return said.result if said.understood else NeedsHuman(said.text)
 
-    def invoke_executor(self, project_root: Path, prompt: str = "") -> ExecutorHandle:
+    def invoke_executor(self, project_root: Root, prompt: str = "") -> ExecutorHandle:
         """Start what agents are to do. Prompts are made from the protocol; `prompt` is a note for the next session."""
-        project = open_project(project_root)
+        project = _project(project_root)
         with opened_store(project) as store:
             run = _current(project, store)
             if run.outcome:
@@ -127,16 +133,29 @@ class OrchestratorAdapter:
                 Client(project, store, self._actor).note(run.id, prompt, **at)
         return ExecutorHandle(self, project_root, run.id)
 
-    def format_report(self, state: WorkOrder, action: Action) -> str:
+    def format_report(self, state: State, action: Action) -> str:
         """What a person is told of a story after an action."""
-        return order_report(state, action)
+        return order_report(_given(state), action)
 
-    def standing(self, project_root: Path) -> DispatchResult:
+    def standing(self, project_root: Root) -> DispatchResult:
         """How the project stands, without moving it."""
-        return result_of(self._speaker(project_root).standing(open_project(project_root)))
+        return result_of(self._speaker(project_root).standing(_project(project_root)))
 
-    def _speaker(self, root: Path | None) -> Speaker:
-        return Speaker(self._projects, open_project(root) if root else None, self._actor)
+    def _speaker(self, root: Root | None) -> Speaker:
+        return Speaker(self._projects, _project(root) if root else None, self._actor)
+
+
+def _project(root: Root) -> Project:
+    return open_project(Path(root))
+
+
+def _given(state: State) -> WorkOrder:
+    if isinstance(state, WorkOrder):
+        return state
+    try:
+        return msgspec.convert(state, WorkOrder)
+    except msgspec.ValidationError as error:
+        raise TreadleError(f"that is no work order as STATE.json has it: {error}") from None
 
 
 def _current(project: Project, store: Store) -> Run:
