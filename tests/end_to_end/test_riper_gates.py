@@ -128,3 +128,23 @@ def test_what_is_more_than_minimal_is_pointed_out_to_the_reviewer(place: Path) -
 
     assert end.checks(f"{LABEL.at}:green#1.1")["minimal"] is False
     assert "shout is new and nothing uses it" in end.prompt(f"{LABEL.at}:qa_cross_review#1.1")
+
+
+def test_a_test_of_the_project_that_is_gone_fails_the_integration_test(place: Path) -> None:
+    """While tests are refactored, as many as before are enough; the cycle is asked for each that was there before it.
+
+    What `interface_check` looks at, nobody can have changed: the same checks stood before GC and RIC, and who came after
+    DE has read only. It would catch a gate that is taken out of the table.
+    """
+    old = "tests/test_old.py"
+    world = World(place, **{**world_of(), "files": {old: "def test_old():\n    assert 1 + 1 == 2\n"}})
+    two = f"{LABEL.tests()}\n\ndef test_no_cups():\n    assert label(0, 'cup') == '0 cups'\n"
+    world.agent("test", LABEL.at, write={TESTS: two}, run=[["rm", old]], exit=says("RTC"))
+
+    end = until_manual(world)
+
+    assert end.steps(LABEL.at) == [*CYCLE[:7], "integration_test Failed"], end.told
+    assert end.outcomes[LABEL.at] == "Failed"
+    told = end.prompt("root:O6V_failed#1.1")
+    assert "It stopped at integration_test.Failed. What was said there:" in told
+    assert f"{old}::test_old: is gone" in told
