@@ -10,7 +10,7 @@ import pytest
 
 from tests.runtime.test_bank_files import Place
 from tests.views.storied import HANDOFF, HISTORY, STATE, waterfall
-from treadle.kernel.events import Envelope, Exited, RunStarted
+from treadle.kernel.events import Envelope, Exited, RunStarted, Signalled
 from treadle.protocol.digest import digest
 from treadle.protocol.items import Item
 from treadle.protocol.load import load
@@ -167,6 +167,22 @@ def test_the_checkout_shows_the_latest_run_that_goes_on(place: Backlog) -> None:
     place.story_files("two").show(WATERFALL)
     history = place.text(HISTORY)
     assert history.index("run two") < history.index("run one")
+
+
+def test_a_run_that_ends_leaves_the_checkout_to_the_one_that_goes_on(place: Backlog) -> None:
+    place.begin("one", created=1)
+    place.asks_for_a_person("one")
+    place.begin("two", created=2)
+    place.story_files("two").show(WATERFALL)
+    assert place.state()["status"] == "running"
+    place.happens("two", Signalled(id="abort", ts=6000, inst="root", name="abort"))
+    files = place.story_files("two")
+    assert files.show(WATERFALL) == []
+    assert place.state()["status"] == "needs_human"
+    assert "run two" in place.text(HISTORY)
+    place.asks_for_a_person("one")
+    files.show(WATERFALL)
+    assert place.state()["status"] == "needs_human", "told once"
 
 
 def test_the_history_outlives_the_folder_of_its_run(place: Backlog) -> None:

@@ -43,6 +43,7 @@ class StoryFiles:
         self._left: dict[str, tuple[str, _Stamp]] = {}
         """Path → what was put there in the checkout, and what tells whether it has been touched since."""
         self._told: set[str] = set()
+        self._handed_over = False
 
     def show(self, protocol: Protocol) -> list[str]:
         """Bring the files up to date; what somebody else has made of them, told once."""
@@ -51,8 +52,19 @@ class StoryFiles:
         with suppress(PortError, ReplayDivergence):
             texts = self.texts()
             write_all(self._folder, texts, self._written)
-            return self._place(protocol, texts)
+            return self._place(protocol, texts) or self._hand_over(protocol, texts)
         return []
+
+    def _hand_over(self, protocol: Protocol, texts: Mapping[str, str]) -> list[str]:
+        """Let the checkout show another run from now on, if this one has ended and that one goes on."""
+        other = self._foremost()
+        if not self._course.state.outcome or other in ("", self._run) or self._handed_over:
+            return []
+        self._handed_over = True
+        for path in texts.keys() & _histories(protocol):
+            self._keep(path, texts[path])
+        files = StoryFiles(self._store, other, self._folder.parents[1] / other, self._root, self._local)
+        return files.show(self._store.protocol(self._store.run(other).protocol))
 
     def texts(self) -> Mapping[str, str]:
         """Path → text."""
@@ -148,10 +160,13 @@ class StoryFiles:
         return self._local / HISTORY / folder_name(path), f"{created:015d}-{folder_name(self._run)}.md"
 
     def _is_foremost(self) -> bool:
-        """Whether the checkout shows this run: the latest with such files, one that has not ended before the others."""
+        return self._foremost() == self._run
+
+    def _foremost(self) -> str:
+        """The run that the checkout shows: the latest with such files, one that has not ended before the others."""
         runs = [run for run in self._store.runs() if has_story_files(self._store.protocol(run.protocol))]
         live = [run for run in runs if not run.outcome]
-        return next((run.id for run in live or runs), "") == self._run
+        return next((run.id for run in live or runs), "")
 
 
 def _histories(protocol: Protocol) -> set[str]:
