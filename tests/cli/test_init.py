@@ -221,6 +221,7 @@ def test_a_protocols_files_do_not_go_through_a_link(root: Path) -> None:
     found = treadle("init", "--protocol", "mine")
     assert found.code == 2
     assert "leads out of the project" in found.err
+    assert treadle("init", "--protocol", "mine", "--dry-run") == found, "nothing is promised that cannot be done"
     assert list(outside.iterdir()) == []
     assert not (root / "treadle.toml").exists()
 

@@ -133,8 +133,8 @@ def test_what_is_more_than_minimal_is_pointed_out_to_the_reviewer(place: Path) -
 def test_a_test_of_the_project_that_is_gone_fails_the_integration_test(place: Path) -> None:
     """While tests are refactored, as many as before are enough; the cycle is asked for each that was there before it.
 
-    What `interface_check` looks at, nobody can have changed: the same checks stood before GC and RIC, and who came after
-    DE has read only. It would catch a gate that is taken out of the table.
+    What `interface_check` looks at, nobody can have changed: the same checks stood before GC and RIC, and who came
+    after DE has read only. It would catch a gate that is taken out of the table.
     """
     old = "tests/test_old.py"
     world = World(place, **{**world_of(), "files": {old: "def test_old():\n    assert 1 + 1 == 2\n"}})

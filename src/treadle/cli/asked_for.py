@@ -13,6 +13,7 @@ from treadle.config.links import links_of
 from treadle.config.project import Project
 from treadle.errors import TreadleError
 from treadle.protocol.alone import alone
+from treadle.protocol.answers.ids import id_of
 from treadle.protocol.answers.inputs import load_input
 from treadle.protocol.items import Json
 from treadle.protocol.load import read_text
@@ -52,7 +53,7 @@ def _own(project: Project, name: str, only: str) -> tuple[str, str]:
     path = library.folder(name) / PARTS / f"{part}.yaml"
     if not part or Path(part).name != part or not path.is_file():
         return "", ""
-    quoted = msgspec.json.encode(project.root.name).decode()
+    quoted = msgspec.json.encode(id_of(project.root.name)).decode()
     return read_text(path, 100_000).replace(_PROJECT, quoted), path.name
 
 

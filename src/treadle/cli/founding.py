@@ -73,6 +73,8 @@ def plan(project: Project, protocol: str | None) -> Plan:
         wanted |= own_files(library.folder(protocol))
         wanted |= (shown := first_files(loaded, project.root.name))
     there = [name for name in wanted if _is_there(project.root / name)]
+    for name in wanted.keys() - there:
+        _refuse_way_out(project.root, project.root / name)
     config = load_settings(project, os.environ).config(loaded.name if loaded else "")
     is_kept = project.file.name in there
     toolchain = completed(config.toolchain, project.root) if is_kept else _with_found(config.toolchain, found)
@@ -93,8 +95,7 @@ def carry_out(project: Project, plan: Plan) -> None:
     """Writes the files of a plan, all or none, and the folder for what is this checkout's alone."""
     paths = {project.root / name: text for name, text in plan.files.items()}
     for path in paths:
-        if not path.parent.resolve().is_relative_to(project.root.resolve()):
-            raise TreadleError(f"{path.parent} is a link that leads out of the project; remove it, then try again")
+        _refuse_way_out(project.root, path)
     make_local(project)
     placed = Placed(project.local)
     begun: list[Path] = []
@@ -109,6 +110,11 @@ def carry_out(project: Project, plan: Plan) -> None:
         for path in begun:
             path.unlink(missing_ok=True)
         raise
+
+
+def _refuse_way_out(root: Path, path: Path) -> None:
+    if not path.parent.resolve().is_relative_to(root.resolve()):
+        raise TreadleError(f"{path.parent} is a link that leads out of the project; remove it, then try again")
 
 
 def _faults(root: Path, name: str, protocol: Protocol | None) -> list[str]:

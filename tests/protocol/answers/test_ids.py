@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.protocol.answers.ids import MAX_ID, id_fault
+from treadle.protocol.answers.ids import MAX_ID, id_fault, id_of
 
 
 @pytest.mark.parametrize("text", ["AC-1", "US-001", "REQ-102", "Σ", "σ₁", "AC#2", "ä_1.2", "_x", "x" * MAX_ID, "lock"])
@@ -44,3 +44,18 @@ def test_what_is_accepted_can_be_a_file_and_a_branch(text: str) -> None:
     assert not text.endswith((".", ".lock"))
     assert ".." not in text
     assert not set(text) & set(" /\\~^:?*[@{'\"`$&|;<>!")
+
+
+@given(st.text())
+def test_of_every_text_an_id_can_be_made(text: str) -> None:
+    assert id_fault(id_of(text)) == ""
+    assert id_fault(text) or id_of(text) == text or text.startswith("#") or text[-1] in "#-"
+
+
+def test_an_id_is_near_to_its_text() -> None:
+    assert [id_of(it) for it in ("my shop: 1", "cart-app", "..", "a..b.lock")] == [
+        "my-shop-1",
+        "cart-app",
+        "project",
+        "project",
+    ]

@@ -10,6 +10,12 @@ _ENDINGS: Final = (".", ".lock")
 """Git keeps these endings to itself."""
 
 
+def id_of(text: str) -> str:
+    """An id that is as near to a text as one can be."""
+    plain = re.sub(r"\.{2,}", ".", re.sub(r"[^\w.#-]+", "-", text))[:MAX_ID].strip(".#-")
+    return "project" if id_fault(plain) else plain
+
+
 def id_fault(text: str) -> str:
     """Why a text cannot be an id, as the end of a sentence; empty if it can."""
     if len(text) > MAX_ID:
