@@ -18,7 +18,7 @@ from treadle.evidence.checks.minimal import minimal
 from treadle.evidence.checks.partition import children_partition, disjoint_writes, plan_covers_criteria
 from treadle.evidence.checks.plan import plan_parses, plan_sound
 from treadle.evidence.checks.project import build, format_, lint, post_check
-from treadle.evidence.checks.recorded import checkpoint, commit, readonly, rebased, resolved
+from treadle.evidence.checks.recorded import checkpoint, commit, commit_once, readonly, rebased, resolved
 from treadle.evidence.checks.red import added, red, red_one, still_red_on_skeleton
 from treadle.evidence.checks.scaling import scaling
 from treadle.evidence.checks.scenarios import clarifications, clarified, scenarios_pass, scenarios_tested
@@ -38,6 +38,7 @@ Check = Callable[[Subject], Awaitable[Found]]
 
 CHECKS: Final[dict[str, Check]] = {
     "commit": commit,
+    "commit_once": commit_once,
     "checkpoint": checkpoint,
     "scope": scope,
     "scope_tests": scope_tests,
@@ -103,6 +104,7 @@ CHECKS: Final[dict[str, Check]] = {
 
 _POINTLESS: Final[dict[str, frozenset[str]]] = {
     "commit": frozenset(CHECKS) - {"commit"},
+    "commit_once": frozenset(CHECKS) - {"commit_once"},
     "build": frozenset(
         {
             "red",

@@ -31,7 +31,7 @@ from treadle.protocol.artifact_place import place_of
 from treadle.protocol.items import Json, canonical
 from treadle.protocol.model import CheckRef
 
-_KEEPING: Final = frozenset({"commit", "checkpoint"})
+_KEEPING: Final = frozenset({"commit", "commit_once", "checkpoint"})
 """An exit that passed one of these is part of the instance's work."""
 
 

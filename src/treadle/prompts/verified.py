@@ -8,7 +8,7 @@ from treadle.protocol.checks.shapes import variable
 from treadle.protocol.items import Json
 from treadle.protocol.model import CHECK_EXITS, CheckRef, Step
 
-_RECORD: Final = frozenset({"commit", "checkpoint", "measure"})
+_RECORD: Final = frozenset({"commit", "commit_once", "checkpoint", "measure"})
 """They say nothing about the work."""
 
 

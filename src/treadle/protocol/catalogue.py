@@ -34,6 +34,9 @@ _LIST: Final[tuple[Need, ...]] = ("test", "list")
 
 CHECKS: Final[dict[str, CheckSpec]] = {
     "commit": _check("something was changed; it is recorded as one commit", "git"),
+    "commit_once": _check(
+        "something was changed, at least until the step has been accepted once; it is recorded as one commit", "git"
+    ),
     "checkpoint": _check("what was left in the working directory is recorded as a commit, changed or not", "git"),
     "scope": _check(
         "every changed file is one that the role may change; where it may add stubs, only stubs were added"

@@ -20,7 +20,7 @@ from treadle.views.moment import moment, seconds
 from treadle.views.refusal import words_of_effect
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
-_RECORDING: Final = frozenset({"commit", "checkpoint"})
+_RECORDING: Final = frozenset({"commit", "commit_once", "checkpoint"})
 _WORDS: Final = 2_000
 
 

@@ -18,6 +18,8 @@ MARKED = "<<<<<<< ours\nx = 1\n=======\nx = 2\n>>>>>>> theirs\n"
         ("commit", {}, "nothing was changed"),
         ("commit", {"src/calc/add.py": SKELETON}, "nothing was changed"),
         ("commit", {"src/calc/add.py": "x = 1\n"}, ""),
+        ("commit_once", {}, "nothing was changed"),
+        ("commit_once", {"src/calc/add.py": "x = 1\n"}, ""),
         ("checkpoint", {}, ""),
         ("checkpoint", {"src/calc/new.py": ""}, ""),
         ("readonly", {}, ""),
@@ -32,6 +34,27 @@ def test_a_lane_is_changed_or_not(tmp_path: Path, check: str, files: dict[str, s
         verdict = await stage.claim("impl", "TestsPassed", files, checks=check)
         assert verdict.results[0].ok == (not said)
         assert said in verdict.report
+
+    run(story())
+
+
+def test_a_document_that_is_still_right_passes_when_its_step_comes_again(tmp_path: Path) -> None:
+    async def story() -> None:
+        given: dict[str, Json] = {"id": "US-1", "title": "Sums", "description": "Adds."}
+        stage = await Stage(tmp_path, "waterfall", FILES, "story", given).start()
+        empty = await stage.claim("sdd-delta", "pass", {})
+        assert empty.report.startswith("### commit_once\n- nothing was changed"), "the first time, something is due"
+        delta = "# Delta\n## ADDED\n- sums: `add(a, b)`\n\n## MODIFIED\nNone\n\n## REMOVED\nNone\n"
+        written = await stage.claim("sdd-delta", "pass", {"docs/deltas/US-1.md": delta}, n="1.2")
+        assert written.report == ""
+        again = await stage.claim("sdd-delta", "pass", {}, n="2.1")
+        assert again.report == ""
+        assert again.fields["commit"]
+        assert again.fields["files_changed"] == []
+        other = await stage.claim("contract", "pass", {}, checks="commit_once")
+        assert "nothing was changed" in other.report, "what another step has left is not its work"
+        broken = await stage.claim("sdd-delta", "pass", {"docs/deltas/US-1.md": "# Delta\n"}, n="3.1")
+        assert "has no section ADDED" in broken.report, "and its checks hold all the same"
 
     run(story())
 

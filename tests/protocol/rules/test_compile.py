@@ -77,7 +77,7 @@ def test_a_row_becomes_an_agent_step_with_three_exits() -> None:
         "timeout": "5m",
         "reads": [],
         "writes": ["docs/plan.md"],
-        "gates": {"pass": ["commit", "scope"]},
+        "gates": {"pass": ["commit_once", "scope"]},
         "needs": ["plan.failing?", "build.failing?"],
         "routes": {"pass": "review", "failing": "@self", "needs_human": "stuck"},
     }
@@ -129,10 +129,10 @@ def test_a_rejection_by_a_person_charges_nothing() -> None:
 @pytest.mark.parametrize(
     ("writes", "gates", "expected"),
     [
-        ("[src/**]", "", ["commit", "scope"]),
-        ("[src/**]", "build green", ["commit", "scope", "build green"]),
+        ("[src/**]", "", ["commit_once", "scope"]),
+        ("[src/**]", "build green", ["commit_once", "scope", "build green"]),
         ("[src/**]", "checkpoint build", ["scope", "checkpoint build"]),
-        ("[src/**]", "scope? build", ["commit", "scope? build"]),
+        ("[src/**]", "scope? build", ["commit_once", "scope? build"]),
         ("[]", "", ["checkpoint", "readonly"]),
         ("[]", "readonly measure", ["checkpoint", "readonly measure"]),
     ],
@@ -281,7 +281,7 @@ def test_a_team_role_has_its_paths_its_checks_and_the_post_check() -> None:
     }
     gates = {name: graph["steps"]["work"]["gates"]["task_done"] for name, graph in part["graphs"].items()}
     assert gates == {
-        "task-back": ["commit", "scope", "owned_files", "build", {"check": "post_check", "arg": "make lint"}],
+        "task-back": ["commit_once", "scope", "owned_files", "build", {"check": "post_check", "arg": "make lint"}],
         "task-look": ["checkpoint", "readonly"],
     }
 

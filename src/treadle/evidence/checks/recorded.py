@@ -1,4 +1,4 @@
-"""What a lane holds as a commit: `commit`, `checkpoint`, `readonly`, `rebased`, `resolved`."""
+"""What a lane holds as a commit: `commit`, `commit_once`, `checkpoint`, `readonly`, `rebased`, `resolved`."""
 
 from collections.abc import Iterable
 
@@ -7,6 +7,7 @@ import msgspec
 from treadle.evidence.checks.scope import left_in_conflict
 from treadle.evidence.findings import Found, Problem, failed, found, problem, some
 from treadle.evidence.meanwhile import FACT, meanwhile
+from treadle.evidence.past import commits
 from treadle.evidence.subject import Subject
 from treadle.git.globs import matches
 from treadle.git.scan import Finding
@@ -21,6 +22,15 @@ async def commit(s: Subject) -> Found:
     if s.work.tree == await s.git.tree(s.work.base):
         return failed("nothing was changed", expected="the files of this step, written in the working folder")
     return await checkpoint(s)
+
+
+async def commit_once(s: Subject) -> Found:
+    """As commit; but what was accepted of this step before may stay as it is, if it still passes."""
+    done = [one for one, _ in commits(s.case, s.inst) if one.step == s.job.step]
+    if done and s.work.tree == await s.git.tree(s.work.base):
+        kept = await checkpoint(s)
+        return msgspec.structs.replace(kept, notes=(*kept.notes, "nothing was changed: it stays as it was accepted"))
+    return await commit(s)
 
 
 async def checkpoint(s: Subject) -> Found:

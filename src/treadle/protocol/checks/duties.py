@@ -90,7 +90,7 @@ def suites_are_built(subject: Subject) -> Iterator[Finding]:
 
 def _alone(subject: Subject, commit: Commit) -> Iterator[tuple[str, str]]:
     protocol, key, gates = subject.protocol, commit.key, commit.gates
-    if not has_gate(gates, "commit", "checkpoint"):
+    if not has_gate(gates, "commit", "commit_once", "checkpoint"):
         yield f"exit '{key}' names a commit, but no gate records one", "gate it by 'commit' or 'checkpoint'"
     bounds = _bounds(commit)
     if not has_gate(gates, "readonly", *bounds):

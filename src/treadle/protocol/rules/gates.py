@@ -10,7 +10,7 @@ from treadle.protocol.rules.table import Rule, RuleTable
 def bounds(writes: tuple[str, ...], gates: Node | None, *scopes: str) -> list[str]:
     """The checks that follow from what may be written, as far as the row does not name them itself."""
     named = set(check_names(gates))
-    recorded = () if named & {"commit", "checkpoint"} else ("commit" if writes else "checkpoint",)
+    recorded = () if named & {"commit", "commit_once", "checkpoint"} else ("commit_once" if writes else "checkpoint",)
     return [name for name in (*recorded, *(scopes if writes else ("readonly",))) if name not in named]
 
 
