@@ -258,6 +258,16 @@ def test_an_executor_that_needs_a_person_gets_one() -> None:
     assert story(run.answers("retry", note="ref:note")) == "bdd"
 
 
+def test_what_was_said_at_reviews_stays_with_whoever_writes_the_tests() -> None:
+    run = specified(backlog()).answers("approve", note="ref:30 seconds").says("failing.none")
+    assert run.job().inputs["review.approve"] == ("ref:30 seconds",), "the next attempt"
+    run.says("needs_human").answers("retry", note="ref:euros")
+    assert run.job().inputs["review.approve"] == ("ref:30 seconds",), "who was sent out after a question"
+    assert run.job().inputs["human_note"] == ("ref:euros",)
+    run.says("pass_red").says("failing_measured.scope_warning").answers("approve", note="ref:without refunds")
+    assert run.job().inputs["review.approve"] == ("ref:30 seconds", "ref:without refunds"), "and after a second review"
+
+
 def test_what_a_person_says_reaches_the_next_session() -> None:
     # A4
     run = specified(backlog()).answers("approve", note="ref:note")
@@ -464,7 +474,7 @@ exits:
 graphs:
   story:
     steps:
-      scaffold: {needs: ["bdd.pass_bdd?", "scaffold.failing?", "impl.failing_measured?"]}
+      scaffold: {needs: [bdd.pass_bdd, "review.approve*", "scaffold.failing?", "impl.failing_measured?"]}
       impl:
         routes:
           +failing_measured.test_issue: {to: scaffold, charge: impl-rework}

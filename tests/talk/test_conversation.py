@@ -32,7 +32,9 @@ def test_the_published_conversation(project: Path, tmp_path: Path, monkeypatch: 
     begun = treadle("run", "backlog.yaml", "-p", "waterfall", "--agent", "scripted:script.yaml", "--level", "0")
     assert begun.code == 3, begun.err
     mine = say("continue")
-    assert "US-005 bdd is yours: `treadle show cart-app root/US-005:bdd#1.1 --prompt`" in mine.out, mine.out + mine.err
+    assert "US-005 bdd is yours: `treadle show cart-app 'root/US-005:bdd#1.1' --prompt`" in mine.out, (
+        mine.out + mine.err
+    )
     lane = Path(mine.out.partition("work in ")[2].partition(",")[0])
     assert treadle("done", *by_hand(lane, COUPON)).code == 0
 
@@ -72,8 +74,11 @@ def test_the_published_conversation(project: Path, tmp_path: Path, monkeypatch: 
     assert rest.out.startswith("Received: US-006 review: approve.\n")
     assert "US-006 impl complete ✓ All tests pass (2/2). Next: verify." in rest.out, rest.out + rest.err
     assert rest.out.splitlines()[-2:] == ["US-006 all complete ✓", "Next is US-007 About orders, continue?"]
-    prompts = [path.read_text() for path in (project / ".treadle/local/runs").glob("*/acts/*/bundle/prompt.md")]
-    assert any("How long may the payment gateway take? 30 seconds" in text for text in prompts)
+    prompts = (project / ".treadle/local/runs").glob("*/acts/*US-006*scaffold*/bundle/prompt.md")
+    told = [path.read_text() for path in prompts]
+    assert ["How long may the payment gateway take? 30 seconds" in text for text in told] == [True], (
+        "also who is sent out two steps later"
+    )
 
     stopped = say("Stop for today")
     assert (stopped.code, stopped.out.splitlines()) == (
