@@ -111,7 +111,8 @@ class Stage:
         recorder = Recorder(repository)
         self.lanes = Lanes(self.integration, project.worktrees, self._rules, recorder)
         self.facts = RepositoryFacts(self.lanes, Checkouts(repository, recorder, project.worktrees))
-        tests = Pytest(command=PYTEST, root=self.root, timeout=60, sandbox=NONE)
+        # without plugins, as they take their time to load
+        tests = Pytest(command=PYTEST, root=self.root, timeout=60, sandbox=NONE, plugins=())
         self.tools = tools = ProjectTools(Toolchain(settings=self.settings, root=self.root, tests=tests, sandbox=NONE))
         tools.identity = repr(self.commands)  # one project's results hold for the next one's equal trees
         self.verifier = Verifier(self.facts, tools, Cache(self.cache, b"key"), scope)
