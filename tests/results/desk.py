@@ -29,12 +29,14 @@ class Desk(NamedTuple):
         return path
 
 
-def desk(place: Path, step: str = "waterfall/story/impl", *, attempt: int = 2, retry: int = 0) -> Desk:
+def desk(
+    place: Path, step: str = "waterfall/story/impl", *, attempt: int = 2, retry: int = 0, act: str = "act-7"
+) -> Desk:
     """A new activity at a step, `protocol/graph/step`."""
     protocol, model = at(step)
     work = Work(
         run="r1",
-        act="act-7",
+        act=act,
         retry=retry,
         step=step.split("/")[2],
         role="executor",

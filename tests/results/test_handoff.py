@@ -29,6 +29,27 @@ def test_a_copy_of_a_gate_goes_by_its_base() -> None:
     assert summed_up(parse(text, ways_at("waterfall/story/impl"), "impl@other", 2))["claim"] == "pass_green"
 
 
+@pytest.mark.parametrize(
+    ("story", "inst", "is_own"),
+    [
+        ("US-1", "root/US-1", True),
+        ("US-9", "root/US-1", False),
+        ("US-1", "root/US-1~2", True),
+        ("US-1", "root/US-1/core", True),
+        ("US-2", "root/US-1/core", False),
+        ("Story 1/2", "root/Story-1-2", True),
+        ("7", "root/7", True),
+        ("null", "root/US-1", True),
+        ("US-9", "root", True),
+    ],
+)
+def test_a_hand_over_of_another_story_is_not_this_ones(story: str, inst: str, is_own: bool) -> None:
+    text = f"---\nstory: {story}\nstep: impl\nattempt: 2\nstatus: pass\nsummary: x\n---\n".encode()
+    found = parse(text, ways_at("waterfall/story/impl"), "impl", 2, inst=inst)
+    assert isinstance(found, Claim if is_own else Stale)
+    assert is_own or summed_up(found)["stale"] == f".ai/HANDOFF.md is for story '{story}', not for story 'US-1'"
+
+
 def test_front_matter_of_another_kind_is_no_answer() -> None:
     assert parse(b"---\ntype: note\nstatus:\n---\n", ways_at("waterfall/story/impl"), "impl", 2) is None
 

@@ -54,6 +54,14 @@ def test_the_first_that_is_there_counts(channels: str, channel: str, summary: st
     assert found.warnings == found.problems == ()
 
 
+def test_the_words_of_another_story_are_no_answer_for_this_one(tmp_path: Path) -> None:
+    it = desk(tmp_path, act="root/US-1:impl#1.2")
+    it.put(".ai/HANDOFF.md", HANDOFF.format(status="pass").replace("step:", "story: US-9\nstep:"))
+    found = reading(it)
+    assert (found.claim, found.notes) == (None, "")
+    assert found.warnings == ("handoff: ignored: .ai/HANDOFF.md is for story 'US-9', not for story 'US-1'",)
+
+
 def test_what_contradicts_is_recorded_and_not_obeyed(tmp_path: Path) -> None:
     it = desk(tmp_path)
     emitted(it)

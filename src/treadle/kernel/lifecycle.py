@@ -33,11 +33,15 @@ def create(t: Turn, graph: str, item: Item, parent: Instance | None = None, grou
     return inst
 
 
+def part_of_id(key: str) -> str:
+    """An item's key as it stands in the id of the instance that works on it."""
+    return "".join(c if c.isalnum() or c in "._~-" else "-" for c in key) or "-"
+
+
 def _fresh_id(t: Turn, parent: Instance | None, key: str) -> str:
     if parent is None:
         return ROOT
-    safe = "".join(c if c.isalnum() or c in "._~-" else "-" for c in key) or "-"
-    base = id_ = f"{parent.id}/{safe}"
+    base = id_ = f"{parent.id}/{part_of_id(key)}"
     count = 1
     while t.inst(id_) is not None:
         count += 1

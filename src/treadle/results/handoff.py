@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
+from treadle.kernel.lifecycle import part_of_id
 from treadle.protocol.answers.answer import Claim
 from treadle.protocol.answers.problems import kind, quoted
 from treadle.protocol.model import base_of
@@ -16,6 +17,9 @@ from treadle.results.ways import EXIT, Ways, exit_object
 FILES: Final = (".ai/HANDOFF.md", "HANDOFF.md")
 _FENCE: Final = ("---", "...")
 _LEGACY = re.compile("NEEDS CLARIFICATION|CONSTITUTION VIOLATION|SCOPE WARNING")
+STORY: Final = "story"
+_AGAIN: Final = re.compile(r"~\d+\Z")
+"""What the id of an instance ends with that does again what another one has begun."""
 NOTES: Final = "handoff"
 """The field of an exit that the body is for."""
 _SHORT: Final = 300
@@ -41,7 +45,9 @@ def split(text: str) -> Handoff:
     return Handoff("\n".join(rest[:end]), "\n".join(rest[end + 1 :]).strip())
 
 
-def parse(data: bytes, ways: Ways, step: str, attempt: int, file: str = FILES[0]) -> Claim | Faulty | Stale | None:
+def parse(
+    data: bytes, ways: Ways, step: str, attempt: int, file: str = FILES[0], inst: str = ""
+) -> Claim | Faulty | Stale | None:
     """An answer from the file's front matter; None if it holds none."""
     text = decode_text(data, file)
     if isinstance(text, Faulty):
@@ -56,7 +62,14 @@ def parse(data: bytes, ways: Ways, step: str, attempt: int, file: str = FILES[0]
         return faulty(f"{file}: the front matter must be `name: value` lines, not {kind(value)}")
     if value.get(report.STATUS) is None and EXIT not in value:
         return None
-    return misplaced(value, base_of(step), attempt, file) or report.claim(_full(value, found.body, ways), ways, file)
+    foreign = _of_another_story(value, inst, file) or misplaced(value, base_of(step), attempt, file)
+    return foreign or report.claim(_full(value, found.body, ways), ways, file)
+
+
+def is_foreign(data: bytes, inst: str) -> bool:
+    """Whether a hand-over says that it is about another story than an instance's own."""
+    value = plain_yaml.parse(split(data.decode(errors="replace")).front, FILES[0])
+    return isinstance(value, dict) and _of_another_story(value, inst, FILES[0]) is not None
 
 
 def parse_legacy(data: bytes, ways: Ways, file: str = FILES[0]) -> Claim | Faulty | None:
@@ -82,6 +95,15 @@ def misplaced(front: dict[str, Any], step: str, attempt: int, file: str) -> Faul
         if str(given) != str(expected):
             return Stale(f"{file} is for {name} {quoted(str(given))}, not for {name} '{expected}'")
     return None
+
+
+def _of_another_story(front: dict[str, Any], inst: str, file: str) -> Stale | None:
+    """That a hand-over is about what another instance works on; one that names no story is this one's."""
+    story, own = front.get(STORY), inst.split("/")[1:]
+    names = {*own, *(_AGAIN.sub("", one) for one in own)}
+    if story is None or not own or part_of_id(str(story)) in names:
+        return None
+    return Stale(f"{file} is for {STORY} {quoted(str(story))}, not for {STORY} '{_AGAIN.sub('', own[0])}'")
 
 
 def _full(front: dict[str, Any], body: str, ways: Ways) -> dict[str, Any]:

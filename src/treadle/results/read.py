@@ -87,13 +87,21 @@ def _channels(work: Work, ways: Ways, before: Before, final: str, legacy: bool) 
         yield "executor-result", data if isinstance(data, Faulty) else executor_result.parse(data, ways)
     for file in handoff.FILES:
         if (data := _changed(work, before, file, ways)) is not None:
-            held = data if isinstance(data, Faulty) else handoff.parse(data, ways, work.step, work.attempt, file)
+            held = data if isinstance(data, Faulty) else _handed_over(data, ways, work, file)
             if held is not None:
                 yield "handoff", held
     if (said := final_message.parse(final, ways)) is not None:
         yield "final", said
     if legacy:
         yield from _grepped(work, ways, before)
+
+
+def _handed_over(data: bytes, ways: Ways, work: Work, file: str) -> Claim | Faulty | Stale | None:
+    return handoff.parse(data, ways, work.step, work.attempt, file, _inst(work))
+
+
+def _inst(work: Work) -> str:
+    return work.act.partition(":")[0]
 
 
 def _emitted(work: Work, ways: Ways) -> Iterator[Found]:
@@ -136,7 +144,7 @@ def _notes(work: Work, before: Before, ways: Ways, claim: Claim | None) -> str:
         return words[: notes.MAX_NOTES]
     for file in handoff.FILES:
         data = _changed(work, before, file, ways)
-        if isinstance(data, bytes) and data:
+        if isinstance(data, bytes) and data and not handoff.is_foreign(data, _inst(work)):
             return _own_words(work, data)[: notes.MAX_NOTES]
     return ""
 
