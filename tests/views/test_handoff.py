@@ -82,6 +82,22 @@ def test_a_claim_that_was_refused_is_handed_on_with_what_was_found() -> None:
     assert "- a::b fails" in text
 
 
+def test_the_words_of_the_last_attempt_are_handed_on_though_none_is_left() -> None:
+    run = Storied().specified()
+    run.run.answers("approve")
+    for number in (1, 2):
+        act = run.run.activity("scaffold")
+        run.run.claims("pass_red", act).checked(act, ["red"], report="ref:refused")
+        run.said |= {
+            f"ref:{act}.pass_red": {"handoff": f"Tests, draft {number}."},
+            "ref:refused": {"report": "### red"},
+        }
+    text = run.files()[HANDOFF]
+    assert front(text)["attempt"] == 2
+    assert "Tests, draft 2.\n\n## What the orchestrator found" in text
+    assert "no words of its own" not in text
+
+
 def test_a_session_that_broke_is_told_from_evidence() -> None:
     # A26
     run = Storied().scaffolded()
@@ -121,6 +137,17 @@ def test_a_team_hands_over_as_one() -> None:
         "## Next session notes\n"
         "- repository: index is there\n"
         "- field: it is theirs"
+    )
+
+
+def test_the_words_of_each_executor_stay_as_they_were_written() -> None:
+    run = Storied().team(backend=("repository", "service"))
+    words = "## What was done this time\n- the index\n\n## Next session should note\n- leave AddItem alone"
+    run.says("task_done", {"summary": "stored", "handoff": words}, run.task("repository"))
+    run.says("task_done", {"summary": "served", "handoff": "nothing special"}, run.task("service"))
+    assert run.files()[HANDOFF].partition("## Next session notes\n")[2].strip() == (
+        "### repository\n#### What was done this time\n- the index\n\n#### Next session should note\n"
+        "- leave AddItem alone\n\n- service: nothing special"
     )
 
 

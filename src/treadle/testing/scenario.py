@@ -75,15 +75,17 @@ class Scenario:
         envelope = Envelope(tag, variant, fields, f"ref:{act}.{exit_}")
         return self.happens(Exited(**self._stamp(), act=act, envelope=envelope))
 
-    def checked(self, at: str = "", fails: Iterable[str] = (), fingerprint: str = "") -> Self:
-        """The checks of an activity have run."""
+    def checked(self, at: str = "", fails: Iterable[str] = (), fingerprint: str = "", report: str = "") -> Self:
+        """The checks of an activity have run; where some fail, they leave a report."""
         act = self.activity(at)
         failed = set(fails)
         results = tuple(
             CheckResult(check.name, check.name not in failed, f"report:{check.name}")
             for check in self.state.acts[act].checks
         )
-        return self.happens(Checked(**self._stamp(), act=act, results=results, fingerprint=fingerprint))
+        return self.happens(
+            Checked(**self._stamp(), act=act, results=results, fingerprint=fingerprint, payload_ref=report)
+        )
 
     def fails(self, why: Any, at: str = "") -> Self:
         return self.happens(Failed(**self._stamp(), act=self.activity(at), why=why, detail_ref=f"ref:{why}"))

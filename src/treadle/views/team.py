@@ -1,11 +1,12 @@
 """The consolidated hand-over of a team: how far each executor is, who got in whose way, what comes next."""
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from treadle.kernel.commands import RunAgent, RunEffect
 from treadle.kernel.state import Instance, State
-from treadle.prompts.foreign import inline
+from treadle.prompts.foreign import cut, inline, visible
 from treadle.protocol.model import Protocol, tag_of
 from treadle.views.bank.course import Course
 from treadle.views.bank.standing import payload_ref
@@ -16,6 +17,9 @@ from treadle.views.stories import Story, deeds_of
 
 _WELL, _AT_WORK, _BADLY, _WAITS = "✅", "🔄", "❌", "⏳"
 _LINE: Final = 400
+_BLOCK: Final = 4_000
+_HEADING: Final = re.compile(r"^#{1,6}(?=\s)", re.MULTILINE)
+_DEEPER, _DEEPEST = 2, 6
 
 
 def is_team(course: Course, story: Story, session: Deed) -> bool:
@@ -42,9 +46,9 @@ def team_body(course: Course, story: Story, get: Get) -> str:
     parts = {
         "Executor Progress": progress or ["the lead has given no tasks yet"],
         "File Conflict Log": list(_conflicts(deeds, get)) or ["None"],
-        "Next session notes": list(_notes(deeds, story, get)) or ["None"],
     }
-    return "\n\n".join(f"## {name}\n" + "\n".join(f"- {line}" for line in lines) for name, lines in parts.items())
+    lists = [f"## {name}\n" + "\n".join(f"- {line}" for line in lines) for name, lines in parts.items()]
+    return "\n\n".join([*lists, "## Next session notes\n" + ("\n".join(_notes(deeds, story, get)) or "- None")])
 
 
 def _tasks(state: State, story: Story) -> list[Instance]:
@@ -91,8 +95,16 @@ def _notes(deeds: list[Deed], story: Story, get: Get) -> Iterator[str]:
     own = story.inst.id if story.inst else ""
     for inst, said in words.items():
         if said:
-            who = "lead" if inst == own else inst.rpartition("/")[2]
-            yield f"{inline(who)}: {inline(said, _LINE)}"
+            who = inline("lead" if inst == own else inst.rpartition("/")[2])
+            words = visible(cut(said.strip(), _BLOCK))
+            yield (
+                f"\n### {who}\n{_HEADING.sub(_lower, words)}\n" if "\n" in words else f"- {who}: {inline(words, _LINE)}"
+            )
+
+
+def _lower(heading: re.Match[str]) -> str:
+    """A heading inside of somebody's words, below the one that says whose they are."""
+    return "#" * min(len(heading[0]) + _DEEPER, _DEEPEST)
 
 
 def _left(deed: Deed, get: Get) -> str:

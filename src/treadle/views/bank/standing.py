@@ -95,8 +95,10 @@ def _plans(course: Course, get: Get) -> list[tuple[str, Mapping[str, Json]]]:
 
 def payload_ref(deed: Deed) -> str:
     """Where the payload of an activity's claim lies, with its computed fields if it has any."""
+    own = deed.claim.envelope.payload_ref if deed.claim else ""
+    is_refused = deed.left.startswith("!")  # then the checks have left a report in its place
     checked = deed.checked.payload_ref if deed.checked else ""
-    return checked or (deed.claim.envelope.payload_ref if deed.claim else "")
+    return own or checked if is_refused else checked or own
 
 
 def _latest(protocol: Protocol, state: State, owner: str, kind: str, key: str) -> Instance | None:
