@@ -201,6 +201,7 @@ def test_a_story_is_made_step_by_step(root: Path) -> None:
     refused = run("backlog.yaml", "--only", "US-1:impl", "--name", "early")
     assert refused.code == 3, "no test fails yet: " + refused.out + refused.err
     assert "none of its 1 tests fails" in treadle("status", "early").out
+    assert treadle("abort", "early").code == 0
     for step, paths in (
         ("scaffold", [TESTS, "tests/test_counted.py"]),
         ("impl", ["src/cart.py"]),
