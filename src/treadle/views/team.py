@@ -96,10 +96,9 @@ def _notes(deeds: list[Deed], story: Story, get: Get) -> Iterator[str]:
     for inst, said in words.items():
         if said:
             who = inline("lead" if inst == own else inst.rpartition("/")[2])
-            words = visible(cut(said.strip(), _BLOCK))
-            yield (
-                f"\n### {who}\n{_HEADING.sub(_lower, words)}\n" if "\n" in words else f"- {who}: {inline(words, _LINE)}"
-            )
+            block = visible(cut(said.strip(), _BLOCK))
+            is_long = "\n" in block
+            yield f"\n### {who}\n{_HEADING.sub(_lower, block)}\n" if is_long else f"- {who}: {inline(block, _LINE)}"
 
 
 def _lower(heading: re.Match[str]) -> str:
