@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.waterfall import LABEL, PRICE, STORY, backlog, failing, says
+from tests.end_to_end.waterfall import LABEL, NFR, PRICE, SPECIFIED, STORY, backlog, failing, says
 from tests.end_to_end.world import Answer, Move, World
 from treadle.runtime.clock import SystemClock
 from treadle.testing.clock import StillClock
@@ -77,6 +77,24 @@ def test_verification_and_implementation_do_not_go_on_for_ever(place: Path) -> N
     assert "US-1" in end.ask("root:unfinished")
     assert PRICE.file in end.files()
     assert LABEL.file not in end.files(), "nothing of what was given up is delivered"
+
+
+def test_a_threshold_that_is_not_kept_is_for_the_implementation(place: Path) -> None:
+    """Whoever verifies writes no code: what its tools find goes to whoever does, and a person is not needed."""
+    told = backlog()
+    tool = "`grep -c plural src/shop/labels.py`"
+    row = f"| PERF-01 | The plural is remembered | lines | >= 1 | labels | {tool} | P1 |\n"
+    world = World(place, **{**told, "files": {**told["files"], NFR: told["files"][NFR] + row}})
+    at = LABEL.at
+    world.agent("bdd", at, write={LABEL.bdd_file: LABEL.bdd(tags=" @perf(PERF-01)")}, exit=SPECIFIED)
+    forgetful = LABEL.code().replace(LABEL.text, "Things are named.")
+    world.agent("impl", at, write={LABEL.file: forgetful}, exit=says("pass", "Not yet."))
+
+    end = world.run({f"{at}:review": "approve"})
+
+    assert end.outcome == "Done", end.told
+    assert end.steps(at) == [*STORY[:6], "verify !gate.thresholds", *STORY[5:]]
+    assert "docs/nfr.md:4: PERF-01 is not kept" in end.prompt(f"{at}:impl#2.1")
 
 
 def test_what_is_claimed_is_looked_at(place: Path) -> None:

@@ -245,6 +245,26 @@ def test_verification_and_implementation_do_not_go_on_for_ever() -> None:
     assert story(run.answers("impl")) == "impl"
 
 
+@pytest.mark.parametrize("check", ["build", "green", "coverage_complete", "scenarios_pass", "thresholds"])
+def test_a_verification_that_is_refused_for_the_code_goes_back_to_it(check: str) -> None:
+    run = scaffolded().says("pass_green").says("pass_verified", fails=[check])
+    assert story(run) == "impl"
+    assert run.job().inputs["gate_report"] == (f"report:{check}",)
+    for _ in range(3):
+        assert story(run.says("pass_green")) == "verify"
+        run.says("pass_verified", fails=[check])
+    assert story(run) == "verify-rework"
+    assert run.ask().inputs["gate_report"] == (f"report:{check}",)
+    assert story(run.answers("impl")) == "impl"
+
+
+@pytest.mark.parametrize("fails", [["delta_merged"], ["scope", "build", "green"]])
+def test_a_verification_that_is_refused_for_its_own_work_does_it_again(fails: list[str]) -> None:
+    run = scaffolded().says("pass_green").says("pass_verified", fails=fails)
+    assert (story(run), run.job().attempt) == ("verify", 2)
+    assert story(run.says("pass_verified", fails=fails)) == "stuck@verify"
+
+
 def test_a_step_that_may_be_skipped_is_skipped_by_a_person() -> None:
     # A25
     run = backlog().says("pass_bdd", complexity="S", parallel_tasks=0).says("pass").times_out()

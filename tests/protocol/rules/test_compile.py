@@ -118,6 +118,45 @@ def test_going_back_charges_a_budget_with_a_question_behind_it() -> None:
     assert asked["needs"] == ["build.failing?"]
 
 
+CHECKED = """\
+steps:
+  build: {next_on_pass: try, max_attempts: 3, claude_writes: ["src/**"]}
+  try:   {next_on_pass: done, max_attempts: 2, gates: {pass: [green lint?, {check: minimal, advisory: true}]}, ROW}
+"""
+
+
+@pytest.mark.parametrize(
+    ("row", "routes"),
+    [
+        ("on_fail: {default: build}, fails_by: [green]", {"!gate.readonly": "@self", "!gate.green": "BACK"}),
+        (
+            "on_fail: {default: build}, fails_by: [green], claude_writes: [a.md]",
+            {"!gate.scope": "@self", "!gate.green": "BACK"},
+        ),
+        (
+            "on_fail: {default: build}, fails_by: [post_check], post_check: make",
+            {"!gate.readonly": "@self", "!gate.post_check": "BACK"},
+        ),
+        ("on_fail: {default: build}, fails_by: [build, post_check, lint, minimal]", {}),
+        ("on_fail: {default: build}, fails_by: null", {}),
+        ("on_fail: {default: try}, fails_by: [green]", {}),
+    ],
+)
+def test_a_pass_refused_for_what_another_step_has_to_mend_is_a_failure(row: str, routes: dict[str, str]) -> None:
+    steps = compiled(CHECKED.replace("ROW", row))["steps"]
+    back = {"to": "build", "charge": "try-rework"}
+    found = {key: to for key, to in steps["try"]["routes"].items() if key.startswith("!")}
+    assert found == {key: back if to == "BACK" else to for key, to in routes.items()}
+    told = {name for name in ("build", "try-rework") if "!gate?" in steps.get(name, {}).get("needs", ())}
+    assert told == ({"build", "try-rework"} if routes else set())
+
+
+def test_a_step_with_one_attempt_that_wrote_too_much_asks_at_once() -> None:
+    row = "on_fail: {default: build}, fails_by: [green]"
+    routes = step(CHECKED.replace("ROW", row).replace("max_attempts: 2", "max_attempts: 1"), "try")["routes"]
+    assert routes["!gate.readonly"] == "stuck"
+
+
 def test_the_number_of_times_to_go_back_is_data() -> None:
     assert compiled("max_rework: 7\n" + SMALL)["budgets"]["build-rework"]["max"] == 7
 
@@ -455,6 +494,10 @@ def test_a_part_that_does_not_fit_is_refused(part: str, message: str) -> None:
         (
             "effects: {keep: {after: plan, exit: Archived}}\n" + SMALL,
             "rules.yaml:1: effects.keep: the effect 'keep' has no 'effect' (write {after, effect, exit})",
+        ),
+        (
+            SMALL.replace("max_attempts: 3", "fails_by: [gren]"),
+            "rules.yaml:4: steps.build: 'gren' is not a check (did you mean 'green'?)",
         ),
         ("step: {}\n" + SMALL, "rules.yaml:1: unknown key 'step' (did you mean 'steps'?)"),
         ("max_rework: 3\n", "rules.yaml:1: the rules table has no 'steps' (add `steps:`)"),

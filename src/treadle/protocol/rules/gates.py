@@ -14,6 +14,17 @@ def bounds(writes: tuple[str, ...], gates: Node | None, *scopes: str) -> list[st
     return [name for name in (*recorded, *(scopes if writes else ("readonly",))) if name not in named]
 
 
+def bounds_of(rule: Rule) -> list[str]:
+    """Those of a pass of this row."""
+    return bounds((*rule.writes, *rule.amends), rule.gates.get("pass"), "scope")
+
+
+def enforced(rule: Rule) -> set[str]:
+    """The checks that can refuse a pass of this row."""
+    named = check_names(rule.gates.get("pass"), advice=False)
+    return {*bounds_of(rule), *named, *(["post_check"] if rule.post_check else [])}
+
+
 def writable(writes: tuple[str, ...], gates: Node | None, table: RuleTable) -> tuple[str, ...]:
     """X10: who may not change tests may not write them either, even where a glob such as `*.go` would match one."""
     if "tests_unmodified" not in check_names(gates) or not any("*" in glob for glob in writes):
@@ -32,14 +43,14 @@ def post_check(rule: Rule) -> list[Any]:
     return [{"check": "post_check", "arg": rule.post_check}] if rule.post_check else []
 
 
-def check_names(gates: Node | None) -> Iterator[str]:
-    """The names of the checks, without arguments and marks."""
+def check_names(gates: Node | None, advice: bool = True) -> Iterator[str]:
+    """The names of the checks, without arguments and marks; those that only advise as well, unless told otherwise."""
     for item in listed(gates):
         found = item.plain()
-        words = (
-            found.split() if isinstance(found, str) else [str(found.get("check"))] if isinstance(found, dict) else []
-        )
-        yield from (word.partition(":")[0].rstrip("?") for word in words)
+        if isinstance(found, dict):
+            found = f"{found.get('check')}{'?' if found.get('advisory') else ''}"
+        words = found.split() if isinstance(found, str) else []
+        yield from (word.partition(":")[0].rstrip("?") for word in words if advice or "?" not in word)
 
 
 def listed(gates: Node | None) -> list[Node]:

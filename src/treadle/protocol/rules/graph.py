@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from treadle.protocol.findings import Place
 from treadle.protocol.reading.source import Node
-from treadle.protocol.rules.gates import bounds, excluded, listed, post_check, writable
+from treadle.protocol.rules.gates import bounds, bounds_of, enforced, excluded, listed, post_check, writable
 from treadle.protocol.rules.table import (
     DONE,
     REASONS,
@@ -89,7 +89,7 @@ class _Compiler:
     # steps
 
     def _work(self, rule: Rule) -> dict[str, Any]:
-        routes = {rule.pass_exit: self._passed(rule), **self._failed(rule)}
+        routes = {rule.pass_exit: self._passed(rule), **self._failed(rule), **self._refused(rule)}
         routes[NEEDS_HUMAN] = self._halt(rule)
         routes |= self._skip(rule) if rule.skippable else {}
         return {
@@ -181,6 +181,20 @@ class _Compiler:
             self._rework(rule, back)
         return rows
 
+    def _refused(self, rule: Rule) -> dict[str, Any]:
+        """A pass that is refused for what another step has to mend is a failure, and takes its row."""
+        there, default = enforced(rule), rule.fails["default"]
+        named = [name for name in rule.fails_by if name in there]
+        if not named or default.value == rule.name:
+            return {}
+        row = self._goto(default, rule)
+        for step in (default.value, *([f"{rule.name}{REWORK}"] if isinstance(row, dict) else ())):
+            self._arrive(str(step), _REFUSED[0])
+        # Whoever wrote what it may not has only itself to blame for what else is found.
+        again = "@self" if rule.attempts > 1 else self._halt(rule)
+        own = {f"!gate.{name}": again for name in ("scope", "readonly") if name in there}
+        return own | {f"!gate.{name}": row for name in named}
+
     def _goto(self, to: Node, rule: Rule | None = None) -> Any:
         step = self.table.done if to.value == DONE else str(to.value)
         if rule is None:
@@ -238,11 +252,9 @@ class _Compiler:
     # checks and needs
 
     def _gates(self, rule: Rule) -> dict[str, Any]:
-        own = rule.gates.get("pass")
-        written = (*rule.writes, *rule.amends)
-        checks = [*bounds(written, own, "scope"), *listed(own), *post_check(rule)]
+        checks = [*bounds_of(rule), *listed(rule.gates.get("pass")), *post_check(rule)]
         others = {
-            exit_: [*([] if written else ["readonly"]), *listed(rule.gates.get(key))]
+            exit_: [*([] if (*rule.writes, *rule.amends) else ["readonly"]), *listed(rule.gates.get(key))]
             for key, exit_ in (("failing", rule.fail_exit), (NEEDS_HUMAN, NEEDS_HUMAN))
         }
         return {rule.pass_exit: checks, **{exit_: found for exit_, found in others.items() if found}}

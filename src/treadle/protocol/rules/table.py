@@ -4,6 +4,7 @@ from typing import Final
 
 import msgspec
 
+from treadle.protocol.catalogue import CHECKS
 from treadle.protocol.findings import Place, suggest
 from treadle.protocol.reading.part import NAME, WORD, Log, Part, quoted
 from treadle.protocol.reading.source import Node
@@ -34,7 +35,7 @@ _SEED: Final = (
     *("next_on_pass", "next_on_fail", "on_fail", "max_attempts", "timeout_min", "requires_human"),
     *("claude_reads", "claude_writes", "post_check", "team_roles"),
 )
-_OWN: Final = ("role", "pass", "failing", "gates", "needs", "skippable", "amends", "stubs_for")
+_OWN: Final = ("role", "pass", "failing", "gates", "fails_by", "needs", "skippable", "amends", "stubs_for")
 _HUMAN: Final = ("title", "symbol", "template", "prio", "needs", "next_on_pass", "next_on_fail", "on_fail")
 _TEAM_ROLE: Final = ("claude_reads", "claude_writes", "hidden", "gates", "advisory")
 _TOP: Final = ("steps", "dispatch_mode", "sized_by", "team", "done", "max_rework", "effects")
@@ -76,6 +77,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     pass_exit: str
     fail_exit: str
     gates: dict[str, Node]
+    fails_by: tuple[str, ...]
+    """Checks of a pass that stand for a failure: what they find is for another step to mend."""
     needs: tuple[str, ...]
     skippable: bool
     copied: dict[str, Node]
@@ -170,6 +173,7 @@ def _rule(part: Part, others: list[str]) -> Rule:
         pass_exit=part.name_of("pass", WORD, "pass"),
         fail_exit=part.name_of("failing", WORD, "failing"),
         gates=_gates(part.get("gates")),
+        fails_by=_fails_by(part.get("fails_by")),
         needs=part.texts("needs"),
         skippable=part.flag("skippable"),
         copied={key: entry.node for key in COPIED if (entry := part.get(key))},
@@ -224,6 +228,15 @@ def _gates(part: Part | None) -> dict[str, Node]:
         return {}
     part.known("pass", "failing", "needs_human")
     return {key: entry.node for key, entry in part.entries()}
+
+
+def _fails_by(part: Part | None) -> tuple[str, ...]:
+    named = part.items() if part and part.node.value is not None else []
+    for entry in named:
+        if entry.as_text() not in CHECKS:
+            hint = suggest(entry.as_text(), CHECKS) or "write the name of a check of its `gates`"
+            entry.problem(f"{quoted(entry.as_text())} is not a check", hint)
+    return tuple(entry.as_text() for entry in named)
 
 
 def _team_role(part: Part) -> TeamRole:
