@@ -94,6 +94,7 @@ def test_a_threshold_that_is_not_kept_is_for_the_implementation(place: Path) -> 
 
     assert end.outcome == "Done", end.told
     assert end.steps(at) == [*STORY[:6], "verify !gate.thresholds", *STORY[5:]]
+    assert f"Thresholds:\n- PERF-01: lines >= 1; measured by {tool}" in end.ask(f"{at}:review")
     assert "docs/nfr.md:4: PERF-01 is not kept" in end.prompt(f"{at}:impl#2.1")
 
 

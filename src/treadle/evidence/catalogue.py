@@ -27,7 +27,7 @@ from treadle.evidence.checks.scope import conflicts_only, owned_files, protectio
 from treadle.evidence.checks.secrets import no_secrets
 from treadle.evidence.checks.sharp import sharp
 from treadle.evidence.checks.suite import green, green_own_and_baseline, measure, owed, same_colour
-from treadle.evidence.checks.thresholds import thresholds
+from treadle.evidence.checks.thresholds import thresholds, thresholds_known
 from treadle.evidence.checks.traceable import traceable
 from treadle.evidence.checks.unfinished import no_todo, no_undefined
 from treadle.evidence.checks.unsafe_imports import unsafe_imports
@@ -97,6 +97,7 @@ CHECKS: Final[dict[str, Check]] = {
     "scenarios_pass": scenarios_pass,
     "affected_paths": affected_paths,
     "delta_merged": delta_merged,
+    "thresholds_known": thresholds_known,
     "thresholds": thresholds,
     "no_secrets": no_secrets,
     "documents": documents,

@@ -13,6 +13,7 @@ from treadle.evidence.checks.project import lint
 from treadle.evidence.checks.red import is_red, new_tests, red, red_one
 from treadle.evidence.checks.scaling import scaled
 from treadle.evidence.checks.schema import document_places
+from treadle.evidence.checks.thresholds import who_measures
 from treadle.evidence.checks.unsafe_imports import imported_unsafely
 from treadle.evidence.criteria import kept_criteria
 from treadle.evidence.findings import MOST
@@ -211,6 +212,10 @@ async def _open_questions(s: Subject) -> Json:
     return list(open_questions(await _document(s)))
 
 
+async def _thresholds(s: Subject) -> Json:
+    return _texts(await who_measures(s))
+
+
 async def _non_goals(s: Subject) -> Json:
     return list(listed_in(await _document(s), "Non-Goals"))
 
@@ -277,6 +282,7 @@ DERIVED: Final[dict[str, Derive]] = {
     "execution_checklist": _checklist,
     "scenarios": _scenarios,
     "open_questions": _open_questions,
+    "thresholds": _thresholds,
     "non_goals": _non_goals,
     "complexity": _complexity,
     "parallel_tasks": _parallel_tasks,

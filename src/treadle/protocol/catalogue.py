@@ -139,6 +139,7 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "delta_merged": _check(
         "what the delta adds or has changed stands in the design document, and what it removes does not"
     ),
+    "thresholds_known": _check("every threshold that the scenarios refer to is in the table"),
     "thresholds": _check("every threshold that the scenarios refer to is in the table, and its tool says it is kept"),
     "no_secrets": _check("no credential in the diff"),
     "documents": _check(
@@ -154,8 +155,8 @@ FIELDS: Final = frozenset(
     passedTests passed_tests failedTests failingTests failing_tests newTests new_tests pendingTests tests testFiles
     tests_pass tests_fail tests_skip
     covered coveredCriteria pendingCriteria criteria criteriaMap coverageReport coverage lineCoverage scaling advice
-    plan batches cycles execution_checklist scenarios open_questions non_goals complexity parallel_tasks owners
-    foundAt
+    plan batches cycles execution_checklist scenarios open_questions thresholds non_goals complexity parallel_tasks
+    owners foundAt
     """.split()
 )
 """The fields of an agent's exit that can be computed, by their names."""

@@ -7,6 +7,7 @@ import pytest
 
 from tests.evidence.checks.test_scenarios import CLEAR, PLACE, STORY
 from tests.evidence.stage import Stage, run
+from treadle.protocol.items import Json
 
 HEAD = "| ID | Description | Metric | Threshold | Scope/Regex | Tool | Priority |\n|---|---|---|---|---|---|---|\n"
 TAGGED = CLEAR.replace("@unit @AC-1", "@unit @AC-1 @perf(PERF-01)")
@@ -25,6 +26,7 @@ def says(text: str, code: int = 0) -> str:
     [
         (CLEAR, HEAD, ""),
         (TAGGED, row(says("PERF-01: 187 ms")), "(note) PERF-01: 187 ms (threshold < 200 ms)"),
+        (TAGGED, row(says("PERF-01 240 ms")), "docs/nfr.md:3: PERF-01 is not kept: 240 ms. Expected: p95 < 200 ms"),
         (TAGGED, row(says("all is well")), "(note) PERF-01: its tool succeeds"),
         (TAGGED, row("k6"), "(note) PERF-01 (p95 < 200 ms) was not measured: docs/nfr.md names no command for it"),
         (TAGGED, HEAD, f"{PLACE}: refers to PERF-01, which has no threshold"),
@@ -42,5 +44,36 @@ def test_a_threshold_is_measured(tmp_path: Path, bdd: str, table: str, said: str
         assert verdict.results[-1].ok == (not said or "(note)" in said), verdict.report
         report = stage.payloads.get(verdict.results[-1].report_ref)
         assert said in str(report)
+
+    run(told())
+
+
+@pytest.mark.parametrize(
+    ("table", "refused", "measured"),
+    [
+        (
+            HEAD,
+            f"{PLACE}: refers to PERF-01, which has no threshold. Expected: a row of docs/nfr.md, or no such tag",
+            [],
+        ),
+        (row("`k6 run a.js`"), "", ["PERF-01: p95 < 200 ms; measured by `k6 run a.js`"]),
+        (
+            row("k6"),
+            "",
+            ["PERF-01: p95 < 200 ms; nothing measures it: its Tool in docs/nfr.md is no command in `backquotes`"],
+        ),
+    ],
+)
+def test_who_reviews_the_scenarios_knows_what_is_measured(
+    tmp_path: Path, table: str, refused: str, measured: list[Json]
+) -> None:
+    async def told() -> None:
+        stage = await Stage(tmp_path, "waterfall", graph="story", given=STORY, files={"docs/nfr.md": table}).start()
+        fields: dict[str, Json] = {"clarifications": []}
+        verdict = await stage.claim("bdd", "pass_bdd", {PLACE: TAGGED}, fields, checks="commit thresholds_known")
+        assert refused in verdict.report
+        assert bool(refused) == bool(verdict.report)
+        if not refused:
+            assert verdict.fields["thresholds"] == measured
 
     run(told())

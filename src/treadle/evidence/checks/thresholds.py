@@ -1,4 +1,4 @@
-"""`thresholds`: the non-functional requirements that a story refers to, measured by their tools."""
+"""`thresholds_known`, `thresholds`: the non-functional requirements of a story, held against their tools."""
 
 from typing import Final
 
@@ -16,21 +16,23 @@ _TABLE: Final = "nfr"
 _COMMAND: Final = "a plain command in backquotes that succeeds if the threshold is kept, without a shell"
 
 
+async def thresholds_known(s: Subject) -> Found:
+    """Every threshold that the scenarios refer to stands in the table."""
+    rows = await _rows(s)
+    return found([_missing(s, id_) for id_, row in rows.items() if row is None])
+
+
 async def thresholds(s: Subject) -> Found:
     """Every threshold that the scenarios refer to stands in the table, and its tool says that it is kept."""
-    declared = s.case.protocol.artifacts.get(_TABLE)
-    place = place_of(declared, s.input) if declared else ""
-    rows = thresholds_in(await s.text(place) or "") if place else {}
+    place = _table(s)
     problems: list[Problem] = []
     notes: list[str] = []
     last: Ran | None = None
-    for id_ in referred(await scenario_text(s)):
-        row = rows.get(id_)
+    for id_, row in (await _rows(s)).items():
         if row is None:
-            wanted = f"a row of {place}, or no such tag"
-            problems.append(problem(f"refers to {id_}, which has no threshold", scenario_place(s), expected=wanted))
+            problems.append(_missing(s, id_))
         elif not row.command:
-            notes.append(f"{id_} ({row.metric} {row.limit}) was not measured: {place} names no command for it")
+            notes.append(f"{id_} ({row.wanted}) was not measured: {place} names no command for it")
         elif not (commands := words_of(row.command)) or len(commands) > 1:
             problems.append(problem(f"`{row.command}` cannot be run", place, row.line, expected=_COMMAND))
         else:
@@ -41,16 +43,42 @@ async def thresholds(s: Subject) -> Found:
     return found(problems, notes, last)
 
 
+async def who_measures(s: Subject) -> list[str]:
+    """For people: each threshold that the scenarios refer to, and what measures it."""
+    nothing = f"nothing measures it: its Tool in {_table(s)} is no command in `backquotes`"
+    return [
+        f"{id_}: {row.wanted}; {f'measured by `{row.command}`' if row.command else nothing}"
+        for id_, row in (await _rows(s)).items()
+        if row
+    ]
+
+
+def _table(s: Subject) -> str:
+    declared = s.case.protocol.artifacts.get(_TABLE)
+    return place_of(declared, s.input) if declared else ""
+
+
+async def _rows(s: Subject) -> dict[str, Threshold | None]:
+    """What the scenarios refer to, and its row."""
+    place = _table(s)
+    rows = thresholds_in(await s.text(place) or "") if place else {}
+    return {id_: rows.get(id_) for id_ in referred(await scenario_text(s))}
+
+
+def _missing(s: Subject, id_: str) -> Problem:
+    wanted = f"a row of {_table(s)}, or no such tag"
+    return problem(f"refers to {id_}, which has no threshold", scenario_place(s), expected=wanted)
+
+
 def _kept(place: str, row: Threshold, built: Built) -> list[Problem]:
     """What a tool has against it: its exit code, or the number that it prints."""
-    wanted = f"{row.metric} {row.limit}".strip()
     if not built.is_well:
         why = "; ".join(str(one) for one in of_command(built, row.id).problems)
-        return [problem(f"{row.id} is not kept: {why}", place, row.line, expected=wanted)]
+        return [problem(f"{row.id} is not kept: {why}", place, row.line, expected=row.wanted)]
     value = measured_value(row.id, built.output)
     if value is None or row.is_met_by(*value) is not False:
         return []
-    return [problem(f"{row.id} is not kept: {_said(row, built)}", place, row.line, expected=wanted)]
+    return [problem(f"{row.id} is not kept: {_said(row, built)}", place, row.line, expected=row.wanted)]
 
 
 def _said(row: Threshold, built: Built) -> str:

@@ -29,6 +29,11 @@ class Threshold(msgspec.Struct, frozen=True, kw_only=True):
         match = _CODE.search(self.tool)
         return match["command"].strip() if match else ""
 
+    @property
+    def wanted(self) -> str:
+        """What has to hold."""
+        return f"{self.metric} {self.limit}".strip()
+
     def is_met_by(self, value: float, unit: str) -> bool | None:
         """Whether a measured value keeps to the threshold; None if the two cannot be compared."""
         match = _LIMIT.search(self.limit.strip())
@@ -76,7 +81,7 @@ def referred(text: str) -> list[str]:
 
 
 def measured_value(id_: str, output: str) -> tuple[float, str] | None:
-    """What a tool has printed for a threshold, as in `PERF-01: 187 ms`; the last time, if there are several."""
-    pattern = rf"^\s*{re.escape(id_)}\s*[:=]\s*(?P<value>\d+(?:\.\d+)?)\s*(?P<unit>%|[A-Za-zµ]+(?:/[A-Za-z]+)?)?\s*$"
-    found = list(re.finditer(pattern, output, re.MULTILINE))
+    """What a tool has printed for a threshold, as in `PERF-01: 187 ms`; also without colon; the last one counts."""
+    value = r"(?P<value>\d+(?:\.\d+)?)\s*(?P<unit>%|[A-Za-zµ]+(?:/[A-Za-z]+)?)?"
+    found = list(re.finditer(rf"^\s*{re.escape(id_)}(?:\s*[:=]\s*|\s+){value}\s*$", output, re.MULTILINE))
     return (float(found[-1]["value"]), found[-1]["unit"] or "") if found else None
