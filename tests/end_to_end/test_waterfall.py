@@ -1,11 +1,13 @@
 """The waterfall from a story to delivered code, one executor at a time."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.end_to_end.waterfall import FILES, LABEL, MEMORY, OPENAPI, SDD, STORY, backlog, failing, says
 from tests.end_to_end.world import Said, World
+from tests.git.place import git
 
 UNCLEAR = f"{LABEL.text} [NEEDS CLARIFICATION: what about none?]"
 ASKED = {"question": "What about none?", "suggestion": "0 pens"}
@@ -31,6 +33,9 @@ def test_a_story_from_scenarios_to_memory(place: Path) -> None:
     assert "Irregular plurals." in review
     assert "Non-goals: Other currencies." in review
     assert len(review.split()) < 150, "it is read in half a minute"
+    way = re.search(r"`git show (\S+):docs/bdd/US-1\.md`", review)
+    assert way, "and says how to read the rest"
+    assert git(end.root, "show", f"{way[1]}:{LABEL.bdd_file}").startswith("# US-1: About labels")
     for step, told in {"bdd": "PROJECT_CONTEXT.md", "sdd-delta": SDD, "contract": LABEL.delta_file}.items():
         assert f"- {told}" in end.prompt(f"{LABEL.at}:{step}#1.1"), "reads are the reading list"
     scaffold = end.prompt(f"{LABEL.at}:scaffold#1.1")

@@ -611,3 +611,14 @@ def test_every_executor_is_told_what_it_may_touch_and_what_a_person_said() -> No
         assert "Instruction from a person" in text, name
         assert "Why the last attempt was not accepted" in text, name
         assert "may change" in text, name
+
+
+def test_a_review_has_the_scenarios_whenever_it_is_held() -> None:
+    run = scaffolded()
+    specified_by = run.state.insts[_story(run)].slots["bdd.pass_bdd"].ref
+    run.says("failing_measured.scope_warning", "impl")
+    command = run.state.asks[run.question()].command
+    assert command is not None
+    assert command.inputs["bdd.pass_bdd"] == (specified_by,)
+    assert "impl.failing_measured" in command.inputs
+    assert "contract.pass" not in command.inputs, "what has not changed since is not told as news"

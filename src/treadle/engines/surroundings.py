@@ -11,7 +11,7 @@ from treadle.agents.registry import Surroundings as AgentSurroundings
 from treadle.agents.registry import logins, runner_of
 from treadle.agents.tail import AROUND
 from treadle.config.kinds import parse_prices
-from treadle.config.model import Limits, Toolchain
+from treadle.config.model import Config, Limits, Toolchain
 from treadle.config.project import Project
 from treadle.config.redaction import Redaction, redaction_of
 from treadle.enclosures.enclosure import OPEN, Enclosure
@@ -26,6 +26,7 @@ from treadle.kernel.lifecycle import ROOT
 from treadle.kernel.state import State
 from treadle.memory.shape import FILE as MEMORY
 from treadle.ports import Progress, Runner
+from treadle.prompts.names import PREFIX
 from treadle.prompts.question import question
 from treadle.protocol.checks.declarations import TOOLCHAIN
 from treadle.protocol.memory_bank import has_bank
@@ -120,7 +121,7 @@ class ProjectSurroundings:
 
     def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:
         config = pinned(run).config
-        texts = toolchain_texts(config.toolchain, self._project.root)
+        texts = project_texts(config, self._project.root)
         container, box = self._ports[run.id].container, self._ports[run.id].box
         is_apart = bool(container or (box and not box.network))  # with a loopback of its own
         server, tools = INSIDE if container else HERE, None if is_apart else self._tools
@@ -133,7 +134,7 @@ class ProjectSurroundings:
         asked = history.state.asks.get(ask)
         if asked is None or asked.command is None:
             return ""
-        texts = toolchain_texts(settings.config.toolchain, self._project.root)
+        texts = project_texts(settings.config, self._project.root)
         return str(question(history.protocol, history.state, asked.command, self._store.payloads, texts))
 
     def _runner(self, settings: Pinned, made: Callable[[str], Runner], job: RunAgent) -> Runner | None:
@@ -180,6 +181,11 @@ def make_runner(project: Project, settings: Pinned, agent: str, enclosure: Enclo
         root=project.root, allowed=allowed, patience=patience, recording=recording, enclosure=enclosure
     )
     return runner_of(agent, around)
+
+
+def project_texts(config: Config, root: Path) -> dict[str, str]:
+    """What texts say of a project: its commands, and what its branches begin with."""
+    return {**toolchain_texts(config.toolchain, root), PREFIX: config.git.branch_prefix}
 
 
 def toolchain_texts(toolchain: Toolchain, root: Path) -> dict[str, str]:
