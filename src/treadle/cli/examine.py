@@ -68,7 +68,7 @@ def _examined(name: str) -> Examined:
     graphs = found.protocol.graphs
     steps = sum(len({base_of(step) for step in graph.steps}) for graph in graphs.values())
     summary = f"{_count(len(graphs), 'graph')}, {_count(steps, 'step')}"
-    return Examined(name, (*_scope_faults(name, found.protocol), *check(found.protocol, found.place_of)), summary)
+    return Examined(name, (*_scope_faults(name, found.protocol), *_checked(found)), summary)
 
 
 def _scope_faults(name: str, protocol: Protocol) -> tuple[Finding, ...]:
@@ -110,8 +110,12 @@ def looked_at(name: str) -> Protocol:
     return found.protocol
 
 
+def _checked(found: Loaded) -> list[Finding]:
+    return found.told(check(found.protocol, found.place_of))
+
+
 def _errors(found: Loaded) -> list[Finding]:
-    return [finding for finding in check(found.protocol, found.place_of) if finding.level == "error"]
+    return [finding for finding in _checked(found) if finding.level == "error"]
 
 
 def _refusal(name: str, errors: list[Finding]) -> str:

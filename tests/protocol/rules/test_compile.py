@@ -402,7 +402,7 @@ def test_a_part_that_does_not_fit_is_refused(part: str, message: str) -> None:
             SMALL.replace("requires_human: true", "requires_human: true, max_attempts: 2"),
             (
                 "rules.yaml:3: steps.review: 'max_attempts' has no meaning in a step that asks a person "
-                "(remove it, or requires_human)"
+                "(remove it; a person who only lets an executor begin is asked by `confirm: true`)"
             ),
         ),
         (

@@ -1,6 +1,6 @@
 """From the texts of a protocol's files to the model: includes, rules, overlays, then a strict reading, then clones."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -8,16 +8,18 @@ import msgspec
 
 from treadle.errors import ProtocolError
 from treadle.protocol.checks.misread import unknown_besides
-from treadle.protocol.findings import Place
+from treadle.protocol.findings import Finding, Place
 from treadle.protocol.model import Protocol
 from treadle.protocol.reading import overlay
 from treadle.protocol.reading.clone import cloned, nearest
-from treadle.protocol.reading.fragments import Library, expand, unite, with_entry, without
+from treadle.protocol.reading.fragments import Library, expand, with_entry, without
 from treadle.protocol.reading.parse import parse
 from treadle.protocol.reading.part import Log, Part, quoted
 from treadle.protocol.reading.shared import with_shared
 from treadle.protocol.reading.source import Node, fail, read
-from treadle.protocol.rules.compile import compile_rules, compile_team, merge_rules, weave
+from treadle.protocol.rules.apply import apply
+from treadle.protocol.rules.blame import blamed
+from treadle.protocol.rules.compile import weave
 
 MAIN: Final = "protocol.yaml"
 TEMPLATES: Final = "templates/"
@@ -65,6 +67,12 @@ class Changes(msgspec.Struct, frozen=True):
     """The templates' files as messages name them."""
     rules: Node | None = None
 
+    @property
+    def files(self) -> frozenset[str]:
+        """The project's files, as messages name them."""
+        trees = (*self.overlays, *((self.rules,) if self.rules else ()))
+        return frozenset(self.shown.values()) | {tree.place.file for tree in trees}
+
 
 ALONE: Final = Sources()
 UNCHANGED: Final = Changes()
@@ -76,6 +84,12 @@ class Loaded(msgspec.Struct, frozen=True):
     protocol: Protocol
     places: dict[str, Place]
     written: Protocol
+    changes: Changes = UNCHANGED
+
+    def told(self, findings: Iterable[Finding]) -> list[Finding]:
+        """Findings as a project can mend them: what its rules have caused stands at their lines."""
+        rules = self.changes.rules
+        return blamed(findings, rules, self.changes.files) if rules else list(findings)
 
     def place_of(self, path: str) -> Place:
         """Where a part stands (`graphs.node.steps.impl.routes.Stuck`), or the nearest thing around it."""
@@ -101,7 +115,7 @@ def assemble(files: Files, sources: Sources = ALONE, changes: Changes = UNCHANGE
     if log.findings:
         log.findings += unknown_besides(runnable, log.misread, log.places, partial(nearest, log.places))
     log.settle(files.show(MAIN))
-    return Loaded(runnable, log.places, protocol)
+    return Loaded(runnable, log.places, protocol, changes)
 
 
 def with_clones(written: Protocol, log: Log) -> Protocol:
@@ -180,13 +194,13 @@ def _ruled(tree: Node, files: Files, rules: Node | None, log: Log) -> Node:
     if graphs is None or not isinstance(graphs.value, dict) or graph not in graphs.value:
         part.problem(f"unknown graph {quoted(graph)}", "write {file: step-rules.yaml, graph: NAME}")
         return tree
-    table = _table(files, part, rules)
-    if table is None:
+    default = _table(files, part)
+    if default is None:
         return tree
     try:
-        united = _united(graphs.value[graph], compile_rules(table), f"graphs.{graph}", log)
-        ruled = without(with_entry(tree, "graphs", with_entry(graphs, graph, united)), "step_rules")
-        return weave(ruled, compile_team(table))
+        applied = apply(graphs.value[graph], default, rules, f"graphs.{graph}", log)
+        ruled = without(with_entry(tree, "graphs", with_entry(graphs, graph, applied.graph)), "step_rules")
+        return weave(ruled, applied.team)
     except ProtocolError as error:
         log.take(error)
         return tree
@@ -198,21 +212,13 @@ def _no_late_rules(tree: Node, log: Log) -> None:
         log.add(tree.key_place("step_rules"), "step_rules", "step rules are compiled before overlays apply", hint)
 
 
-def _table(files: Files, part: Part, rules: Node | None) -> Node | None:
+def _table(files: Files, part: Part) -> Node | None:
     path = part.text("file")
     if path not in files.texts:
         part.problem(f"there is no file {quoted(path)} in the protocol's folder", "write {file: step-rules.yaml, …}")
         return None
     try:
-        default = files.tree(path)
-        return merge_rules(default, rules) if rules is not None else default
+        return files.tree(path)
     except ProtocolError as error:
         part.log.take(error)
         return None
-
-
-def _united(graph: Node, addition: Node, path: str, log: Log) -> Node:
-    for key, value in addition.value.items() if isinstance(addition.value, dict) else ():
-        own = graph.value.get(key) if isinstance(graph.value, dict) else None
-        graph = with_entry(graph, key, unite(own, value, f"{path}.{key}", log))
-    return graph

@@ -3,7 +3,8 @@
 from treadle.protocol.findings import suggest
 from treadle.protocol.reading.part import quoted
 from treadle.protocol.reading.source import Node, fail
-from treadle.protocol.rules.graph import compile_rules, compile_team
+from treadle.protocol.rules.graph import compile_rules
+from treadle.protocol.rules.team import compile_team
 
 __all__ = ["compile_rules", "compile_team", "merge_rules", "weave"]
 

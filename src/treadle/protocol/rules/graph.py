@@ -5,12 +5,15 @@ the published table leaves open is decided here: reasons route before attempts a
 budget (A7), and whatever stops a step leads to a person (A5). Everything after this is the ordinary loader.
 """
 
+from collections.abc import Collection
 from typing import Any, Final
 
 from treadle.protocol.findings import Place
 from treadle.protocol.reading.source import Node
-from treadle.protocol.rules.gates import bounds, bounds_of, enforced, excluded, listed, post_check, writable
+from treadle.protocol.rules.gates import bounds_of, enforced, listed, post_check, writable
+from treadle.protocol.rules.placed import tree
 from treadle.protocol.rules.table import (
+    CONFIRM,
     DONE,
     REASONS,
     REWORK,
@@ -19,9 +22,9 @@ from treadle.protocol.rules.table import (
     Effect,
     Rule,
     RuleTable,
-    TeamRole,
     read_rules,
 )
+from treadle.protocol.rules.team import team_guard
 
 ABORT: Final = "@end:Aborted"
 NEEDS_HUMAN: Final = "needs_human"
@@ -38,22 +41,17 @@ _WRITTEN_AS: Final = {
 }
 """Keys of a step that a row of the table calls otherwise."""
 _REFUSED: Final = ("!gate", "!invalid")
+_FAILING: Final = "failing"
+"""What a team's lead leaves by when it cannot go on."""
+_PASSED: Final = "Passed"
 
 
-def compile_rules(rules: Node) -> Node:
-    """The part of a graph that the table stands for: steps, budgets, variables and system rows."""
-    return _Compiler(read_rules(rules)).graph()
+def compile_rules(rules: Node, start: str = "") -> Node:
+    """The part of a graph that the table stands for: steps, budgets, variables and system rows.
 
-
-def compile_team(rules: Node) -> Node:
-    """The part of a protocol that `team_roles` stand for: each role's paths, and the checks of graph `task-ROLE`."""
-    table = read_rules(rules)
-    teamed = table.teamed
-    if teamed is None:
-        return tree({}, rules.place)
-    roles = {name: _role(role, table, teamed) for name, role in teamed.team.items()}
-    graphs = {f"task-{name}": _task(role, teamed) for name, role in teamed.team.items()}
-    return tree({"roles": roles, "graphs": graphs}, rules.place)
+    `own` is what it adds to the graph's own steps, and `start` the question before the first row, if there is one.
+    """
+    return _Compiler(read_rules(rules)).graph(start)
 
 
 class _Compiler:
@@ -64,17 +62,22 @@ class _Compiler:
         self.arrivals: dict[str, list[str]] = {}
         self.budgets: dict[str, Any] = {}
         self.asks: dict[str, Any] = {}
+        self.own: dict[str, dict[str, Any]] = {}
 
-    def graph(self) -> Node:
+    def graph(self, start: str) -> Node:
         rules = self.table.steps.values()
         steps = {rule.name: self._ask(rule) if rule.human else self._work(rule) for rule in rules}
         steps |= {effect.name: self._effect(effect) for effect in self.table.effects.values()}
+        self._lead()
+        first = self._entry(start)
         steps |= self.asks | {STUCK: self._stuck()}
         parts = {
+            "start": first if first != start else None,
             "vars": {TEAM: False} if self.table.has_team else {},
             "budgets": self.budgets,
             "system": {"!*": STUCK},
             "steps": self._placed({name: self._delivered(name, step) for name, step in steps.items()}),
+            "own": {name: self._delivered(name, self._owned(name)) for name in self._others(steps)},
         }
         return tree({key: part for key, part in parts.items() if part}, self.table.place)
 
@@ -113,20 +116,15 @@ class _Compiler:
         return {"stubs": writable(other.writes, other.gates.get("pass"), self.table)} if other else {}
 
     def _ask(self, rule: Rule) -> dict[str, Any]:
-        """A1: the answers of a review carry the reason, so every row of its table can be reached."""
-        rejected = {"reject" if reason == "default" else reason: to for reason, to in rule.fails.items()}
-        helps = {
-            reason: f"{REASONS.get(reason, 'not like this')}: back to {to.value}" for reason, to in rejected.items()
-        }
-        routes = {"approve": self._onward(rule), **{choice: self._goto(to) for choice, to in rejected.items()}}
+        choices, routes = self._rejections(rule)
         return {
             **rule.copied,
             "row": rule.name,
             "ask": "human",
             "needs": rule.needs,
             "remind": f"{rule.minutes}m",
-            "choices": {"approve": f"go on to {rule.passes.value}", **helps, "abort": "give the story up"},
-            "routes": {**routes, "abort": ABORT},
+            "choices": {"approve": f"go on to {rule.passes.value}", **choices, "abort": "give the story up"},
+            "routes": {"approve": self._onward(rule), **routes, "abort": ABORT},
         }
 
     def _effect(self, effect: Effect) -> dict[str, Any]:
@@ -145,17 +143,66 @@ class _Compiler:
             "routes": {"retry": "@back", "abort": ABORT},
         }
 
+    def _lead(self) -> None:
+        """A team's reasons lead where those of its row do, and what it has passed leads on as the row does."""
+        teamed, table = self.table.teamed, self.table
+        if teamed and table.has_team and table.team_rework:
+            rows = {_reasoned(_FAILING, reason): self._sent(to, teamed) for reason, to in teamed.fails.items()}
+            self.own[table.team] = {"routes": rows}
+        if teamed and table.has_team and table.team_passes:
+            self.own[table.team_passes] = {"routes": {_PASSED: self._ahead(teamed, f"{table.team_passes}.{_PASSED}")}}
+
+    def _owned(self, name: str) -> dict[str, Any]:
+        return self.own.get(name, {})
+
+    def _others(self, steps: Collection[str]) -> list[str]:
+        """The graph's own steps that the table adds to."""
+        return [name for name in dict.fromkeys((*self.own, *self.arrivals)) if name not in steps and name[0] != "@"]
+
     # routes
 
+    def _entry(self, step: str, asked: bool = False) -> str:
+        """A step, or the question before it if a person confirms that it begins, and has not just sent it there."""
+        teamed = self.table.teamed
+        rule = teamed if teamed and step == self.table.team else self.table.steps.get(step)
+        if rule is None or not rule.confirmed or asked:
+            return step
+        self.asks[CONFIRM + step] = self._confirmation(rule, step)
+        return CONFIRM + step
+
+    def _confirmation(self, rule: Rule, step: str) -> dict[str, Any]:
+        choices, routes = self._rejections(rule)
+        return {
+            "title": f"{_title(rule)}: may it begin?",
+            "row": rule.name,
+            "ask": "human",
+            "choices": {"approve": "let it begin", **choices, "abort": "give the story up"},
+            "routes": {"approve": step, **routes, "abort": ABORT},
+        }
+
+    def _rejections(self, rule: Rule) -> tuple[dict[str, str], dict[str, Any]]:
+        """A1: what a person answers instead carries the reason, and leads where its row says."""
+        rows = {
+            "reject" if reason == "default" else reason: to
+            for reason, to in rule.fails.items()
+            if rule.human or to.value != rule.name
+        }
+        helps = {reason: f"{REASONS.get(reason, 'not like this')}: back to {to.value}" for reason, to in rows.items()}
+        return helps, {choice: self._goto(to) for choice, to in rows.items()}
+
     def _passed(self, rule: Rule) -> Any:
-        effect = next((one for one in self.table.effects.values() if one.after == rule.name), None)
-        for target in () if effect else self._targets(rule):
-            self._arrive(target, f"{rule.name}.{rule.pass_exit}")
-        rows = effect.name if effect else self._onward(rule)
+        rows = self._ahead(rule, f"{rule.name}.{rule.pass_exit}")
         if self.table.has_team and rule.name == self.table.sized_by:
-            sets = {"sets": {TEAM: _team_guard(self.table)}}
+            sets = {"sets": {TEAM: team_guard(self.table)}}
             rows = [{**row, **sets} for row in rows] if isinstance(rows, list) else {"to": rows, **sets}
         return rows
+
+    def _ahead(self, rule: Rule, slot: str) -> Any:
+        """What follows a row, told what was passed: the orchestrator's own work, or the next row."""
+        effect = next((one.name for one in self.table.effects.values() if one.after == rule.name), None)
+        for target in [effect] if effect else self._targets(rule):
+            self._arrive(target, slot)
+        return effect or self._onward(rule)
 
     def _onward(self, rule: Rule) -> Any:
         """Where a pass leads; a team takes the place of the step it works on (A18)."""
@@ -166,14 +213,14 @@ class _Compiler:
         step = str(rule.passes.value)
         teamed = self.table.teamed
         if self.table.has_team and teamed and step == teamed.name:
-            return [self.table.team, step]
-        return [self.table.done if step == DONE else step]
+            return [self._entry(name, rule.human) for name in (self.table.team, step)]
+        return [self.table.done if step == DONE else self._entry(step, rule.human)]
 
     def _failed(self, rule: Rule) -> dict[str, Any]:
         """A6: reasons first, only `@self` counts attempts. A7: other steps charge a budget unless a person is there."""
         rows, back = {}, {}
         for reason, to in rule.fails.items():
-            key = rule.fail_exit if reason == "default" else f"{rule.fail_exit}.{reason}"
+            key = _reasoned(rule.fail_exit, reason)
             rows[key] = self._goto(to, rule)
             if isinstance(rows[key], dict):
                 back[str(to.value)] = rows[key]["to"]
@@ -188,24 +235,35 @@ class _Compiler:
         if not named or default.value == rule.name:
             return {}
         row = self._goto(default, rule)
-        for step in (default.value, *([f"{rule.name}{REWORK}"] if isinstance(row, dict) else ())):
-            self._arrive(str(step), _REFUSED[0])
+        for step in (self._entry(str(default.value)), *([f"{rule.name}{REWORK}"] if isinstance(row, dict) else ())):
+            self._arrive(step, _REFUSED[0])
         # Whoever wrote what it may not has only itself to blame for what else is found.
         again = "@self" if rule.attempts > 1 else self._halt(rule)
         own = {f"!gate.{name}": again for name in ("scope", "readonly") if name in there}
         return own | {f"!gate.{name}": row for name in named}
 
     def _goto(self, to: Node, rule: Rule | None = None) -> Any:
+        """Where a row leads; what an executor says is told there, and its way to another executor is paid for."""
         step = self.table.done if to.value == DONE else str(to.value)
         if rule is None:
             return tree(step, to.place)
-        self._arrive(step, f"{rule.name}.{rule.fail_exit}")
+        return self._back(step, to.place, rule, f"{rule.name}.{rule.fail_exit}", f"{rule.name}{REWORK}")
+
+    def _sent(self, to: Node, teamed: Rule) -> Any:
+        """Where a reason of the lead leads."""
+        step = self.table.done if to.value == DONE else str(to.value)
+        return self._back(step, to.place, teamed, f"{self.table.team}.{_FAILING}", self.table.team_rework)
+
+    def _back(self, step: str, place: Place, rule: Rule, slot: str, budget: str) -> Any:
         if step == rule.name:
-            return tree("@self", to.place)
+            self._arrive(slot.partition(".")[0], slot)
+            return tree("@self", place)
+        entry = self._entry(step)
+        self._arrive(entry, slot)
         target = self.table.steps.get(step)
         if target is not None and target.human:
-            return tree(step, to.place)
-        return {"to": tree(step, to.place), "charge": f"{rule.name}{REWORK}"}
+            return tree(step, place)
+        return {"to": tree(entry, place), "charge": budget}
 
     def _rework(self, rule: Rule, back: dict[str, Any]) -> None:
         """The budget of the edges that go back, and the question when it is spent."""
@@ -213,9 +271,9 @@ class _Compiler:
         people = [other.name for other in self.table.steps.values() if other.human]
         self.budgets[name] = {"max": self.table.max_rework, "to": name, "resets": people}
         self._arrive(name, f"{rule.name}.{rule.fail_exit}")
-        ways = back | {step: step for step in people}
+        ways = back | {step: step for step in people if self._is_before(step, rule.name)}
         self.asks[name] = {
-            "title": f"{rule.copied['title'].value if 'title' in rule.copied else rule.name}: sent back too often",
+            "title": f"{_title(rule)}: sent back too often",
             "row": rule.name,
             "ask": "human",
             "choices": {
@@ -225,6 +283,14 @@ class _Compiler:
             },
             "routes": {**ways, "retry": rule.name, "abort": ABORT},
         }
+
+    def _is_before(self, step: str, other: str) -> bool:
+        """Whether passes lead from a step to another; what is sent past its own step has not been done."""
+        seen: list[str] = []
+        while step in self.table.steps and step not in seen:
+            seen.append(step)
+            step = str(self.table.steps[step].passes.value)
+        return other in seen
 
     def _halt(self, rule: Rule) -> str:
         """The question that whatever stops a step leads to."""
@@ -260,7 +326,9 @@ class _Compiler:
         return {rule.pass_exit: checks, **{exit_: found for exit_, found in others.items() if found}}
 
     def _arrive(self, step: str, slot: str) -> None:
-        self.arrivals.setdefault(step, []).append(slot)
+        """What leads to the question before a step is told to both."""
+        for name in dict.fromkeys((step, step.removeprefix(CONFIRM))):
+            self.arrivals.setdefault(name, []).append(slot)
 
     def _delivered(self, name: str, step: dict[str, Any]) -> dict[str, Any]:
         """The step with everything that leads to it among its needs."""
@@ -279,43 +347,12 @@ def _at_keys(step: dict[str, Any], place: Place, rule: Rule | None) -> Node:
 
 def _owner(name: str) -> str:
     """The row that a question was made for."""
-    return name.removeprefix(SKIPPABLE).removesuffix(REWORK)
+    return name.removeprefix(SKIPPABLE).removeprefix(CONFIRM).removesuffix(REWORK)
 
 
-def _team_guard(table: RuleTable) -> str:
-    """A18: `auto` is a team if at least two tasks can go side by side."""
-    sizes = [
-        f"data.complexity == '{size}'" + (" and data.parallel_tasks >= 2" if mode == "auto" else "")
-        for size, mode in table.dispatch.items()
-        if mode != "single"
-    ]
-    return " or ".join(f"({size})" for size in sizes) or "False"
+def _title(rule: Rule) -> str:
+    return str(rule.copied["title"].value) if "title" in rule.copied else rule.name
 
 
-def _task(role: TeamRole, teamed: Rule) -> Node:
-    owned = "owned_files?" if role.advisory else "owned_files"
-    checks = [*bounds(role.writes, role.gates, "scope", owned), *listed(role.gates)]
-    gates: dict[str, Any] = {"task_done": [*checks, *(post_check(teamed) if role.writes else ())]}
-    gates |= {} if role.writes else {"blocker": "readonly", "conflict": "readonly"}
-    return tree({"steps": {"work": {"gates": gates}}}, role.place)
-
-
-def _role(role: TeamRole, table: RuleTable, teamed: Rule) -> Node:
-    """A24: a role's paths are a boundary; an advisory role has those of the whole step besides."""
-    writes = tuple(dict.fromkeys((*teamed.writes, *role.writes))) if role.advisory else role.writes
-    hidden = (*role.hidden, *excluded(role.writes)) if role.hidden else ()
-    bounded = (glob.replace("{id}", "{story}") for glob in writable(writes, role.gates, table))
-    paths = {"reads": role.reads, "writes": tuple(bounded), "hidden": hidden}
-    return tree(paths, role.place)
-
-
-def tree(value: Any, place: Place) -> Node:
-    """A plain value as a tree whose parts stand at one place, except those that have a place already."""
-    match value:
-        case Node():
-            return value
-        case dict():
-            return Node({key: tree(item, place) for key, item in value.items()}, place, dict.fromkeys(value, place))
-        case list() | tuple():
-            return Node([tree(item, place) for item in value], place)
-    return Node(value, place)
+def _reasoned(exit_: str, reason: str) -> str:
+    return exit_ if reason == "default" else f"{exit_}.{reason}"

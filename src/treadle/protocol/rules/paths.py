@@ -25,7 +25,7 @@ def globs(part: Part, key: str, field: str = "id") -> tuple[str, ...]:
             if name != _STORY:
                 hint = suggest(name, [_STORY]) or "the only one is {story}"
                 item.problem(f"unknown placeholder {{{name}}} in {quoted(key)}", hint)
-        if key in (WRITES, AMENDS) and (fault := glob_fault(item.node.value)):
+        if fault := glob_fault(item.node.value):
             item.problem(f"{shown(item.node.value)} in {quoted(key)} {fault[0]}", fault[1])
     return tuple(_meant(glob, field) for glob in (entry.as_texts() if entry else ()))
 

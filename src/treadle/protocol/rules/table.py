@@ -23,7 +23,9 @@ DONE: Final = "done"
 STUCK: Final = "stuck"
 SKIPPABLE: Final = "stuck-"
 REWORK: Final = "-rework"
-"""The questions that rows give rise to: `stuck`, `stuck-ROW` (may be skipped), `ROW-rework` (sent back too often)."""
+CONFIRM: Final = "confirm-"
+"""The questions that rows give rise to: `stuck`, `stuck-ROW` (may be skipped), `ROW-rework` (sent back too often),
+`confirm-ROW` (may it begin?)."""
 MODES: Final = ("single", "auto", "team")
 SIZES: Final = ("S", "M", "L")
 COPIED: Final = (
@@ -35,10 +37,14 @@ _SEED: Final = (
     *("next_on_pass", "next_on_fail", "on_fail", "max_attempts", "timeout_min", "requires_human"),
     *("claude_reads", "claude_writes", "post_check", "team_roles"),
 )
-_OWN: Final = ("role", "pass", "failing", "gates", "fails_by", "needs", "skippable", "amends", "stubs_for")
+_OWN: Final = (
+    *("role", "pass", "failing", "gates", "fails_by", "needs", "skippable", "amends", "stubs_for", "confirm"),
+)
 _HUMAN: Final = ("title", "symbol", "template", "prio", "needs", "next_on_pass", "next_on_fail", "on_fail")
 _TEAM_ROLE: Final = ("claude_reads", "claude_writes", "hidden", "gates", "advisory")
-_TOP: Final = ("steps", "dispatch_mode", "sized_by", "team", "done", "max_rework", "effects")
+_TOP: Final = (
+    *("steps", "dispatch_mode", "sized_by", "team", "team_passes", "team_rework", "done", "max_rework", "effects"),
+)
 _TASKS_STORY: Final = "story"
 """The field of a team's task that holds the story's id."""
 _REWORK: Final = 3
@@ -61,6 +67,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     place: Place
     human: bool
+    confirmed: bool
+    """A person is asked before an executor begins."""
     passes: Node
     fails: dict[str, Node]
     """Reason → step; `default` is always there."""
@@ -107,6 +115,10 @@ class RuleTable(msgspec.Struct, frozen=True, kw_only=True):
     place: Place
     sized_by: str
     team: str
+    team_passes: str
+    """The check of the graph that leads on where the row of the team does."""
+    team_rework: str
+    """The budget that a team is charged when its lead sends the story back."""
     done: str
     max_rework: int
 
@@ -139,6 +151,8 @@ def read_rules(node: Node) -> RuleTable:
         place=top.node.key_place("dispatch_mode"),
         sized_by=top.name_of("sized_by"),
         team=top.name_of("team"),
+        team_passes=top.name_of("team_passes"),
+        team_rework=top.name_of("team_rework"),
         done=top.text("done", "@end:Done"),
         max_rework=top.whole("max_rework", _REWORK, least=1),
     )
@@ -152,7 +166,7 @@ def _rule(part: Part, others: list[str]) -> Rule:
     part.known(*_SEED, *_OWN, *COPIED)
     if part.name == DONE:
         part.problem("'done' is the end of a story, not a row", "remove it; `done:` names the step that stands for it")
-    if part.name == STUCK or part.name.startswith(SKIPPABLE) or part.name.endswith(REWORK):
+    if part.name == STUCK or part.name.startswith((SKIPPABLE, CONFIRM)) or part.name.endswith(REWORK):
         part.problem(f"{quoted(part.name)} is the name of a question that the table gives rise to", "rename the step")
     if human:
         _nobody_works(part)
@@ -160,6 +174,7 @@ def _rule(part: Part, others: list[str]) -> Rule:
         name=part.name,
         place=part.log.places[part.path],
         human=human,
+        confirmed=part.flag("confirm") and not human,
         passes=_passes(part, others),
         fails=_fails(part, human),
         attempts=part.whole("max_attempts", 1, least=1),
@@ -187,7 +202,8 @@ def _nobody_works(part: Part) -> None:
     for key in part.node.keys:
         entry = part.get(key)
         if key not in (*_HUMAN, "requires_human", "timeout_min") and entry and entry.node.value not in (None, [], {}):
-            entry.problem(f"{quoted(key)} has no meaning in a step that asks a person", "remove it, or requires_human")
+            hint = "remove it; a person who only lets an executor begin is asked by `confirm: true`"
+            entry.problem(f"{quoted(key)} has no meaning in a step that asks a person", hint)
 
 
 def _passes(part: Part, others: list[str]) -> Node:
