@@ -572,7 +572,7 @@ def rendered(graph: str, name: str, full: bool) -> str:
         "signals": [],
         "reports": [],
     }
-    values |= {name: Anything(name) for name in ("run", "node", "mode", "scope", "toolchain", "vars")}
+    values |= {name: Anything(name) for name in ("run", "node", "mode", "scope", "toolchain", "vars", "last")}
     values[protocol.graphs[graph].input[0]] = Anything("input")
     for need in step.needs:
         there = full or not need.optional
