@@ -206,7 +206,7 @@ def test_a_team_goes_where_one_executor_would() -> None:
             "steps:\n  sdd-delta:\n    next_on_pass: review\n",
             "3: steps.contract: nothing leads to 'contract' (write `contract: null` to leave it out",
         ),
-        ("steps:\n  bdd: null\n", "2: steps.bdd: 'bdd' cannot be left out: 'scaffold' cannot do without it"),
+        ("steps:\n  bdd: null\n", "2: steps.bdd: 'bdd' cannot be left out: 'review' cannot do without it"),
         ("steps:\n  review: null\n", "2: steps.review: 'review' cannot be left out: the protocol's own step"),
         (
             "steps:\n  bdd: {next_on_pass: contract}\n  sdd-delta: null\n",
@@ -215,7 +215,7 @@ def test_a_team_goes_where_one_executor_would() -> None:
         ("steps:\n  reveiw: null\n", "2: steps.reveiw: there is no row 'reveiw' to leave out (did you mean 'review'?)"),
         (
             "steps:\n  bdd:\n    next_on_fail: sdd-delta\n",
-            "2: story.scaffold: reads 'bdd.pass_bdd', which is not set on every path here",
+            "2: story.review: reads 'bdd.pass_bdd', which is not set on every path here",
         ),
         (
             "steps:\n  impl:\n    team_roles:\n      frontend: null\n",
