@@ -92,6 +92,11 @@ def answers_with_an_old_token() -> None:
     answer({"exit": {"type": "Ok"}}, token="0" * 32)
 
 
+def hands_over_an_old_attempt() -> None:
+    Path(".ai").mkdir(exist_ok=True)
+    Path(".ai/HANDOFF.md").write_text("---\nstep: work\nattempt: 7\nstatus: pass\n---\nDone long ago.\n")
+
+
 def answers_no_json() -> None:
     (OUT / "answer.json").write_text('{"exit": ')
 

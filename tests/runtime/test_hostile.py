@@ -15,6 +15,7 @@ from treadle.agents.command import Command
 from treadle.agents.process import Patience
 from treadle.kernel.events import Failed
 from treadle.protocol.model import Protocol
+from treadle.views.refusal import reason
 
 LIARS = Path(__file__).with_name("liars.py")
 
@@ -59,6 +60,14 @@ def test_an_agent_that_cannot_be_believed(name: str, outcome: str, said: str, tm
     ended, stage = played(tmp_path, name)
     assert ended == outcome
     assert said in json.dumps(report(stage))
+
+
+def test_that_an_answer_was_there_is_said_before_that_none_counts(tmp_path: Path) -> None:
+    """A line about a run has room for the first thing only."""
+    _, stage = played(tmp_path, "hands_over_an_old_attempt")
+    said = reason("!invalid", report(stage))
+    assert said.endswith("does not count: handoff: ignored: .ai/HANDOFF.md is for attempt '7', not for attempt '1'")
+    assert "has not said how the step ended: with Ok or Nok" in report(stage)["told"], "and all of it is kept"
 
 
 def test_the_last_output_may_be_as_large_as_any_answer(tmp_path: Path) -> None:

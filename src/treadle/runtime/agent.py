@@ -268,9 +268,7 @@ class AgentJobs:
         is_told = broke and bool(ended.detail)
         refused = [f"it was refused {what}" for what in ended.refused]
         agent, person = (
-            "\n".join(
-                [*([] if is_told else [*(reading.problems or [silence]), *_ignored(reading)]), *_words(ended), *refused]
-            )
+            "\n".join([*([] if is_told else _unanswered(reading, silence)), *_words(ended), *refused])
             for silence in (owed(ways), unsaid(ways))
         )
         detail: dict[str, Json] = {
@@ -320,6 +318,12 @@ def _last_words(ended: Ended) -> list[str]:
     """What it said instead of an answer, for a person, where nothing else tells."""
     lines = [] if ended.detail else [line.strip() for line in ended.final.splitlines() if line.strip()]
     return [f"its last words: {_SURROGATES.sub(_REPLACED, lines[-1][:_SHOWN])}"] if lines else []
+
+
+def _unanswered(reading: Reading, silence: str) -> list[str]:
+    """Why there is no claim; the first line is all that a line of the run has room for."""
+    ignored = _ignored(reading)
+    return [*reading.problems, *ignored] if reading.problems else [*ignored, silence]
 
 
 def _ignored(reading: Reading) -> list[str]:
