@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from treadle.protocol.answers.answer import Claim
 from treadle.protocol.answers.problems import kind, quoted
-from treadle.protocol.fields import EnumType, bare, parse_type
+from treadle.protocol.fields import EnumType, ListType, bare, parse_type
 from treadle.results.faulty import Faulty, faulty
 from treadle.results.ways import EXIT, Ways, exit_object, is_answer
 
@@ -47,6 +47,7 @@ def _accept(name: str, report: dict[str, Any], ways: Ways, what: str) -> Claim |
             return faulty(f"{what}: {REASON} does not go with {quoted(name)}; leave it null, or write another {STATUS}")
     elif REASON in known and given.get(REASON) in (None, "") and _may_be_none(ways, name):
         given[REASON] = NO_REASON
+    given |= {key: [] for key in _lists(ways, name) if key not in given}
     found = ways.accept(exit_object(name, _with_words(given, known)))
     return found if isinstance(found, Claim) else _told(found, what)
 
@@ -59,6 +60,12 @@ def _with_words(given: dict[str, Any], known: tuple[str, ...]) -> dict[str, Any]
     rest = {key: value for key, value in given.items() if key != SUMMARY}
     place = next((field for field in _WORDS if field in known), "")
     return {place: words, **rest} if place else rest
+
+
+def _lists(ways: Ways, name: str) -> list[str]:
+    """The lists that an exit must bring: whoever reports by status, and names none, has nothing to put there."""
+    fields = ways.protocol.exits[name].fields
+    return [key for key in ways.required(name) if isinstance(bare(parse_type(fields[key].type)), ListType)]
 
 
 def _may_be_none(ways: Ways, name: str) -> bool:
