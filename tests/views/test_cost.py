@@ -1,9 +1,14 @@
 from pathlib import Path
 
+import pytest
+
 from tests.recorded import USED, record
-from tests.views.logs import NOW, read, written
+from tests.views.logs import NOW, played, read, written
+from treadle.cli.spending import print_cost
 from treadle.kernel.advance import OUTAGE
 from treadle.kernel.events import Envelope, Exited, SessionStarted, TimerFired, Unavailable, Usage
+from treadle.protocol.load import load
+from treadle.testing.scenario import Scenario, items
 from treadle.views.cost import cost
 from treadle.views.used import price
 
@@ -48,3 +53,16 @@ def test_conversations_are_told_by_how_they_began() -> None:
     assert [share.name for share in cost(written(began, out), "r").conversations] == ["new"]
     gone_on = written(began, out, TimerFired(id="over", ts=NOW, timer=OUTAGE))
     assert [share.name for share in cost(gone_on, "r").conversations] == ["new"], "an outage begins no other"
+
+
+def test_what_nobody_has_told_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
+    run = Scenario(load("waterfall"), {"stories": items("US-1")})
+    run.says("pass_bdd", "bdd", complexity="S", parallel_tasks=0)
+    used = cost(played(run), "r")
+    assert (used.total.untold, used.total.activities) == (1, 2), "the second one is still at work"
+    print_cost(used)
+    told = capsys.readouterr().out
+    assert "0.00" not in told
+    assert "below" not in told
+    assert told.count("unknown") > 10
+    assert "1 of 2 activities have told nothing of what they used" in told

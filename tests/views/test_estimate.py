@@ -19,7 +19,13 @@ def worked(run: Scenario, at: str, exit_: str, usage: Usage, fails: tuple[str, .
 
 
 @pytest.mark.parametrize(
-    ("usage", "verdict"), [(Usage(100, 50), "below"), (Usage(3000, 1000), "within"), (Usage(9000, 1000), "above")]
+    ("usage", "verdict"),
+    [
+        (Usage(), "unknown"),
+        (Usage(100, 50), "below"),
+        (Usage(3000, 1000), "within"),
+        (Usage(9000, 1000), "above"),
+    ],
 )
 def test_a_step_is_held_against_its_estimate(usage: Usage, verdict: str) -> None:
     run = Scenario(load("waterfall"), {"stories": items("US-1")})

@@ -13,6 +13,7 @@ from treadle.views.used import price
 
 _COLUMNS: Final = ("Activities", "Tokens in", "Cached", "Tokens out", "Cost", "Time")
 _CACHED: Final = 3
+_UNKNOWN: Final = "unknown"
 _EXPECTED: Final = ("Step", "Instances", "Estimated in", "Tokens in", "Estimated out", "Tokens out", "All together")
 
 
@@ -41,12 +42,21 @@ def _line(share: Share) -> tuple[str, ...]:
     return (
         harmless(share.name),
         str(share.activities),
-        f"{share.tokens_in:,}",
+        _tokens(share, share.tokens_in),
         f"{100 * share.cached // max(share.tokens_in, 1)} %" if share.cached else "",
-        f"{share.tokens_out:,}",
-        price(share.cost, share.unpriced),
+        _tokens(share, share.tokens_out),
+        _UNKNOWN if _is_untold(share) else price(share.cost, share.unpriced),
         duration(share.seconds),
     )
+
+
+def _tokens(share: Share, tokens: int) -> str:
+    return _UNKNOWN if _is_untold(share) else f"{tokens:,}"
+
+
+def _is_untold(share: Share) -> bool:
+    """Whether nothing is known of what a part has used: nobody has told of anything, or has not yet."""
+    return bool(share.activities) and not (share.tokens_in or share.tokens_out or share.cost)
 
 
 def _expected(it: Estimate) -> tuple[str, ...]:
@@ -54,14 +64,17 @@ def _expected(it: Estimate) -> tuple[str, ...]:
         harmless(it.step),
         str(it.instances),
         f"{it.read_low:,} – {it.read_high:,}",
-        f"{it.tokens_in:,}",
+        _UNKNOWN if it.verdict == _UNKNOWN else f"{it.tokens_in:,}",
         f"{it.written_low:,} – {it.written_high:,}",
-        f"{it.tokens_out:,}",
-        f"{it.verdict} the estimate",
+        _UNKNOWN if it.verdict == _UNKNOWN else f"{it.tokens_out:,}",
+        it.verdict if it.verdict == _UNKNOWN else f"{it.verdict} the estimate",
     )
 
 
 def _notes(used: Cost) -> Iterator[str]:
+    if used.total.untold:
+        whose = f"{used.total.untold} of {used.total.activities} activities"
+        yield f"{whose} have told nothing of what they used: it is not known, and counts for no limit."
     if used.total.unpriced:
         yield f"Nobody has told the price of {used.total.unpriced:,} tokens: no cost and no limit in money counts them."
     limits = [f"{used.limit:.2f} US dollars"] if used.limit else []

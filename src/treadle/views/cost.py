@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 
 from treadle.kernel.commands import RunAgent
+from treadle.kernel.events import Usage
 from treadle.views.chronicle import Chronicle, Deed
 from treadle.views.estimate import Estimate, estimates
 from treadle.views.moment import seconds
@@ -23,6 +24,8 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
     """How many of the tokens that went in came from the service's cache."""
     unpriced: int
     """How many tokens have a price that nobody told; the cost does not count them."""
+    untold: int = 0
+    """How many activities have told nothing of what they used: it is not known, and counts as nothing."""
     seconds: float
     """Time at work, checks included; activities that ran at once count each."""
 
@@ -87,5 +90,6 @@ def _share(name: str, deeds: list[Deed], now: int) -> Share:
         cost=sum(deed.usage.cost for deed in deeds),
         cached=sum(deed.usage.cached for deed in deeds),
         unpriced=sum(deed.usage.unpriced for deed in deeds),
+        untold=sum(deed.usage == Usage() for deed in deeds if deed.ended),
         seconds=sum(seconds(deed.began, deed.ended or now) for deed in deeds),
     )

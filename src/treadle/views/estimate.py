@@ -9,7 +9,7 @@ from treadle.kernel.commands import RunAgent
 from treadle.protocol.model import Protocol
 from treadle.views.chronicle import Chronicle, Deed
 
-Verdict = Literal["below", "within", "above"]
+Verdict = Literal["below", "within", "above", "unknown"]
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     tokens_out: int
     """What was used."""
     verdict: Verdict
-    """All tokens together, held against the estimate."""
+    """All tokens together, held against the estimate; nothing is known where nobody has told of any."""
 
 
 def estimates(chronicle: Chronicle) -> tuple[Estimate, ...]:
@@ -84,5 +84,5 @@ def _made(step: str, instances: int, bounds: Sequence[int], tokens_in: int, toke
         written_high=written_high,
         tokens_in=tokens_in,
         tokens_out=tokens_out,
-        verdict="below" if used < low else "above" if used > high else "within",
+        verdict="unknown" if not used else "below" if used < low else "above" if used > high else "within",
     )
