@@ -76,7 +76,7 @@ def test_they_are_where_agents_and_people_look(place: Path) -> None:
     assert "This session left no words of its own" in text
     assert "## What was done this time\n- changed docs/deltas/US-1.md\n" in text
     assert "files_changed:\n  - docs/deltas/US-1.md\n" in text
-    assert "bdd: pass_bdd: One." in (end.root / HISTORY).read_text()
+    assert "bdd: pass: One." in (end.root / HISTORY).read_text()
     assert (end.root / "PROJECT_MEMORY.md").read_text() == MEMORY
     _git_knows_nothing_of_them(end)
 

@@ -46,7 +46,7 @@ def specified(run: Scenario) -> Scenario:
             lambda run: run.says("failing.none", "bdd"),
             {"summary": "I do not know the shop."},
             [
-                "US-1 bdd came back with failing.none: I do not know the shop.",
+                "US-1 bdd came back with failing: I do not know the shop.",
                 "US-1 bdd (attempt 2 of 3) has begun: BDD scenarios",
             ],
         ),

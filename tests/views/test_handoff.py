@@ -173,5 +173,5 @@ def test_words_that_hide_something_are_written_out() -> None:
 def test_the_history_tells_each_story() -> None:
     text = Storied().finished().files()[HISTORY]
     assert "## US-1 Coupons: Done, " in text
-    assert " bdd: pass_bdd: Three scenarios." in text
+    assert " bdd: pass: Three scenarios." in text
     assert " update-memory: pass: Remembered." in text

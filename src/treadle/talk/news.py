@@ -11,6 +11,7 @@ from treadle.protocol.items import Json
 from treadle.protocol.model import Protocol, base_of
 from treadle.talk.facts import names_of, working
 from treadle.views.evidence_records import Find, payload
+from treadle.views.exit_words import exit_words
 from treadle.views.refusal import first_words, reason
 from treadle.views.tree import is_good_end
 
@@ -54,7 +55,7 @@ def _ended_activity(made: Move, find: Find, names: dict[str, str]) -> Iterator[s
     kind = made.protocol.exits[left.partition(".")[0]]
     if kind.severity != "INFO":
         why = first_words(str(fields.get("summary") or fields.get("question") or fields.get("description") or ""))
-        yield f"{place} came back with {left}{f': {why}' if why else ''}"
+        yield f"{place} came back with {exit_words(made.protocol, left)}{f': {why}' if why else ''}"
         return
     then = _next(made.protocol, inst)
     yield " ".join(part for part in (f"{place} complete ✓", told_of_tests(fields), then) if part)

@@ -7,6 +7,7 @@ from treadle.views.bank.standing import payload_ref
 from treadle.views.bank.writing import when
 from treadle.views.chronicle import Deed
 from treadle.views.evidence_records import payload, text
+from treadle.views.exit_words import exit_words
 from treadle.views.payload import Get
 from treadle.views.state import row_of
 from treadle.views.stories import Story, deeds_of, stories
@@ -48,5 +49,6 @@ def _line(course: Course, story: Story, deed: Deed, get: Get) -> str:
     graph = course.protocol.graphs[deed.command.graph] if course.protocol else None
     step = row_of(graph, deed.command.step) if graph and own else deed.command.inst.rpartition("/")[2]
     tried = f" (attempt {deed.command.attempt})" if deed.command.attempt > 1 else ""
-    how = f"{deed.left or deed.stopped}{f': {inline(words, _LINE)}' if words else ''}"
+    left = exit_words(course.protocol, deed.left) if deed.left else deed.stopped
+    how = f"{left}{f': {inline(words, _LINE)}' if words else ''}"
     return f"- {when(deed.ended)} {inline(step)}{tried}: {how}"

@@ -6,7 +6,7 @@ from treadle.prompts.foreign import cut
 from treadle.prompts.report import for_person
 from treadle.protocol.items import Json
 
-_WORDS: Final = {
+WORDS: Final = {
     "!gate": "refused",
     "!invalid": "no valid answer",
     "!crash": "broke",
@@ -15,6 +15,7 @@ _WORDS: Final = {
     "!store": "could not be recorded",
     "!exhausted": "no attempt is left",
 }
+"""What the orchestrator made of an attempt, in words."""
 _LONGEST: Final = 600
 _NAMES: Final = ("failingTests", "failing_tests", "conflictFiles", "changedTests")
 _HEADING: Final = "### "
@@ -34,7 +35,7 @@ def reason(cause: str, report: Json) -> str:
     checks = [name for name in named if not name.endswith(")")]
     by = f" by {', '.join(checks)}" if checks else ""
     first = next((line.removeprefix("- ") for line in lines if not line.startswith(_HEADING)), "")
-    return _WORDS.get(cause.partition(".")[0], cause) + by + (f": {cut(first, _LONGEST)}" if first else "")
+    return WORDS.get(cause.partition(".")[0], cause) + by + (f": {cut(first, _LONGEST)}" if first else "")
 
 
 def words_of_effect(fields: Json) -> str:

@@ -1,0 +1,24 @@
+"""How a step was left, in words."""
+
+import pytest
+
+from treadle.protocol.load import load
+from treadle.views.exit_words import exit_words
+
+
+@pytest.mark.parametrize(
+    ("left", "said"),
+    [
+        ("pass_bdd", "pass"),
+        ("pass", "pass"),
+        ("failing_measured.none", "failing"),
+        ("failing.scope_warning", "failing (scope_warning)"),
+        ("needs_human", "needs_human"),
+        ("!gate", "refused"),
+        ("!gate.protection", "refused"),
+        ("!exhausted", "no attempt is left"),
+        ("unheard", "unheard"),
+    ],
+)
+def test_people_read_the_names_they_know(left: str, said: str) -> None:
+    assert exit_words(load("waterfall"), left) == said
