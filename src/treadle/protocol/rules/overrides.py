@@ -32,7 +32,7 @@ def left_out(default: Node, rules: Node) -> list[str]:
 
 
 def confirmed(default: Node, rules: Node) -> Node:
-    """A project's table, in which `requires_human` of a row that an executor works on is `confirm`."""
+    """A33: a project's table, in which `requires_human` of a row that an executor works on is `confirm`."""
     working = [name for name, row in rows(default).items() if not asks(row)]
     steps = entries(rules).get(STEPS)
     if steps is None or not isinstance(rules.value, dict):
