@@ -175,6 +175,23 @@ def test_an_asker_that_is_not_returned_to_has_been_left() -> None:
     assert "other.Ready" in run.job().inputs, "what came of it is new"
 
 
+def test_who_has_failed_and_is_put_back_has_not_left() -> None:
+    steps = {
+        "work": agent({"Ready": to("review"), "!gate": to("back")}, gates="green", needs=(need("review.More?"),)),
+        "back": Step(
+            kind="effect", effect="rollback", exits=("Back", "Away"), routes={"Back": to("work"), "Away": to("review")}
+        ),
+        "review": agent({"More": to("work")}),
+    }
+    run = Scenario(protocol(graph(steps))).says("Ready").says("More")
+    assert "review.More" in run.job().inputs
+    run.says("Ready", fails=["green"]).says("Back")
+    assert run.where() == "work"
+    assert "review.More" in run.job().inputs, "it is still what was asked for"
+    run.says("Ready", fails=["green"]).says("Away")
+    assert run.inst().left["work"] == run.inst().left["back"], "the work went on elsewhere"
+
+
 def test_a_history_keeps_every_payload() -> None:
     run = Scenario(WORK_AND_REVIEW).says("Retry").says("Retry")
     assert run.job().inputs["work.Retry"] == ("ref:root:work#1.1.Retry", "ref:root:work#1.2.Retry")

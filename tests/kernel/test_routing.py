@@ -102,6 +102,8 @@ def test_a_note_stays_until_the_work_of_an_agent_who_saw_it_is_accepted() -> Non
     assert run.job().inputs["human_note"] == ("note:1",)
     run.says("Ready", fails=["green"])
     assert run.job().inputs["human_note"] == ("note:1",)
+    run.says("Retry")
+    assert run.job().inputs["human_note"] == ("note:1",), "what is tried again is not done"
     run.says("Ready")
     assert "human_note" not in run.job().inputs
 

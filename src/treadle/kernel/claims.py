@@ -92,7 +92,7 @@ def _accept(t: Turn, act: Activity, envelope: Envelope) -> None:
         return
     t.end_activity(act)
     frame.status, frame.id = "queued", ""
-    if act.command.inputs.get("human_note") == (frame.note_ref,):
+    if act.command.inputs.get("human_note") == (frame.note_ref,) and route.to != frame.step:
         frame.note_ref = ""
     follow(t, inst, frame, envelope.key, slot, route)
 

@@ -212,7 +212,7 @@ def enter(
     """Put a frame in front of a step; coming from elsewhere starts a new visit with new attempts (R7)."""
     if step != frame.step or fresh:
         if step != frame.step:
-            _depart(t, inst, frame, step)
+            _depart(t, inst, frame, step, bool(cause[0]))
             inst.released = [other for other in inst.released if other != frame.step]
         inst.attempts[step] = 0
         inst.visits[step] = inst.visits.get(step, 0) + 1
@@ -222,12 +222,16 @@ def enter(
     frame.cause, frame.cause_ref = cause
 
 
-def _depart(t: Turn, inst: Instance, frame: Frame, to: str) -> None:
-    """Note which steps are left. To ask is not to leave: whoever asked gets its answer beside all it had before."""
+def _depart(t: Turn, inst: Instance, frame: Frame, to: str, failed: bool = False) -> None:
+    """Note which steps are left. To ask is not to leave: whoever asked gets its answer beside all it had before.
+
+    Neither is to fail, and to have an effect put things right.
+    """
     steps = t.graph(inst).steps
-    asker = frame.asker if steps[frame.step].kind == "ask" else frame.step
-    frame.asker = asker if to and steps[to].kind == "ask" else ""
-    if steps[frame.step].kind == "ask":
+    is_on_behalf = steps[frame.step].kind == "ask" or frame.asker != ""
+    asker = frame.asker if is_on_behalf else frame.step
+    frame.asker = asker if to and (steps[to].kind == "ask" or (failed and steps[to].kind == "effect")) else ""
+    if is_on_behalf:
         inst.left[frame.step] = t.seq
     if asker not in ("", to, frame.asker):
         inst.left[asker] = t.seq
