@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treadle.errors import ProtocolError
+from treadle.protocol.answers.inputs import load_input
 from treadle.protocol.answers.soundness import unsound
 from treadle.protocol.fields import parse_type
 from treadle.protocol.items import Json
@@ -27,6 +29,8 @@ PROTOCOL = Protocol(
         )
     },
 )
+
+ALIKE = "differ in capitals only, and name the same files on some machines"
 
 
 def faults(waits: dict[int, list[int]]) -> list[str]:
@@ -56,11 +60,36 @@ def test_a_circle_is_named_and_nothing_else(circle: list[int], data: st.DataObje
 
 
 def test_a_name_that_nobody_has() -> None:
-    assert faults({1: [], 2: [3]}) == ["tasks[1].after: '3' is none of these items; there are 1, 2"]
+    assert faults({1: [], 2: [3]}) == [
+        "tasks[1].after: '3' is none of these items; there are 1, 2; leave out what an earlier run has done"
+    ]
 
 
 def test_a_list_that_must_not_be_empty() -> None:
     assert faults({}) == ["tasks: is empty; give at least one"]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("", ["backlog.yaml:1: there is nothing to do in it; give bootstrap or supplements or stories"]),
+        ("stories: []", ["backlog.yaml:1: there is nothing to do in it; give bootstrap or supplements or stories"]),
+        ("supplements: [{id: words, request: A glossary.}]", []),
+        ("stories: [{id: US-1, title: t, description: d}, {id: US-2, title: t, description: d}]", []),
+        (
+            "stories: [{id: US-1, title: t, description: d}, {id: us-1, title: t, description: d}]",
+            [f"backlog.yaml:2: stories[1].id: 'us-1' and 'US-1' {ALIKE}; choose another"],
+        ),
+    ],
+    ids=["nothing", "an_empty_list", "a_supplement", "stories", "capitals"],
+)
+def test_a_backlog_has_something_to_do_and_files_for_each_of_it(given: str, expected: list[str]) -> None:
+    found: list[str] = []
+    try:
+        load_input(load("waterfall"), f"project: shop\n{given}\n", "backlog.yaml")
+    except ProtocolError as error:
+        found = [str(finding) for finding in error.findings]
+    assert found == expected
 
 
 @pytest.mark.parametrize("name", ["dptr", "riper"])

@@ -1,4 +1,5 @@
-"""What no type can say about an input: nothing required is empty, and items wait for items that are there.
+"""What no type can say about an input: nothing required is empty, there is something to do, and items wait for items
+that are there.
 
 Values are looked at although others are wrong, so that everything can be reported at once.
 """
@@ -8,12 +9,23 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Final, NamedTuple
 
 from treadle.protocol.answers.problems import Path, Problem, quoted
-from treadle.protocol.fields import ListType, OptionalType, RecordType, ScalarType, TypeExpr, asked, bare, parse_type
+from treadle.protocol.fields import (
+    ListType,
+    OptionalType,
+    RecordType,
+    ScalarType,
+    TypeExpr,
+    asked,
+    bare,
+    parse_type,
+    record_of,
+)
 from treadle.protocol.findings import suggest
 from treadle.protocol.items import Json
 from treadle.protocol.model import Graph, Protocol
 
 _INPUT: Final = "in."
+_DONE: Final = "; leave out what an earlier run has done"
 
 
 class Order(NamedTuple):
@@ -27,7 +39,20 @@ class Order(NamedTuple):
 
 def unsound(protocol: Protocol, expr: TypeExpr, value: Json) -> list[Problem]:
     """What is wrong with an input besides what does not fit its type; null stands for what does not."""
-    return list(_Walk(protocol).value(expr, value, ()))
+    return [*_idle(protocol, value), *_Walk(protocol).value(expr, value, ())]
+
+
+def _idle(protocol: Protocol, value: Json) -> Iterator[Problem]:
+    """A run whose agents all work on lists of its input has something to do only if one of them has items."""
+    graph = protocol.graphs[protocol.root]
+    lists = [step.over for step in graph.steps.values() if step.kind == "map"]
+    fields = protocol.types[graph.input[1]].fields if graph.input[1] in protocol.types else {}
+    named = [over.removeprefix(_INPUT) for over in lists if over.startswith(_INPUT)]
+    if len(named) < len(lists) or any(step.kind == "agent" for step in graph.steps.values()):
+        return
+    may_be_absent = all(isinstance(parse_type(fields[name].type), OptionalType) for name in named if name in fields)
+    if named and may_be_absent and isinstance(value, dict) and not any(value.get(name) for name in named):
+        yield Problem((), f"there is nothing to do in it; give {' or '.join(named)}")
 
 
 class _Walk:
@@ -54,8 +79,21 @@ class _Walk:
         if record is not None and record.refers:
             yield from _misordered(record.key, record.refers, items, path)
 
+    def _alike(self, record: str, items: Json, path: Path) -> Iterator[Problem]:
+        """What is worked on has files of its own, whose names must not be the same anywhere."""
+        key = self.types[record].key if record in self.types else ""
+        seen: dict[str, str] = {}
+        for index, item in enumerate(items) if isinstance(items, list) else ():
+            given = str(item.get(key)) if isinstance(item, dict) and item.get(key) is not None else ""
+            other = seen.setdefault(given.casefold(), given)
+            if other != given:
+                message = f"{quoted(given)} and {quoted(other)} differ in capitals only, and name the same files"
+                yield Problem((*path, index, key), f"{message} on some machines; choose another")
+
     def _record(self, name: str, values: Mapping[str, Json], path: Path) -> Iterator[Problem]:
-        for field, _, expr in asked(self.types[name].fields):
+        for field, declared, expr in asked(self.types[name].fields):
+            if declared.route == "items":
+                yield from self._alike(record_of(expr), values[field], (*path, field))
             waiting = field == self.types[name].refers or any(
                 (order.item, order.after) == (name, field) for order in self.orders
             )
@@ -67,7 +105,7 @@ class _Walk:
             known = self.types[order.item].refers == order.after
             items = values.get(order.field) if order.record == name and not known else None
             if isinstance(items, list):
-                yield from _misordered(self.types[order.item].key, order.after, items, (*path, order.field))
+                yield from _misordered(self.types[order.item].key, order.after, items, (*path, order.field), _DONE)
 
 
 def _orders(protocol: Protocol, graph: Graph) -> Iterator[Order]:
@@ -82,7 +120,7 @@ def _orders(protocol: Protocol, graph: Graph) -> Iterator[Order]:
                 yield Order(name, over, listed.item.name, step.after)
 
 
-def _misordered(key: str, after: str, items: list[Json], path: Path) -> Iterator[Problem]:
+def _misordered(key: str, after: str, items: list[Json], path: Path, advice: str = "") -> Iterator[Problem]:
     known = {index: item for index, item in enumerate(items) if isinstance(item, dict) and item.get(key) is not None}
     places = {str(item[key]): index for index, item in reversed(known.items())}
     waits = {name: _names(known[places[name]].get(after)) for name in reversed(places)}
@@ -90,7 +128,7 @@ def _misordered(key: str, after: str, items: list[Json], path: Path) -> Iterator
         for other in _names(item.get(after)):
             if other not in waits:
                 hint = suggest(other, waits) or f"there are {', '.join(waits)}"
-                yield Problem((*path, index, after), f"{quoted(other)} is none of these items; {hint}")
+                yield Problem((*path, index, after), f"{quoted(other)} is none of these items; {hint}{advice}")
     try:
         TopologicalSorter(waits).prepare()
     except CycleError as error:
