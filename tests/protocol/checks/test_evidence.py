@@ -24,7 +24,7 @@ from treadle.protocol.model import Field, Protocol
             [
                 (
                     "16 main.fix: exit 'Fixed' has the field 'commit' by git, but no gate that computes "
-                    "it (gate it by one of commit, checkpoint, measure, rebased, documents)"
+                    "it (gate it by one of commit, commit_once, checkpoint, measure, rebased, documents)"
                 )
             ],
             id="a_commit_that_nothing_computes",
@@ -34,7 +34,7 @@ from treadle.protocol.model import Field, Protocol
             [
                 (
                     "16 main.fix: exit 'Fixed' has the field 'commit' by git, but no gate that computes "
-                    "it (gate it by one of commit, checkpoint, measure, rebased, documents)"
+                    "it (gate it by one of commit, commit_once, checkpoint, measure, rebased, documents)"
                 )
             ],
             id="an_advisory_check_computes_nothing",

@@ -167,7 +167,7 @@ from treadle.protocol.model import Becomes, Protocol
                 ),
                 (
                     "16 node.plan: exit 'Planned' has the field 'commit' by git, but no gate that "
-                    "computes it (gate it by one of commit, checkpoint, measure, rebased, documents)"
+                    "computes it (gate it by one of commit, commit_once, checkpoint, measure, rebased, documents)"
                 ),
                 (
                     "16 node.plan: exit 'Planned' records a commit, but no gate bounds what was changed "
