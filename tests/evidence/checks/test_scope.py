@@ -23,6 +23,7 @@ CONFIG = "[project]\nname = 'calc'\n\n[tool.pytest.ini_options]\naddopts = '-q'\
         ("impl", "scope", {"src/calc/a.py": ""}, ""),
         ("impl", "scope", {"src/other.py": ""}, "src/other.py: is outside of what this role may write"),
         ("impl", "scope", {"tests/calc/test_a.py": ""}, "tests/calc/test_a.py: is outside"),
+        ("impl", "scope", {"tests/calc/test_a.py": ""}, "Expected: it stays as it was: tests/calc/** is kept out"),
         ("impl", "scope", {"README.md": None}, "README.md: is outside"),
         ("impl", "scope", {".coverage": ""}, "!tests/calc/**. If a tool has left this new file behind, remove it;"),
         ("impl", "scope", {"treadle.toml": ""}, "treadle.toml: decides how the orchestrator works"),

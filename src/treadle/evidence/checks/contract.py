@@ -1,5 +1,7 @@
 """What a node must pass when it is merged: `contract_exists`, `contract`, `contract_children`."""
 
+from typing import Final
+
 from treadle.evidence.asserting import asserting_beside
 from treadle.evidence.contract_suite import contract_files, contract_place
 from treadle.evidence.criteria import childrens_criteria
@@ -10,6 +12,9 @@ from treadle.evidence.subject import Subject
 from treadle.evidence.suite import bad, described, ran, unbelievable
 from treadle.evidence.test_quality import is_readable, smells
 from treadle.toolchains.results import Built
+
+_SHELL: Final = ("sh", "-c")
+_SHOWN: Final = 1_500
 
 
 async def contract_exists(s: Subject) -> Found:
@@ -93,7 +98,13 @@ def of_command(built: Built, what: str) -> Found:
     )
     if built.is_well:
         return found(ran=evidence)
-    said = built.output.strip()[-1500:]
-    shown = " ".join(built.command)
+    shown = built.command[2] if built.command[:2] == _SHELL else " ".join(built.command)
     ended = f"ended with {built.exit}" if built.exit is not None else f"could not be run to its end ({built.ended})"
-    return found([problem(f"{what}: `{shown}` {ended}:\n{said}", expected="it succeeds")], ran=evidence)
+    words = f"`{shown}` {ended}{_said(built.output)}"
+    return found([problem(words, expected=f"{what} succeeds")], ran=evidence)
+
+
+def _said(output: str) -> str:
+    """What a command has printed: its last line first, which is all that a line of ours has room for."""
+    lines = output.strip()[-_SHOWN:].splitlines()
+    return (f": {lines[-1].strip()}" if lines else "") + ("\n" + "\n".join(lines) if len(lines) > 1 else "")

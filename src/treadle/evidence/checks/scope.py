@@ -111,6 +111,9 @@ def _fault(s: Subject, path: str, allowed: str, *, is_new: bool) -> Problem | No
         return problem("is hidden from this role", path, expected="leave it as it was")
     if not matches(path, s.scope.writes) and not matches(path, s.scope.stubs):
         litter = _LITTER if is_new else ""
+        if kept_out := [glob for glob in s.scope.writes if glob.startswith("!") and matches(path, [glob[1:]])]:
+            wanted = f"it stays as it was: {kept_out[0][1:]} is kept out, whatever else it may write{litter}"
+            return problem("is outside of what this role may write", path, expected=wanted)
         return problem("is outside of what this role may write", path, expected=f"it may write {allowed}{litter}")
     return None
 
