@@ -1,10 +1,10 @@
 """The hooks in a program's settings: ours are put in, taken out and found; everything else stays as it is."""
 
-import json
 from collections.abc import Iterable
 from typing import Any, Final, NoReturn
 
 from treadle.errors import TreadleError
+from treadle.hooks.settings_text import rewritten
 from treadle.results.faulty import Faulty
 from treadle.results.strict_json import parse
 
@@ -61,11 +61,8 @@ def installed(settings: dict[str, Any], file: str) -> dict[str, str]:
 
 
 def written(settings: dict[str, Any], before: str) -> str:
-    """The settings as text, indented as they were."""
-    lines = before.splitlines()
-    first = next((line for line in lines[1:] if line.strip()), "")
-    indent = first[: len(first) - len(first.lstrip())] or "  "
-    return json.dumps(settings, indent=indent, ensure_ascii=False) + "\n"
+    """The settings as text, as it was but for the hooks."""
+    return rewritten(before, settings, _HOOKS)
 
 
 def is_ours(hook: object) -> bool:
