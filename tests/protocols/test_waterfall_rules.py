@@ -237,6 +237,9 @@ def test_a_team_goes_where_one_executor_would() -> None:
             "steps:\n  impl:\n    claude_reads: ['{story}/../x']\n",
             "3: steps.impl: '{story}/../x' in 'claude_reads' leaves its directory with ..",
         ),
+        ("steps: [impl]\n", "1: steps: 'steps' must be a mapping of rows"),
+        ("steps: null\n", "1: steps: 'steps' must be a mapping of rows"),
+        ("steps:\n  impl: [a]\n", "2: steps.impl: the row 'impl' must be a mapping"),
         ("steps:\n  impl:\n    claude_reads: ['~/x']\n", "3: steps.impl: '~/x' in 'claude_reads' starts with ~"),
     ],
 )

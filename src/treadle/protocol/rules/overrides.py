@@ -35,7 +35,7 @@ def confirmed(default: Node, rules: Node) -> Node:
     """A33: a project's table, in which `requires_human` of a row that an executor works on is `confirm`."""
     working = [name for name, row in rows(default).items() if not asks(row)]
     steps = entries(rules).get(STEPS)
-    if steps is None or not isinstance(rules.value, dict):
+    if steps is None or not isinstance(steps.value, dict) or not isinstance(rules.value, dict):
         return rules
     read = {name: _confirmed(row) if name in working else row for name, row in rows(rules).items()}
     return Node({**rules.value, STEPS: Node(read, steps.place, steps.keys)}, rules.place, rules.keys)

@@ -23,7 +23,12 @@ def faults(default: Node, rules: Node, graph: Node) -> Iterator[Finding]:
         if name in known:
             hint = f"write it below `steps:`, as `steps: {{{name}: …}}`"
             yield Finding(rules.key_place(name), "", f"{quoted(name)} is a row of the table", hint)
+    steps = entries(rules).get(STEPS)
+    if steps is not None and not isinstance(steps.value, dict):
+        yield Finding(steps.place, STEPS, "'steps' must be a mapping of rows", "write `steps: {STEP: {…}}`")
     for name, row in rows(rules).items():
+        if not isinstance(row.value, dict | None):
+            yield _at(rules, name, f"the row {quoted(name)} must be a mapping", f"write `{name}: {{key: value}}`")
         if row.value is None and name not in known:
             hint = suggest(name, known) or f"its rows: {', '.join(known)}"
             yield _at(rules, name, f"there is no row {quoted(name)} to leave out", hint)
