@@ -11,7 +11,7 @@ import msgspec
 from treadle.errors import ProtocolError
 from treadle.protocol.answers.paths import Fault, path_fault
 from treadle.protocol.answers.problems import Path, Problem
-from treadle.protocol.answers.soundness import unsound
+from treadle.protocol.answers.soundness import idle, unsound
 from treadle.protocol.answers.values import Reading
 from treadle.protocol.fields import RecordType, bare, parse_type
 from treadle.protocol.findings import Finding, Place
@@ -51,7 +51,7 @@ def load_input(
     document = _document(text.removeprefix("\ufeff"), filename, record)
     reading = Reading(protocol.types, ids=True, most=MAX_FINDINGS, places=places)
     value = reading.value(expr, document.node.plain(), ())
-    problems = [*reading.problems, *unsound(protocol, expr, value)]
+    problems = [*reading.problems, *idle(protocol, value), *unsound(protocol, expr, value)]
     found = [*document.findings, *(_finding(document.node, problem) for problem in problems)]
     if found:
         findings = sorted(found, key=lambda finding: finding.place)[:MAX_FINDINGS]

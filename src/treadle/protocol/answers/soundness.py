@@ -39,11 +39,14 @@ class Order(NamedTuple):
 
 def unsound(protocol: Protocol, expr: TypeExpr, value: Json) -> list[Problem]:
     """What is wrong with an input besides what does not fit its type; null stands for what does not."""
-    return [*_idle(protocol, value), *_Walk(protocol).value(expr, value, ())]
+    return list(_Walk(protocol).value(expr, value, ()))
 
 
-def _idle(protocol: Protocol, value: Json) -> Iterator[Problem]:
-    """A run whose agents all work on lists of its input has something to do only if one of them has items."""
+def idle(protocol: Protocol, value: Json) -> Iterator[Problem]:
+    """That there is nothing to do: a run whose agents all work on lists of its input needs an item in one of them.
+
+    Such a run would only end at once; so simulated ones may have such an input.
+    """
     graph = protocol.graphs[protocol.root]
     lists = [step.over for step in graph.steps.values() if step.kind == "map"]
     fields = protocol.types[graph.input[1]].fields if graph.input[1] in protocol.types else {}
