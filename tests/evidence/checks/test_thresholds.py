@@ -31,7 +31,7 @@ def says(text: str, code: int = 0) -> str:
         (TAGGED, row("k6"), "(note) PERF-01 (p95 < 200 ms) was not measured: docs/nfr.md names no command for it"),
         (TAGGED, HEAD, f"{PLACE}: refers to PERF-01, which has no threshold"),
         (TAGGED, row(says("PERF-01: 240 ms")), "docs/nfr.md:3: PERF-01 is not kept: 240 ms. Expected: p95 < 200 ms"),
-        (TAGGED, row(says("slow", 1)), "docs/nfr.md:3: PERF-01 is not kept: PERF-01: `"),
+        (TAGGED, row(says("slow", 1)), "docs/nfr.md:3: PERF-01 is not kept: `"),
         (TAGGED, row("`k6 run x > y`"), "docs/nfr.md:3: `k6 run x > y` cannot be run"),
         (TAGGED, row(says("PERF-01: 99.5 %"), "≥ 99.9 %"), "PERF-01 is not kept: 99.5 %"),
     ],
