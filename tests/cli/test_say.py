@@ -6,6 +6,9 @@ import pytest
 
 from tests.cli.chores import Chores, until
 from tests.cli.treadle import treadle
+from treadle.config.project import Project
+from treadle.config.projects import Projects
+from treadle.talk.speaking import Speaker
 
 
 @pytest.fixture
@@ -48,6 +51,16 @@ def test_a_question_is_answered_by_an_action_or_by_the_name_of_a_choice() -> Non
     assert (done.code, "has ended with Finished" in done.out) == (0, True)
     assert "retry" in treadle("log", "sweep-1").out
     assert "has ended with Finished" in treadle("say", "continue").out
+    late = treadle("say", "reject: all wrong")
+    assert (late.code, late.out) == (2, "")
+    assert "sweep-1 has ended with Finished: nothing waits for that" in late.err
+
+
+def test_of_a_project_the_run_that_goes_on_is_told(chores: Chores) -> None:
+    start()
+    start()
+    assert treadle("abort", "sweep-1-2").code == 0
+    assert Speaker(Projects({}), Project(chores.root)).standing(Project(chores.root)).facts.run == "sweep-1"
 
 
 @pytest.mark.usefixtures("chores")

@@ -126,7 +126,8 @@ def test_a_question_without_a_template_has_a_message_all_the_same() -> None:
     [
         ("!timeout", "impl timed out (10 min).\n"),
         ("!exhausted", "impl has no attempt left of 5.\n"),
-        ("!crash", ""),
+        ("!crash", "impl broke.\n"),
+        ("!store", ""),
         ("", ""),
     ],
 )

@@ -63,6 +63,7 @@ def test_a_program_brings_a_story_to_its_end(root: Path) -> None:
     end = adapter.invoke_executor(root).wait()
     assert isinstance(end, Done), end
     assert "✅ US-005" in end.summary
+    assert "treadle deliver" in end.summary
     prompts = [path.read_text() for path in (root / ".treadle/local/runs").glob("*/acts/*/bundle/prompt.md")]
     assert any("Round down." in text for text in prompts)
     state = adapter.read_state(root)

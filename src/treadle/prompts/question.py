@@ -20,7 +20,12 @@ from treadle.protocol.items import Json
 from treadle.protocol.model import CHECK_EXITS, Protocol, Step, tag_of
 
 _FAILED: Final = CHECK_EXITS[1]
-_SPENT: Final = {"!timeout": "timed out ({time})", "!exhausted": "has no attempt left of {attempts}"}
+_SPENT: Final = {
+    "!timeout": "timed out ({time})",
+    "!exhausted": "has no attempt left of {attempts}",
+    "!crash": "broke",
+    "!blocked": "was not allowed to work",
+}
 _LIMITS: Final = {"cost": "money", "tokens": "tokens", "wall": "time"}
 _LIMIT_CHOICES: Final = {"continue": "grant the same amount once more", "abort": "end the run; its branches stay"}
 

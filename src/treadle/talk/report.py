@@ -22,6 +22,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     outcome: str = ""
     stories: tuple[Story, ...] = ()
     at_work: tuple[Dispatched, ...] = ()
+    result: tuple[str, ...] = ()
+    """Of a run that has ended: where its result is, and how it is taken over."""
 
 
 def result_of(standing: Standing) -> DispatchResult:
@@ -115,3 +117,4 @@ def _called(stories: Sequence[Story], name: str) -> str:
 def _ended(standing: Standing) -> Iterator[str]:
     yield f"{standing.project}: {standing.facts.run} has ended with {standing.outcome}"
     yield from told(standing.stories)
+    yield from standing.result

@@ -14,6 +14,7 @@ from treadle.config.projects import Projects
 from treadle.engines.client import Client
 from treadle.engines.driving import driver_of
 from treadle.engines.opening import opened_store
+from treadle.engines.result import result_of as where_it_is
 from treadle.engines.taking_up import take_up
 from treadle.errors import TreadleError
 from treadle.kernel.commands import RunAgent
@@ -28,6 +29,7 @@ from treadle.talk.intent import SAYABLE, Intent, Unclear
 from treadle.talk.meaning import Abort, Answer, Deed, Drive, Let, Level, Look, Resume, Stop, Wave, meaning
 from treadle.talk.progress import stories
 from treadle.talk.report import Standing, farewell, report, result_of, status
+from treadle.views.result import is_good, told
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,7 +142,7 @@ class Speaker:
             if isinstance(run, Unclear):
                 return _unclear(run)
             before = self._standing(project, store, run)
-            deed = meaning(intent, before.facts) if not run.outcome else Look()
+            deed = meaning(intent, before.facts) if not run.outcome else _after_its_end(run, intent)
             if isinstance(deed, Unclear):
                 return msgspec.structs.replace(_unclear(deed), project=before.project, run=run.id)
             return self._done(project, store, before, intent, deed)
@@ -178,10 +180,16 @@ class Speaker:
             outcome=run.outcome,
             stories=stories(history.protocol, history.state, store.payloads.get),
             at_work=_dispatched(history.state, facts),
+            result=_result(project, run) if run.outcome else (),
         )
 
     def _name(self, project: Project) -> str:
         return self._projects.name_of(project)
+
+
+def _result(project: Project, run: Run) -> tuple[str, ...]:
+    found = asyncio.run(where_it_is(project, run))
+    return tuple(told(run.id, found, good=is_good(run.outcome))) if found else ()
 
 
 def _dispatched(state: State, facts: Facts) -> tuple[Dispatched, ...]:
@@ -239,6 +247,13 @@ def _told(deed: Deed, before: Standing, after: Standing, intent: Intent) -> str:
     return f"{said}\n{report(after)}"
 
 
+def _after_its_end(run: Run, intent: Intent) -> Deed | Unclear:
+    """Of a run that has ended one may hear; nothing that is said to it can reach anybody."""
+    if intent.action in ("status", "continue", "stop"):
+        return Look()
+    return Unclear(f"{run.id} has ended with {run.outcome}: nothing waits for that")
+
+
 def _run_of(project: Project, store: Store, intent: Intent) -> Run | Unclear:
     """The run that is meant: the one that is named, the only one that goes on, or the latest, to look at."""
     open_ = _unended(store)
@@ -264,7 +279,8 @@ def _unended(store: Store) -> list[Run]:
 
 
 def _latest(project: Project, store: Store) -> Run:
-    runs = store.runs()
+    """The latest run that goes on, or that there is."""
+    runs = _unended(store) or store.runs()
     if not runs:
         raise TreadleError(f"{project.root} has no runs yet; `treadle run SPEC` starts one")
     return runs[0]
