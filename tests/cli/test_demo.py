@@ -28,6 +28,8 @@ class Promise(NamedTuple):
     """How many tests the result has."""
     least: int = 2
     """How much is under way, at least, when the driver is killed."""
+    commits: int = 1
+    """Of how many the result consists."""
 
 
 PROMISES: Final = {
@@ -199,6 +201,7 @@ PROMISES: Final = {
         ),
         answer="treadle answer library root/US-1:review approve --note",
         tests=7,
+        commits=3,
     ),
 }
 
@@ -239,7 +242,7 @@ def test_everything_that_a_demo_promises_is_in_its_log(
         encoding="utf-8"
     )
     assert treadle("replay", told.run).code == 0
-    assert git(folder, "rev-list", "--count", f"main..treadle/{told.run}/result") == "1"
+    assert git(folder, "rev-list", "--count", f"main..treadle/{told.run}/result") == str(promise.commits)
     git(folder, "checkout", "-q", f"treadle/{told.run}/result")
     suite = subprocess.run([sys.executable, "-m", "pytest", "-q"], check=False, capture_output=True, text=True)
     assert suite.stdout.splitlines()[-1].startswith(f"{promise.tests} passed"), suite.stdout

