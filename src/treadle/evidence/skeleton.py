@@ -3,6 +3,7 @@
 from pathlib import PurePosixPath
 
 from treadle.evidence.findings import Problem, problem
+from treadle.evidence.python_skeleton import python_beyond
 from treadle.git.api.languages import LARGEST, is_understood
 
 _WANTED = (
@@ -29,8 +30,6 @@ def beyond_stubs(path: str, before: str | None, after: str | None) -> list[Probl
 
 def _beyond(path: str, before: str, after: str) -> list[tuple[int, str]]:
     if PurePosixPath(path).suffix in (".py", ".pyi"):
-        from treadle.evidence.python_skeleton import python_beyond  # noqa: PLC0415
-
         return python_beyond(before, after)
     from treadle.evidence.script_skeleton import script_beyond  # noqa: PLC0415 (its library is loaded when needed)
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from treadle.protocol.findings import Place
 from treadle.protocol.reading.source import Node
+from treadle.protocol.rules import questions
 from treadle.protocol.rules.gates import bounds_of, enforced, listed, post_check, writable
 from treadle.protocol.rules.placed import tree
 from treadle.protocol.rules.table import (
@@ -26,7 +27,6 @@ from treadle.protocol.rules.table import (
 )
 from treadle.protocol.rules.team import team_guard
 
-ABORT: Final = "@end:Aborted"
 NEEDS_HUMAN: Final = "needs_human"
 TEAM: Final = "team"
 """The variable that says whether a team works on the story."""
@@ -70,7 +70,7 @@ class _Compiler:
         steps |= {effect.name: self._effect(effect) for effect in self.table.effects.values()}
         self._lead()
         first = self._entry(start)
-        steps |= self.asks | {STUCK: self._stuck()}
+        steps |= self.asks | {STUCK: questions.stuck()}
         parts = {
             "start": first if first != start else None,
             "vars": {TEAM: False} if self.table.has_team else {},
@@ -116,16 +116,7 @@ class _Compiler:
         return {"stubs": writable(other.writes, other.gates.get("pass"), self.table)} if other else {}
 
     def _ask(self, rule: Rule) -> dict[str, Any]:
-        choices, routes = self._rejections(rule)
-        return {
-            **rule.copied,
-            "row": rule.name,
-            "ask": "human",
-            "needs": rule.needs,
-            "remind": f"{rule.minutes}m",
-            "choices": {"approve": f"go on to {rule.passes.value}", **choices, "abort": "give the story up"},
-            "routes": {"approve": self._onward(rule), **routes, "abort": ABORT},
-        }
+        return questions.review(rule, self._onward(rule), *self._rejections(rule))
 
     def _effect(self, effect: Effect) -> dict[str, Any]:
         rule = self.table.steps[effect.after]
@@ -133,15 +124,6 @@ class _Compiler:
         for target in self._targets(rule):
             self._arrive(target, f"{effect.name}.{effect.exit}")
         return {**effect.copied, "row": rule.name, "exits": [effect.exit], "routes": {effect.exit: self._onward(rule)}}
-
-    def _stuck(self) -> dict[str, Any]:
-        return {
-            "title": "Stuck",
-            "ask": "human",
-            "needs": ["!*?"],
-            "choices": {"retry": "do the step again, with your note", "abort": "give the story up"},
-            "routes": {"retry": "@back", "abort": ABORT},
-        }
 
     def _lead(self) -> None:
         """A team's reasons lead where those of its row do, and what it has passed leads on as the row does."""
@@ -167,18 +149,8 @@ class _Compiler:
         rule = teamed if teamed and step == self.table.team else self.table.steps.get(step)
         if rule is None or not rule.confirmed or asked:
             return step
-        self.asks[CONFIRM + step] = self._confirmation(rule, step)
+        self.asks[CONFIRM + step] = questions.confirmation(rule, step, *self._rejections(rule))
         return CONFIRM + step
-
-    def _confirmation(self, rule: Rule, step: str) -> dict[str, Any]:
-        choices, routes = self._rejections(rule)
-        return {
-            "title": f"{_title(rule)}: may it begin?",
-            "row": rule.name,
-            "ask": "human",
-            "choices": {"approve": "let it begin", **choices, "abort": "give the story up"},
-            "routes": {"approve": step, **routes, "abort": ABORT},
-        }
 
     def _rejections(self, rule: Rule) -> tuple[dict[str, str], dict[str, Any]]:
         """A1: what a person answers instead carries the reason, and leads where its row says."""
@@ -272,17 +244,7 @@ class _Compiler:
         self.budgets[name] = {"max": self.table.max_rework, "to": name, "resets": people}
         self._arrive(name, f"{rule.name}.{rule.fail_exit}")
         ways = back | {step: step for step in people if self._is_before(step, rule.name)}
-        self.asks[name] = {
-            "title": f"{_title(rule)}: sent back too often",
-            "row": rule.name,
-            "ask": "human",
-            "choices": {
-                **{step: f"back to {step} once more, with your note" for step in ways},
-                "retry": f"do {rule.name} again, with your note",
-                "abort": "give the story up",
-            },
-            "routes": {**ways, "retry": rule.name, "abort": ABORT},
-        }
+        self.asks[name] = questions.sent_back(rule, ways)
 
     def _is_before(self, step: str, other: str) -> bool:
         """Whether passes lead from a step to another; what is sent past its own step has not been done."""
@@ -301,17 +263,7 @@ class _Compiler:
     def _skip(self, rule: Rule) -> dict[str, Any]:
         """A25: a step that may be skipped has a question of its own, with that answer."""
         name = self._halt(rule)
-        self.asks[name] = {
-            **self._stuck(),
-            "row": rule.name,
-            "skippable": True,
-            "choices": {
-                "retry": "do the step again, with your note",
-                "skip": f"go on to {rule.passes.value} without it",
-                "abort": "give the story up",
-            },
-            "routes": {"retry": rule.name, "skip": self._onward(rule), "abort": ABORT},
-        }
+        self.asks[name] = questions.skippable(rule, self._onward(rule))
         again = dict.fromkeys(_REFUSED if rule.attempts > 1 else (), "@self")
         return {**again, "!*": name}
 
@@ -348,10 +300,6 @@ def _at_keys(step: dict[str, Any], place: Place, rule: Rule | None) -> Node:
 def _owner(name: str) -> str:
     """The row that a question was made for."""
     return name.removeprefix(SKIPPABLE).removeprefix(CONFIRM).removesuffix(REWORK)
-
-
-def _title(rule: Rule) -> str:
-    return str(rule.copied["title"].value) if "title" in rule.copied else rule.name
 
 
 def _reasoned(exit_: str, reason: str) -> str:
