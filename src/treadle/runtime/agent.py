@@ -1,38 +1,28 @@
 """An agent's activity, from dispatch to claim; issued again after a crash, it goes on where it was."""
 
 import asyncio
-import re
 from contextlib import suppress
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
 from treadle.errors import PortError
 from treadle.kernel.commands import RunAgent
-from treadle.kernel.events import Event, Exited, Failed, Idle, Outages, SessionStarted, Unavailable, Usage
+from treadle.kernel.events import Event, Idle, SessionStarted, Usage
 from treadle.kernel.state import State
 from treadle.kernel.timers import DEADLINE
 from treadle.ports import Ended, Progress, Runner, Session, Watch, Work
-from treadle.prompts.report import report
-from treadle.protocol.items import Json
-from treadle.results.handoff import NOTES
-from treadle.results.read import Reading, owed, read, take, unsaid
-from treadle.results.ways import Ways
+from treadle.results.read import Reading, owed, read, take
+from treadle.runtime.agent_events import Told, claim, failure, ignored, outage, spent
 from treadle.runtime.budgets import Breach
 from treadle.runtime.cleansing import cleanse
 from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import Dispatch, Dispatched, goes_on
-from treadle.runtime.envelope import envelope_of
 from treadle.runtime.inbox import Inbox
 from treadle.runtime.meter import Meter
-from treadle.runtime.own_fields import own_fields
 from treadle.runtime.silence import Silence
 from treadle.runtime.world import World, event_id
 
-_SURROGATES: Final = re.compile("[\ud800-\udfff]")
-"""What stands in a text for bytes that are none; no file or message can hold it."""
-_REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
-_SHOWN: Final = 500
 _FILES: Final = 400
 ROUNDS: Final = 1
 """How often an agent that ends without an answer is told to go on."""
@@ -66,7 +56,7 @@ class AgentJobs:
             return await never
         try:
             if breach := await self._refused(job, state):
-                return self._spent(job, breach, Usage())
+                return spent(job, breach, Usage(), self._world)
             sent, ended, reading = await self._heard(job, state, runner)
         except asyncio.CancelledError:
             if not (self._leaving == "at rest" or (self._leaving and runner.abilities.person)):
@@ -77,19 +67,18 @@ class AgentJobs:
             self._dispatch.ended(job)
         await take(sent.work)
         await self._dispatch.left(sent)
+        self._remember(job, ended, runner)
         breach = self._world.budgets.of_step(job, ended.usage)
         if breach and reading.claim is None:
-            self._remember(job, ended, runner)
-            return self._spent(job, breach, ended.usage)
-        self._remember(job, ended, runner)
-        return await self._claim(job, state, ended, reading, sent.ways)
+            return spent(job, breach, ended.usage, self._world)
+        return await self._said(Told(job, ended, reading, sent.ways), state)
 
     async def _heard(self, job: RunAgent, state: State, runner: Runner) -> tuple[Dispatched, Ended, Reading]:
         """An agent's answer; one that ends without any is told so in the same conversation, and may go on once."""
         sent, ended = await self._played(job, state, runner)
         reading = await self._read(sent, ended)
         while self._may_go_on(job, sent.work, ended, reading, runner):
-            words = "\n".join([*(reading.problems or [owed(sent.ways)]), *_ignored(reading), REMINDER])
+            words = "\n".join([*(reading.problems or [owed(sent.ways)]), *ignored(reading), REMINDER])
             sent = await self._dispatch.go_on(sent, ended, words)
             earlier, ended = ended.refused, await self._started(job, sent, runner)
             ended = msgspec.structs.replace(ended, refused=(*earlier, *ended.refused))
@@ -188,27 +177,16 @@ class AgentJobs:
             await self._cleanse(sent.work)
         await self._world.workspace.save(self._desk.run, job.id)
 
-    async def _claim(self, job: RunAgent, state: State, ended: Ended, reading: Reading, ways: Ways) -> Event:
-        now = self._world.clock.now()
+    async def _said(self, told: Told, state: State) -> Event:
+        job, ended, reading = told.job, told.ended, told.reading
         for warning in reading.warnings:
             self._desk.stray(job.id, "answer", warning)
         await self._dispatch.keep_notes(job, reading.notes)
-        if reading.claim is None or (reading.channel == "final" and ended.code):
-            if ended.outage:
-                return self._outage(job, ended, ended.outage, now)
-            return self._failure(job, ended, reading, ways, now, await self._changed(job.id))
-        protocol, name = self._desk.protocol, reading.claim.exit
-        own = own_fields(protocol, name, job, state, self._world.payloads)
-        said = {**_with_notes(reading, ways), **own}
-        envelope = envelope_of(protocol, name, said, self._world.payloads)
-        return Exited(
-            id=event_id(job, "exited"),
-            ts=now,
-            act=job.id,
-            envelope=envelope,
-            channel=reading.channel,
-            usage=ended.usage,
-        )
+        if reading.claim is not None and not (reading.channel == "final" and ended.code):
+            return claim(told, reading.claim, self._desk.protocol, state, self._world)
+        if ended.outage:
+            return outage(told, ended.outage, self._world)
+        return failure(told, await self._changed(job.id), self._world)
 
     def _remember(self, job: RunAgent, ended: Ended, runner: Runner) -> None:
         """The conversation, so that it can be continued; and whether it is another one than was meant."""
@@ -223,29 +201,6 @@ class AgentJobs:
                 )
             )
 
-    def _spent(self, job: RunAgent, breach: Breach, usage: Usage) -> Unavailable:
-        return Unavailable(
-            id=event_id(job, "unavailable"),
-            ts=self._world.clock.now(),
-            act=job.id,
-            why="budget",
-            grant=breach.grant,
-            detail_ref=self._world.payloads.put({"report": breach.words}),
-            usage=usage,
-        )
-
-    def _outage(self, job: RunAgent, ended: Ended, why: Outages, now: int) -> Unavailable:
-        return Unavailable(
-            id=event_id(job, "unavailable"),
-            ts=now,
-            act=job.id,
-            why=why,
-            wait=ended.wait,
-            grant=f"step:{job.id}" if why == "budget" else "",
-            detail_ref=self._world.payloads.put({"report": _SURROGATES.sub(_REPLACED, ended.detail)}),
-            usage=ended.usage,
-        )
-
     async def overdue(self, act: str) -> str:
         """What an agent has changed whose time is up, as a reference to a payload; empty if that is nothing."""
         changed = await self._changed(act) if act in self._sessions else ()
@@ -256,36 +211,6 @@ class AgentJobs:
         with suppress(PortError):
             return (await self._world.workspace.changed(self._desk.run, act))[:_FILES]
         return ()
-
-    def _failure(
-        self, job: RunAgent, ended: Ended, reading: Reading, ways: Ways, now: int, changed: tuple[str, ...]
-    ) -> Failed:
-        """No claim: who was refused something is blocked; else the program is to blame if it broke, and the agent if it
-        just did not answer properly.
-        """
-        broke = ended.how != "done" or (bool(ended.code) and not reading.problems)
-        is_blocked = bool(ended.refused) and ended.how != "lost"
-        is_told = broke and bool(ended.detail)
-        refused = [f"it was refused {what}" for what in ended.refused]
-        agent, person = (
-            "\n".join([*([] if is_told else _unanswered(reading, silence)), *_words(ended), *refused])
-            for silence in (owed(ways), unsaid(ways))
-        )
-        detail: dict[str, Json] = {
-            **report(agent, "\n".join([person, *_last_words(ended)])),
-            **({NOTES: reading.notes} if reading.notes else {}),
-            **({"files_changed": list(changed)} if changed else {}),
-            "code": ended.code,
-            "output": _SURROGATES.sub(_REPLACED, ended.final[-4000:]),
-        }
-        return Failed(
-            id=event_id(job, "failed"),
-            ts=now,
-            act=job.id,
-            why="blocked" if is_blocked else "crash" if broke else "invalid",
-            detail_ref=self._world.payloads.put(detail),
-            usage=ended.usage,
-        )
 
 
 class _Watched:
@@ -299,33 +224,3 @@ class _Watched:
     def counted(self, ended: Ended) -> Ended:
         """Its end, with what all rounds have used."""
         return msgspec.structs.replace(ended, usage=self.meter.total(ended))
-
-
-def _with_notes(reading: Reading, ways: Ways) -> dict[str, Any]:
-    """What an agent has claimed; what it has left to its successor beside that is part of it, if there is room."""
-    claim = reading.claim
-    if claim is None:
-        return {}
-    has_room = reading.notes and NOTES in ways.fields(claim.exit) and not claim.fields.get(NOTES)
-    return {**claim.fields, **({NOTES: reading.notes} if has_room else {})}
-
-
-def _words(ended: Ended) -> list[str]:
-    return [ended.detail] if ended.detail else []
-
-
-def _last_words(ended: Ended) -> list[str]:
-    """What it said instead of an answer, for a person, where nothing else tells."""
-    lines = [] if ended.detail else [line.strip() for line in ended.final.splitlines() if line.strip()]
-    return [f"its last words: {_SURROGATES.sub(_REPLACED, lines[-1][:_SHOWN])}"] if lines else []
-
-
-def _unanswered(reading: Reading, silence: str) -> list[str]:
-    """Why there is no claim; the first line is all that a line of the run has room for."""
-    ignored = _ignored(reading)
-    return [*reading.problems, *ignored] if reading.problems else [*ignored, silence]
-
-
-def _ignored(reading: Reading) -> list[str]:
-    """What was there and did not count: an agent that thinks it has answered must learn that it has not."""
-    return [f"an answer that was there does not count: {warning}" for warning in reading.warnings]
