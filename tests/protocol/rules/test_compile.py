@@ -14,7 +14,8 @@ from treadle.protocol.load import BUILT_IN, load, load_files, load_source
 from treadle.protocol.model import Graph, Protocol, Route, row
 from treadle.protocol.reading.source import Node, read
 from treadle.protocol.rules.compile import compile_rules, compile_team, merge_rules, weave
-from treadle.protocol.rules.table import REASONS, read_rules
+from treadle.protocol.rules.read import read_rules
+from treadle.protocol.rules.table import REASONS
 
 SMALL = """\
 steps:

@@ -10,8 +10,8 @@ from treadle.protocol.reading.source import Node
 from treadle.protocol.rules.blame import blamed
 from treadle.protocol.rules.compile import compile_rules, compile_team, merge_rules, weave
 from treadle.protocol.rules.overrides import confirmed, entries, left_out, without_needs
+from treadle.protocol.rules.read import read_rules
 from treadle.protocol.rules.refusals import faults, stranded
-from treadle.protocol.rules.table import read_rules
 
 _OWN = "own"
 _START = "start"

@@ -13,6 +13,7 @@ from treadle.protocol.reading.source import Node
 from treadle.protocol.rules import questions
 from treadle.protocol.rules.gates import bounds_of, enforced, listed, post_check, writable
 from treadle.protocol.rules.placed import tree
+from treadle.protocol.rules.read import read_rules
 from treadle.protocol.rules.table import (
     CONFIRM,
     DONE,
@@ -23,7 +24,6 @@ from treadle.protocol.rules.table import (
     Effect,
     Rule,
     RuleTable,
-    read_rules,
 )
 from treadle.protocol.rules.team import team_guard
 

@@ -5,7 +5,8 @@ from typing import Any
 from treadle.protocol.reading.source import Node
 from treadle.protocol.rules.gates import bounds, excluded, listed, post_check, writable
 from treadle.protocol.rules.placed import tree
-from treadle.protocol.rules.table import Rule, RuleTable, TeamRole, read_rules
+from treadle.protocol.rules.read import read_rules
+from treadle.protocol.rules.table import Rule, RuleTable, TeamRole
 
 
 def compile_team(rules: Node) -> Node:
