@@ -158,6 +158,8 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
     """Its agents are people: they are not ended when this process is, and no lane is taken from under them."""
     mcp: Literal["stdio", "http"] = "stdio"
     """How its agents reach the tools of their step: by a server that they start, or at this process over loopback."""
+    tells: Literal["nothing", "tokens", "some prices", "prices"] = "nothing"
+    """What it tells of what it uses: tokens come with no price, with one if it knows the model, or always with one."""
     holds: tuple[Perm, ...] = ()
     """What its program itself keeps a role from that may not do it; of the rest, a role is only told."""
 

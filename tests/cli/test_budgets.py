@@ -19,11 +19,11 @@ def chores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Chores:
     return found
 
 
-def run(limit: str, *, protocol: str = "decide", **turn: object) -> Outcome:
+def run(limit: str, *words: str, protocol: str = "decide", **turn: object) -> Outcome:
     """A run with a limit, of an agent that uses something."""
     usage = {"tokens_in": 500, "cached": 400, "tokens_out": 1}
     Path("spends.yaml").write_text(json.dumps({"agents": [{"turns": [{"usage": usage, **turn}]}]}))
-    return treadle("run", "chore.yaml", "-p", protocol, "--agent", "scripted:spends.yaml", "--set", limit)
+    return treadle("run", "chore.yaml", "-p", protocol, "--agent", "scripted:spends.yaml", "--set", limit, *words)
 
 
 def test_an_agent_that_uses_more_than_one_may_is_stopped_and_gets_as_much_again_if_a_person_says_so() -> None:
@@ -62,6 +62,41 @@ def test_a_run_that_has_used_its_tokens_asks() -> None:
     assert "A person is asked beyond 500 tokens." in treadle("cost", "sweep-1").out
     assert treadle("answer", "sweep-1", "run!limit", "continue").code == 0
     assert treadle("status", "--json").json()["limits"]["tokens"] == 1000
+
+
+def test_a_limit_that_cannot_stop_the_agent_is_told_when_the_run_begins() -> None:
+    said = run("limits.cost=5.0", exit=DID).err
+    assert said == (
+        "treadle: scripted:spends.yaml tells no price, so `limits.cost` cannot stop it, and no limit on tokens is set; "
+        "set `limits.tokens`, or tell what a million of its tokens cost, in US dollars: "
+        "`prices.scripted = '1.25 in, 10 out'` with your own numbers\ntreadle: run sweep-1 begins\n"
+    )
+    assert "1 out, cost unknown of 5.00\n" in treadle("status", "sweep-1").out
+    assert "500 tokens in, 1 out, cost unknown\n" in treadle("evidence", "sweep-1").out
+
+
+@pytest.mark.parametrize(
+    "otherwise",
+    [["limits.tokens=0"], ["limits.cost=5.0", "prices.scripted='2 in, 10 out'"], ["limits.tokens=900"]],
+)
+def test_nothing_is_told_of_limits_that_hold(otherwise: list[str]) -> None:
+    words = [word for one in otherwise[1:] for word in ("--set", one)]
+    assert run(otherwise[0], *words, exit=DID).err == "treadle: run sweep-1 begins\n"
+
+
+def test_a_price_of_the_settings_has_a_limit_in_money_stop_the_run() -> None:
+    result = run("limits.cost=0.0001", "--set", "prices.scripted='2 in, 10 out'", protocol="ask", exit=DID)
+    assert (result.code, "sweep-1 asks: The run has used its" in result.out) == (3, True)
+
+
+def test_who_tells_nothing_is_stopped_by_time_alone() -> None:
+    def told(*limits: str) -> str:
+        words = [word for limit in limits for word in ("--set", limit)]
+        return treadle("run", "chore.yaml", "-p", "decide", "--agent", "command:true", *words).err.splitlines()[0]
+
+    why = "treadle: command:true tells nothing of what it uses, so `limits.cost` and `limits.tokens` cannot stop it, "
+    assert told("limits.cost=1", "limits.tokens=9") == f"{why}and its time is not limited either; set `limits.wall`"
+    assert told("limits.cost=1", "limits.tokens=9", "limits.wall=8h") == f"{why}but `limits.wall` can"
 
 
 def test_a_price_that_nobody_has_told_is_unknown_and_not_nothing(chores: Chores) -> None:

@@ -263,6 +263,23 @@ def test_an_agent_that_the_settings_name_is_required(root: Path) -> None:
     assert told()["agent codex"]["state"] == "warn"
 
 
+def test_limits_that_cannot_stop_an_agent_of_the_settings(root: Path) -> None:
+    assert "limits" not in told()
+    (root / "treadle.toml").write_text('[agents]\ndefault = "codex"\n[limits]\ncost = 5.0\n')
+    line = told()["limits"]
+    assert (line["state"], line["detail"]) == (
+        "warn",
+        "codex tells no price, so `limits.cost` cannot stop it, and no limit on tokens is set",
+    )
+    assert line["fix"].startswith("set `limits.tokens`, or tell what a million of its tokens cost")
+    with (root / "treadle.toml").open("a") as file:
+        file.write("tokens = 100000\n")
+    assert (told()["limits"]["state"], told()["limits"]["detail"].split(", ")[-1]) == ("ok", "but `limits.tokens` can")
+    with (root / "treadle.toml").open("a") as file:
+        file.write('[prices]\ncodex = "1.25 in, 10 out"\n')
+    assert "limits" not in told()
+
+
 def test_a_bubblewrap_that_may_not_work(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(root.parent / "bin"))
     program(root, "bwrap", "exit 1")

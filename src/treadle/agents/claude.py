@@ -75,7 +75,7 @@ class Claude(msgspec.Struct, frozen=True, kw_only=True):
     has_sandbox: bool = False
     """Whether its own sandbox for commands works here; used only where nothing else encloses it."""
     program: str = "claude"
-    abilities: Abilities = Abilities(resume=True, fork=True, survives=True, mcp="http", holds=HELD)
+    abilities: Abilities = Abilities(resume=True, fork=True, survives=True, mcp="http", tells="prices", holds=HELD)
     login: tuple[str, ...] = (f"{_FOLDER}/.credentials.json",)
     """Not `.claude.json`: what an agent may write there, the user's own programs would start."""
     otherwise: tuple[str, ...] = tuple(_CLOUDS)

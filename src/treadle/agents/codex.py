@@ -60,7 +60,7 @@ class Codex(msgspec.Struct, frozen=True, kw_only=True):
     is_enclosed: bool = False
     """Whether something around it keeps its writes to where they belong; its own sandbox would be in the way there."""
     program: str = "codex"
-    abilities: Abilities = Abilities(resume=True, fork=True, survives=True, mcp="http", holds=HELD)
+    abilities: Abilities = Abilities(resume=True, fork=True, survives=True, mcp="http", tells="tokens", holds=HELD)
     login: tuple[str, ...] = (_LOGIN,)
     otherwise: tuple[str, ...] = (_USUAL_KEY,)
     cumulative: tuple[str, ...] = ("tokens_in", "tokens_out", "cached", "unpriced")

@@ -85,7 +85,7 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
     """Hands back what was recorded at the same place of the run."""
 
     recording: Recording
-    abilities: Abilities = Abilities()
+    abilities: Abilities = Abilities(tells="prices")
 
     async def start(self, work: Work, watch: Watch) -> Session:
         """Begin to play an activity; a `PortError` if the recording does not hold it."""

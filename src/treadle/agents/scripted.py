@@ -46,7 +46,14 @@ class Scripted(msgspec.Struct, frozen=True, kw_only=True):
     patience: Patience = Patience()
     enclosure: Enclosure = OPEN
     """What the commands of its turns run in."""
-    abilities: Abilities = Abilities()
+
+    @property
+    def abilities(self) -> Abilities:
+        """It tells a price if every turn of its script has one."""
+        used = [turn.usage for rule in self.script.rules for turn in rule.turns]
+        if any(one.unpriced for one in used):
+            return Abilities(tells="tokens")
+        return Abilities(tells="prices" if any(one.cost for one in used) else "nothing")
 
     @classmethod
     def load(

@@ -6,7 +6,7 @@ from itertools import zip_longest
 
 from treadle.cli import library, settings
 from treadle.cli.advice import word
-from treadle.cli.health.agents import agent_lines, own_sandboxes
+from treadle.cli.health.agents import agent_lines, limit_lines, own_sandboxes
 from treadle.cli.health.channels import channel_lines
 from treadle.cli.health.hooks import hook_lines
 from treadle.cli.health.line import Line, missing
@@ -41,7 +41,8 @@ async def checkup() -> list[Line]:
     project_part = [line for line in folder if not (mistakes and line.what == "treadle.toml")]
     hooks = await hook_lines(project)
     told = channel_lines(config.notifications)
-    return [*about, *project_part, *mistakes, *unsound, *tools, *agents, *hooks, *told, *held]
+    limits = limit_lines(config, protocol)
+    return [*about, *project_part, *mistakes, *unsound, *tools, *agents, *limits, *hooks, *told, *held]
 
 
 def _settings() -> tuple[Settings, list[Line]]:

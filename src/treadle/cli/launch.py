@@ -14,8 +14,8 @@ from treadle.cli.health.tools import toolchain_lines
 from treadle.cli.specs import takers
 from treadle.config.model import Config
 from treadle.config.project import Project
-from treadle.engines.pinned import Level
-from treadle.engines.starting import Wanted, agents_of, inspect, start
+from treadle.engines.pinned import Level, Pinned
+from treadle.engines.starting import Wanted, inspect, start, untold
 from treadle.errors import ProtocolError, TreadleError
 from treadle.git.in_the_way import refuse_what_is_in_the_way
 from treadle.git.refs import Refs
@@ -44,11 +44,17 @@ class Launch(msgspec.Struct, frozen=True):
     project: Project
     protocol: Protocol
     wanted: Wanted
+    settings: Pinned
+
+    @property
+    def notes(self) -> list[str]:
+        """What a person should know before it begins: which limits cannot stop its agents."""
+        return [str(blind) for blind in untold(self.project, self.protocol, self.settings)]
 
     @property
     def files(self) -> list[str]:
         """The files that the run's agents are read from; they themselves do not look for them."""
-        agents = agents_of(self.protocol, self.wanted).values()
+        agents = self.settings.agents.values()
         return [str(self.project.root / word) for agent in agents for word in agent.partition(":")[2].split()]
 
     def start(self, store: Store) -> str:
@@ -76,8 +82,7 @@ def prepare(project: Project, order: Order) -> Launch:
         raise ProtocolError(error.message + _others(order, wanted.spec, protocol.name), error.findings) from None
     _refuse_broken_tools(project, protocol, wanted.config)
     wanted = msgspec.structs.replace(wanted, used=asyncio.run(_used(project, wanted.config.git.branch_prefix)))
-    inspect(project, protocol, wanted)
-    return Launch(project, protocol, wanted)
+    return Launch(project, protocol, wanted, inspect(project, protocol, wanted))
 
 
 def _refuse_broken_tools(project: Project, protocol: Protocol, config: Config) -> None:

@@ -18,6 +18,7 @@ from treadle.enclosures.opening import open_box, open_container
 from treadle.engines.containers import is_enclosed
 from treadle.engines.pinned import MANUAL, Level, Pinned
 from treadle.engines.surroundings import make_runner
+from treadle.engines.unpriced import Blind, blind_limits
 from treadle.errors import TreadleError
 from treadle.git.names import slug
 from treadle.kernel.advance import PERSONS_TIME
@@ -84,6 +85,13 @@ def can_start(project: Project, settings: Pinned, enclosure: Enclosure = OPEN) -
         runner = make_runner(project, settings, agent, enclosure)
         if isinstance(runner, Command | OneShot):
             runner.ready()
+
+
+def untold(project: Project, protocol: Protocol, settings: Pinned) -> list[Blind]:
+    """The limits that cannot stop this run's agents; nothing if people are the agents."""
+    names = sorted(set(settings.agents.values())) if settings.level else []
+    able = {agent: make_runner(project, settings, agent).abilities for agent in names}
+    return blind_limits(settings.config, protocol.limits, able)
 
 
 async def _enclosure(project: Project, config: Config) -> Enclosure:

@@ -24,8 +24,8 @@ WAYS: Final = (
     *(name for upper in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY") for name in (upper, upper.lower())),
 )
 """How a service is reached."""
-_RESUMES: Final = Abilities(resume=True, survives=True, mcp="http")
-_FORKS: Final = Abilities(resume=True, fork=True, survives=True, mcp="http")
+_RESUMES: Final = Abilities(resume=True, survives=True, mcp="http", tells="some prices")
+_FORKS: Final = Abilities(resume=True, fork=True, survives=True, mcp="http", tells="some prices")
 
 
 class Known(Protocol):
@@ -59,7 +59,7 @@ class Known(Protocol):
 class Plain(msgspec.Struct, frozen=True, kw_only=True):
     """An agent that needs nothing besides the protocol, or nothing that is known."""
 
-    abilities: Abilities = Abilities(resume=True, survives=True)
+    abilities: Abilities = Abilities(resume=True, survives=True, tells="some prices")
     """Most of them load a conversation; one that does not begins afresh, and says so."""
     keys: tuple[str, ...] = WAYS
     login: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ _ATTEMPTS: Final = 2
 class Gemini(msgspec.Struct, frozen=True, kw_only=True):
     """The Gemini CLI. It loads conversations, and cannot branch off."""
 
-    abilities: Abilities = msgspec.structs.replace(_RESUMES, holds=HELD)
+    abilities: Abilities = msgspec.structs.replace(_RESUMES, tells="tokens", holds=HELD)
     login: tuple[str, ...] = (_OAUTH, f"{_GEMINI}/google_accounts.json")
     ledger: str = f"{_GEMINI}/tmp/*/chats/**/*.jsonl"
 
@@ -288,13 +288,13 @@ KNOWN: Final[dict[str, Known]] = {
         variables={"GOOSE_DISABLE_KEYRING": "1"},
     ),
     "claude-agent-acp": Plain(
-        abilities=_FORKS,
+        abilities=msgspec.structs.replace(_FORKS, tells="prices"),
         keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN", *WAYS),
         login=(".claude/.credentials.json",),
         variables={"CLAUDE_CODE_MAX_RETRIES": "2", "DISABLE_AUTOUPDATER": "1"},
     ),
     "codex-acp": Plain(
-        abilities=_FORKS,
+        abilities=msgspec.structs.replace(_FORKS, tells="tokens"),
         keys=("CODEX_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", *WAYS),
         login=(".codex/auth.json", ".codex/config.toml"),
     ),

@@ -11,9 +11,12 @@ from treadle.cli.agent_listing import login_of, version_in
 from treadle.cli.health.line import Line, missing, ok, warn
 from treadle.cli.programs import ask, find_program, plain_environment
 from treadle.config.agents import PROGRAMS, STARTED, Program, parse_agent
+from treadle.config.model import Config
 from treadle.config.project import Project
 from treadle.config.settings import Settings, Source
 from treadle.enclosures.opening import CONTAINER
+from treadle.engines.unpriced import blind_limits
+from treadle.protocol.model import Limits, Protocol
 
 INSTEAD: Final = "set `agents.default` to `command:PROGRAM ARGS`, or be the agent yourself: `treadle run --level 0`"
 _LOG_IN: Final = (
@@ -64,6 +67,19 @@ def own_sandboxes(settings: Settings) -> str:
     runners = {name: runner_of(name, Surroundings(root=Path())) for name in named if parse_agent(name).kind in _OWN}
     kept = [(name, runner.dialect.sandbox) for name, runner in runners.items() if isinstance(runner, OneShot)]
     return ", ".join(f"{name} has {sandbox}" for name, sandbox in kept if sandbox)
+
+
+def limit_lines(config: Config, protocol: Protocol | None) -> list[Line]:
+    """Which limits do not see what the agents of the settings use, and which do."""
+    roles = protocol.roles if protocol else ()
+    named = dict.fromkeys((config.agent_of(role) for role in roles) if roles else config.agents.values())
+    able = {
+        name: runner_of(name, Surroundings(root=Path())).abilities
+        for name in named
+        if parse_agent(name).kind in {*_OWN, "command"}
+    }
+    found = blind_limits(config, protocol.limits if protocol else Limits(), able)
+    return [warn("limits", it.words, it.advice) if it.advice else ok("limits", it.words) for it in found]
 
 
 def _own(value: str, project: Project | None, *, is_inside: bool) -> Line:
