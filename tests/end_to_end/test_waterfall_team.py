@@ -46,6 +46,7 @@ def test_a_team_works_at_the_same_time_and_its_work_is_folded(place: Path) -> No
         has(HANDOFF, "(multi-executor session)"),
         has(HANDOFF, "- backend: ✅ function: label is there."),
         has(HANDOFF, f"- page: {TEAMED.file}: I need its name."),
+        *(has(HANDOFF, f"  - {path}") for path in (PAGE, TEAMED.file, MORE)),
     ]
     world.agent("breakdown", at, run=handed_on, exit=breakdown(verify=[task("look", "Compare them.")]))
     beyond = {TEAMED.file: TEAMED.code(), "src/shop/extra.py": "extra = 1\n"}

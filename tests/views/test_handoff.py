@@ -7,6 +7,7 @@ import pytest
 from tests.views.storied import HANDOFF, HISTORY, Storied, suite
 from treadle.protocol.reading.source import read
 from treadle.results.handoff import split
+from treadle.testing.scenario import items
 
 EACH = ".ai/handoff/US-1.md"
 
@@ -149,6 +150,50 @@ def test_the_words_of_each_executor_stay_as_they_were_written() -> None:
         "### repository\n#### What was done this time\n- the index\n\n#### Next session should note\n"
         "- leave AddItem alone\n\n- service: nothing special"
     )
+
+
+def changed(run: Storied, task: str, *files: str) -> Storied:
+    """An executor ends, and git says what it has changed."""
+    return run.says("task_done", {"summary": "done", "files_changed": list(files)}, run.task(task))
+
+
+def handed_over(run: Storied) -> tuple[Any, ...]:
+    found = front(run.files()[HANDOFF])
+    return found["step"], found["status"], found["files_changed"]
+
+
+def test_a_team_hands_over_the_files_of_all_its_executors_for_the_step_that_they_worked_on() -> None:
+    run = Storied().team(backend=("core", "helper"), test=("more",))
+    changed(run, "core", "src/core.py", "src/shared.py")
+    assert handed_over(run) == ("impl", "failing", ["src/core.py", "src/shared.py"])
+    changed(changed(run, "helper", "src/helper.py"), "more", "tests/test_more.py")
+    every = ["src/core.py", "src/helper.py", "src/shared.py", "tests/test_more.py"]
+    assert handed_over(run) == ("impl", "failing", every), "their lanes are not one yet"
+    run.run.signals("level", data="ref:one", item="1")
+    run.says("Folded", at="fold").run.checked("suite")
+    assert run.tells("step", "status", "files_changed") == ["verify", "pending", every]
+    assert handed_over(run) == ("impl", "pass", every), "verification has not begun"
+
+
+def test_a_team_whose_suite_fails_has_not_passed() -> None:
+    run = changed(Storied().team(backend=("core",)), "core", "src/core.py")
+    run.says("Folded", at="fold").run.checked("suite", ["green"])
+    assert run.tells("step", "status") == ["impl", "running"]
+    assert handed_over(run) == ("impl", "failing", ["src/core.py"])
+    run.says("pass_green", {"files_changed": ["src/other.py"]}, "impl")
+    assert handed_over(run) == ("impl", "pass", ["src/other.py"]), "one executor has finished it"
+
+
+def test_a_team_hands_over_the_files_of_all_waves_and_not_those_of_a_task_that_was_taken_away() -> None:
+    run = Storied().team(backend=("core", "lost"))
+    blocked = {"reason": "none", "description": "no", "files_changed": ["src/lost.py"]}
+    run.says("blocker", blocked, run.task("lost"))
+    assert handed_over(run)[2] == ["src/lost.py"]
+    run.says("Breakdown", at="coordinate", backend=items("core"), more=True)
+    changed(run, "core", "src/core.py").says("Folded", at="fold")
+    run.says("Breakdown", at="breakdown", backend=items("next"), more=False)
+    assert handed_over(run) == ("impl", "failing", ["src/core.py"])
+    assert handed_over(changed(run, "next", "src/next.py"))[2] == ["src/core.py", "src/next.py"]
 
 
 def test_of_several_stories_the_latest_is_there_and_each_has_a_copy() -> None:

@@ -137,6 +137,26 @@ def test_a_story_that_is_given_up() -> None:
     assert run.tells("step", "status") == ["bdd", "failing"]
 
 
+def test_a_story_that_is_given_up_stands_where_it_stood() -> None:
+    run = Storied(level=1)
+    run.run.signals("go", to="root/US-1", step="bdd")
+    run.says("pass_bdd", complexity="S", parallel_tasks=0)
+    run.run.signals("abort")
+    assert run.run.where("root/US-1") == "@Aborted"
+    assert run.tells("step", "status", "attempt", "max_attempts") == ["sdd-delta", "pending", 1, 3], "nobody began it"
+
+
+@pytest.mark.parametrize("exit_", ["", "failing.none"])
+def test_a_story_that_is_given_up_in_the_middle_of_a_step_has_failed(exit_: str) -> None:
+    run = Storied(level=1)
+    run.run.signals("go", to="root/US-1", step="bdd")
+    if exit_:
+        run.says(exit_)
+    run.run.signals("abort")
+    assert run.tells("step", "status") == ["bdd", "failing"]
+    assert run.state()["completed_at"]
+
+
 def test_what_a_person_says_stands_there_until_somebody_has_done_it() -> None:
     run = Storied().specified()
     run.said["ref:note"] = "30 seconds"

@@ -71,6 +71,8 @@ class Chronicle:
         """A visit, by instance and step → the activity whose end led to it."""
         self.born: dict[str, int] = {}
         self.gone: dict[str, int] = {}
+        self.before_end: dict[str, State] = {}
+        """Instance → the run as it was before the event that ended it."""
 
     def take(self, body: bytes) -> Move:
         """Apply the next event of the log."""
@@ -158,7 +160,9 @@ class Chronicle:
         if state.created != before.created:
             self.born |= {id_: state.now for id_ in state.insts if id_ not in self.born}
         if state.created - state.live != before.created - before.live:
-            self.gone |= {id_: state.now for id_, it in state.insts.items() if it.outcome and id_ not in self.gone}
+            gone = [id_ for id_, it in state.insts.items() if it.outcome and id_ not in self.gone]
+            self.gone |= dict.fromkeys(gone, state.now)
+            self.before_end |= dict.fromkeys((id_ for id_ in gone if id_ in before.insts), before)
 
 
 def _start(command: ActivityCommand) -> Start:

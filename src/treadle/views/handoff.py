@@ -19,9 +19,10 @@ from treadle.views.evidence_records import anything, payload, text
 from treadle.views.measured import Measured, changed_by, measured
 from treadle.views.payload import Get
 from treadle.views.refusal import reason
-from treadle.views.state import FAILING, reason_of, row_of
+from treadle.views.rows import row_of_session
+from treadle.views.state import FAILING, reason_of
 from treadle.views.stories import Story, deeds_of
-from treadle.views.team import is_team, is_through, team_body
+from treadle.views.team import changed_in, is_team, is_through, team_body
 
 NOTHING: Final = """# HANDOFF
 
@@ -45,16 +46,15 @@ def handoff(course: Course, story: Story, get: Get) -> str:
     if session is None or course.protocol is None or story.inst is None:
         return ""
     graph = course.protocol.graphs[story.inst.graph]
-    own = session.command.inst == story.inst.id
-    step = row_of(graph, session.command.step) if own else row_of(graph, _at(story, session))
+    step = row_of_session(course.state, story.inst, graph, session)
     found = measured([deed for deed in deeds if deed.ended], get)
     front: dict[str, Plain] = {
         "story": story.id,
         "step": step,
         "attempt": session.command.attempt,
-        "status": _status(course, story, session),
+        "status": _status(course, story, session, step),
         "reason": reason_of(session),
-        "files_changed": list(changed_by(session, get)),
+        "files_changed": list(changed_in(course, story, session, get)),
         **_counted(found),
     }
     body = team_body(course, story, get) if is_team(course, story, session) else _body(session, found, get)
@@ -78,10 +78,10 @@ def status_of(protocol: Protocol, session: Deed) -> str:
     return _MEANINGS.get(tag) or (FAILING if declared and declared.severity == "BLOCKER" else "pass")
 
 
-def _status(course: Course, story: Story, session: Deed) -> str:
+def _status(course: Course, story: Story, session: Deed, row: str) -> str:
     """As it was judged; a team has not passed before all of it has."""
     own = status_of(course.protocol, session) if course.protocol else FAILING
-    is_open = own == "pass" and is_team(course, story, session) and not is_through(course, story)
+    is_open = own == "pass" and is_team(course, story, session) and not is_through(course, story, row)
     return FAILING if is_open else own
 
 
@@ -117,11 +117,6 @@ def _evidence(session: Deed, found: Measured, get: Get) -> list[str]:
 
 def _list(lines: Iterable[str]) -> str:
     return "\n".join(f"- {inline(line)}" for line in lines if line)
-
-
-def _at(story: Story, session: Deed) -> str:
-    """The step of the story that a task of its team belongs to."""
-    return story.inst.frames[0].step if story.inst and story.inst.frames else session.command.step
 
 
 def _counted(found: Measured) -> dict[str, Plain]:

@@ -9,7 +9,7 @@ from treadle.views.chronicle import Deed
 from treadle.views.evidence_records import payload, text
 from treadle.views.exit_words import exit_words
 from treadle.views.payload import Get
-from treadle.views.state import row_of
+from treadle.views.rows import row_of
 from treadle.views.stories import Story, deeds_of, stories
 
 _LINE = 300

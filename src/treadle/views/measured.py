@@ -5,7 +5,6 @@ from typing import Final
 
 import msgspec
 
-from treadle.kernel.commands import RunAgent
 from treadle.kernel.events import CheckResult
 from treadle.protocol.items import Json
 from treadle.views.bank.standing import payload_ref
@@ -31,15 +30,13 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     failing: tuple[str, ...] = ()
     lint: bool | None = None
     """Whether the linter and the project's own check found nothing; None: there is none, or nobody has run it."""
-    changed: tuple[str, ...] = ()
-    """What the session that ended last has changed."""
 
 
 def measured(deeds: Sequence[Deed], get: Get) -> Measured:
     """What the checks of some activities say, the last word on each question."""
     records = (payload(get, result.report_ref) for deed in reversed(deeds) for result in _results(deed))
     tests, failing = next((_tests(it) for it in records if isinstance(it.get("tests"), dict)), (None, ()))
-    return Measured(tests=tests, failing=failing, lint=_lint(deeds, get), changed=_last_changed(deeds, get))
+    return Measured(tests=tests, failing=failing, lint=_lint(deeds, get))
 
 
 def changed_by(deed: Deed, get: Get) -> tuple[str, ...]:
@@ -71,8 +68,3 @@ def _lint(deeds: Sequence[Deed], get: Get) -> bool | None:
         if ran:
             return all(ran)
     return None
-
-
-def _last_changed(deeds: Sequence[Deed], get: Get) -> tuple[str, ...]:
-    ended = [deed for deed in deeds if deed.ended and isinstance(deed.command, RunAgent)]
-    return changed_by(max(ended, key=lambda it: it.ended), get) if ended else ()

@@ -17,7 +17,9 @@ from treadle.views.evidence_records import anything, text
 from treadle.views.measured import Tests, measured
 from treadle.views.moment import moment
 from treadle.views.payload import Get
+from treadle.views.rows import row_of
 from treadle.views.stories import Story, deeds_of, project_of, story_graph
+from treadle.views.team import changed_in
 
 DONE: Final = "done"
 FAILING: Final = "failing"
@@ -69,10 +71,10 @@ def state_of(protocol: Protocol, course: Course, story: Story, get: Get) -> Work
     project = project_of(course.state, get)
     if story.inst is None:
         return blank(protocol, project, story.id, story.waits_for)
-    graph, deeds = protocol.graphs[story.inst.graph], deeds_of(course, story)
-    here = _here(story, deeds, graph)
-    worker, last = _worker(graph, here), deeds[-1] if deeds else None
-    status, found = _status(course.state, story, graph, here, deeds), measured(deeds, get)
+    graph, deeds, stood = protocol.graphs[story.inst.graph], deeds_of(course, story), _stood(course, story.inst)
+    here = _here(stood.insts[story.inst.id], deeds, graph)
+    worker, last, session = _worker(graph, here), deeds[-1] if deeds else None, _session(deeds)
+    status, found = _status(stood, story, graph, here, session), measured(deeds, get)
     row = _row(graph, worker, _session([it for it in deeds if it.command.inst == story.inst.id]))
     return WorkOrder(
         project=project,
@@ -81,14 +83,14 @@ def state_of(protocol: Protocol, course: Course, story: Story, get: Get) -> Work
         attempt=_attempt(story.inst, worker, deeds),
         max_attempts=row.attempts,
         status=status,
-        reason=reason_of(_session(deeds)) if status in _TOLD else None,
+        reason=reason_of(session) if status in _TOLD else None,
         dispatched_at=_time(last.began) if last else None,
         completed_at=_time(last.ended) if last and status != "running" else None,
         timeout_min=_minutes(row),
         tests=found.tests,
         failing_tests=found.failing,
         lint_pass=found.lint,
-        files_changed=found.changed,
+        files_changed=changed_in(course, story, session, get) if session else (),
         blocked_by=story.waits_for,
         human_note=text(anything(get, _note(story.inst))) or None,
     )
@@ -97,13 +99,6 @@ def state_of(protocol: Protocol, course: Course, story: Story, get: Get) -> Work
 def written(order: WorkOrder) -> str:
     """As the file has it."""
     return msgspec.json.format(msgspec.json.encode(order), indent=2).decode() + "\n"
-
-
-def row_of(graph: Graph, step: str) -> str:
-    """The row of the table that a step is a part of; a question that was cloned is part of the step that led to it."""
-    base, _, origin = step.partition("@")
-    found = graph.steps[step].row if step in graph.steps else ""
-    return found or (row_of(graph, origin) if origin else "") or base
 
 
 def reason_of(deed: Deed | None) -> str | None:
@@ -118,12 +113,16 @@ def _session(deeds: Sequence[Deed]) -> Deed | None:
     return max(ended, key=lambda it: it.ended, default=None)
 
 
-def _here(story: Story, deeds: Sequence[Deed], graph: Graph) -> str:
-    """The step that a story stands at; after its end, the one that it came to last."""
-    inst = story.inst
-    if inst and inst.frames:
+def _stood(course: Course, inst: Instance) -> State:
+    """The run as it is; of a story that has ended, as it was just before."""
+    return course.chronicle.before_end.get(inst.id, course.state) if inst.outcome else course.state
+
+
+def _here(inst: Instance, deeds: Sequence[Deed], graph: Graph) -> str:
+    """The step that a story stands at, or stood at before its end."""
+    if inst.frames:
         return inst.frames[-1].step
-    own = [deed.command.step for deed in deeds if inst and deed.command.inst == inst.id]
+    own = [deed.command.step for deed in deeds if deed.command.inst == inst.id]
     return own[-1] if own else graph.start
 
 
@@ -157,10 +156,15 @@ def _attempt(inst: Instance, step: str, deeds: Sequence[Deed]) -> int:
     return tried[-1].attempt if tried else 1
 
 
-def _status(state: State, story: Story, graph: Graph, here: str, deeds: Sequence[Deed]) -> Status:
-    inst, session = story.inst, _session(deeds)
-    if inst is None or inst.outcome:
-        return "pass" if story.is_done else "failing"
+def _status(state: State, story: Story, graph: Graph, here: str, session: Deed | None) -> Status:
+    """How a story stands; one that was given up has failed, unless the step that it stood at had not begun."""
+    if story.inst is None or story.is_done:
+        return "pass" if story.is_done else "pending"
+    found = _standing(state, state.insts[story.inst.id], graph, here, session)
+    return "failing" if story.inst.outcome and found != "pending" else found
+
+
+def _standing(state: State, inst: Instance, graph: Graph, here: str, session: Deed | None) -> Status:
     asked = [id_ for id_, ask in state.asks.items() if ask.inst == inst.id and ask.command]
     if asked:
         causes = {frame.cause for frame in inst.frames if frame.id in asked}

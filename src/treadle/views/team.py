@@ -12,7 +12,9 @@ from treadle.views.bank.course import Course
 from treadle.views.bank.standing import payload_ref
 from treadle.views.chronicle import Deed
 from treadle.views.evidence_records import payload, text, texts
+from treadle.views.measured import changed_by
 from treadle.views.payload import Get
+from treadle.views.rows import row_of, row_of_session
 from treadle.views.stories import Story, deeds_of
 
 _WELL, _AT_WORK, _BADLY, _WAITS = "✅", "🔄", "❌", "⏳"
@@ -32,10 +34,38 @@ def is_team(course: Course, story: Story, session: Deed) -> bool:
     return bool(_tasks(course.state, story)) and _leads(course.protocol, role)
 
 
-def is_through(course: Course, story: Story) -> bool:
-    """Whether every executor of the latest wave has come to a good end."""
+def is_through(course: Course, story: Story, row: str) -> bool:
+    """Whether every executor of the latest wave has come to a good end, and the story has left their row behind."""
     tasks = _tasks(course.state, story)
-    return bool(tasks) and all(_mark(course, task, None) == _WELL for task in tasks)
+    if story.inst is None or course.protocol is None or not tasks:
+        return False
+    graph = course.protocol.graphs[story.inst.graph]
+    is_there = any(row_of(graph, frame.step) == row for frame in story.inst.frames[:1])
+    return not is_there and all(_mark(course, task, None) == _WELL for task in tasks)
+
+
+def changed_in(course: Course, story: Story, session: Deed, get: Get) -> tuple[str, ...]:
+    """The files that a session has changed, as git told; of a team, those of all its executors."""
+    if not is_team(course, story, session):
+        return changed_by(session, get)
+    last = {deed.command.inst: deed for deed in _executed(course, story, session)}
+    return tuple(sorted({path for deed in last.values() for path in changed_by(deed, get)}))
+
+
+def _executed(course: Course, story: Story, session: Deed) -> Iterator[Deed]:
+    """The sessions of a team's executors in all its waves, but for those whose task was taken from them."""
+    if story.inst is None or course.protocol is None:
+        return
+    graph, deeds = course.protocol.graphs[story.inst.graph], deeds_of(course, story)
+    row = row_of_session(course.state, story.inst, graph, session)
+    own = [it.command.inst == story.inst.id for it in deeds]
+    others = [at for at, it in enumerate(deeds) if own[at] and row_of(graph, it.command.step) != row]
+    tasks = {task.id for task in _tasks(course.state, story)}
+    for at in range(max(others, default=-1) + 1, len(deeds)):
+        task = course.state.insts[deeds[at].command.inst]
+        is_kept = task.id in tasks or _mark(course, task, None) == _WELL
+        if not own[at] and deeds[at].ended and isinstance(deeds[at].command, RunAgent) and is_kept:
+            yield deeds[at]
 
 
 def team_body(course: Course, story: Story, get: Get) -> str:
