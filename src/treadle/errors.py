@@ -33,6 +33,10 @@ class ReplayDivergence(TreadleError):
     """A history disagrees with its hashes or with what the kernel makes of it."""
 
 
+class Unfit(TreadleError):
+    """The project's tools cannot do what the checks of a run ask of them."""
+
+
 class PortError(TreadleError):
     """The surroundings failed (store, git, an agent program); trying again may help if `retryable`."""
 

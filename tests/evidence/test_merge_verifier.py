@@ -95,6 +95,22 @@ def test_a_merge_is_not_held_up_by_what_failed_before_the_run(tmp_path: Path) ->
     run(story())
 
 
+def test_a_project_that_has_no_tests_yet_is_not_held_up_by_them(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await (await Stage(tmp_path).start()).tested()
+        head = await stage.facts.head(stage.state, "root")
+        async with stage.facts.checkout(await stage.facts.tree(head)) as path:
+            assert not (await verifier(stage, "root").suite(path)).ok
+            stage.tools = ProjectTools(
+                Toolchain(settings=Settings(kind="command", timeout=60), root=tmp_path, tests=None, sandbox=NONE)
+            )
+            tried = await verifier(stage, "root").suite(path)
+        assert (tried.ok, tried.details) == (True, "the project has no command for it")
+        assert (await verifier(stage, "root", "rebase").same_colour(head, head)).ok
+
+    run(story())
+
+
 def test_a_suite_that_cannot_be_chosen_from_is_held_against_the_tests_that_were_asked_for(tmp_path: Path) -> None:
     async def story() -> None:
         report = (

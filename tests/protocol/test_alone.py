@@ -142,7 +142,7 @@ def test_what_is_missing_is_told_with_who_leaves_it() -> None:
         ("sdd_delta", "has no part or step 'sdd_delta' to be done alone; did you mean 'sdd-delta'?"),
         (
             "nonsense",
-            "write, bdd, sdd-delta, contract, scaffold, impl, verify, update-memory",
+            "stories, bdd, sdd-delta, contract, scaffold, impl, verify, update-memory",
         ),
     ],
 )

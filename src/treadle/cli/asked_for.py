@@ -7,6 +7,7 @@ import msgspec
 
 from treadle.cli import library
 from treadle.cli.advice import word
+from treadle.cli.brought import PARTS
 from treadle.cli.given import refuse_what_is_missing
 from treadle.cli.specs import text_of_spec
 from treadle.config.links import links_of
@@ -19,8 +20,6 @@ from treadle.protocol.items import Json
 from treadle.protocol.load import read_text
 from treadle.protocol.model import Protocol
 
-PARTS: Final = "parts"
-"""The folder, beside a `protocol.yaml`, with an input for each part that needs nobody to write one."""
 _PROJECT: Final = "{project}"
 """Stands there for the name of the project's folder."""
 

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterator
 
+from treadle.cli import library
+from treadle.cli.advice import word
+from treadle.cli.brought import brought
 from treadle.cli.founding import Plan
 from treadle.cli.health.agents import INSTEAD
 from treadle.config.detect.found import Found
@@ -77,4 +80,6 @@ def next_steps(plan: Plan, git_steps: list[str]) -> Iterator[str]:
         yield f"set {', '.join(f'`toolchain.{name}`' for name in plan.optional)} in treadle.toml, if there are such"
     protocol = plan.protocol.name if plan.protocol else "v3"
     yield "`treadle doctor`: whether everything is in place"
+    for part, words in brought(str(library.folder(plan.named))).items() if plan.named else ():
+        yield f"`treadle run --protocol {word(plan.named)} --only {part}`: {words}"
     yield f"`treadle spec new --protocol {protocol}`: write down what you want built"

@@ -43,6 +43,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     lacks: list[Lack] = []
     """What runs cannot do without; of the given protocol, or of the one that runs have by default."""
     protocol: Protocol | None = None
+    named: str = ""
+    """As it was named, or the path that was given."""
 
     @property
     def main(self) -> Found | None:
@@ -88,6 +90,7 @@ def plan(project: Project, protocol: str | None) -> Plan:
         toolchain=toolchain,
         lacks=_lacks(loaded, config.protocol, toolchain),
         protocol=loaded,
+        named=protocol or "",
     )
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from treadle.cli import settings
 from treadle.cli.advice import word
+from treadle.cli.ahead import can_be_done
 from treadle.cli.asked_for import asked_for
 from treadle.cli.examine import sound
 from treadle.cli.health.tools import toolchain_lines
@@ -15,13 +16,14 @@ from treadle.cli.specs import takers
 from treadle.config.model import Config
 from treadle.config.project import Project
 from treadle.engines.pinned import Level, Pinned
-from treadle.engines.starting import Wanted, inspect, start, untold
-from treadle.errors import ProtocolError, TreadleError
+from treadle.engines.starting import Wanted, inspect, reached, start, untold
+from treadle.errors import ProtocolError, TreadleError, Unfit
 from treadle.git.in_the_way import refuse_what_is_in_the_way
 from treadle.git.refs import Refs
 from treadle.git.repository import open_repository
 from treadle.protocol.model import Protocol
 from treadle.store.sqlite import Store
+from treadle.toolchains.toolchain import completed
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,16 +80,19 @@ def prepare(project: Project, order: Order) -> Launch:
     )
     try:
         inspect(project, protocol, wanted)
+    except Unfit as error:
+        hints = can_be_done(name, sound(name), completed(wanted.config.toolchain, project.root))
+        raise TreadleError("; ".join([str(error), *hints])) from None
     except ProtocolError as error:
         raise ProtocolError(error.message + _others(order, wanted.spec, protocol.name), error.findings) from None
-    _refuse_broken_tools(project, protocol, wanted.config)
+    _refuse_broken_tools(project, protocol, wanted)
     wanted = msgspec.structs.replace(wanted, used=asyncio.run(_used(project, wanted.config.git.branch_prefix)))
     return Launch(project, protocol, wanted, inspect(project, protocol, wanted))
 
 
-def _refuse_broken_tools(project: Project, protocol: Protocol, config: Config) -> None:
-    """What `treadle doctor` would call missing, of the commands that this protocol's checks run."""
-    lines = asyncio.run(toolchain_lines(config, project, protocol, only_required=True))
+def _refuse_broken_tools(project: Project, protocol: Protocol, wanted: Wanted) -> None:
+    """What `treadle doctor` would call missing, of the commands that this run's checks need."""
+    lines = asyncio.run(toolchain_lines(wanted.config, project, protocol, reached(project, protocol, wanted)))
     broken = [line for line in lines if line.is_fatal]
     if broken:
         told = "; ".join(f"{line.what}: {line.detail} ({line.fix})" for line in broken)

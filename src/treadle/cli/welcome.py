@@ -1,10 +1,11 @@
 """What `treadle` alone says: what it sees here, and what to do next. Looks at names and first lines only."""
 
 # pathlib takes longer to import than everything that is done here
-# ruff: noqa: PTH112, PTH113, PTH118, PTH123, PTH208
+# ruff: noqa: PTH112, PTH113, PTH118, PTH120, PTH123, PTH208
 
 import os
 
+from treadle.cli.brought import brought
 from treadle.cli.project import OWN_FOLDER, repository, root
 
 ABOUT = " drives coding agents through test-first protocols and believes nothing it has not checked itself.\n"
@@ -70,12 +71,24 @@ def _next(unfinished: list[tuple[str, str]]) -> list[tuple[str, str]]:
     own = [name for name in _names("protocols") if os.path.isfile(_own("protocols", name, "protocol.yaml"))]
     if own:
         found.append((f"protocol show {_word(own[0])}", "your own protocol, readable"))
+    found += _beginnings() if _has_commits() else []
     if not spec:
         found.append(("spec new", "write down what you want built"))
     found += [] if _is_set_up() else TOUR
     if not own:
         found.append(("protocol new NAME", "begin a protocol of your own"))
     return [*found, ("--help", "everything else")]
+
+
+def _beginnings() -> list[tuple[str, str]]:
+    """What the protocol of this project begins with by itself, before there was any run."""
+    name = next((value for key, value in _settings("protocol") if key == "default"), "")
+    if not name or os.path.isfile(_own("local", "store.db")):
+        return []
+    shipped = os.path.join(os.path.dirname(os.path.dirname(__file__)), "protocols")
+    folder = next((path for path in (_own("protocols", name), os.path.join(shipped, name)) if os.path.isdir(path)), "")
+    level = "" if _has_agent() else " --level 0"
+    return [(f"run --only {part}{level}", words) for part, words in brought(folder).items()] if folder else []
 
 
 def _run(spec: str) -> tuple[str, str]:
@@ -85,13 +98,18 @@ def _run(spec: str) -> tuple[str, str]:
 
 def _has_agent() -> bool:
     """Whether the settings name an agent."""
-    section = ""
+    return any(value.startswith(DRIVEN) for _, value in _settings("agents"))
+
+
+def _settings(section: str) -> list[tuple[str, str]]:
+    """The lines of a section of the settings, each taken apart."""
+    at, found = "", []
     for line in _lines(os.path.join(root(), SETTINGS)):
-        section = line.strip() if line.startswith("[") else section
-        value = line.partition("=")[2].strip().lstrip("\"'")
-        if section == "[agents]" and not line.startswith("#") and value.startswith(DRIVEN):
-            return True
-    return False
+        at = line.strip() if line.startswith("[") else at
+        key, _, value = line.partition("=")
+        if at == f"[{section}]" and not line.startswith("#"):
+            found.append((key.strip(), value.partition("#")[0].strip().strip("\"'")))
+    return found
 
 
 def _has_commits() -> bool:

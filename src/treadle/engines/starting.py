@@ -19,7 +19,7 @@ from treadle.engines.containers import is_enclosed
 from treadle.engines.pinned import MANUAL, Level, Pinned
 from treadle.engines.surroundings import make_runner
 from treadle.engines.unpriced import Blind, blind_limits
-from treadle.errors import TreadleError
+from treadle.errors import TreadleError, Unfit
 from treadle.git.names import slug
 from treadle.kernel.advance import PERSONS_TIME
 from treadle.kernel.events import RunStarted
@@ -28,6 +28,7 @@ from treadle.protocol.digest import digest
 from treadle.protocol.findings import suggest
 from treadle.protocol.items import Item
 from treadle.protocol.model import Graph, Protocol, Step
+from treadle.protocol.reach import Reach, reach, roles
 from treadle.runtime.clock import SystemClock
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
@@ -58,7 +59,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 def inspect(project: Project, protocol: Protocol, wanted: Wanted) -> Pinned:
     """The settings of a run that could be started; a `TreadleError` says what is wrong, before anything is written."""
-    load_input(protocol, wanted.spec, wanted.file, places=links_of(project))
+    within = reached(project, protocol, wanted)
     # What is detected is pinned as well: files that change later do not change how a run is tested.
     toolchain = completed(wanted.config.toolchain, project.root)
     settings = Pinned(
@@ -69,9 +70,9 @@ def inspect(project: Project, protocol: Protocol, wanted: Wanted) -> Pinned:
         level=wanted.level,
     )
     enclosure = asyncio.run(_enclosure(project, wanted.config))
-    _can_be_checked(project, protocol, settings.config)
+    _can_be_checked(project, protocol, settings.config, within)
     if wanted.level:
-        can_start(project, settings, enclosure)
+        can_start(project, settings, enclosure, roles(protocol, within))
     if wanted.name and not NAME.fullmatch(wanted.name):
         raise TreadleError(f"--name {wanted.name[:80]!r}: use ASCII letters, digits, - and _ only, 60 at most")
     if slug(wanted.name) in wanted.used:
@@ -79,9 +80,16 @@ def inspect(project: Project, protocol: Protocol, wanted: Wanted) -> Pinned:
     return settings
 
 
-def can_start(project: Project, settings: Pinned, enclosure: Enclosure = OPEN) -> None:
-    """Refuse agents whose programs or files are not there."""
-    for agent in sorted(set(settings.agents.values())):
+def reached(project: Project, protocol: Protocol, wanted: Wanted) -> Reach:
+    """What the run can come to; a `TreadleError` says what is wrong with its input."""
+    return reach(protocol, load_input(protocol, wanted.spec, wanted.file, places=links_of(project)).value)
+
+
+def can_start(
+    project: Project, settings: Pinned, enclosure: Enclosure = OPEN, played: Collection[str] | None = None
+) -> None:
+    """Refuse agents whose programs or files are not there, of all roles or of those that are played."""
+    for agent in sorted({agent for role, agent in settings.agents.items() if played is None or role in played}):
         runner = make_runner(project, settings, agent, enclosure)
         if isinstance(runner, Command | OneShot):
             runner.ready()
@@ -99,10 +107,10 @@ async def _enclosure(project: Project, config: Config) -> Enclosure:
     return opened or OPEN
 
 
-def _can_be_checked(project: Project, protocol: Protocol, config: Config) -> None:
-    """Refuse a protocol whose checks ask more of the project's toolchain than it can do."""
-    if found := lacks(protocol, config.toolchain, has_file=project.file.exists()):
-        raise TreadleError(f"{protocol.name} cannot pass its checks here: {told(found)}")
+def _can_be_checked(project: Project, protocol: Protocol, config: Config, within: Reach) -> None:
+    """Refuse a run whose checks ask more of the project's toolchain than it can do."""
+    if found := lacks(protocol, config.toolchain, has_file=project.file.exists(), within=within):
+        raise Unfit(f"{protocol.name} cannot pass its checks here: {told(found)}")
 
 
 def start(project: Project, store: Store, protocol: Protocol, wanted: Wanted) -> str:

@@ -16,6 +16,7 @@ from treadle.protocol.cut import against, cut
 from treadle.protocol.findings import suggest
 from treadle.protocol.items import Json
 from treadle.protocol.model import Protocol, Step
+from treadle.protocol.reach import Reach, reach
 from treadle.protocol.terms import Table, Terms
 
 _GIVEN: Final = "in."
@@ -43,6 +44,11 @@ class Alone(msgspec.Struct, frozen=True, kw_only=True):
     step: str = ""
     """The only step, if it is one; empty: the whole graph."""
     terms: Terms = Terms()
+
+    @property
+    def reach(self) -> Reach:
+        """What a run of it can come to."""
+        return reach(self.protocol, {self.field: [{}]})
 
     def narrowed(self, value: Json) -> Json:
         """The input without what is not to be done."""
@@ -106,9 +112,16 @@ def alone(protocol: Protocol, word: str, table: Table = _NONE) -> Alone:
                 step=name,
                 terms=terms or Terms(),
             )
-    known = [*found, *(name for part in found.values() for name in _alone_in(protocol, part.graph, table))]
-    hint = suggest(name, known) or (f"there are {', '.join(dict.fromkeys(known))}" if known else "it has no parts")
+    known = words(protocol, table)
+    hint = suggest(name, known) or (f"there are {', '.join(known)}" if known else "it has no parts")
     raise TreadleError(f"--only {word}: {protocol.name} has no part or step '{name}' to be done alone; {hint}")
+
+
+def words(protocol: Protocol, table: Table = _NONE) -> list[str]:
+    """The parts, and the steps that can be done alone; where nobody else works in a part, it is called by its name."""
+    found = parts(protocol)
+    steps = (name for part in found.values() for name in _alone_in(protocol, part.graph, table))
+    return list(dict.fromkeys([*found, *steps]))
 
 
 def _writes(step: Step, path: str, item: Mapping[str, Json]) -> bool:
@@ -118,4 +131,4 @@ def _writes(step: Step, path: str, item: Mapping[str, Json]) -> bool:
 def _alone_in(protocol: Protocol, graph: str, table: Table) -> list[str]:
     steps = protocol.graphs[graph].steps
     agents = [name for name, step in steps.items() if step.kind == "agent"]
-    return [name for name in agents if not against(protocol, graph, name, table.get(name))]
+    return [name for name in agents if len(agents) > 1 and not against(protocol, graph, name, table.get(name))]

@@ -7,7 +7,8 @@ import msgspec
 
 from treadle.config.model import Toolchain
 from treadle.protocol.catalogue import CHECKS, CheckSpec, Need
-from treadle.protocol.model import Protocol
+from treadle.protocol.model import Protocol, Step
+from treadle.protocol.reach import Reach, reach
 
 _ASKS: Final[dict[Need, str]] = {
     "test": "runs the tests, and nothing says how",
@@ -17,6 +18,8 @@ _ASKS: Final[dict[Need, str]] = {
 }
 _READ_BY: Final = {"pytest": "pytest", "py.test": "pytest", "go": "gotest", "gotestsum": "gotest"}
 """Words of a test command that tell how its results are read."""
+_MERGE_RUNS: Final = frozenset({"build", "contract", "test"})
+"""What is run on a merge, where the project has it."""
 
 
 class Lack(msgspec.Struct, frozen=True):
@@ -33,13 +36,13 @@ class Lack(msgspec.Struct, frozen=True):
         return f"{self.where} {_ASKS[self.need]}"
 
 
-def lacks(protocol: Protocol, settings: Toolchain, *, has_file: bool) -> list[Lack]:
+def lacks(protocol: Protocol, settings: Toolchain, *, has_file: bool, within: Reach | None = None) -> list[Lack]:
     """What a protocol's checks need and the settings cannot give, so that no agent could ever pass them.
 
-    `has_file`: there is a `treadle.toml`, which `treadle init` leaves as it is.
+    `has_file`: there is a `treadle.toml`, which `treadle init` leaves as it is. `within`: what a run can come to.
     """
     needed: dict[Need, str] = {}
-    for where, spec in _checks(protocol):
+    for where, spec in _checks(protocol, within):
         for need in () if spec.runs and settings.command(spec.runs) else spec.needs:
             needed.setdefault(need, where)
     return [
@@ -57,23 +60,30 @@ def cures(found: list[Lack]) -> list[str]:
     return list(dict.fromkeys(lack.fix for lack in found))
 
 
-def commands_of(protocol: Protocol, settings: Toolchain) -> frozenset[str]:
-    """The commands of the settings that must be able to start, or some check never passes."""
-    specs = [spec for _, spec in _checks(protocol)]
+def commands_of(protocol: Protocol, settings: Toolchain, within: Reach | None = None) -> frozenset[str]:
+    """The commands of the settings that must be able to start, or some check or merge never passes."""
+    specs = [spec for _, spec in _checks(protocol, within)]
     needs = {need for spec in specs for need in spec.needs}
     named = {spec.runs for spec in specs} | ({"test"} if needs else set())
+    named |= _MERGE_RUNS if any(step.effect == "merge" for _, step in _steps(protocol, within)) else set()
     named |= {"collect"} if "list" in needs and settings.kind in ("command", "junit") else set()
     return frozenset(name for name in named if name and settings.command(name))
 
 
-def _checks(protocol: Protocol) -> Iterator[tuple[str, CheckSpec]]:
+def _checks(protocol: Protocol, within: Reach | None) -> Iterator[tuple[str, CheckSpec]]:
     """The checks that can refuse something, each with its place; names that nobody knows are for others to find."""
+    for place, step in _steps(protocol, within):
+        for refs in (step.checks, *step.gates.values()):
+            for ref in refs:
+                if not ref.advisory and ref.name in CHECKS:
+                    yield f"{place} ({ref.name})", CHECKS[ref.name]
+
+
+def _steps(protocol: Protocol, within: Reach | None) -> Iterator[tuple[str, Step]]:
+    """The steps that a run can come to, each with its place, in the order of the protocol."""
+    reached = reach(protocol) if within is None else within
     for graph, found in protocol.graphs.items():
-        for name, step in found.steps.items():
-            for refs in (step.checks, *step.gates.values()):
-                for ref in refs:
-                    if not ref.advisory and ref.name in CHECKS:
-                        yield f"{graph}.{name} ({ref.name})", CHECKS[ref.name]
+        yield from ((f"{graph}.{name}", step) for name, step in found.steps.items() if name in reached.get(graph, ()))
 
 
 def _missing(needed: dict[Need, str], settings: Toolchain) -> set[Need]:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from treadle.cli.ahead import can_be_done
 from treadle.cli.health.line import Line, missing, ok, warn
 from treadle.cli.programs import ask, find_program
 from treadle.config.model import Config, Toolchain
@@ -15,6 +16,7 @@ from treadle.config.project import Project
 from treadle.enclosures.opening import CONTAINER
 from treadle.protocol.checks.declarations import TOOLCHAIN
 from treadle.protocol.model import Protocol
+from treadle.protocol.reach import Reach
 from treadle.toolchains.environment import environment
 from treadle.toolchains.fitness import commands_of, cures, lacks, where_to_set
 from treadle.toolchains.process import scratch_folder
@@ -33,12 +35,15 @@ _MODULES: Final = ("pytest", "ruff", "black", "flake8", "mypy")
 
 
 async def toolchain_lines(
-    config: Config, project: Project, protocol: Protocol | None, *, only_required: bool = False
+    config: Config, project: Project, protocol: Protocol | None, within: Reach | None = None
 ) -> list[Line]:
-    """A line for each command there is, and what is lacking for the checks of a protocol; it makes them required."""
+    """A line for each command there is, and what is lacking for the checks of a protocol; it makes them required.
+
+    `within`: what a run can come to; then there are lines for what it requires, and for nothing else.
+    """
     settings = completed(config.toolchain, project.root)
-    required = commands_of(protocol, settings) if protocol else frozenset({"test"})
-    names = [name for name in TOOLCHAIN if name in required or not only_required]
+    required = commands_of(protocol, settings, within) if protocol else frozenset({"test"})
+    names = [name for name in TOOLCHAIN if name in required or within is None]
     named = {name: settings.command(name, root=str(project.root)) for name in names}
     if config.workspace.driver == CONTAINER:  # what is on this machine says nothing about the image
         lines = [ok(f"toolchain {name}", f"{words[0]}, in the image") for name, words in named.items() if words]
@@ -50,12 +55,15 @@ async def toolchain_lines(
                 if words
             )
             lines = await asyncio.gather(*tried)
-    return [*_lacking(settings, project, protocol), *lines]
+    return [*_lacking(config.protocol, settings, project, protocol, within), *lines]
 
 
-def _lacking(settings: Toolchain, project: Project, protocol: Protocol | None) -> list[Line]:
-    if protocol and (found := lacks(protocol, settings, has_file=project.file.exists())):
-        what, fix = "; ".join(lack.what for lack in found), "; ".join(cures(found))
+def _lacking(
+    name: str, settings: Toolchain, project: Project, protocol: Protocol | None, within: Reach | None
+) -> list[Line]:
+    if protocol and (found := lacks(protocol, settings, has_file=project.file.exists(), within=within)):
+        fixes = [*cures(found), *(can_be_done(name, protocol, settings) if within is None else ())]
+        what, fix = "; ".join(lack.what for lack in found), "; ".join(fixes)
         return [missing(f"checks of {protocol.name}", what, fix, required=True)]
     if settings.test:
         return []
