@@ -277,3 +277,17 @@ def test_two_calls_at_once_hand_in_once(agent: Agent, kept: Kept) -> None:
     log = treadle("log", "sweep-1").out
     assert log.count("claims Did") == 1
     assert "Finished" in log
+
+
+def test_a_kind_of_an_exit_is_told_by_the_name_that_people_know(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = KEPT.replace("Did", "Did_well").replace("Did_well: {summary", "Did_well: {also: [Did], summary")
+    kept.add("kept", kinds)
+    agent = Agent(lane(run("--level", "0")), monkeypatch)
+    assert "  status: Did | Stuck\n" in agent.ends().err
+    agent.writes("elsewhere.txt", "not mine to write\n")
+    agent.writes(".ai/executor-result", DID)
+    assert "the checks have refused Did, attempt 1:" in agent.ends().err
+    agent.writes("swept/floor.txt", "clean\n")
+    agent.writes(".ai/executor-result", DID)
+    assert "is accepted: Did\n" in message(agent.ends(again=True))
+    assert "worker · accepted: Did\n" in treadle("show", "sweep-1", "root:work#1.2").out

@@ -31,7 +31,7 @@ def test_what_a_handler_holds_up_is_not_said_again(capsys: pytest.CaptureFixture
     assert "root: impl · held, 1 of children open\n" in capsys.readouterr().out
     scenario.signals("ContextShift", to="root")
     lines.show("r1", scenario.protocol, scenario.state)
-    assert capsys.readouterr().out == "root: rebase on ContextShift · effect rebase\n"
+    assert capsys.readouterr().out == "root: rebase on ContextShift · Rebase\n"
 
 
 @pytest.mark.usefixtures("kept")
@@ -54,7 +54,7 @@ def test_a_merge_that_was_rejected_is_told_with_its_reason(capsys: pytest.Captur
     lines.show("r1", trial.protocol, trial.chronicle.state)
     lines.show("r1", trial.protocol, trial.chronicle.state)
     said = capsys.readouterr().out.splitlines()
-    assert said[0] == "root: merge · MergeRejected.ContractViolation: test_adds: fails"
+    assert said[0] == "root: merge · MergeRejected (ContractViolation): test_adds: fails"
     assert [line for line in said if "MergeRejected" in line] == said[:1]
 
 

@@ -126,7 +126,7 @@ def test_a_question_is_shown_with_the_commands_that_answer_it(here: Path) -> Non
     out = treadle("status").out
     assert "root: stuck · asks a person: retry, replan, abort" in out
     assert "r asks: " in out
-    assert "  root:scaffold#1.5 led to it: planner:Scaffold, refused: !exhausted (checkpoint failed)\n" in out
+    assert "  root:scaffold#1.5 led to it: planner:Scaffold, no attempt is left (checkpoint failed)\n" in out
     assert "\n  > mend it\n" in out
     assert "treadle answer r retry   try the step again, with your note" in out
     assert "used: 5,000 tokens in, 1,000 out, cost 1.25" in out
@@ -148,7 +148,7 @@ def test_the_log_is_told_line_by_line(here: Path) -> None:
 def test_an_activity_is_found_by_part_of_its_name(here: Path) -> None:
     record(here, refuses=1)
     out = treadle("show", "r", "scaffold#1.1").out
-    assert out.startswith("root:scaffold#1.1 · planner:Scaffold · refused: !gate (checkpoint failed)\n")
+    assert out.startswith("root:scaffold#1.1 · planner:Scaffold · refused (checkpoint failed)\n")
     sections = [line.strip("─ ") for line in out.splitlines() if line.startswith("── ")]
     assert sections == ["Why", "Evidence", "Claim", "Payloads", "Prompt"]
     assert "You are the Planner." in out

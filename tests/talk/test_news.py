@@ -65,6 +65,17 @@ def test_each_thing_has_its_message(
     assert told(play, said) == expected
 
 
+def test_what_the_orchestrator_does_itself_is_told_in_words() -> None:
+    def play(run: Scenario) -> None:
+        specified(run).says("pass", "sdd-delta").says("pass", "contract").answers("approve")
+        run.says("pass_red", "scaffold").says("pass_green", "impl").says("pass_verified", "verify")
+        run.says("Archived", "archive").says("pass", "update-memory")
+
+    said = told(play)
+    assert "US-1 verify complete ✓ Next: Archive the delta." in said
+    assert said[-1] == "US-1 update-memory complete ✓ Next: Take the story into the backlog's branch."
+
+
 @pytest.mark.parametrize(
     ("fields", "text"),
     [

@@ -32,12 +32,22 @@ def test_everything_has_its_line() -> None:
 
 
 def test_where_each_story_of_a_run_stands() -> None:
-    run = Scenario(load("waterfall"), {"stories": items("US-1", "US-2", "US-3")})
+    blocked = items("US-4", blocked_by=("US-3",))
+    run = Scenario(load("waterfall"), {"stories": (*items("US-1", "US-2", "US-3"), *blocked)})
     run.says("pass_bdd", "root/US-1:bdd", complexity="S", parallel_tasks=0)
     run.signals("abort", to="root/US-2")
     found = stories(run.protocol, run.state, lambda ref: {"title": f"about {ref}"})
     assert [(it.id, it.title, it.where, it.step) for it in found] == [
         ("US-1", "about ref:US-1", "under way", "sdd-delta"),
         ("US-2", "about ref:US-2", "given up", ""),
-        ("US-3", "about ref:US-3", "next", ""),
+        ("US-3", "about ref:US-3", "under way", "bdd"),
+        ("US-4", "about ref:US-4", "next", ""),
     ]
+
+
+def test_a_story_stands_at_what_people_know() -> None:
+    run = Scenario(load("waterfall"), {"stories": items("US-1")})
+    for exit_, step in (("pass_bdd", "bdd"), ("pass", "sdd-delta"), ("pass", "contract")):
+        run.says(exit_, step, complexity="S", parallel_tasks=0)
+    run.answers("approve").says("pass_red", "scaffold").says("pass_green", "impl").says("pass_verified", "verify")
+    assert [it.step for it in stories(run.protocol, run.state, lambda _: {})] == ["Archive the delta"]

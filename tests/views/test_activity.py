@@ -20,8 +20,8 @@ VERDICTS: list[tuple[list[Event], str]] = [
     ([], "at work"),
     ([CLAIM], "claims Ready, being checked"),
     ([CLAIM, GOOD], "accepted: Ready"),
-    ([CLAIM, BAD], "refused: !gate (green failed)"),
-    ([Failed(id="f", ts=NOW, act=WORK, why="invalid")], "refused: !invalid"),
+    ([CLAIM, BAD], "refused (green failed)"),
+    ([Failed(id="f", ts=NOW, act=WORK, why="invalid")], "no valid answer"),
     ([TimerFired(id="t", ts=NOW, timer=WORK)], "stopped (timeout)"),
     ([Signalled(id="s", ts=NOW, inst="root", name="abort")], "stopped (ended)"),
 ]

@@ -22,3 +22,9 @@ from treadle.views.exit_words import exit_words
 )
 def test_people_read_the_names_they_know(left: str, said: str) -> None:
     assert exit_words(load("waterfall"), left) == said
+
+
+@pytest.mark.parametrize("name", ["v3", "fractal", "dptr", "riper"])
+def test_another_spelling_is_no_better_name(name: str) -> None:
+    protocol = load(name)
+    assert [exit_words(protocol, tag) for tag in protocol.exits] == list(protocol.exits)

@@ -114,7 +114,7 @@ def test_a_step_that_is_held_lies_below_the_one_that_holds_it() -> None:
     chronicle.deeds = {id_: _deed(run, id_) for id_ in run.state.acts}
     first = now_of(chronicle).instances[0].children[0]
     assert [(at.step, at.signal, at.text) for at in first.positions] == [
-        ("rebase", "ContextShift", "effect rebase"),
+        ("rebase", "ContextShift", "Rebase"),
         ("tests", "", "held until rebase is done"),
     ]
 

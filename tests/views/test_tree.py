@@ -32,6 +32,11 @@ def test_a_claim_is_shown_with_the_checks_that_it_must_pass() -> None:
     )
 
 
+def test_a_claim_is_shown_by_the_name_that_people_know() -> None:
+    run = Scenario(load("waterfall"), {"stories": items("US-1")}).claims("pass_bdd", "bdd")
+    assert shown(run)[1][3].startswith("pass claimed, checking ")
+
+
 def test_a_refused_claim_is_another_attempt() -> None:
     run = spawned().says("TestsReady", at="root:tests", fails=["red"])
     assert shown(run)[0] == ("root", "tests", "works", "tdd:WriteTests, attempt 2 of 5")
@@ -58,7 +63,7 @@ def test_a_question_to_a_person_lists_the_choices() -> None:
 def test_a_handler_stands_above_what_is_held_until_it_is_done() -> None:
     run = spawned().signals("ContextShift", to="root/a").says("InitWork", at="root/a:scaffold")
     assert [line for line in shown(run) if line[0] == "root/a"] == [
-        ("root/a", "rebase on ContextShift", "works", "effect rebase"),
+        ("root/a", "rebase on ContextShift", "works", "Rebase"),
         ("root/a", "tests", "waits", "held until rebase is done"),
     ]
 
@@ -66,7 +71,7 @@ def test_a_handler_stands_above_what_is_held_until_it_is_done() -> None:
 def test_below_a_handler_a_step_still_waits_for_its_children() -> None:
     run = spawned().says("TestsReady", at="root:tests").signals("ContextShift", to="root")
     assert shown(run)[:2] == [
-        ("root", "rebase on ContextShift", "works", "effect rebase"),
+        ("root", "rebase on ContextShift", "works", "Rebase"),
         ("root", "impl", "waits", "held, 2 of children open"),
     ]
 
@@ -74,7 +79,7 @@ def test_below_a_handler_a_step_still_waits_for_its_children() -> None:
 def test_below_a_handler_a_question_is_still_asked() -> None:
     run = Scenario(V3).says("InitWork").says("TestsReady").says("Stuck").signals("ContextShift")
     assert [line[1:] for line in shown(run)] == [
-        ("rebase on ContextShift", "works", "effect rebase"),
+        ("rebase on ContextShift", "works", "Rebase"),
         ("stuck", "asks", "asks a person: retry, replan, abort"),
     ]
 

@@ -130,7 +130,7 @@ def refusal(told: Story) -> Iterator[str]:
     refused = _refusing(told)
     if not refused:
         return
-    yield harmless(f"the checks have refused {told.claim.exit if told.claim else 'it'}, attempt {told.attempt}:")
+    yield harmless(f"the checks have refused {told.claim.called if told.claim else 'it'}, attempt {told.attempt}:")
     reports = [visible(words_of(told.payloads.get(check.report))) for check in refused]
     for check, report in zip(refused, reports, strict=True):
         yield f"  {check.check}{':' + check.arg if check.arg else ''}"

@@ -27,6 +27,7 @@ from treadle.results.prepare import Before, kept
 from treadle.results.read import Reading, read
 from treadle.results.ways import Ways, exit_object
 from treadle.store.sqlite import Store
+from treadle.views.exit_words import exit_name, exit_words
 
 _ROUNDS: Final = 50
 """How often a driver is waited for that checks what was handed in, ten seconds each: less than a hook may take."""
@@ -93,8 +94,10 @@ def _handed_in(project: Project, store: Store, call: Call, said: _Answer, claim:
         is_open = work.act in store.load(work.run).state.acts  # somebody else may have been faster
         return _hold(call, said, found.problems) if is_open else NOTHING
     if not asyncio.run(_taken(project, store, work)):
-        return Reply(MAY_END, f"{_step(work)}: {claim.key} is handed in and still being checked")
-    return _judged(project, store, call, work, claim)
+        return Reply(
+            MAY_END, f"{_step(work)}: {exit_words(said.ways.protocol, claim.key)} is handed in and still being checked"
+        )
+    return _judged(project, store, call, work, exit_words(said.ways.protocol, claim.key))
 
 
 async def _taken(project: Project, store: Store, work: Work) -> bool:
@@ -117,12 +120,12 @@ async def _handed_out(project: Project, store: Store, run: str) -> None:
         await asyncio.sleep(_GLANCE)
 
 
-def _judged(project: Project, store: Store, call: Call, work: Work, claim: Claim) -> Reply:
+def _judged(project: Project, store: Store, call: Call, work: Work, claimed: str) -> Reply:
     found = read_run(store, work.run)
     refused = list(why(read_story(project, store, found, work.act)))
     if not refused:
         stands = "\n".join(standing(project, store, work.run).lines())
-        return Reply(MAY_END, f"{_step(work)} is accepted: {claim.key}\n{stands}")
+        return Reply(MAY_END, f"{_step(work)} is accepted: {claimed}\n{stands}")
     state, run = found.chronicle.state, found.record
     again = [it for it in works_in_hand(state, pinned(run), project.runs / run.id) if _is_next(it, work)]
     if not again:
@@ -152,7 +155,7 @@ def _unsaid(said: _Answer) -> str:
 
 def _form(work: Work, ways: Ways) -> Iterator[str]:
     """How a step is answered by hand."""
-    words = [next(iter(ways.protocol.exits[name].also), name) for name in ways.exits]
+    words = [exit_name(ways.protocol, name) for name in ways.exits]
     yield f"Write {work.lane / RESULT}:"
     yield f"  status: {' | '.join(dict.fromkeys(words))}"
     yield "  reason: null"

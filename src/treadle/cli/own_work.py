@@ -18,6 +18,7 @@ from treadle.results.assignment import Assignment
 from treadle.results.exits import read_exits
 from treadle.results.faulty import Faulty
 from treadle.store.sqlite import Store
+from treadle.views.exit_words import exit_words
 
 
 def in_hand(run: str, step: str) -> Work:
@@ -65,4 +66,4 @@ def hand_in(work: Work, file: str | None, exit_: str | None, fields: Sequence[st
     found = given if isinstance(given, Faulty) else task.hand_in(given, "emit")
     if isinstance(found, Faulty):
         refuse(found)
-    return f"{work.step} is handed in: {found.key}"
+    return f"{work.step} is handed in: {exit_words(ways.protocol, found.key)}"

@@ -14,6 +14,7 @@ from treadle.kernel.events import Usage
 from treadle.kernel.state import Instance, State
 from treadle.ports import Payloads, Progress
 from treadle.protocol import model
+from treadle.views.exit_words import exit_words
 from treadle.views.moment import duration
 from treadle.views.refusal import first_words, reason, words_of_effect
 from treadle.views.tree import Line, tree
@@ -98,7 +99,7 @@ class Lines(Silent):
                 self._explained.add((run, f"{inst.id} {slot.seq}"))
                 with suppress(PortError):
                     why = first_words(words_of_effect(self._payloads.get(slot.ref)))
-                    yield f"{step} · {inst.last.get(step, tag)}" + (f": {why}" if why else "")
+                    yield f"{step} · {exit_words(protocol, inst.last.get(step, tag))}" + (f": {why}" if why else "")
 
     def _why(self, run: str, state: State, line: Line) -> Iterator[str]:
         """Why an instance stands where a failure has led it; once for each activity or question there."""

@@ -13,6 +13,7 @@ from treadle.talk.facts import names_of, working
 from treadle.views.evidence_records import Find, payload
 from treadle.views.exit_words import exit_words
 from treadle.views.refusal import first_words, reason
+from treadle.views.step_words import step_words
 from treadle.views.tree import is_good_end
 
 
@@ -84,19 +85,20 @@ def told_of_tests(fields: dict[str, Json]) -> str:
 def _next(protocol: Protocol, inst: Instance) -> str:
     if inst.outcome or not inst.frames:
         return ""
-    step = inst.frames[-1].step
-    found = protocol.graphs[inst.graph].steps.get(step)
+    graph, step = protocol.graphs[inst.graph], inst.frames[-1].step
+    found = graph.steps.get(step)
     if found is None or found.kind == "ask":
         return ""
-    return f"Next: {base_of(step)}."
+    return f"Next: {step_words(graph, step)}."
 
 
 def _timed_out(made: Move, id_: str, names: dict[str, str]) -> Iterator[str]:
     act = made.before.acts.get(id_)
     if act is not None:
         job = act.command
-        minutes = made.protocol.graphs[job.graph].steps[job.step].timeout / 60
-        yield f"{names.get(job.inst, '')} {base_of(job.step)} timed out ({minutes:g} minutes)".strip()
+        graph = made.protocol.graphs[job.graph]
+        minutes = graph.steps[job.step].timeout / 60
+        yield f"{names.get(job.inst, '')} {step_words(graph, job.step)} timed out ({minutes:g} minutes)".strip()
 
 
 def _ended_instances(made: Move, names: dict[str, str]) -> Iterator[str]:

@@ -9,8 +9,9 @@ import msgspec
 from treadle.kernel.lifecycle import ROOT
 from treadle.kernel.state import Instance, State
 from treadle.protocol.items import Item
-from treadle.protocol.model import Protocol, base_of
+from treadle.protocol.model import Protocol
 from treadle.views.evidence_records import Find, payload, text
+from treadle.views.step_words import step_words
 from treadle.views.tree import is_good_end
 
 Where = Literal["done", "given up", "under way", "next"]
@@ -47,7 +48,7 @@ def _story(protocol: Protocol, state: State, root: Instance, group: str, item: I
     title = text(payload(find, item.ref).get("title"))
     members = root.groups[group].members if group in root.groups else {}
     inst = state.insts.get(members.get(item.key, ""))
-    if inst is None or (inst.live and not inst.last):
+    if inst is None or (inst.live and not inst.last and not _is_at_work(state, inst)):
         return Story(id=item.key, title=title, where="next")
     if inst.live:
         return Story(id=item.key, title=title, where="under way", step=_at(protocol, inst))
@@ -55,9 +56,12 @@ def _story(protocol: Protocol, state: State, root: Instance, group: str, item: I
     return Story(id=item.key, title=title, where="done" if good else "given up")
 
 
+def _is_at_work(state: State, inst: Instance) -> bool:
+    return any(act.command.inst == inst.id for act in state.acts.values())
+
+
 def _at(protocol: Protocol, inst: Instance) -> str:
-    step = inst.frames[-1].step if inst.frames else ""
-    return base_of(step) if step in protocol.graphs[inst.graph].steps else step
+    return step_words(protocol.graphs[inst.graph], inst.frames[-1].step) if inst.frames else ""
 
 
 def told(found: Sequence[Story]) -> Iterator[str]:

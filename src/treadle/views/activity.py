@@ -6,8 +6,10 @@ from typing import Any, Literal
 import msgspec
 
 from treadle.kernel.commands import ActivityCommand, Inputs, RunAgent, RunChecks, RunEffect
+from treadle.protocol.model import Protocol
 from treadle.store.records import Stray
 from treadle.views.chronicle import Chronicle, Deed
+from treadle.views.exit_words import exit_words
 from treadle.views.moment import moment, seconds
 from treadle.views.used import Used, used
 
@@ -16,6 +18,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """What the activity says it has done."""
 
     exit: str
+    called: str
+    """The exit by the name that people know."""
     channel: str
     """How the answer arrived."""
     time: str
@@ -128,9 +132,9 @@ def story(chronicle: Chronicle, act: str, strays: Sequence[Stray], now: int) -> 
         elapsed=seconds(deed.began, deed.ended or now),
         command=job,
         inputs=job.inputs,
-        claim=_claim(deed),
+        claim=_claim(deed, chronicle.protocol),
         checks=_findings(deed),
-        verdict=verdict(deed),
+        verdict=verdict(deed, chronicle.protocol),
         left=deed.left,
         report=deed.checked.payload_ref if deed.checked else "",
         failures=tuple(Failure(why=it.why, time=moment(it.ts), detail=it.detail_ref) for it in deed.failures),
@@ -141,22 +145,22 @@ def story(chronicle: Chronicle, act: str, strays: Sequence[Stray], now: int) -> 
     )
 
 
-def verdict(deed: Deed) -> str:
+def verdict(deed: Deed, protocol: Protocol | None) -> str:
     """What came of an activity, in a few words."""
+    claim = exit_words(protocol, deed.claim.envelope.key) if deed.claim else ""
     if deed.stopped:
         return f"stopped ({deed.stopped})"
     if not deed.ended:
-        return (
-            f"claims {deed.claim.envelope.key}, being checked" if deed.claim else "held up" if deed.held else "at work"
-        )
+        return f"claims {claim}, being checked" if claim else "held up" if deed.held else "at work"
     why = [it.check for it in _findings(deed) if it.ok is False and not it.advisory]
     because = f" ({', '.join(why)} failed)" if why else ""
+    left = exit_words(protocol, deed.left)
     if deed.left.startswith("!"):
-        return f"refused: {deed.left}{because}"
+        return f"{left}{because}"
     if not is_spent(deed):
-        return f"accepted: {deed.left}"
-    last = f"claimed {deed.claim.envelope.key}{because}" if deed.claim else "has not answered"
-    return f"{last}; its attempts are used up, which is {deed.left}"
+        return f"accepted: {left}"
+    last = f"claimed {claim}{because}" if claim else "has not answered"
+    return f"{last}; its attempts are used up, which is {left}"
 
 
 def is_spent(deed: Deed) -> bool:
@@ -173,12 +177,13 @@ def who_of(job: ActivityCommand) -> str:
     return f"effect {job.effect}" if isinstance(job, RunEffect) else "checks"
 
 
-def _claim(deed: Deed) -> Claim | None:
+def _claim(deed: Deed, protocol: Protocol | None) -> Claim | None:
     if deed.claim is None:
         return None
     envelope = deed.claim.envelope
     return Claim(
         exit=envelope.key,
+        called=exit_words(protocol, envelope.key),
         channel=deed.claim.channel,
         time=moment(deed.claim.ts),
         fields=envelope.fields,

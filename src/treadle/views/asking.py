@@ -89,7 +89,7 @@ def asked(chronicle: Chronicle, id_: str, text: str, now: int) -> Asked:
         asked=moment(found.began),
         elapsed=seconds(found.began, found.ended or now),
         by=found.by,
-        why=f"{who_of(deed.command)}, {verdict(deed)}" if deed else "",
+        why=f"{who_of(deed.command)}, {verdict(deed, chronicle.protocol)}" if deed else "",
         default=step.default if step and step.default_after else "",
         default_at=moment(chronicle.state.timers.get(f"{id_}!default", 0)),
     )

@@ -10,10 +10,19 @@ _PLAIN: Final = "none"
 
 
 def exit_words(protocol: Protocol | None, left: str) -> str:
-    """An exit by the first of its other names, which agents use too; what the orchestrator made of it, in words."""
+    """An exit by the name that people know; what the orchestrator made of it, in words."""
     tag, _, variant = left.partition(".")
     if left.startswith("!"):
         return WORDS.get(tag, tag)
-    declared = protocol.exits.get(tag) if protocol else None
-    name = next(iter(declared.also), tag) if declared else tag
+    name = exit_name(protocol, tag)
     return f"{name} ({variant})" if variant not in ("", _PLAIN) else name
+
+
+def exit_name(protocol: Protocol | None, tag: str) -> str:
+    """A kind of another exit by that one's name, which agents use too: `pass_red`, also accepted as `pass`, is a pass.
+
+    Any other name that an exit is also accepted by is a spelling, and people know it by its own.
+    """
+    declared = protocol.exits.get(tag) if protocol else None
+    kinds = (name for name in declared.also if tag.startswith(f"{name}_")) if declared else ()
+    return next(iter(kinds), tag)

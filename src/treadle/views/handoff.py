@@ -16,6 +16,7 @@ from treadle.views.bank.refusals import refusals
 from treadle.views.bank.standing import payload_ref
 from treadle.views.chronicle import Deed
 from treadle.views.evidence_records import anything, payload, text
+from treadle.views.exit_words import exit_words
 from treadle.views.measured import Measured, changed_by, measured
 from treadle.views.payload import Get
 from treadle.views.refusal import reason
@@ -57,7 +58,7 @@ def handoff(course: Course, story: Story, get: Get) -> str:
         "files_changed": list(changed_in(course, story, session, get)),
         **_counted(found),
     }
-    body = team_body(course, story, get) if is_team(course, story, session) else _body(session, found, get)
+    body = team_body(course, story, get) if is_team(course, story, session) else _body(course, session, found, get)
     kind = "(multi-executor session)" if is_team(course, story, session) else f"attempt:{session.command.attempt}"
     title = f"# HANDOFF — {inline(story.id)} {step} {kind}"
     return f"---\n{_front(front)}---\n\n{title}\n\n{_TITLE.sub('', body).strip()}\n"
@@ -93,8 +94,8 @@ def words_of_session(session: Deed, get: Get) -> str:
     return visible(cut((own or text(failure.get("handoff"))).strip(), _LONGEST))
 
 
-def _body(session: Deed, found: Measured, get: Get) -> str:
-    own, evidence = words_of_session(session, get), _evidence(session, found, get)
+def _body(course: Course, session: Deed, found: Measured, get: Get) -> str:
+    own, evidence = words_of_session(session, get), _evidence(course, session, found, get)
     if not session.left.startswith("!"):
         return own or "\n\n".join(evidence)
     if own:
@@ -102,10 +103,11 @@ def _body(session: Deed, found: Measured, get: Get) -> str:
     return "\n\n".join(["This session left no words of its own; what follows is evidence.", *evidence])
 
 
-def _evidence(session: Deed, found: Measured, get: Get) -> list[str]:
+def _evidence(course: Course, session: Deed, found: Measured, get: Get) -> list[str]:
     """What is known about a session without asking it."""
     detail = anything(get, session.failures[-1].detail_ref) if session.failures else None
-    why = reason(tag_of(session.left), detail) if session.left.startswith("!") else f"It ended: {session.left}."
+    left = f"It ended: {exit_words(course.protocol, session.left)}."
+    why = reason(tag_of(session.left), detail) if session.left.startswith("!") else left
     problems = [f"{name}: {words}" if words else name for name, words in refusals(session, get)]
     open_ = [*problems, *(f"{name} fails" for name in found.failing[:_SHOWN])]
     parts = {

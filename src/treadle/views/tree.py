@@ -9,6 +9,7 @@ from treadle.kernel.state import Frame, Instance, State
 from treadle.protocol.drawing.table import who
 from treadle.protocol.model import Protocol, Step, base_of
 from treadle.simulate.waits import awaits_go
+from treadle.views.exit_words import exit_words
 from treadle.views.outage import held
 
 Mood = Literal["works", "checks", "waits", "asks", "done", "failed"]
@@ -92,7 +93,7 @@ def _doing(protocol: Protocol, state: State, inst: Instance, frame: Frame) -> tu
     if inst.paused:
         return "waits", "paused by a person"
     if frame.status == "active":
-        return _activity(state, frame, who(step), inst.attempts.get(frame.step, 0), step.attempts)
+        return _activity(protocol, state, frame, step, inst.attempts.get(frame.step, 0))
     if frame.status == "synced":
         return "waits", "waits for its siblings to arrive"
     if frame.status == "waiting" and step.kind == "ask":
@@ -115,14 +116,14 @@ def _afterwards(protocol: Protocol, state: State, inst: Instance, frame: Frame, 
     return "waits", (step and _unjoined(inst, step)) or f"held until {above} is done"
 
 
-def _activity(state: State, frame: Frame, worker: str, attempt: int, attempts: int) -> tuple[Mood, str]:
-    act = state.acts.get(frame.id)
-    count = f", attempt {attempt} of {attempts}" if attempt > 1 else ""
+def _activity(protocol: Protocol, state: State, frame: Frame, step: Step, attempt: int) -> tuple[Mood, str]:
+    act, worker = state.acts.get(frame.id), who(step) if step.kind == "agent" else step.title or who(step)
+    count = f", attempt {attempt} of {step.attempts}" if attempt > 1 else ""
     count += f", broke and was started again ({act.losses})" if act and act.losses else ""
     if act is not None and act.phase == "held":
         return "waits", f"{worker} {held(state)}{count}"
     if act is not None and act.phase == "verifying":
-        claimed = f"{act.claim.key} claimed, " if act.claim else ""
+        claimed = f"{exit_words(protocol, act.claim.key)} claimed, " if act.claim else ""
         return "checks", f"{claimed}checking {' '.join(check.name for check in act.checks)}{count}"
     return "works", f"{worker}{count}"
 
