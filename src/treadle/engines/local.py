@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 import msgspec
 
+from treadle.engines.children import mind_children
 from treadle.errors import PortError
 from treadle.kernel.commands import Cancel, Command, Notify
 from treadle.kernel.replay import decode_event
@@ -54,6 +55,7 @@ class Host:
 
     async def drive(self, run: str, rests: Rests, changed: Changed | None = None) -> State:
         """Drive one run until it ends or rests; a `PortError` if another process does."""
+        mind_children()
         record = self._store.run(run)
         world = self._surroundings.world(record)
         async with self._leased(run, world) as lease, self._inbox(run) as inbox:

@@ -1,0 +1,37 @@
+"""Programs that are waited for."""
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from treadle.engines.children import mind_children
+
+
+@pytest.fixture(autouse=True)
+def _own_watcher() -> Iterator[None]:
+    yield
+    if sys.version_info < (3, 12):
+        asyncio.set_child_watcher(asyncio.ThreadedChildWatcher())
+
+
+async def _ended() -> tuple[int, list[str]]:
+    """How a program ended, and the threads that waited for it."""
+    child = await asyncio.create_subprocess_exec("sh", "-c", "read _; exit 3", stdin=asyncio.subprocess.PIPE)
+    waiting = [thread.name for thread in threading.enumerate() if thread.name.startswith("waitpid")]
+    await child.communicate(b"now\n")
+    return child.returncode or 0, waiting
+
+
+def test_no_thread_waits_for_a_program() -> None:
+    mind_children()
+    assert asyncio.run(_ended()) == (3, [])
+
+
+def test_without_handles_a_thread_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "pidfd_open")
+    mind_children()
+    assert asyncio.run(_ended())[0] == 3
