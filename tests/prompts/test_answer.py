@@ -12,6 +12,7 @@ from treadle.protocol.answers.answer import Claim, validate
 from treadle.protocol.fields import asked
 from treadle.protocol.load import BUILT_IN, load
 from treadle.protocol.model import Exit, Field, Protocol, Record, Step
+from treadle.results.ways import ways_of
 
 V3 = load("v3")
 PROTOCOLS = [*(load(name) for name in ("v3", "fractal", "dptr", "riper", "waterfall")), load(BUILT_IN / "new")]
@@ -24,9 +25,10 @@ STEPS = [
 ]
 
 
+@pytest.mark.parametrize("run", ["", "r1"])
 @pytest.mark.parametrize(("protocol", "step"), STEPS)
-def test_every_example_is_a_claim_that_can_be_read(protocol: Protocol, step: Step) -> None:
-    text = answer_section(protocol, step, {})
+def test_every_example_is_a_claim_that_can_be_read(protocol: Protocol, step: Step, run: str) -> None:
+    text = answer_section(protocol, step, {}, by_hand_in=run)
     examples = re.findall(r"^Example: `(.*)`$", text, re.MULTILINE)
     claims = [validate(protocol, step, json.loads(line)) for line in examples]
     assert [claim.exit if isinstance(claim, Claim) else claim for claim in claims] == list(step.exits)
@@ -59,7 +61,16 @@ def test_a_person_is_told_the_commands_of_a_person(protocol: Protocol, step: Ste
     assert not [word for word in ("emit", "TREADLE_", "last output") if word in text]
     assert "`treadle done 'r 1' FILE`" in text
     commands = re.findall(r"^Command: `treadle done 'r 1' --exit (\w+)", text, re.MULTILINE)
-    assert commands == list(step.exits)
+    assert [ways_of(protocol, step).names[command] for command in commands] == list(step.exits)
+
+
+def test_a_person_reads_the_names_that_people_know() -> None:
+    protocol = load("waterfall")
+    step = protocol.graphs["story"].steps["scaffold"]
+    text = answer_section(protocol, step, {}, by_hand_in="r1")
+    assert "pass_red" not in text
+    assert "### `pass`\n" in text
+    assert "`treadle done r1 --exit pass --field summary=…" in text
 
 
 def test_the_command_of_an_exit_has_its_fields() -> None:

@@ -17,6 +17,7 @@ from treadle.hooks.call import Call
 from treadle.hooks.reply import MAY_END, NOTHING, Reply, hold
 from treadle.ports import Work
 from treadle.protocol.answers.answer import Claim
+from treadle.protocol.exit_name import exit_name
 from treadle.protocol.model import base_of
 from treadle.results.assignment import Assignment
 from treadle.results.emit import Via
@@ -27,7 +28,7 @@ from treadle.results.prepare import Before, kept
 from treadle.results.read import Reading, read
 from treadle.results.ways import Ways, exit_object
 from treadle.store.sqlite import Store
-from treadle.views.exit_words import exit_name, exit_words
+from treadle.views.exit_words import exit_words
 
 _ROUNDS: Final = 50
 """How often a driver is waited for that checks what was handed in, ten seconds each: less than a hook may take."""

@@ -14,6 +14,7 @@ from treadle.engines.client import Client
 from treadle.engines.opening import opened_store
 from treadle.errors import TreadleError
 from treadle.ports import Work
+from treadle.protocol.exit_name import exit_name
 from treadle.results.assignment import Assignment
 from treadle.results.exits import read_exits
 from treadle.results.faulty import Faulty
@@ -58,7 +59,8 @@ def hand_in(work: Work, file: str | None, exit_: str | None, fields: Sequence[st
     """Check an answer and leave it where the run finds it; what is said about it."""
     ways = read_exits(work.bundle)
     if file is None and exit_ is None:
-        raise TreadleError(f"say how {work.step} ended: --exit {' | '.join(ways.exits)}, or a FILE with the answer")
+        names = " | ".join(exit_name(ways.protocol, name) for name in ways.exits)
+        raise TreadleError(f"say how {work.step} ended: --exit {names}, or a FILE with the answer")
     task = Assignment(
         act=work.act, token=work.token, retry=work.retry, bundle=work.bundle, out=work.out, ways=ways
     )  # fmt: skip

@@ -16,6 +16,7 @@ from treadle.errors import TreadleError
 from treadle.kernel.state import State
 from treadle.ports import Work
 from treadle.prompts.question import Question
+from treadle.protocol.exit_name import exit_name
 from treadle.results.exits import read_exits
 from treadle.store.records import Run
 from treadle.views.asking import Choice, commands
@@ -119,7 +120,10 @@ def _exits(work: Work) -> tuple[Way, ...]:
         ways = read_exits(work.bundle)
     except TreadleError:
         return ()
-    return tuple(Way(exit=it, fields=ways.required(it), optional=ways.optional(it)) for it in ways.exits)
+    return tuple(
+        Way(exit=exit_name(ways.protocol, it), fields=ways.required(it), optional=ways.optional(it))
+        for it in ways.exits
+    )
 
 
 def in_hand(project: Project, run: Run, state: State) -> tuple[Yours, ...]:

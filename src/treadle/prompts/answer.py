@@ -9,6 +9,7 @@ from treadle.prompts.example import example
 from treadle.prompts.foreign import inline
 from treadle.protocol.answers.schema import TAG, Schema, schema
 from treadle.protocol.catalogue import CHECKS, CheckSpec
+from treadle.protocol.exit_name import exit_name
 from treadle.protocol.items import Json
 from treadle.protocol.model import CheckRef, Exit, Protocol, Step, exit_keys, tag_of
 
@@ -54,7 +55,9 @@ def answer_section(
     bodies = document["properties"]["exit"]["anyOf"]
     for name, body in zip(step.exits, bodies, strict=True):
         checks = _checked(protocol, step, name, commands)
-        parts.append(_exit(protocol.exits[name], example(protocol, name), name, body, [*checks], by_hand_in))
+        called = exit_name(protocol, name) if by_hand_in else name
+        shown = example(protocol, name, called)
+        parts.append(_exit(protocol.exits[name], shown, called, body, [*checks], by_hand_in))
     records = document.get("$defs", {})
     if records:
         parts.append("### Records\n\n" + "\n".join(_record(name, body) for name, body in records.items()))

@@ -22,10 +22,10 @@ _SCALARS: Final[dict[ScalarName, Json]] = {"text": "…", "int": 1, "number": 1.
 _DEPTH: Final = 4
 
 
-def example(protocol: Protocol, exit_name: str) -> str:
-    """An answer by this exit on one line, with the fields that it must have."""
+def example(protocol: Protocol, exit_name: str, called: str = "") -> str:
+    """An answer by this exit, or by another name of it, on one line, with the fields that it must have."""
     fields = _fields(protocol, protocol.exits[exit_name].fields, "", 0)
-    return json.dumps({"exit": {TAG: exit_name, **fields}}, ensure_ascii=False)
+    return json.dumps({"exit": {TAG: called or exit_name, **fields}}, ensure_ascii=False)
 
 
 def _fields(protocol: Protocol, fields: Mapping[str, Field], key: str, depth: int) -> dict[str, Json]:

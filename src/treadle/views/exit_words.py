@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from treadle.protocol.exit_name import exit_name
 from treadle.protocol.model import Protocol
 from treadle.views.refusal import WORDS
 
@@ -16,13 +17,3 @@ def exit_words(protocol: Protocol | None, left: str) -> str:
         return WORDS.get(tag, tag)
     name = exit_name(protocol, tag)
     return f"{name} ({variant})" if variant not in ("", _PLAIN) else name
-
-
-def exit_name(protocol: Protocol | None, tag: str) -> str:
-    """A kind of another exit by that one's name, which agents use too: `pass_red`, also accepted as `pass`, is a pass.
-
-    Any other name that an exit is also accepted by is a spelling, and people know it by its own.
-    """
-    declared = protocol.exits.get(tag) if protocol else None
-    kinds = (name for name in declared.also if tag.startswith(f"{name}_")) if declared else ()
-    return next(iter(kinds), tag)
