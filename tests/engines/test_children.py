@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -18,9 +19,13 @@ def _own_watcher() -> Iterator[None]:
         asyncio.set_child_watcher(asyncio.ThreadedChildWatcher())
 
 
+async def _waiting() -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec("sh", "-c", "read _; exit 3", stdin=asyncio.subprocess.PIPE)
+
+
 async def _ended() -> tuple[int, list[str]]:
     """How a program ended, and the threads that waited for it."""
-    child = await asyncio.create_subprocess_exec("sh", "-c", "read _; exit 3", stdin=asyncio.subprocess.PIPE)
+    child = await _waiting()
     waiting = [thread.name for thread in threading.enumerate() if thread.name.startswith("waitpid")]
     await child.communicate(b"now\n")
     return child.returncode or 0, waiting
@@ -35,3 +40,24 @@ def test_without_handles_a_thread_waits(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.delattr(os, "pidfd_open")
     mind_children()
     assert asyncio.run(_ended())[0] == 3
+
+
+def test_a_loop_in_another_thread_has_programs_of_its_own() -> None:
+    mind_children()
+    found: list[tuple[int, list[str]]] = []
+    thread = threading.Thread(target=lambda: found.append(asyncio.run(_ended())))
+    thread.start()
+    assert asyncio.run(_ended()) == (3, [])
+    thread.join()
+    assert found == [(3, [])]
+
+
+def test_a_program_that_somebody_else_has_asked_has_ended_all_the_same() -> None:
+    async def main() -> int:
+        child = await _waiting()
+        os.kill(child.pid, signal.SIGKILL)
+        os.waitpid(child.pid, 0)
+        return await child.wait()
+
+    mind_children()
+    assert asyncio.run(main()) == 255
