@@ -68,7 +68,10 @@ def test_the_fast_path_imports_nothing_heavy(arguments: list[str]) -> None:
     imported = set(result.stderr.split())
     assert imported >= {"treadle", "treadle.cli.start"}
     assert imported & HEAVY == set()
-    assert imported <= {"treadle", *(f"treadle.{it}" for it in ("cli", "cli.start", "cli.welcome", "cli.project"))}
+    assert imported <= {
+        "treadle",
+        *(f"treadle.{it}" for it in ("cli", "cli.start", "cli.welcome", "cli.project", "cli.brought")),
+    }
 
 
 def test_a_closed_pipe_is_met_with_silence() -> None:
