@@ -102,7 +102,11 @@ def test_a_step_of_one_story_is_done_and_merged(root: Path) -> None:
     assert done.code == 0, done.out + done.err
     assert changed(root, "one") == ["docs/bdd/US-1.md"]
     state = json.loads((root / STATE).read_text())
-    assert (state["story"], state["step"], state["status"]) == ("US-1", "done", "pass")
+    assert (state["story"], state["step"], state["status"]) == ("US-1", "bdd", "pass")
+    assert "## US-1 Totals: bdd done, sdd-delta is next, " in (root / ".ai/history.md").read_text()
+    assert "☑ US-1 Totals: bdd is done, sdd-delta is next" in treadle("say", "status").out
+    assert "US-1: bdd is done (" in treadle("status", "one").out
+    assert git(root, "log", "-1", "--format=%s", "treadle/one/result") == "docs(US-1): Totals (BDD scenarios)"
 
 
 def committed(root: Path, files: dict[str, str]) -> None:
@@ -202,6 +206,7 @@ def test_a_story_is_made_step_by_step(root: Path) -> None:
     assert refused.code == 3, "no test fails yet: " + refused.out + refused.err
     assert "none of its 1 tests fails" in treadle("status", "early").out
     assert treadle("abort", "early").code == 0
+    subjects: list[str] = []
     for step, paths in (
         ("scaffold", [TESTS, "tests/test_counted.py"]),
         ("impl", ["src/cart.py"]),
@@ -211,7 +216,14 @@ def test_a_story_is_made_step_by_step(root: Path) -> None:
         done = run("backlog.yaml", "--only", f"US-1:{step}", "--name", step)
         assert done.code == 0, step + done.out + done.err
         assert [path for path in paths if not any(one.startswith(path) for one in changed(root, step))] == []
+        subjects.append(git(root, "log", "-1", "--format=%s", f"treadle/{step}/result"))
         merged(root, step)
+    assert subjects == [
+        "test(US-1): Totals (Test scaffold)",
+        "feat(US-1): Totals (Implementation)",
+        "docs(US-1): Totals (Verification)",
+        "docs(US-1): Totals (Project memory)",
+    ]
     state = json.loads((root / STATE).read_text())
     assert (state["story"], state["step"], state["tests"]) == ("US-1", "done", {"pass": 2, "fail": 0, "skip": 0})
 

@@ -10,9 +10,11 @@ from treadle.git.commit_message import merge_subject, work_subject
 from treadle.kernel.commands import RunChecks
 from treadle.kernel.state import Instance, Slot, State
 from treadle.ports import Case
+from treadle.protocol.alone import alone
 from treadle.protocol.items import Json
-from treadle.protocol.load import BUILT_IN, load
+from treadle.protocol.load import BUILT_IN, load, read_tree
 from treadle.protocol.model import Protocol
+from treadle.protocol.terms import FILE, read_terms
 
 START, V3, DPTR, WATERFALL = (load(one) for one in (BUILT_IN / "new", "v3", "dptr", "waterfall"))
 
@@ -63,6 +65,37 @@ def test_an_instance_goes_by_its_key_among_its_siblings() -> None:
     assert (
         merge_subject("root", case(WATERFALL, {"id": "US-5", "title": "Cart"}, "story", "US-5")) == "feat(US-5): Cart"
     )
+
+
+@pytest.mark.parametrize(
+    ("step", "paths", "expected"),
+    [
+        ("bdd", ["docs/bdd/US-5.md"], "docs(US-5): Cart (BDD scenarios)"),
+        ("contract", ["docs/api/openapi.yaml"], "docs(US-5): Cart (API contract)"),
+        ("scaffold", ["tests/test_a.py", "src/a.py"], "test(US-5): Cart (Test scaffold)"),
+        ("impl", ["src/a.py"], "feat(US-5): Cart (Implementation)"),
+    ],
+)
+def test_a_step_alone_says_what_it_brings(step: str, paths: list[str], expected: str) -> None:
+    terms = read_terms(read_tree(BUILT_IN / "waterfall" / FILE))
+    one = case(alone(WATERFALL, step, terms).protocol, {"id": "US-5", "title": "Cart"}, "story", "US-5")
+    assert merge_subject("root", one, paths) == expected
+    long = case(alone(WATERFALL, step, terms).protocol, {"title": "Cart " * 30}, "story", "A" * 60)
+    assert len(merge_subject("root", long, paths)) <= 72
+
+
+@pytest.mark.parametrize(
+    ("graph", "paths", "expected"),
+    [
+        ("bootstrap", ["PROJECT_CONTEXT.md", "docs/sdd.md"], "docs(shop): Bootstrap"),
+        ("supplement", ["docs/ddd/glossary.md"], "docs(shop): Supplement"),
+        ("supplement", ["tests/test_a.py", "docs/bdd/US-1.md"], "test(shop): Supplement"),
+        ("story", ["docs/sdd.md", "tests/test_a.py", "src/a.py"], "feat(shop): implement"),
+        ("story", [], "feat(shop): implement"),
+    ],
+)
+def test_a_merge_is_of_the_kind_of_what_it_changes(graph: str, paths: list[str], expected: str) -> None:
+    assert merge_subject("root", case(WATERFALL, {"id": "shop"}, graph, "shop"), paths) == expected
 
 
 @given(st.fixed_dictionaries({}, optional={"id": st.text(max_size=90), "title": st.text(max_size=90)}))

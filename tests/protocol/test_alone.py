@@ -69,6 +69,14 @@ def test_every_row_of_the_table_can_be_done_alone() -> None:
         assert alone(WATERFALL, row, TERMS).step == row
 
 
+def test_what_is_left_to_do_after_a_step_is_known() -> None:
+    rows = ["bdd", "sdd-delta", "contract", "scaffold", "impl", "verify", "update-memory"]
+    found = [alone(WATERFALL, row, TERMS).protocol.graphs["story"] for row in rows]
+    then = [graph.only.then for graph in found if graph.only]
+    assert then == ["sdd-delta", "contract", "review", "impl", "verify", "update-memory", ""]
+    assert [graph.steps["merge"].row for graph in found] == [*rows[:-1], "done"], "the merge is that of the step's work"
+
+
 def test_new_tests_are_merged_whether_they_fail_or_not() -> None:
     found = alone(WATERFALL, "scaffold", TERMS)
     step = found.protocol.graphs["story"].steps["scaffold"]

@@ -2,13 +2,15 @@
 
 from typing import Any
 
+from treadle.protocol.alone import alone
 from treadle.protocol.load import load
 from treadle.talk.progress import Story, stories, told
 from treadle.testing.scenario import Scenario, items
+from treadle.views.tree import how_it_ended, tree
 
 
-def story(id_: str, where: Any, step: str = "") -> Story:
-    return Story(id=id_, title="", where=where, step=step)
+def story(id_: str, where: Any, step: str = "", then: str = "") -> Story:
+    return Story(id=id_, title="", where=where, step=step, then=then)
 
 
 def test_the_lines_of_the_published_conversation() -> None:
@@ -21,11 +23,13 @@ def test_everything_has_its_line() -> None:
         *(story(id_, "done") for id_ in ("US-1", "US-2", "US-4", "X", "US-9", "US-10")),
         story("US-3", "given up"),
         story("US-5", "under way", "impl"),
+        story("US-6", "in part", "bdd", "sdd-delta"),
         *(story(f"N{number}", "next") for number in range(6)),
     ]
     assert list(told(found)) == [
         "✅ US-1, US-2, US-4, X, US-9, US-10",
         "✗ US-3 (given up)",
+        "☑ US-6: bdd is done, sdd-delta is next",
         "▶ US-5: impl",
         "⏭ Next N0 (then N1, N2, N3 …)",
     ]
@@ -51,3 +55,12 @@ def test_a_story_stands_at_what_people_know() -> None:
         run.says(exit_, step, complexity="S", parallel_tasks=0)
     run.answers("approve").says("pass_red", "scaffold").says("pass_green", "impl").says("pass_verified", "verify")
     assert [it.step for it in stories(run.protocol, run.state, lambda _: {})] == ["Archive the delta"]
+
+
+def test_a_story_of_which_one_step_is_done_is_not_done() -> None:
+    run = Scenario(alone(load("waterfall"), "bdd").protocol, {"stories": items("US-1")})
+    run.says("pass_bdd", complexity="S", parallel_tasks=0).says("MergeComplete")
+    [found] = stories(run.protocol, run.state, lambda _: {"title": "Coupons"})
+    assert (found.where, found.step, found.then) == ("in part", "bdd", "sdd-delta")
+    assert how_it_ended(run.protocol, run.state, run.state.insts["root/US-1"]) == "bdd is done ✓ Next: sdd-delta."
+    assert [line.text for line in tree(run.protocol, run.state) if line.name == "US-1"] == ["bdd is done"]

@@ -24,7 +24,8 @@ def waterfall() -> Protocol:
 class Storied:
     """A run of stories, and what lies behind its references."""
 
-    def __init__(self, *stories: dict[str, Any], level: int = 2) -> None:
+    def __init__(self, *stories: dict[str, Any], level: int = 2, protocol: Protocol | None = None) -> None:
+        self.protocol = protocol or waterfall()
         listed = list(stories or [{"id": "US-1", "title": "Coupons", "description": "…"}])
         self.said: dict[str, Any] = {"ref:input": {"project": "cart-app", "stories": listed}}
         given = []
@@ -32,13 +33,13 @@ class Storied:
             waits = tuple(one.get("blocked_by", ()))
             given.append(Item(one["id"], f"ref:{one['id']}", {"blocked_by": waits}))
             self.said[f"ref:{one['id']}"] = one
-        self.run = Scenario(waterfall(), {"stories": tuple(given)}, level)
+        self.run = Scenario(self.protocol, {"stories": tuple(given)}, level)
 
     def get(self, ref: str) -> Json:
         return self.said.get(ref)
 
     def course(self, upto: int | None = None) -> Course:
-        course = Course(lambda _: waterfall())
+        course = Course(lambda _: self.protocol)
         for event in self.run.log[:upto]:
             course.take(encode_event(event))
         return course

@@ -6,11 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.views.storied import STATE, Storied, suite, waterfall
+from tests.views.storied import HANDOFF, HISTORY, STATE, Storied, suite, waterfall
 from treadle.kernel.events import Event
 from treadle.kernel.reduce import reduce
 from treadle.kernel.replay import encode_event
 from treadle.kernel.state import State
+from treadle.protocol.alone import alone
+from treadle.protocol.load import BUILT_IN, read_tree
+from treadle.protocol.terms import FILE, read_terms
 from treadle.simulate.ledger import Ledger
 from treadle.simulate.world import World
 from treadle.views.bank.course import Course
@@ -246,3 +249,26 @@ def _agrees(state: State, id_: str, order: WorkOrder) -> None:
     if found["status"] == "pending":
         assert not busy
     assert (found["step"] == "done" and found["status"] == "pass") == (inst.outcome == "Done")
+
+
+def test_a_step_alone_passes_and_the_story_is_not_done() -> None:
+    run = Storied(protocol=alone(waterfall(), "bdd").protocol)
+    run.says("pass_bdd", {"summary": "Three."}, "bdd", complexity="S", parallel_tasks=0)
+    assert run.tells("step", "status", "max_attempts") == ["bdd", "pass", 3], "it is being merged"
+    run.says("MergeRejected.BuildFailure", at="merge")
+    assert run.tells("step", "status") == ["bdd", "needs_human"]
+    run.run.answers("retry")
+    run.says("MergeComplete", at="merge")
+    assert run.tells("step", "status", "max_attempts") == ["bdd", "pass", 3]
+    assert run.files()[HISTORY].startswith("## US-1 Coupons: bdd done, sdd-delta is next, ")
+    assert "step: bdd\nattempt: 1\nstatus: pass\n" in run.files()[HANDOFF]
+
+
+def test_a_story_of_which_the_last_step_is_done_alone_is_done() -> None:
+    terms = read_terms(read_tree(BUILT_IN / "waterfall" / FILE))
+    run = Storied(protocol=alone(waterfall(), "update-memory", terms).protocol)
+    run.run.checked("update-memory-ready")
+    run.says("pass", {"summary": "Remembered."}, "update-memory")
+    run.says("MergeComplete", at="merge")
+    assert run.tells("step", "status") == ["done", "pass"]
+    assert run.files()[HISTORY].startswith("## US-1 Coupons: Done, ")

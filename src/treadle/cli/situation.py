@@ -133,7 +133,7 @@ def brief(now: Status) -> str:
 def _branch(branch: Branch, depth: int) -> Iterator[str]:
     space = "  " * depth
     if not branch.positions:
-        yield f"{space}{branch.name}: {branch.outcome or branch.status} ({duration(branch.elapsed)})"
+        yield f"{space}{branch.name}: {branch.text or branch.status} ({duration(branch.elapsed)})"
     for place, at in enumerate(branch.positions):
         name = branch.name if place == 0 else "┊"
         signal = f" on {at.signal}" if at.signal else ""

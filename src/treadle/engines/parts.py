@@ -9,7 +9,7 @@ from treadle.kernel.lifecycle import ROOT
 from treadle.kernel.state import State
 from treadle.ports import Notifier
 from treadle.protocol.model import Protocol
-from treadle.views.tree import is_good_end
+from treadle.views.tree import how_it_ended
 
 PART: Final = "part"
 
@@ -30,12 +30,12 @@ async def telling(run: str, before: State, notifier: Notifier) -> AsyncIterator[
         if _ended(state) == seen:
             return
         seen = _ended(state)
-        for id_, outcome in ended_parts(state).items():
+        for id_ in ended_parts(state):
             if id_ not in known:
                 known.add(id_)
                 inst = state.insts[id_]
-                how = "all complete ✓" if is_good_end(protocol, state, inst) else f"has ended with {outcome}"
-                tasks.append(asyncio.create_task(notifier.notify(run, PART, f"{inst.key} {how}")))
+                words = f"{inst.key} {how_it_ended(protocol, state, inst)}"
+                tasks.append(asyncio.create_task(notifier.notify(run, PART, words)))
 
     try:
         yield moved

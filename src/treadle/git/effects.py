@@ -78,7 +78,7 @@ class GitEffects:
         return await known(job, case)
 
     async def _merge(self, job: RunEffect, case: Case) -> Outcome:
-        subject = merge_subject(job.inst, case)
+        subject = merge_subject(job.inst, case, await self._changed(job, case))
         witness = Witness(self._verifier_of(job, case))
         wanted = Wanted(f"{subject}\n", keep_commits=self._step(job, case).keep_commits)
         done = await self._merging.merge(case.state, job.inst, job.id, wanted, verify_by(witness))
@@ -92,6 +92,11 @@ class GitEffects:
         told = await self._merged(done, subject, change_reasons(job, case))
         made = outcome(case.protocol, self._step(job, case), "MergeComplete", told)
         return await self._with_results(made, witness, case, done.commit)
+
+    async def _changed(self, job: RunEffect, case: Case) -> list[str]:
+        """The files that an instance has changed."""
+        head = await self._lanes.integration.head(case.state, job.inst)
+        return [change.path for change in await self._trees.changes(head.base, head.commit)]
 
     async def _with_results(self, made: Outcome, witness: Witness, case: Case, commit: str) -> Outcome:
         """The outcome with what was checked on the way to it."""

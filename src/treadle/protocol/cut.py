@@ -3,7 +3,7 @@
 Where that is known on terms, what others would have left for the step is looked for in what is there instead.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 import msgspec
@@ -11,11 +11,12 @@ import msgspec
 from treadle.errors import ProtocolError, TreadleError
 from treadle.protocol.catalogue import CHECKS
 from treadle.protocol.findings import suggest
-from treadle.protocol.model import CheckRef, Graph, Need, Protocol, Route, Rows, Step, tag_of
+from treadle.protocol.model import CheckRef, Graph, Need, Only, Protocol, Route, Rows, Step, base_of, tag_of
 from treadle.protocol.terms import FILE, Exit, Terms, checks
 
 _END: Final = "@end:"
 _MERGE: Final = "merge"
+_TITLE: Final = "Merge what it leaves"
 READY: Final = "-ready"
 """What is looked at before STEP begins is the step STEP-ready."""
 
@@ -44,15 +45,20 @@ def cut(protocol: Protocol, graph: str, name: str, terms: Terms | None = None) -
         protocol, before = _renamed(protocol, before, name, terms.exit)
     good = [tag for tag in before.steps[name].exits if protocol.exits[tag].severity == "INFO"]
     effects = list(_effects(before, name, good, merge))
+    last = effects[-1] if effects else name
+    only = Only(step=name, then=_then(before, last, before.steps[last].exits if effects else good, merge))
     steps = {**before.steps, name: _alone(before, name, good, effects[0] if effects else merge)}
     steps |= {effect: _leading_to(before.steps[effect], merge) for effect in effects}
     steps |= {merge: _merged(before, name, merge, good)}
+    if only.then:  # what is merged is the work of a step, and not yet all that was to be done
+        steps |= {it: _of_row(steps[it], steps[name]) for it in (merge, *_asks(steps[merge], steps))}
+        steps[merge] = msgspec.structs.replace(steps[merge], title=_TITLE)
     steps |= {ask: _asking(steps[ask], name, told=_told(steps[name], name, ask)) for ask in _asks(steps[name], steps)}
     steps |= {ask: _asking(steps[ask], merge) for ask in _asks(steps[merge], steps)}
     steps |= _ready(before, name, checks(terms.ready)) if terms and terms.ready else {}
     start = name + READY if name + READY in steps else name
     ends = {end: () if need else need for end, need in before.ends.items()}
-    changed = msgspec.structs.replace(before, start=start, steps=steps, ends=ends)
+    changed = msgspec.structs.replace(before, start=start, steps=steps, ends=ends, only=only)
     return msgspec.structs.replace(protocol, graphs={**protocol.graphs, graph: changed})
 
 
@@ -92,6 +98,17 @@ def _effects(graph: Graph, name: str, good: list[str], merge: str) -> Iterator[s
     for to in dict.fromkeys(row.to for row in rows):
         if to != merge and to in graph.steps and graph.steps[to].kind == "effect":
             yield to
+
+
+def _then(graph: Graph, last: str, good: Collection[str], merge: str) -> str:
+    """What would come next after the good exits of what is done last; empty if that is the merge."""
+    rows = [row for key, found in graph.steps[last].routes.items() if tag_of(key) in good for row in found]
+    onward = [row.to for row in rows if row.to in graph.steps and row.to != merge]
+    return graph.steps[onward[0]].row or base_of(onward[0]) if onward else ""
+
+
+def _of_row(step: Step, worker: Step) -> Step:
+    return msgspec.structs.replace(step, row=worker.row) if step.row else step
 
 
 def _alone(graph: Graph, name: str, good: list[str], then: str) -> Step:

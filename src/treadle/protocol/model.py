@@ -294,6 +294,14 @@ class Errand(Model, frozen=True, kw_only=True):
     """What the second word names: an item of one of these maps; empty if there is no second word."""
 
 
+class Only(Model, frozen=True, kw_only=True):
+    """The one step of a graph that a run is to do, and what is left to do after it."""
+
+    step: str
+    then: str = ""
+    """What comes next, as people call it; empty if nothing is left."""
+
+
 class Graph(Model, frozen=True, kw_only=True):
     """A set of steps that one instance walks through."""
 
@@ -314,6 +322,8 @@ class Graph(Model, frozen=True, kw_only=True):
     """Aliases of `treadle go` for this graph: `/p` → step, or what its first word may be."""
     dialogue: str = ""
     """What kind of dialogue the agents of an instance have: `plan_loop`; empty: named after the graph."""
+    only: Only | None = None
+    """Of a graph that was cut for a run: what is left of it. No file says so."""
 
     @property
     def commanded(self) -> tuple[str, ...]:

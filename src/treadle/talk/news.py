@@ -14,7 +14,7 @@ from treadle.views.evidence_records import Find, payload
 from treadle.views.exit_words import exit_words
 from treadle.views.refusal import first_words, reason
 from treadle.views.step_words import step_words
-from treadle.views.tree import is_good_end
+from treadle.views.tree import how_it_ended
 
 
 def news(made: Move, find: Find) -> Iterator[str]:
@@ -106,5 +106,4 @@ def _ended_instances(made: Move, names: dict[str, str]) -> Iterator[str]:
         before = made.before.insts.get(id_)
         if not inst.outcome or (before is not None and before.outcome) or id_ == ROOT:
             continue
-        good = is_good_end(made.protocol, made.state, inst)
-        yield f"{names[id_]} all complete ✓" if good else f"{names[id_]} has ended with {inst.outcome}"
+        yield f"{names[id_]} {how_it_ended(made.protocol, made.state, inst)}"

@@ -12,9 +12,9 @@ from treadle.protocol.items import Item
 from treadle.protocol.model import Protocol
 from treadle.views.evidence_records import Find, payload, text
 from treadle.views.step_words import step_words
-from treadle.views.tree import is_good_end
+from treadle.views.tree import is_good_end, step_alone
 
-Where = Literal["done", "given up", "under way", "next"]
+Where = Literal["done", "in part", "given up", "under way", "next"]
 _NUMBERED: Final = re.compile(r"(.*?)(\d+)")
 _INPUT: Final = "in."
 
@@ -26,7 +26,9 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     where: Where
     step: str = ""
-    """Where it stands, if it is under way."""
+    """Where it stands, if it is under way; of one that is done in part, what is done of it."""
+    then: str = ""
+    """What comes next, if it is done in part."""
 
 
 def stories(protocol: Protocol, state: State, find: Find) -> tuple[Story, ...]:
@@ -52,6 +54,8 @@ def _story(protocol: Protocol, state: State, root: Instance, group: str, item: I
         return Story(id=item.key, title=title, where="next")
     if inst.live:
         return Story(id=item.key, title=title, where="under way", step=_at(protocol, inst))
+    if part := step_alone(protocol, state, inst):
+        return Story(id=item.key, title=title, where="in part", step=part.step, then=part.then)
     good = is_good_end(protocol, state, inst)
     return Story(id=item.key, title=title, where="done" if good else "given up")
 
@@ -65,11 +69,14 @@ def _at(protocol: Protocol, inst: Instance) -> str:
 
 
 def told(found: Sequence[Story]) -> Iterator[str]:
-    """The progress, a line for each kind: ✅ done, ✗ given up, ▶ under way, ⏭ next."""
+    """The progress, a line for each kind: ✅ done, ☑ done in part, ✗ given up, ▶ under way, ⏭ next."""
     if done := [it.id for it in found if it.where == "done"]:
         yield f"✅ {', '.join(_ranges(done))}"
     if lost := [it.id for it in found if it.where == "given up"]:
         yield f"✗ {', '.join(lost)} (given up)"
+    for it in found:
+        if it.where == "in part":
+            yield f"☑ {named(it)}: {it.step} is done, {it.then} is next"
     for it in found:
         if it.where == "under way":
             yield f"▶ {named(it)}: {it.step}"

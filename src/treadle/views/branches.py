@@ -38,6 +38,8 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
     status: Mood
     outcome: str
     """How it ended; empty while it goes on."""
+    text: str
+    """In a few words how it ended: of one that had a single step to do, which that was; else its outcome."""
     began: str
     ended: str
     elapsed: float
@@ -70,6 +72,7 @@ def _branch(
         graph=inst.graph,
         status=lines[0].mood,
         outcome=inst.outcome,
+        text=lines[0].text if inst.outcome else "",
         began=moment(born),
         ended=moment(gone),
         elapsed=seconds(born, gone or now),

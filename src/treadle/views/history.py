@@ -29,7 +29,8 @@ def _sessions(course: Course, story: Story) -> list[Deed]:
 
 def _section(course: Course, story: Story, get: Get) -> str:
     ended = course.chronicle.gone.get(story.inst.id, 0) if story.inst else 0
-    how = f"{story.inst.outcome}, {when(ended)}" if story.inst and story.inst.outcome else "under way"
+    outcome = f"{story.step_done} done, {story.then} is next" if story.step_done else story.inst and story.inst.outcome
+    how = f"{outcome}, {when(ended)}" if outcome else "under way"
     title = text(story.given.get("title"))
     head = f"## {inline(story.id)}{f' {inline(title, _LINE)}' if title else ''}: {how}"
     return "\n".join(

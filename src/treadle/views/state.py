@@ -158,8 +158,8 @@ def _attempt(inst: Instance, step: str, deeds: Sequence[Deed]) -> int:
 
 def _status(state: State, story: Story, graph: Graph, here: str, session: Deed | None) -> Status:
     """How a story stands; one that was given up has failed, unless the step that it stood at had not begun."""
-    if story.inst is None or story.is_done:
-        return "pass" if story.is_done else "pending"
+    if story.inst is None or story.is_done or story.step_done:
+        return "pass" if story.inst else "pending"
     found = _standing(state, state.insts[story.inst.id], graph, here, session)
     return "failing" if story.inst.outcome and found != "pending" else found
 

@@ -13,6 +13,7 @@ from treadle.views.bank.course import Course
 from treadle.views.chronicle import Deed
 from treadle.views.evidence_records import payload, text, texts
 from treadle.views.payload import Get
+from treadle.views.tree import step_alone
 
 _GIVEN: Final = "in."
 
@@ -27,6 +28,10 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     waits_for: tuple[str, ...] = ()
     """Stories that must be done first, and are not."""
     is_done: bool = False
+    step_done: str = ""
+    """The one step that was to be done, where it is and others are left to do."""
+    then: str = ""
+    """The next of these."""
 
 
 def story_graph(protocol: Protocol) -> str:
@@ -41,14 +46,17 @@ def stories(protocol: Protocol, state: State, get: Get) -> list[Story]:
     given = {id_: (it, after) for id_, it, after in _handed_in(protocol, state, get)}
     insts = _instances(protocol, state)
     listed = {id_: given.get(id_, ({}, "")) for id_ in [*given, *(id_ for id_ in insts if id_ not in given)]}
-    done = {id_ for id_ in listed if id_ in insts and _is_done(protocol, state, insts[id_])}
+    good = {id_ for id_ in listed if id_ in insts and _is_done(protocol, state, insts[id_])}
+    parts = {id_: part for id_ in good if (part := step_alone(protocol, state, insts[id_]))}
     return [
         Story(
             id=id_,
             inst=insts.get(id_),
             given=it,
-            waits_for=tuple(one for one in texts(it.get(after)) if one not in done),
-            is_done=id_ in done,
+            waits_for=tuple(one for one in texts(it.get(after)) if one not in good),
+            is_done=id_ in good and id_ not in parts,
+            step_done=parts[id_].step if id_ in parts else "",
+            then=parts[id_].then if id_ in parts else "",
         )
         for id_, (it, after) in listed.items()
     ]

@@ -7,7 +7,7 @@ import msgspec
 
 from treadle.kernel.state import Frame, Instance, State
 from treadle.protocol.drawing.table import who
-from treadle.protocol.model import Protocol, Step, base_of
+from treadle.protocol.model import Only, Protocol, Step, base_of
 from treadle.simulate.waits import awaits_go
 from treadle.views.exit_words import exit_words
 from treadle.views.outage import held
@@ -66,8 +66,9 @@ def _lines(
 def _instance(protocol: Protocol, state: State, inst: Instance, depth: int) -> Iterator[Line]:
     name = inst.id.rpartition("/")[2]
     if inst.outcome:
-        good = is_good_end(protocol, state, inst)
-        yield Line(depth=depth, instance=inst.id, name=name, mood="done" if good else "failed", text=inst.outcome)
+        good, part = is_good_end(protocol, state, inst), step_alone(protocol, state, inst)
+        text = f"{part.step} is done" if part else inst.outcome
+        yield Line(depth=depth, instance=inst.id, name=name, mood="done" if good else "failed", text=text)
         return
     above = ""
     for frame in reversed(inst.frames):
@@ -84,6 +85,19 @@ def is_good_end(protocol: Protocol, state: State, inst: Instance) -> bool:
     if parent is None:
         return inst.outcome != "Aborted"
     return inst.outcome in protocol.graphs[parent.graph].ok.get(inst.group, ())
+
+
+def step_alone(protocol: Protocol, state: State, inst: Instance) -> Only | None:
+    """The step that was all that had to be done, of what has ended well and has more steps to go in other runs."""
+    only = protocol.graphs[inst.graph].only if inst.graph in protocol.graphs else None
+    return only if only and only.then and inst.outcome and is_good_end(protocol, state, inst) else None
+
+
+def how_it_ended(protocol: Protocol, state: State, inst: Instance) -> str:
+    """The end of a part of a run, as a message tells it."""
+    if part := step_alone(protocol, state, inst):
+        return f"{part.step} is done ✓ Next: {part.then}."
+    return "all complete ✓" if is_good_end(protocol, state, inst) else f"has ended with {inst.outcome}"
 
 
 def _doing(protocol: Protocol, state: State, inst: Instance, frame: Frame) -> tuple[Mood, str]:
