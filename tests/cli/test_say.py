@@ -8,7 +8,9 @@ from tests.cli.chores import Chores, until
 from tests.cli.treadle import treadle
 from treadle.config.project import Project
 from treadle.config.projects import Projects
-from treadle.talk.speaking import Speaker
+from treadle.engines.client import Client
+from treadle.engines.opening import opened_store
+from treadle.talk.speaking import Speaker, taken_up
 
 
 @pytest.fixture
@@ -87,6 +89,26 @@ def test_of_several_that_could_be_meant_none_is_taken() -> None:
 
 
 @pytest.mark.usefixtures("chores")
+def test_what_a_person_has_in_hand_is_told_once_and_waited_for() -> None:
+    assert treadle("run", "chores.yaml", "-p", "fan", "--level", "0").code == 3
+    told = treadle("say", "continue")
+    assert told.code == 3, "only a person can move it"
+    assert "is at work" not in told.out
+    assert told.out.count("is yours: `treadle show all 'root/floor:work#1.1' --prompt`") == 1
+    assert told.out.count("is yours: ") == 2
+    status = treadle("say", "status")
+    assert (status.code, "▶ floor: work" in status.out) == (0, True)
+
+
+def test_an_agent_that_nobody_drives_is_next_not_at_work(chores: Chores) -> None:
+    treadle("run", "chore.yaml", "-p", "ask", "--agent", "scripted:did.yaml", "--level", "1")
+    with opened_store(Project(chores.root)) as store:
+        Client(Project(chores.root), store).go("sweep-1", "work", at="root")
+        taken_up(Project(chores.root), store, "sweep-1")
+    assert f'work is next; say "continue {chores.root.name}"' in treadle("say", "status").out
+
+
+@pytest.mark.usefixtures("chores")
 def test_of_several_runs_one_is_named() -> None:
     start("--name", "one")
     start("--name", "two")
@@ -140,8 +162,9 @@ def test_projects_are_spoken_to_by_name_from_anywhere(tmp_path: Path, monkeypatc
     assert {it["name"]: it["folder"] for it in listed["projects"]} == {
         name: str(tmp_path / name) for name in ("cart-app", "cellar")
     }
+    assert treadle("projects", "add", str(tmp_path / "cellar"), "--name", "wine").code == 0
     both = treadle("say", "status")
-    assert both.out.count("needs you: Is it done?") == 2
+    assert both.out.count("needs you: Is it done?") == 2, "a folder with two names is one project"
     assert [line for line in both.out.splitlines() if line in ("cart-app:", "cellar:")] == ["cart-app:", "cellar:"]
     assert "say which project:\n  cart-app: approve\n  cellar: approve" in treadle("say", "approve").err
     assert "'c' could be cart-app, cellar; say which" in treadle("say", "approve c").err

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.cli.chores import Chores
 from tests.cli.treadle import treadle
 from tests.talk.shop import COUPON, set_up
 from treadle.errors import TreadleError
@@ -82,6 +83,41 @@ def test_a_project_without_runs_or_stories_says_so(tmp_path: Path, monkeypatch: 
         adapter.read_state(tmp_path)
     with pytest.raises(TreadleError, match="has no runs yet"):
         adapter.dispatch(tmp_path)
+
+
+@pytest.fixture
+def chores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return Chores(tmp_path).root
+
+
+def test_words_of_ones_own_are_an_answer_only_where_something_takes_them(chores: Path) -> None:
+    adapter = OrchestratorAdapter()
+    with pytest.raises(TreadleError, match="'blah blah' was not understood; what can be said:"):
+        adapter.parse_intent("blah blah", chores)
+    with pytest.raises(TreadleError, match="this is no project, and none is registered"):
+        adapter.parse_intent("blah blah")
+    treadle("run", "chore.yaml", "-p", "ask", "--agent", "scripted:did.yaml")
+    with pytest.raises(TreadleError, match="'blah blah' answers nothing that is open; these can be said:\n  accept"):
+        adapter.parse_intent("blah blah", chores)
+    assert adapter.parse_intent("answer: accept", chores).action == "answer"
+    assert adapter.parse_intent("Accept!", chores).action == "approve"
+    treadle("say", "accept")
+    with pytest.raises(TreadleError, match="nothing is asked that 'accept' could answer"):
+        adapter.parse_intent("answer: accept", chores)
+
+
+def test_one_story_is_dispatched_by_its_name(chores: Path) -> None:
+    treadle("run", "chores.yaml", "-p", "fan", "--agent", "scripted:did.yaml", "--level", "1")
+    adapter = OrchestratorAdapter()
+    assert adapter.dispatch(chores, "dishes") == Dispatched("work", 1, "dishes")
+    with pytest.raises(TreadleError, match="there is no project, story or run 'flor' here; did you mean 'floor'"):
+        adapter.dispatch(chores, "flor")
+    with pytest.raises(TreadleError, match="there is no project, story or run 'floor: abort' here"):
+        adapter.dispatch(chores, "floor: abort")
+    assert adapter.dispatch(chores, "floor") == Dispatched("work", 1, "dishes"), "both are to be done"
+    assert isinstance(adapter.invoke_executor(chores).wait(), NeedsHuman)
 
 
 def test_what_is_no_work_order_is_told() -> None:

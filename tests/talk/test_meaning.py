@@ -70,6 +70,7 @@ TEAM = Wave((Let("root/US-006/api", "work"), Let("root/US-006/page", "work")))
         ("continue", facts(outage="held up"), Resume()),
         ("continue", facts(agents=("a",)), Drive()),
         ("continue", facts(PLAIN), Look()),
+        ("continue", facts(PLAIN, agents=("a",)), Drive()),
         ("status", facts(PLAIN), Look()),
         ("stop for today", facts(NEXT), Stop(pauses=False)),
         ("stop for today", facts(agents=("a",)), Stop(pauses=True)),
@@ -129,6 +130,7 @@ def test_an_approval_settles_what_was_open(message: str, note: str) -> None:
         ("30 seconds", facts(REVIEW), "does not say whether the rest may go on:\n  30 seconds, others OK"),
         ("30 seconds, others OK", facts(PLAIN), "'30 seconds, others OK' answers nothing that is open"),
         ("30 seconds, others OK", facts(), "was not understood; what can be said"),
+        ("answer: 30 seconds", facts(), "nothing is asked that '30 seconds' could answer"),
         (
             "30 seconds, others OK",
             facts(REVIEW, question("US-7:review", *REVIEWED, open_=(TIMEOUT,))),

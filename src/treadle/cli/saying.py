@@ -77,7 +77,7 @@ def _code(said: Said, project: Project | None) -> int:
             return 0 if is_good(store.run(said.run).outcome) else UNWELL
     if not said.understood:
         return FAILED
-    return WAITS if said.moved and isinstance(said.result, NeedsHuman) else 0
+    return WAITS if said.ordered and isinstance(said.result, NeedsHuman) else 0
 
 
 class News(Silent):

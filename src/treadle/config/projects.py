@@ -37,6 +37,13 @@ class Projects:
                 raise TreadleError(f'{self.path}: {name!a} is no project; a line is NAME = "/FOLDER"')
         return {name: Path(str(folder)) for name, folder in found.items()}
 
+    def distinct(self) -> list[str]:
+        """The names, of a folder that has several only the first."""
+        folders: dict[Path, str] = {}
+        for name, folder in self.all().items():
+            folders.setdefault(folder.resolve(), name)
+        return list(folders.values())
+
     def project(self, name: str) -> Project:
         """The project of a name; an error if there is none, or its folder is gone."""
         known = self.all()

@@ -81,8 +81,11 @@ class OrchestratorAdapter:
         self._projects, self._actor = Projects(os.environ if environ is None else environ), actor
 
     def parse_intent(self, message: str, project_root: Root | None = None) -> Intent:
-        """What a sentence asks for, without a model; a `TreadleError` says what is not clear."""
-        found = self._speaker(project_root).parse(message)
+        """What a sentence asks for, without a model; a `TreadleError` says what is not clear.
+
+        Words that begin with no action are an `answer` only if a question that is open takes them.
+        """
+        found = self._speaker(project_root).understand(message)
         if isinstance(found, Unclear):
             raise TreadleError(str(found))
         return found
@@ -113,9 +116,14 @@ class OrchestratorAdapter:
                 Client(project, store, self._actor).note(run.id, wanted.human_note or "", at=story.inst.id)
                 speaker.settle(project, store, run.id)
 
-    def dispatch(self, project_root: Root) -> DispatchResult:
-        """Let what waits go on, as `continue` does; agents are started by whoever drives, or by `invoke_executor`."""
-        said = self._speaker(project_root).hear("continue")
+    def dispatch(self, project_root: Root, story: str = "") -> DispatchResult:
+        """Let what waits go on, as `continue` does, all of it or of one story, or of a task of its team.
+
+        Agents are started by whoever drives, or by `invoke_executor`.
+        """
+        said = self._speaker(project_root).act(Intent(action="continue", params={"target": story} if story else {}))
+        if story and not said.understood:
+            raise TreadleError(said.text)
         return said.result if said.understood else NeedsHuman(said.text)
 
     def invoke_executor(self, project_root: Root, prompt: str = "") -> ExecutorHandle:

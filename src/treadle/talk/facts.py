@@ -1,5 +1,7 @@
 """How a run stands, as far as a sentence about it can depend on it."""
 
+from collections.abc import Collection
+
 import msgspec
 
 from treadle.engines.waiting import Waiting
@@ -48,11 +50,11 @@ def unbegun(state: State) -> tuple[str, ...]:
     return tuple(inst.id for inst in parts if inst.live and not inst.last)
 
 
-def at_work(state: State) -> tuple[str, ...]:
-    """The agents that are at work, each with its story, step and attempt."""
+def at_work(state: State, by_people: Collection[str] = ()) -> tuple[str, ...]:
+    """The agents that are at work, each with its story, step and attempt; but for what people have in hand."""
     names = names_of(state)
-    jobs = [act.command for _, act in sorted(state.acts.items()) if isinstance(act.command, RunAgent)]
-    return tuple(working(names.get(job.inst, ""), job) for job in jobs)
+    jobs = [act.command for id_, act in sorted(state.acts.items()) if id_ not in by_people]
+    return tuple(working(names.get(job.inst, ""), job) for job in jobs if isinstance(job, RunAgent))
 
 
 def working(name: str, job: RunAgent) -> str:

@@ -127,7 +127,7 @@ def _continue(intent: Intent, facts: Facts) -> Deed | Unclear:
         )
     if target and not _matching(facts, target):
         return _unknown(target, facts)
-    return Look() if waiting.questions or waiting.works else Drive()
+    return Look() if (waiting.questions or waiting.works) and not waiting.agents else Drive()
 
 
 def _gos(facts: Facts, target: str) -> list[Let | Wave]:
@@ -235,7 +235,7 @@ def _own_words(intent: Intent, facts: Facts) -> Deed | Unclear:
         return _several(intent, [Answer(one.id, choice) for one, choice in by_name], facts)
     reviews = [one for one in facts.waiting.questions if one.clarifications and "approve" in _names(one)]
     if len(reviews) != 1:
-        return _not_understood(text, facts, several=bool(reviews))
+        return _unanswered(intent, facts, several=bool(reviews))
     found = clarified(text, reviews[0].clarifications)
     if isinstance(found, Unclear):
         return found
@@ -247,13 +247,21 @@ def _own_words(intent: Intent, facts: Facts) -> Deed | Unclear:
     return Answer(reviews[0].id, "approve", noted(found, reviews[0].clarifications))
 
 
-def _not_understood(text: str, facts: Facts, *, several: bool) -> Unclear:
+def _unanswered(intent: Intent, facts: Facts, *, several: bool) -> Unclear:
     if several:
         return Unclear("several reviews are open; answer each by its story: approve STORY: YOUR ANSWERS")
     asked = [line for one in facts.waiting.questions for line in ways_to_answer(one, facts)]
     if asked:
-        return Unclear(f"'{text[:80]}' answers nothing that is open; these can be said:", tuple(asked))
-    return Unclear(f"'{text[:80]}' was not understood; what can be said:", SAYABLE)
+        return Unclear(f"'{intent.param('text')[:80]}' answers nothing that is open; these can be said:", tuple(asked))
+    return not_understood(intent)
+
+
+def not_understood(intent: Intent) -> Unclear:
+    """That words of one's own answer nothing, because nothing is asked."""
+    text = intent.param("text")[:80]
+    if intent.param("said"):
+        return Unclear(f"nothing is asked that '{text}' could answer; `status` says how things stand")
+    return Unclear(f"'{text}' was not understood; what can be said:", SAYABLE)
 
 
 def ways_to_answer(question: Question, facts: Facts) -> list[str]:

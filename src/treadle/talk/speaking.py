@@ -5,7 +5,6 @@ Everything goes the way of the commands: what moves a run is an event in its inb
 
 import asyncio
 from collections.abc import Callable
-from typing import Literal, cast
 
 import msgspec
 
@@ -26,7 +25,8 @@ from treadle.talk.dispatched import Dispatched, DispatchResult, NeedsHuman
 from treadle.talk.facts import Facts, at_work, names_of, unbegun
 from treadle.talk.grammar import Vocabulary, parse
 from treadle.talk.intent import SAYABLE, Intent, Unclear
-from treadle.talk.meaning import Abort, Answer, Deed, Drive, Let, Level, Look, Resume, Stop, Wave, meaning
+from treadle.talk.meaning import Abort, Answer, Deed, Drive, Level, Look, Stop, meaning, not_understood
+from treadle.talk.performing import perform
 from treadle.talk.progress import stories
 from treadle.talk.report import Standing, farewell, report, result_of, status
 from treadle.views.result import is_good, told
@@ -41,6 +41,8 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     run: str = ""
     moved: bool = False
     """Something was done about it."""
+    ordered: bool = False
+    """The run was to go on, whether or not anything could be done about that."""
     understood: bool = True
 
 
@@ -82,8 +84,10 @@ class Speaker:
     def hear(self, message: str) -> Said:
         """Act on a sentence; one that is not clear changes nothing."""
         intent = self.parse(message)
-        if isinstance(intent, Unclear):
-            return _unclear(intent)
+        return _unclear(intent) if isinstance(intent, Unclear) else self.act(intent)
+
+    def act(self, intent: Intent) -> Said:
+        """Do what somebody wants, if it is clear what that is about."""
         if intent.action == "help":
             return Said(text="\n".join(["What can be said:", *SAYABLE]), result=NeedsHuman("help"))
         project = self.project_of(intent)
@@ -100,20 +104,37 @@ class Speaker:
                     targets += [run.id, *(name for name in names_of(store.load(run.id).state).values() if name)]
         return parse(message, Vocabulary(projects=tuple(self._projects.all()), targets=tuple(dict.fromkeys(targets))))
 
+    def understand(self, message: str) -> Intent | Unclear:
+        """What a sentence asks for; words of one's own are an answer only if something that is open takes them."""
+        intent = self.parse(message)
+        if isinstance(intent, Unclear) or intent.action != "answer":
+            return intent
+        project = self.project_of(intent)
+        if isinstance(project, Unclear):
+            return project
+        found: list[Deed | Unclear] = []
+        if project.store.exists():
+            with opened_store(project) as store:
+                found = [meaning(intent, self._standing(project, store, run).facts) for run in _unended(store)]
+        if any(not isinstance(deed, Unclear) for deed in found):
+            return intent
+        return next((deed for deed in found if isinstance(deed, Unclear)), not_understood(intent))
+
     def project_of(self, intent: Intent) -> Project | Unclear:
         """The project that is meant: by its name, or the only one that it can be."""
-        known = self._projects.all()
+        known = self._projects.distinct()
         if intent.project:
             return self._projects.project(intent.project)
         if self._here:
             return self._here
         if len(known) == 1:
-            return self._projects.project(next(iter(known)))
+            return self._projects.project(known[0])
         if not known:
             return Unclear("this is no project, and none is registered; `treadle projects add` in its folder does that")
-        target = intent.param("target")
+        target, text = intent.param("target"), intent.param("text")
         which = f"there is no project '{target[:60]}' here; say which project:" if target else "say which project:"
-        return Unclear(which, tuple(f"{name}: {intent.action}{f' {target}' if target else ''}" for name in known))
+        said = text or f"{intent.action} {target}".strip()
+        return Unclear(which, tuple(f"{name}: {said}" for name in known))
 
     def standing(self, project: Project, run: str = "") -> Standing:
         """How a run of a project stands; the latest if none is named."""
@@ -122,7 +143,7 @@ class Speaker:
 
     def _all(self) -> Said:
         """How every project stands."""
-        found = [self._projects.project(name) for name in self._projects.all()]
+        found = [self._projects.project(name) for name in self._projects.distinct()]
         told = [
             f"{self._name(project)}:\n{status(self.standing(project))}"
             if project.store.exists()
@@ -150,10 +171,10 @@ class Speaker:
     def _done(self, project: Project, store: Store, before: Standing, intent: Intent, deed: Deed) -> Said:
         run = before.facts.run
         client = Client(project, store, self._actor)
-        posted = _perform(client, run, deed)
+        posted = perform(client, run, deed)
         if posted:
             self.settle(project, store, run)
-        after = self._standing(project, store, store.run(run))
+        after = self._standing(project, store, store.run(run), goes_on=not isinstance(deed, Look))
         moved = posted or isinstance(deed, Drive)
         return Said(
             text=_told(deed, before, after, intent),
@@ -161,17 +182,18 @@ class Speaker:
             project=after.project,
             run=run,
             moved=moved,
+            ordered=moved or intent.action == "continue",
         )
 
-    def _standing(self, project: Project, store: Store, run: Run) -> Standing:
+    def _standing(self, project: Project, store: Store, run: Run, *, goes_on: bool = False) -> Standing:
         history = store.load(run.id)
         waiting = Client(project, store).waiting(run.id, history)
         facts = Facts(
             run=run.id,
             waiting=waiting,
             names=names_of(history.state),
-            driven=self._drives(project) or bool(driver_of(run)),
-            at_work=at_work(history.state),
+            driven=(goes_on and self._drives(project)) or bool(driver_of(run)),
+            at_work=at_work(history.state, {work.act for work in waiting.works}),
             unbegun=unbegun(history.state),
         )
         return Standing(
@@ -200,31 +222,6 @@ def _dispatched(state: State, facts: Facts) -> tuple[Dispatched, ...]:
         if id_ not in by_people and isinstance(act.command, RunAgent)
     ]
     return tuple(Dispatched(base_of(job.step), job.attempt, facts.names.get(job.inst, "")) for job in jobs)
-
-
-def _perform(client: Client, run: str, deed: Deed) -> bool:
-    """Whether anything was put into the run's inbox."""
-    match deed:
-        case Answer(ask, choice, note):
-            client.answer(run, choice, ask=ask, note=note)
-        case Let(inst, step):
-            client.go(run, step, at=inst)
-        case Wave(lets):
-            for one in lets:
-                client.go(run, one.step, at=one.inst)
-        case Resume(then):
-            client.resume(run)
-            if then is not None:
-                _perform(client, run, then)
-        case Level(level):
-            client.level(run, cast("Literal[0, 1, 2]", level))
-        case Stop(pauses=True):
-            client.pause(run)
-        case Abort(inst):
-            client.abort(run, at=inst)
-        case _:
-            return False
-    return True
 
 
 def _told(deed: Deed, before: Standing, after: Standing, intent: Intent) -> str:
