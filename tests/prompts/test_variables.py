@@ -72,6 +72,13 @@ def test_slots_by_step_and_those_of_the_parent() -> None:
     assert (tests["review"], tests["impl"]) == ({}, {})
 
 
+def test_where_the_answers_of_a_question_lead() -> None:
+    run = Scenario(V3).says("InitWork").says("TestsReady").says("RequestRetry").says("RequestRetry")
+    assert told(run, "root:impl")["ways"] == {}, "an agent's exits are its own"
+    run = Scenario(PROTOCOLS["waterfall"], {"stories": items("US-1")}).says("needs_human")
+    assert told(run, "root/US-1:stuck@bdd")["ways"] == {"retry": ["BDD scenarios"], "abort": []}
+
+
 def test_what_the_needs_say_is_also_a_list() -> None:
     run = Scenario(V3).says("InitWork").says("TestsReady").says("RequestRetry")
     found = told(run, "root:impl")["reports"]

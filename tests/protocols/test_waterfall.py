@@ -573,6 +573,7 @@ def rendered(graph: str, name: str, full: bool) -> str:
         "reports": [],
     }
     values |= {name: Anything(name) for name in ("run", "node", "mode", "scope", "toolchain", "vars", "last")}
+    values["ways"] = {key: ["x"] for key in step.routes}
     values[protocol.graphs[graph].input[0]] = Anything("input")
     for need in step.needs:
         there = full or not need.optional
@@ -621,4 +622,4 @@ def test_a_review_has_the_scenarios_whenever_it_is_held() -> None:
     assert command is not None
     assert command.inputs["bdd.pass_bdd"] == (specified_by,)
     assert "impl.failing_measured" in command.inputs
-    assert "contract.pass" not in command.inputs, "what has not changed since is not told as news"
+    assert command.inputs["sdd-delta.pass"], "and the design"

@@ -5,8 +5,9 @@ from typing import Final
 
 from treadle.errors import ProtocolError
 from treadle.prompts.answer import answer_section
-from treadle.prompts.foreign import MARK, PERSON, Word
+from treadle.prompts.foreign import MARK, PERSON
 from treadle.prompts.render import render
+from treadle.prompts.spoken import spoken
 from treadle.protocol.checks.subject import Subject
 from treadle.protocol.items import Json
 from treadle.protocol.model import Protocol, Step
@@ -30,9 +31,7 @@ def prompt(protocol: Protocol, step: Step, variables: Mapping[str, Json], *, by_
         raise ProtocolError(
             f"{protocol.name}: a step of role '{step.role}' has no template; run `treadle protocol check`"
         )
-    note = variables.get("human_note")
-    spoken = {"human_note": Word(note)} if isinstance(note, str) else {}
-    text = render(protocol.templates, name, {**variables, **spoken})
+    text = render(protocol.templates, name, spoken(protocol, step, variables))
     commands = variables.get("toolchain")
     known = commands if isinstance(commands, Mapping) else {}
     answer = answer_section(protocol, step, known, cut=_SIGN in text, by_hand_in=by_hand_in)

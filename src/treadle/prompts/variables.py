@@ -19,7 +19,7 @@ from treadle.protocol.checks.declarations import TOOLCHAIN
 from treadle.protocol.checks.shapes import variable
 from treadle.protocol.items import Item, Json, Routed
 from treadle.protocol.lines.parameters import Parameters
-from treadle.protocol.model import MAP_EXITS, Need, Protocol, Step, base_of
+from treadle.protocol.model import MAP_EXITS, Need, Protocol, Step, base_of, target
 
 SILENT: Final = "(nothing was said)"
 """Stands for an exit without a payload, so that a template sees that the step was left by it."""
@@ -88,6 +88,7 @@ class _Subject:
             "exit_schema": schema(self.protocol, self.step) if self.step.kind == "agent" else {},
             "vars": dict(self._vars()),
             "last": {variable(step): self.inst.last.get(step, "") for step in self.graph.steps},
+            "ways": self._ways(),
             "verified": verified(self.graph.steps, self.step),
         }
 
@@ -99,6 +100,13 @@ class _Subject:
             "phase": phase(self.protocol, self._place()[0], self.step),
         }
         return parameters(self.protocol.roles.get(self.step.role), {**known, **self._vars(), **own})
+
+    def _ways(self) -> dict[str, Json]:
+        """Answer of a question → the titles of the steps that it can lead to; none where it ends something."""
+        routes = self.step.routes if self.step.kind == "ask" else {}
+        names = {key: [place.name for row in rows if (place := target(row.to)).name] for key, rows in routes.items()}
+        steps = self.graph.steps
+        return {key: [steps[it].title or it for it in found if it in steps] for key, found in names.items()}
 
     def _place(self) -> tuple[str, int, int]:
         """The step, its attempt, and how many it has; for a question that several steps lead to: those of the one."""

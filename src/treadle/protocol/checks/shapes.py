@@ -39,6 +39,7 @@ Shape: TypeAlias = TypeExpr | Members | Many | Defined | None
 """What is known about a value; None for a value of which nothing is known."""
 
 _TEXT: Final[TypeExpr] = parse_type("text")
+_TEXTS: Final[TypeExpr] = parse_type("[text]")
 _ALWAYS: Final[dict[str, Shape]] = {
     "run": Members("run", {"id": _TEXT, "protocol": _TEXT}),
     "node": Members(
@@ -56,7 +57,7 @@ _ALWAYS: Final[dict[str, Shape]] = {
     "max_attempts": parse_type("int"),
     "gate_report": _TEXT,
     "human_note": _TEXT,
-    "scope": Members("scope", dict.fromkeys(("reads", "writes", "stubs", "hidden"), parse_type("[text]"))),
+    "scope": Members("scope", dict.fromkeys(("reads", "writes", "stubs", "hidden"), _TEXTS)),
     "toolchain": Members("toolchain", dict.fromkeys(TOOLCHAIN, _TEXT)),
     "signals": Many(Members("signals", {"name": _TEXT, "sender": _TEXT, "data": None})),
     "session": _TEXT,
@@ -74,6 +75,7 @@ _TAKEN: Final = frozenset(
         "last",
         "vars",
         "verified",
+        "ways",
         "up",
         "loop",
         "caller",
@@ -92,6 +94,7 @@ def variables(protocol: Protocol, flow: Flow, step: Step) -> dict[str, Shape]:
     found = dict(_ALWAYS)
     found[ALL_NEEDS] = _reports(protocol)
     found["last"] = Members("last", {variable(one): _TEXT for one in flow.graph.steps})
+    found["ways"] = Members("ways", dict.fromkeys(step.routes if step.kind == "ask" else (), _TEXTS))
     found["vars"] = Members("vars", dict.fromkeys(flow.graph.vars))
     name, kind = flow.graph.input
     found[name] = RecordType(kind) if kind in protocol.types else None
@@ -112,7 +115,7 @@ def _checks_of(step: Step) -> dict[str, Shape]:
     parts: dict[str, dict[str, Shape]] = {}
     for need in step.needs:
         if need.step and not need.up:
-            parts.setdefault(variable(need.step), {})[need.exit] = parse_type("[text]")
+            parts.setdefault(variable(need.step), {})[need.exit] = _TEXTS
     return {name: Members(f"verified.{name}", exits) for name, exits in parts.items()}
 
 
