@@ -13,7 +13,7 @@ from treadle.prompts.report import report
 from treadle.protocol.items import Json
 from treadle.protocol.load import load
 from treadle.protocol.model import Protocol
-from treadle.testing.scenario import Scenario
+from treadle.testing.scenario import Scenario, items
 
 V3, WATERFALL = load("v3"), load("waterfall")
 
@@ -119,6 +119,29 @@ def test_a_question_without_a_template_has_a_message_all_the_same() -> None:
     assert found.title == "rejected@review at root/n1"
     assert found.text.startswith("root/n1 cannot go on without a decision")
     assert f"\n> {REPORT}\n" in found.text
+
+
+def test_what_the_last_attempt_said_is_told_in_words() -> None:
+    said: dict[str, Json] = {
+        "summary": "cannot do it",
+        "reason": "none",
+        "handoff": "## Done\n- nothing",
+        "tests_fail": 2,
+    }
+    run = Scenario(WATERFALL, {"stories": items("US-1")})
+    for exit_ in ("pass_bdd", "pass", "pass"):
+        run.says(exit_, complexity="S", parallel_tasks=0)
+    run.answers("approve").says("pass_red")
+    for _ in range(5):
+        run.says("failing_measured.none")
+    store = Memory()
+    (ref,) = run.ask().inputs["gate_report"]
+    store.values = {ref: {**said, "failing_tests": ["a::b", "a::c"]}, run.ask().inputs["in"][0]: {"id": "US-1"}}
+    text = question(WATERFALL, run.state, run.ask(), store, TOOLCHAIN).text
+    assert text.endswith(
+        "impl has no attempt left of 5.\n"
+        "> summary: cannot do it\n> handoff:\n> ## Done\n> - nothing\n> tests fail: 2\n> failing tests: a::b, a::c\n"
+    )
 
 
 @pytest.mark.parametrize(

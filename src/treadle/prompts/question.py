@@ -14,6 +14,7 @@ from treadle.prompts.foreign import inline, quoted
 from treadle.prompts.prompt import template_of
 from treadle.prompts.render import finished, render
 from treadle.prompts.report import for_person
+from treadle.prompts.telling import told
 from treadle.prompts.variables import variables
 from treadle.protocol.checks.shapes import variable
 from treadle.protocol.items import Json
@@ -127,9 +128,9 @@ def _said(protocol: Protocol, step: Step, known: Mapping[str, Json]) -> Iterator
         if need.exit == _FAILED and isinstance(value, str):
             yield quoted(value)
         elif declared and isinstance(value, dict):
-            words = [one for one, field in declared.fields.items() if field.by == "agent" and value.get(one)]
+            words = {one: value[one] for one, field in declared.fields.items() if field.by == "agent" and one in value}
             yield f"{inline(need.step)} says:"
-            yield quoted("\n".join(f"{one}: {value[one]}" for one in words))
+            yield quoted(told([declared], words))
 
 
 def _left_by(last: Json, exit_: str) -> bool:

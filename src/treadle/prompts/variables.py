@@ -12,6 +12,7 @@ from treadle.prompts.names import PREFIX, branch, dialogue
 from treadle.prompts.parameters import by_letter, line, parameters, phase
 from treadle.prompts.report import for_agent, for_person
 from treadle.prompts.scope import permissions
+from treadle.prompts.telling import told
 from treadle.prompts.trouble import trouble
 from treadle.prompts.verified import verified
 from treadle.protocol.answers.schema import schema
@@ -146,9 +147,13 @@ class _Subject:
         return self.command.vars if isinstance(self.command, RunAgent) else self.inst.vars
 
     def _said(self, slot: str) -> Json:
-        """A report or a note, of a report that has more to it only its words to whoever reads them; empty if none."""
+        """A report or a note, of a report that has more to it only its words to whoever reads them; empty if none.
+
+        A step whose attempts are spent leaves what its last one said.
+        """
         ref = next(iter(self.command.inputs.get(slot, ())), "")
-        return self._worded(self.payloads.get(ref) if ref else "")
+        found = self._worded(self.payloads.get(ref) if ref else "")
+        return told(self.protocol.exits.values(), found) if isinstance(found, dict) else found
 
     def _signals(self) -> list[Json]:
         """What the step serves: one entry for each payload, or one for a signal that brought none."""
