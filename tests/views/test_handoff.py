@@ -78,9 +78,9 @@ def test_a_claim_that_was_refused_is_handed_on_with_what_was_found() -> None:
     run.says("pass_green", {"handoff": "All is green."}, fails=["green"], reports={"green": record})
     text = run.files()[HANDOFF]
     assert front(text)["status"] == "failing"
-    assert "All is green.\n\n## What the orchestrator found" in text
-    assert "- green: a::b: fails: 1 != 2" in text
-    assert "- a::b fails" in text
+    assert text.endswith(
+        "All is green.\n\n## What the orchestrator found\n- refused\n- green: a::b: fails: 1 != 2\n- a::b fails\n"
+    )
 
 
 def test_the_words_of_the_last_attempt_are_handed_on_though_none_is_left() -> None:
@@ -95,7 +95,7 @@ def test_the_words_of_the_last_attempt_are_handed_on_though_none_is_left() -> No
         }
     text = run.files()[HANDOFF]
     assert front(text)["attempt"] == 2
-    assert "Tests, draft 2.\n\n## What the orchestrator found" in text
+    assert "Tests, draft 2.\n\n## What the orchestrator found\n- no attempt is left\n" in text
     assert "no words of its own" not in text
 
 

@@ -35,6 +35,7 @@ _WORDS: Final = ("handoff", "summary", "question", "description")
 """Where an exit has the agent's words: the first of these that it gave."""
 _TITLE: Final = re.compile(r"\A#\s+HANDOFF\b[^\n]*\n?")
 """The heading of a hand-over that an agent wrote; ours says which step and attempt it was."""
+_FOUND: Final = "What the orchestrator found"
 _LONGEST: Final = 20_000
 _SHOWN: Final = 50
 _MEANINGS: Final = {"needs_human": "needs_human", "blocker": FAILING, "conflict": FAILING}
@@ -95,26 +96,26 @@ def words_of_session(session: Deed, get: Get) -> str:
 
 
 def _body(course: Course, session: Deed, found: Measured, get: Get) -> str:
-    own, evidence = words_of_session(session, get), _evidence(course, session, found, get)
-    if not session.left.startswith("!"):
-        return own or "\n\n".join(evidence)
-    if own:
-        return "\n\n".join([own, "## What the orchestrator found", *evidence[1:]])
-    return "\n\n".join(["This session left no words of its own; what follows is evidence.", *evidence])
+    own, refused = words_of_session(session, get), session.left.startswith("!")
+    if not own:
+        head = ["This session left no words of its own; what follows is evidence."] if refused else []
+        done = [f"changed {path}" for path in changed_by(session, get)[:_SHOWN]]
+        parts = {"What was done this time": done, "Not yet resolved": _open(course, session, found, get)}
+        return "\n\n".join([*head, *(_section(name, lines) for name, lines in parts.items())])
+    return "\n\n".join([own, *([_section(_FOUND, _open(course, session, found, get))] if refused else [])])
 
 
-def _evidence(course: Course, session: Deed, found: Measured, get: Get) -> list[str]:
-    """What is known about a session without asking it."""
+def _open(course: Course, session: Deed, found: Measured, get: Get) -> list[str]:
+    """What is known, without asking it, of what a session has not resolved."""
     detail = anything(get, session.failures[-1].detail_ref) if session.failures else None
     left = f"It ended: {exit_words(course.protocol, session.left)}."
     why = reason(tag_of(session.left), detail) if session.left.startswith("!") else left
     problems = [f"{name}: {words}" if words else name for name, words in refusals(session, get)]
-    open_ = [*problems, *(f"{name} fails" for name in found.failing[:_SHOWN])]
-    parts = {
-        "What was done this time": [f"changed {path}" for path in changed_by(session, get)[:_SHOWN]],
-        "Not yet resolved": [why, *open_],
-    }
-    return [f"## {name}\n{_list(lines) or '- nothing is known of it'}" for name, lines in parts.items()]
+    return [why, *problems, *(f"{name} fails" for name in found.failing[:_SHOWN])]
+
+
+def _section(name: str, lines: Iterable[str]) -> str:
+    return f"## {name}\n{_list(lines) or '- nothing is known of it'}"
 
 
 def _list(lines: Iterable[str]) -> str:
