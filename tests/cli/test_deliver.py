@@ -147,3 +147,61 @@ def test_refused_work_is_not_called_accepted(kept: Kept) -> None:
     ended = treadle("abort", "sweep-1")
     assert "sweep-1" in ended.out
     assert "what was accepted" not in ended.out + treadle("status").out
+
+
+def sweep(kept: Kept, name: str) -> None:
+    """A run that leaves a file of its own."""
+    turn = {"write": {f"swept/{name}.txt": "clean\n"}, "exit": {"type": "Did", "summary": "swept"}}
+    (kept.root / "sweeper.yaml").write_text(json.dumps({"agents": [{"turns": [turn]}]}))
+    assert run("--name", name).code == 0
+
+
+def test_only_what_is_not_delivered_yet_can_be_meant(kept: Kept) -> None:
+    sweep(kept, "first")
+    assert treadle("deliver").out.startswith("main has the result of first, ")
+    assert treadle("deliver").out.startswith("main has the result of first, "), "the only one there is"
+    sweep(kept, "second")
+    assert treadle("deliver").out.startswith("main has the result of second, ")
+    nothing = treadle("deliver")
+    assert (nothing.code, nothing.err) == (2, "treadle: nothing is left to deliver of second, first\n")
+    sweep(kept, "third")
+    sweep(kept, "fourth")
+    assert treadle("deliver").err == "treadle: say which run: fourth, third\n"
+    kept.git("merge", "-q", "--squash", "treadle/third/root/int")
+    kept.git("commit", "-q", "-m", "by hand")
+    assert "main has the result, " in treadle("status", "third").out
+    said = treadle("deliver").err
+    assert "main was not moved: main has moved since" in said, "of fourth, for nothing is left of third"
+    assert "treadle/fourth/root/int" in said
+
+
+def test_alone_it_mentions_a_result_that_nobody_has_taken_over(kept: Kept) -> None:
+    assert "Not taken over" not in treadle().out
+    sweep(kept, "first")
+    said = treadle().out
+    assert "Not taken over yet: the result of the run first." in said
+    assert "  treadle deliver first " in said
+    kept.git("checkout", "-q", "-b", "other")
+    assert "treadle deliver first " in treadle().out
+    kept.git("checkout", "-q", "main")
+    assert treadle("deliver").code == 0
+    assert "deliver" not in treadle().out
+    kept.git("checkout", "-q", "other")
+    assert "deliver" not in treadle().out, "main has it"
+    kept.git("checkout", "-q", "main")
+    sweep(kept, "second")
+    assert "treadle deliver second " in treadle().out
+    kept.git("merge", "-q", "--squash", "treadle/second/root/int")
+    kept.git("commit", "-q", "-m", "by hand")
+    assert "deliver" not in treadle().out
+
+
+def test_what_goes_on_is_shown_before_what_has_ended_later() -> None:
+    assert run("--level", "1", "--name", "first").code == 3
+    assert run("--level", "1", "--name", "second").code == 3
+    assert treadle("status").out.startswith("second ")
+    assert treadle("abort", "second").code == 0
+    assert treadle("status").out.startswith("first "), "it waits for a person"
+    assert treadle("status", "second").out.startswith("second ")
+    assert treadle("abort", "first").code == 0
+    assert treadle("status").out.startswith("second ")

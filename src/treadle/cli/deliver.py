@@ -10,7 +10,8 @@ app = typer.Typer(pretty_exceptions_enable=False)
 @app.command("deliver")
 def deliver(
     run: Annotated[
-        str | None, typer.Argument(help="A run that has come to a good end; the only such one if none is named.")
+        str | None,
+        typer.Argument(help="A run that has come to a good end; if none is named, the only one that is not delivered."),
     ] = None,
 ) -> None:
     """Moves your branch forward to a run's result. Exit code 2: why not; then nothing is changed."""

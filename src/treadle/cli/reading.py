@@ -11,7 +11,7 @@ from treadle.config.project import Project, open_project
 from treadle.errors import ReplayDivergence, TreadleError
 from treadle.kernel.replay import GENESIS, Move, unbroken
 from treadle.store.owner import is_alive, parse
-from treadle.store.records import Run
+from treadle.store.records import Run, foremost
 from treadle.store.sqlite import Store
 from treadle.views.chronicle import Chronicle
 
@@ -36,12 +36,13 @@ def reading(project: Project | None = None) -> Iterator[Store]:
         store.close()
 
 
-def find_run(store: Store, word: str | None) -> Run:
-    """The run that is meant; the latest if none is named."""
+def find_run(store: Store, word: str | None, *, going: bool = False) -> Run:
+    """The run that is meant; the latest if none is named, or the latest that goes on, if there is one."""
     runs = store.runs()
-    if not runs:
+    first = foremost(runs) if going else next(iter(runs), None)
+    if first is None:
         raise TreadleError(NO_RUNS)
-    return runs[0] if word is None else store.run(pick(word, [run.id for run in runs], "run"))
+    return first if word is None else store.run(pick(word, [run.id for run in runs], "run"))
 
 
 def driver(run: Run) -> str:

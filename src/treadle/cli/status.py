@@ -9,7 +9,9 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 @app.command("status")
 def status(
-    run: Annotated[str | None, typer.Argument(help="Which run; the latest if none is named.")] = None,
+    run: Annotated[
+        str | None, typer.Argument(help="Which run; the latest that goes on, else the latest, if none is named.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Go on while somebody drives it.")] = False,
 ) -> None:
@@ -25,9 +27,10 @@ def status(
 
     project = open_project()
     with reading(project) as store:
+        meant = find_run(store, run, going=True)
         if watch:
-            raise typer.Exit(watch_run(project, store, find_run(store, run), as_json=as_json))
-        found = read_run(store, run)
+            raise typer.Exit(watch_run(project, store, meant, as_json=as_json))
+        found = read_run(store, meant.id)
         if as_json:
             print_json(situation(project, store, found))
         else:

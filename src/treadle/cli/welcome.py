@@ -23,14 +23,14 @@ SPECS = ("spec.yaml", "spec.yml", "spec.md", "spec.json")
 
 def welcome(before: str, after: str) -> str:
     """The text, with these around the words that are to stand out."""
-    unfinished = _unfinished()
-    commands = _next(unfinished)
+    unfinished, waiting = _unfinished(), _undelivered()
+    commands = _next(unfinished, waiting)
     width = max(len(command) for command, _ in commands) + 4
     lines = (f"  {before}treadle {command}{after}{'':{width - len(command)}}{meaning}" for command, meaning in commands)
-    return "\n".join([f"{before}Treadle{after}{ABOUT}", *_seen(unfinished), "", *lines, ""])
+    return "\n".join([f"{before}Treadle{after}{ABOUT}", *_seen(unfinished, waiting), "", *lines, ""])
 
 
-def _seen(unfinished: list[tuple[str, str]]) -> list[str]:
+def _seen(unfinished: list[tuple[str, str]], waiting: list[str]) -> list[str]:
     lines = []
     if not repository():
         lines.append(
@@ -45,6 +45,7 @@ def _seen(unfinished: list[tuple[str, str]]) -> list[str]:
     lines += [f"Unfinished: the run {run}, which {does}." for run, does in unfinished[:SHOWN]]
     if (more := len(unfinished) - SHOWN) > 0:
         lines.append(f"Unfinished too: {more} more {'run' if more == 1 else 'runs'}; `treadle runs` lists all of them.")
+    lines += [f"Not taken over yet: the result of the run {run}." for run in waiting]
     lines += [f"Problem: {problem}." for problem in _problems()]
     return [line if line.isprintable() else ascii(line)[1:-1] for line in lines]  # a folder's name may hold anything
 
@@ -57,8 +58,9 @@ def _word(name: str) -> str:
     return word(name)
 
 
-def _next(unfinished: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _next(unfinished: list[tuple[str, str]], waiting: list[str]) -> list[tuple[str, str]]:
     found = [(f"status {_word(run)}", "how it stands, and what moves it on") for run, _ in unfinished[:1]]
+    found += [(f"deliver {_word(run)}", "move your branch forward to its result") for run in waiting[:1]]
     found += [("protocol check", "what is wrong, with file and line")] if _problems() else []
     if repository() and not _is_set_up():
         found.append(("init", "set this project up: how it is tested, who its agents are"))
@@ -142,7 +144,25 @@ def _inventory() -> str:
 
 
 def _unfinished() -> list[tuple[str, str]]:
-    """The runs that have not ended, the latest first, with what each does; none if that cannot be seen at a glance."""
+    """The runs that have not ended, the latest first, with what each does."""
+    rows = _rows("SELECT run, acts, asks FROM runs WHERE outcome = '' ORDER BY created DESC")
+    return [(str(run), _does(acts, asks)) for run, acts, asks in rows]
+
+
+def _undelivered() -> list[str]:
+    """The latest runs whose result waits for somebody to take it over."""
+    ended = _rows("SELECT run, outcome FROM runs WHERE outcome != '' ORDER BY created DESC LIMIT 50")
+    if not ended:
+        return []
+    from treadle.cli.undelivered import undelivered  # nobody without a run that has ended has to wait for it
+
+    prefix = next((value for key, value in _settings("git") if key == "branch_prefix"), "treadle")
+    found = undelivered(repository(), prefix, [(str(run), str(outcome)) for run, outcome in ended])
+    return [run for run, _ in zip(found, range(SHOWN), strict=False)]
+
+
+def _rows(query: str) -> list[tuple[object, ...]]:
+    """What the store says; nothing if that cannot be seen at a glance."""
     path = _own("local", "store.db")
     if not os.path.isfile(path):
         return []
@@ -152,15 +172,14 @@ def _unfinished() -> list[tuple[str, str]]:
     try:
         db = sqlite3.connect(f"file:{quoted}?mode=ro", uri=True, timeout=0.2)
         try:
-            rows = db.execute("SELECT run, acts, asks FROM runs WHERE outcome = '' ORDER BY created DESC")
-            return [(str(run), _does(acts, asks)) for run, acts, asks in rows]
+            return db.execute(query).fetchall()
         finally:
             db.close()
     except sqlite3.Error:
         return []
 
 
-def _does(acts: int, asks: int) -> str:
+def _does(acts: object, asks: object) -> str:
     return "asks you something" if asks else "has work in hand" if acts else "waits"
 
 

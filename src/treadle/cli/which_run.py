@@ -3,13 +3,15 @@
 What only shows runs takes the latest (`find_run`); what changes one never chooses among several.
 """
 
+import asyncio
 import shlex
 from collections.abc import Callable, Sequence
 
 from treadle.cli.picking import some
 from treadle.cli.reading import find_run
-from treadle.config.project import open_project
+from treadle.config.project import Project, open_project
 from treadle.engines.opening import opened_store
+from treadle.engines.result import result_of
 from treadle.errors import TreadleError
 from treadle.protocol.findings import suggest
 from treadle.store.records import Run
@@ -25,8 +27,24 @@ def to_move(*words: str | None, beside: int = 0) -> tuple[str, list[str]]:
 
 
 def to_deliver(word: str | None) -> str:
-    """The run whose result is meant."""
+    """The run whose result is meant: the only one that has something which the user's branch has not."""
+    project = open_project()
+    if word is None:
+        with opened_store(project) as store:
+            good = [run for run in store.runs() if is_good(run.outcome)]
+        left = [run.id for run in good if _is_left(project, run)]
+        if len(left) == 1:
+            return left[0]
+        if left:
+            raise TreadleError(f"say which run: {some(left)}")
+        if len(good) > 1:
+            raise TreadleError(f"nothing is left to deliver of {some([run.id for run in good])}")
     return _meant(_said((word,)), 0, lambda run: is_good(run.outcome), "no run has come to a good end")[0]
+
+
+def _is_left(project: Project, run: Run) -> bool:
+    found = asyncio.run(result_of(project, run))
+    return found is not None and not found.taken
 
 
 def to_show(store: Store, first: str | None, second: str | None) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from treadle.git.integration import Integration, Trunk
 from treadle.git.names import Names
 from treadle.git.refs import Refs
 from treadle.git.repository import open_repository
+from treadle.git.three_way import three_way
 from treadle.kernel.lifecycle import ROOT
 from treadle.store.records import Run
 from treadle.views.result import Result
@@ -96,5 +97,8 @@ async def _changes(integration: Integration, refs: Mapping[str, str], ref: str, 
 
 
 async def _has(integration: Integration, trunk: Trunk, commit: str) -> bool:
-    now = await integration.refs.get(trunk.branch)
-    return bool(now) and await integration.repository.is_ancestor(commit, now)
+    """Whether the user's branch has a result: its commits, or all that they change."""
+    now, repository = await integration.refs.get(trunk.branch), integration.repository
+    if not now or await repository.is_ancestor(commit, now):
+        return bool(now)
+    return (await three_way(repository, trunk.commit, now, commit)).tree == await repository.tree(now)

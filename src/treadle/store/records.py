@@ -1,5 +1,6 @@
 """What the store says about runs."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -23,6 +24,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     asks: int
     outcome: str
     owner: str
+
+
+def foremost(runs: Sequence[Run]) -> Run | None:
+    """Of runs, the latest first, the one that somebody asks about who names none: that goes on, else the latest."""
+    return next((run for run in runs if not run.outcome), runs[0] if runs else None)
 
 
 class Lease(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ from treadle.errors import TreadleError
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.state import State
 from treadle.protocol.model import base_of
-from treadle.store.records import Run
+from treadle.store.records import Run, foremost
 from treadle.store.sqlite import Store
 from treadle.talk.dispatched import Dispatched, DispatchResult, NeedsHuman
 from treadle.talk.facts import Facts, at_work, names_of, unbegun
@@ -277,10 +277,10 @@ def _unended(store: Store) -> list[Run]:
 
 def _latest(project: Project, store: Store) -> Run:
     """The latest run that goes on, or that there is."""
-    runs = _unended(store) or store.runs()
-    if not runs:
+    found = foremost(store.runs())
+    if found is None:
         raise TreadleError(f"{project.root} has no runs yet; `treadle run SPEC` starts one")
-    return runs[0]
+    return found
 
 
 def _unclear(found: Unclear) -> Said:
