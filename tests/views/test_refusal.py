@@ -21,6 +21,8 @@ GATE = "### scope\n- a.txt: not yours to write\n- b.txt: nor that\n\n### build\n
         ),
         ("!invalid", report("for both", "for both"), "no valid answer: for both"),
         ("!crash", "it ended with code 3", "broke: it ended with code 3"),
+        ("!exhausted", "### red\n- none fails", "no attempt is left, refused by red: none fails"),
+        ("!exhausted", "", "no attempt is left"),
         ("!timeout", "", "its time was up"),
         ("!news", {"other": 1}, "!news"),
         ("!crash", "x" * 999, "more characters]"),

@@ -12,6 +12,7 @@ from treadle.cli.reading import Follower
 from treadle.config.project import Project
 from treadle.prompts.foreign import cut, visible
 from treadle.prompts.report import KEYS
+from treadle.protocol.catalogue import check_name
 from treadle.protocol.items import Json
 from treadle.results.files import look
 from treadle.runtime.dispatch import folder_name
@@ -108,7 +109,7 @@ def _evidence(told: Story) -> str:
         payload = told.payloads.get(check.report) if check.report else ""
         text = _facts_of(payload) if check in above else _text(payload)
         report = f"\n{text}" if text else ""
-        found.append(f"{check.check}{':' + check.arg if check.arg else ''}: {_SIGNS[check.ok]}{advisory}{report}")
+        found.append(f"{check_name(check.check, check.arg)}: {_SIGNS[check.ok]}{advisory}{report}")
     found += [f"failed at {it.time}: {it.why}\n{_text(told.payloads.get(it.detail))}" for it in told.failures]
     found += [f"not obeyed at {it.time}: {it.what}: {it.detail}" for it in told.strays]
     found.append(f"verdict: {told.verdict}")
@@ -133,7 +134,7 @@ def refusal(told: Story) -> Iterator[str]:
     yield harmless(f"the checks have refused {told.claim.called if told.claim else 'it'}, attempt {told.attempt}:")
     reports = [visible(words_of(told.payloads.get(check.report))) for check in refused]
     for check, report in zip(refused, reports, strict=True):
-        yield f"  {check.check}{':' + check.arg if check.arg else ''}"
+        yield f"  {check_name(check.check, check.arg)}"
         yield from (f"    {line}".rstrip() for line in (report or "it failed").splitlines())
     if not any(reports):  # whoever ran the checks may have said it once for all of them
         yield from (f"  {line}".rstrip() for line in visible(words_of(told.payloads.get(told.report))).splitlines())

@@ -167,10 +167,14 @@ def _name(ref: CheckRef) -> str:
     return f"{ref.name}:{ref.arg}" if ref.arg else ref.name
 
 
+def _called(ref: CheckRef) -> str:
+    return catalogue.check_name(ref.name, ref.arg)
+
+
 def _result(s: Subject, ref: CheckRef, one: Found) -> CheckResult:
     """A check's outcome, with its evidence in the payload store; without a command, treadle itself has looked."""
     evidence: dict[str, Json] = {
-        "check": _name(ref),
+        "check": _called(ref),
         "ok": one.ok,
         "commit": s.work.commit,
         "tree": one.tree or s.work.tree,
@@ -188,10 +192,10 @@ def _result(s: Subject, ref: CheckRef, one: Found) -> CheckResult:
 
 def report(refs: tuple[CheckRef, ...], outcomes: dict[str, Found]) -> str:
     """What an agent has to mend: the checks that refused first, then advice."""
-    skipped = [_name(ref) for ref in refs if outcomes[_name(ref)].skipped]
+    skipped = [_called(ref) for ref in refs if outcomes[_name(ref)].skipped]
     bad_ones = [(ref, one) for ref in refs if not (one := outcomes[_name(ref)]).ok and not one.skipped]
-    parts = [f"### {_name(ref)}\n{one.report}" for ref, one in bad_ones if not ref.advisory]
-    parts += [f"### {_name(ref)} (advice, refuses nothing)\n{one.report}" for ref, one in bad_ones if ref.advisory]
+    parts = [f"### {_called(ref)}\n{one.report}" for ref, one in bad_ones if not ref.advisory]
+    parts += [f"### {_called(ref)} (advice, refuses nothing)\n{one.report}" for ref, one in bad_ones if ref.advisory]
     parts += [f"Not looked at because of that: {', '.join(skipped)}"] if skipped else []
     return "\n\n".join(parts)
 

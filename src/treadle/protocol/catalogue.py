@@ -28,6 +28,7 @@ def _check(help_: str, *derives: Authority, arg: str = "", needs: tuple[Need, ..
     return CheckSpec(help=help_, derives=derives, arg=arg, needs=needs, runs=runs)
 
 
+_LINE: Final = "command"
 _TEST: Final[tuple[Need, ...]] = ("test",)
 _LIST: Final[tuple[Need, ...]] = ("test", "list")
 
@@ -108,7 +109,7 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "no_todo": _check("no TODO without an owner"),
     "format": _check("the formatter finds nothing", runs="format"),
     "lint": _check("the linter finds nothing", runs="lint"),
-    "post_check": _check("the project's own line for the shell succeeds", arg="command"),
+    "post_check": _check("the project's own line for the shell succeeds", arg=_LINE),
     "minimal": _check("size of the diff, public symbols that no test reaches"),
     "knows_tests": _check("no code that looks at whether it is tested, or repeats the tests' answers"),
     "unsafe_imports": _check("no import that reaches beyond the program"),
@@ -160,6 +161,13 @@ FIELDS: Final = frozenset(
     """.split()
 )
 """The fields of an agent's exit that can be computed, by their names."""
+
+
+def check_name(name: str, arg: str) -> str:
+    """A check with its argument; without it where that is a line for the shell, which its report has."""
+    is_line = name in CHECKS and CHECKS[name].arg == _LINE
+    return f"{name}:{arg}" if arg and not is_line else name
+
 
 EFFECTS: Final[dict[str, str]] = {
     "merge": "squash-merge into the parent's branch, verified before it is published",

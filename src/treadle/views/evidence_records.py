@@ -6,6 +6,7 @@ from typing import NamedTuple
 from treadle.errors import PortError
 from treadle.kernel.commands import RunEffect
 from treadle.kernel.events import CheckResult
+from treadle.protocol.catalogue import check_name
 from treadle.protocol.items import Json
 from treadle.protocol.model import CheckRef
 from treadle.views.chronicle import Deed
@@ -49,7 +50,7 @@ def _results(deed: Deed) -> Iterator[tuple[CheckResult, CheckRef]]:
 
 def _told(find: Find, result: CheckResult, ref: CheckRef) -> Told:
     value = payload(find, result.report_ref)
-    name = f"{ref.name}:{ref.arg}" if ref.arg else ref.name
+    name = check_name(ref.name, ref.arg)
     exit_ = value.get("exit")
     check = Check(
         check=name,

@@ -33,7 +33,8 @@ def reason(cause: str, report: Json) -> str:
     lines = [line for line in words_of(report).splitlines() if line.strip()]
     named = [line.removeprefix(_HEADING) for line in lines if line.startswith(_HEADING)]
     checks = [name for name in named if not name.endswith(")")]
-    by = f" by {', '.join(checks)}" if checks else ""
+    left = f", {WORDS['!gate']}" if cause == "!exhausted" else ""
+    by = f"{left} by {', '.join(checks)}" if checks else ""
     first = next((line.removeprefix("- ") for line in lines if not line.startswith(_HEADING)), "")
     return WORDS.get(cause.partition(".")[0], cause) + by + (f": {cut(first, _LONGEST)}" if first else "")
 

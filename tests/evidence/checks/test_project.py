@@ -69,13 +69,18 @@ def test_plain_commands_need_no_shell(text: str, commands: list[list[str]]) -> N
     assert words_of(text) == commands
 
 
+AND = CheckRef(name="post_check", arg="true && sh -c 'echo no; exit 1'")
+
+
 def test_the_projects_own_check_runs_to_the_first_failure(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path).start()
         good = await stage.claim("impl", "TestsPassed", {}, checks="post_check:true")
         assert good.report == ""
         bad = await stage.claim("impl", "TestsPassed", {}, checks="post_check:false", n="2.1")
-        assert "`false` ended with 1" in bad.report
+        assert bad.report == "### post_check\n- `false` ended with 1. Expected: post_check succeeds"
+        both = await stage.claim("impl", "TestsPassed", {}, checks=(AND,), n="3.1")
+        assert both.report.startswith("### post_check\n- `sh -c 'echo no; exit 1'` ended with 1: no. ")
 
     run(story())
 

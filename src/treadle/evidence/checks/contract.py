@@ -1,5 +1,6 @@
 """What a node must pass when it is merged: `contract_exists`, `contract`, `contract_children`."""
 
+import shlex
 from typing import Final
 
 from treadle.evidence.asserting import asserting_beside
@@ -13,7 +14,6 @@ from treadle.evidence.suite import bad, described, ran, unbelievable
 from treadle.evidence.test_quality import is_readable, smells
 from treadle.toolchains.results import Built
 
-_SHELL: Final = ("sh", "-c")
 _SHOWN: Final = 1_500
 
 
@@ -91,17 +91,20 @@ async def contract_children(s: Subject) -> Found:
     return found(problems, notes, ran(run))
 
 
-def of_command(built: Built, what: str) -> Found:
-    """A command of which only the exit code counts."""
+def of_command(built: Built, what: str, line: str = "") -> Found:
+    """A command of which only the exit code counts; `line` is how the project has written it."""
     evidence = Ran(
         command=built.command, exit=built.exit, duration=built.duration, output=built.output, isolation=built.isolation
     )
     if built.is_well:
         return found(ran=evidence)
-    shown = built.command[2] if built.command[:2] == _SHELL else " ".join(built.command)
+    return found([problem(how_it_ended(built, line), expected=f"{what} succeeds")], ran=evidence)
+
+
+def how_it_ended(built: Built, line: str = "") -> str:
+    """A command as the project has written it, how it ended, and what it has printed."""
     ended = f"ended with {built.exit}" if built.exit is not None else f"could not be run to its end ({built.ended})"
-    words = f"`{shown}` {ended}{_said(built.output)}"
-    return found([problem(words, expected=f"{what} succeeds")], ran=evidence)
+    return f"`{line or shlex.join(built.command)}` {ended}{_said(built.output)}"
 
 
 def _said(output: str) -> str:

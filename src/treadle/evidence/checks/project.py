@@ -39,8 +39,9 @@ async def post_check(s: Subject) -> Found:
     """The project's own line succeeds: plain commands by themselves, anything else in a shell."""
     tree = await measured_tree(s)
     last = found()
-    for command in commands_of(s.arg):
-        last = of_command(await s.measure.run(command, tree), "post_check")
+    for command in (commands := commands_of(s.arg)):
+        line = s.arg if len(commands) == 1 else ""
+        last = of_command(await s.measure.run(command, tree), "post_check", line)
         if not last.ok:
             return last
     return last

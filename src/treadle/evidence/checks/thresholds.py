@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from treadle.evidence.checks.contract import of_command
+from treadle.evidence.checks.contract import how_it_ended, of_command
 from treadle.evidence.checks.project import words_of
 from treadle.evidence.findings import Found, Problem, Ran, found, problem
 from treadle.evidence.frozen import measured_tree
@@ -73,7 +73,7 @@ def _missing(s: Subject, id_: str) -> Problem:
 def _kept(place: str, row: Threshold, built: Built) -> list[Problem]:
     """What a tool has against it: its exit code, or the number that it prints."""
     if not built.is_well:
-        why = "; ".join(str(one) for one in of_command(built, row.id).problems)
+        why = how_it_ended(built, row.command)
         return [problem(f"{row.id} is not kept: {why}", place, row.line, expected=row.wanted)]
     value = measured_value(row.id, built.output)
     if value is None or row.is_met_by(*value) is not False:
