@@ -95,6 +95,25 @@ def test_settings_that_cannot_be_read_are_left_alone(project: Kept) -> None:
     assert "mend the file" in treadle("hook", "status").out
 
 
+def test_settings_with_comments_are_left_alone_and_it_is_said_what_to_do(project: Kept) -> None:
+    file = project.root / ".claude" / "settings.json"
+    file.parent.mkdir()
+    text = '{\n  // the large one\n  "model": "opus"\n}\n'
+    file.write_text(text)
+    told = treadle("hook", "install", "--agent", "claude")
+    assert told.code == 2
+    assert f"{file} is not JSON: " in told.err
+    assert "(line 2, column 3)" in told.err
+    assert "Claude Code takes plain JSON only: with a comment in it" in told.err
+    by_hand = told.err.partition("put this into it by hand:\n")[2]
+    assert "put this" not in treadle("hook", "uninstall", "--agent", "claude").err
+    assert file.read_text() == text
+
+    plain = {"model": "opus", **json.loads(by_hand)}
+    file.write_text(json.dumps(plain))
+    assert "already" in treadle("hook", "install", "--agent", "claude").out, "what was shown is what is put in"
+
+
 def test_without_any_program_it_says_so(project: Kept, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (project.root / "programs" / "claude").unlink()
     monkeypatch.setenv("PATH", str(tmp_path))

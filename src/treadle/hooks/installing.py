@@ -4,7 +4,7 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -33,7 +33,8 @@ class Change(msgspec.Struct, frozen=True):
 def to_install(program: Program, command: str) -> Change:
     """The settings with our hook."""
     before, file = _text(program), str(program.file)
-    settings = read_settings(before, file)
+    ours = written(with_hook({}, file, program.events, command, program.timeout), "")
+    settings = _read(program, before, f", or put this into it by hand:\n{ours}".rstrip())
     changed = with_hook(settings, file, program.events, command, program.timeout)
     return Change(program, before, before if changed == settings else written(changed, before))
 
@@ -41,11 +42,20 @@ def to_install(program: Program, command: str) -> Change:
 def to_uninstall(program: Program) -> Change:
     """The settings without our hook."""
     before, file = _text(program), str(program.file)
-    settings = read_settings(before, file)
+    settings = _read(program, before)
     changed = without_hook(settings, file)
     if changed == settings:
         return Change(program, before, before)
     return Change(program, before, written(changed, before) if changed else "")
+
+
+def _read(program: Program, text: str, otherwise: str = "") -> dict[str, Any]:
+    """The settings; where they are none, why the program has none either, and what to do."""
+    try:
+        return read_settings(text, str(program.file))
+    except TreadleError as error:
+        strict = f"{program.title} takes plain JSON only: with a comment in it, or a comma too many, all of the file"
+        raise TreadleError(f"{error}\n{strict} counts for nothing. Mend it, then try again{otherwise}") from None
 
 
 def carry_out(change: Change) -> None:
