@@ -106,6 +106,8 @@ def test_an_agent_that_nobody_drives_is_next_not_at_work(chores: Chores) -> None
         Client(Project(chores.root), store).go("sweep-1", "work", at="root")
         taken_up(Project(chores.root), store, "sweep-1")
     assert f'work is next; say "continue {chores.root.name}"' in treadle("say", "status").out
+    serving = Speaker(Projects({}), Project(chores.root), drives=lambda _: True)
+    assert "work is at work" in serving.hear("status").text
 
 
 @pytest.mark.usefixtures("chores")

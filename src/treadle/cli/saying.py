@@ -28,7 +28,7 @@ from treadle.views.result import is_good
 def say_to(message: str, *, as_json: bool) -> int:
     """Say something, see it through until a person is needed, and tell how things stand; the exit code."""
     projects, here = Projects(os.environ), find_project()
-    speaker = Speaker(projects, here if here and _has_runs(here) else None, drives=lambda _: True)
+    speaker = Speaker(projects, here if here and _has_runs(here) else None, goes_on=True)
     said = speaker.hear(message)
     if not said.understood and not as_json:
         raise TreadleError(said.text)

@@ -66,7 +66,7 @@ def taken_up(project: Project, store: Store, run: str) -> None:
 class Speaker:
     """Somebody who speaks to projects; `here` is the one that is meant if none is named.
 
-    `drives`: whether whoever speaks drives the runs of a project on, or does so already.
+    `drives`: whether whoever speaks drives the runs of a project already; `goes_on`: does so with what was moved.
     """
 
     def __init__(
@@ -77,9 +77,10 @@ class Speaker:
         settle: Settle = taken_up,
         *,
         drives: Drives = nobody_drives,
+        goes_on: bool = False,
     ) -> None:
         self._projects, self._here, self._actor, self.settle = projects, here, actor, settle
-        self._drives = drives
+        self._drives, self._goes_on = drives, goes_on
 
     def hear(self, message: str) -> Said:
         """Act on a sentence; one that is not clear changes nothing."""
@@ -174,7 +175,7 @@ class Speaker:
         posted = perform(client, run, deed)
         if posted:
             self.settle(project, store, run)
-        after = self._standing(project, store, store.run(run), goes_on=not isinstance(deed, Look))
+        after = self._standing(project, store, store.run(run), goes_on=self._goes_on and not isinstance(deed, Look))
         moved = posted or isinstance(deed, Drive)
         return Said(
             text=_told(deed, before, after, intent),
@@ -192,7 +193,7 @@ class Speaker:
             run=run.id,
             waiting=waiting,
             names=names_of(history.state),
-            driven=(goes_on and self._drives(project)) or bool(driver_of(run)),
+            driven=goes_on or self._drives(project) or bool(driver_of(run)),
             at_work=at_work(history.state, {work.act for work in waiting.works}),
             unbegun=unbegun(history.state),
         )
