@@ -33,7 +33,7 @@ BACKLOG: dict[str, Any] = {
     ],
     "stories": [
         {"id": "US-1", "title": "Totals", "description": "As a customer I want a total."},
-        {"id": "US-2", "title": "Coupons", "description": "As a customer I want coupons."},
+        {"id": "US-2", "title": "Coupons", "description": "As a customer I want coupons.", "blocked_by": ["US-1"]},
     ],
 }
 TURNS: list[dict[str, Any]] = [
@@ -107,6 +107,13 @@ def test_a_step_of_one_story_is_done_and_merged(root: Path) -> None:
     assert "☑ US-1 Totals: bdd is done, sdd-delta is next" in treadle("say", "status").out
     assert "US-1: bdd is done (" in treadle("status", "one").out
     assert git(root, "log", "-1", "--format=%s", "treadle/one/result") == "docs(US-1): Totals (BDD scenarios)"
+
+
+def test_a_step_alone_waits_for_no_other_story(root: Path) -> None:
+    done = treadle("run", "backlog.yaml", "-p", "waterfall", "--only", "US-2:bdd", "--level", "0")
+    assert done.code == 3, done.err
+    state = json.loads((root / STATE).read_text())
+    assert (state["story"], state["status"], state["blocked_by"]) == ("US-2", "running", [])
 
 
 def committed(root: Path, files: dict[str, str]) -> None:
@@ -207,6 +214,14 @@ def test_a_story_is_made_step_by_step(root: Path) -> None:
     assert "none of its 1 tests fails" in treadle("status", "early").out
     assert treadle("abort", "early").code == 0
     subjects: list[str] = []
+    later = {"project": "cart", "stories": [{**BACKLOG["stories"][1], "id": "US-3"}]}
+    (root / "later.yaml").write_text(json.dumps(later))
+    waiting = {
+        "scaffold": "'US-1' is not done: impl is next, after what scaffold has done",
+        "impl": "'US-1' is not done: verify is next, after what impl has done",
+        "verify": "'US-1' is not done: update-memory is next, after what verify has done",
+        "update-memory": "and main has not its result yet; `treadle deliver update-memory` comes first",
+    }
     for step, paths in (
         ("scaffold", [TESTS, "tests/test_counted.py"]),
         ("impl", ["src/cart.py"]),
@@ -217,7 +232,10 @@ def test_a_story_is_made_step_by_step(root: Path) -> None:
         assert done.code == 0, step + done.out + done.err
         assert [path for path in paths if not any(one.startswith(path) for one in changed(root, step))] == []
         subjects.append(git(root, "log", "-1", "--format=%s", f"treadle/{step}/result"))
+        waits = treadle("spec", "check", "later.yaml", "-p", "waterfall")
+        assert (waits.code, waiting[step] in waits.out + waits.err) == (2, True), waits.out + waits.err
         merged(root, step)
+    assert treadle("spec", "check", "later.yaml", "-p", "waterfall").code == 0, "all of US-1 is done, and here"
     assert subjects == [
         "test(US-1): Totals (Test scaffold)",
         "feat(US-1): Totals (Implementation)",

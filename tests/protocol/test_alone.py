@@ -29,6 +29,16 @@ def test_a_part_leaves_the_other_lists_empty() -> None:
     assert one == {"project": "cart", "supplements": [{"id": "glossary"}]}
 
 
+def test_who_is_done_alone_waits_for_nobody_who_is_not() -> None:
+    stories = [{"id": "US-1"}, {"id": "US-2", "blocked_by": ["US-1"]}, {"id": "US-3", "blocked_by": ["US-2"]}]
+    given: dict[str, Any] = {"project": "cart", "stories": stories}
+    assert alone(WATERFALL, "US-2:bdd").narrowed(given) == {
+        "project": "cart",
+        "stories": [{"id": "US-2", "blocked_by": []}],
+    }
+    assert alone(WATERFALL, "bdd").narrowed(given) == given, "all of them are done, one after the other"
+
+
 def test_a_run_without_stories_delivers_its_documents() -> None:
     run = Scenario(WATERFALL, {"bootstrap": items("cart"), "stories": ()})
     run.says("pass", "write").says("MergeComplete", "merge")

@@ -10,12 +10,11 @@ from treadle.cli.advice import word
 from treadle.cli.brought import PARTS
 from treadle.cli.given import refuse_what_is_missing
 from treadle.cli.specs import text_of_spec
-from treadle.config.links import links_of
 from treadle.config.project import Project
+from treadle.engines.earlier import given
 from treadle.errors import TreadleError
 from treadle.protocol.alone import alone
 from treadle.protocol.answers.ids import id_of
-from treadle.protocol.answers.inputs import load_input
 from treadle.protocol.items import Json
 from treadle.protocol.load import read_text
 from treadle.protocol.model import Protocol
@@ -40,7 +39,7 @@ def asked_for(project: Project, protocol: Protocol, name: str, spec: Path | None
     if not only:
         return AskedFor(protocol, text, file)
     part = alone(protocol, only, library.terms(name))
-    value: Json = load_input(protocol, text, file, places=links_of(project)).value
+    value: Json = given(project, protocol, text, file).value
     refuse_what_is_missing(project, part, value, f"treadle run {word(spec) if spec else ''}".rstrip())
     left = {key: one for key, one in _fields(part.narrowed(value)).items() if one is not None}
     return AskedFor(part.protocol, msgspec.json.encode(left).decode(), f"{Path(file).with_suffix('')}.json")

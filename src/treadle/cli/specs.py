@@ -13,11 +13,10 @@ from treadle.cli.advice import word
 from treadle.cli.documents import Judgement, faults
 from treadle.cli.examine import findings_of, looked_at
 from treadle.cli.library import loaded, names
-from treadle.config.links import links_of
 from treadle.config.project import find_project
+from treadle.engines.earlier import given
 from treadle.errors import ProtocolError, TreadleError
 from treadle.protocol.answers.inputs import MAX_TEXT, load_input
-from treadle.protocol.answers.paths import path_fault
 from treadle.protocol.fields import RecordType, bare, parse_type
 from treadle.protocol.findings import Finding
 from treadle.protocol.load import read_stream, read_text
@@ -134,7 +133,10 @@ def _faults(model: Protocol, file: Path, text: str) -> tuple[str, tuple[Finding,
     """What is wrong with the file for a protocol, in the project around the current folder if there is one."""
     project = find_project()
     try:
-        load_input(model, text, str(file), places=links_of(project) if project else path_fault)
+        if project:
+            given(project, model, text, str(file))
+        else:
+            load_input(model, text, str(file))
     except ProtocolError as error:
         return error.message, findings_of(error, str(file))
     return "", ()

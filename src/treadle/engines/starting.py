@@ -10,12 +10,12 @@ import msgspec
 
 from treadle.agents.command import Command
 from treadle.agents.one_shot import OneShot
-from treadle.config.links import links_of
 from treadle.config.model import Config
 from treadle.config.project import Project
 from treadle.enclosures.enclosure import OPEN, Enclosure
 from treadle.enclosures.opening import open_box, open_container
 from treadle.engines.containers import is_enclosed
+from treadle.engines.earlier import given
 from treadle.engines.pinned import MANUAL, Level, Pinned
 from treadle.engines.surroundings import make_runner
 from treadle.engines.unpriced import Blind, blind_limits
@@ -23,7 +23,6 @@ from treadle.errors import TreadleError, Unfit
 from treadle.git.names import slug
 from treadle.kernel.advance import PERSONS_TIME
 from treadle.kernel.events import RunStarted
-from treadle.protocol.answers.inputs import load_input
 from treadle.protocol.digest import digest
 from treadle.protocol.findings import suggest
 from treadle.protocol.items import Item
@@ -82,7 +81,7 @@ def inspect(project: Project, protocol: Protocol, wanted: Wanted) -> Pinned:
 
 def reached(project: Project, protocol: Protocol, wanted: Wanted) -> Reach:
     """What the run can come to; a `TreadleError` says what is wrong with its input."""
-    return reach(protocol, load_input(protocol, wanted.spec, wanted.file, places=links_of(project)).value)
+    return reach(protocol, given(project, protocol, wanted.spec, wanted.file).value)
 
 
 def can_start(
@@ -116,7 +115,7 @@ def _can_be_checked(project: Project, protocol: Protocol, config: Config, within
 def start(project: Project, store: Store, protocol: Protocol, wanted: Wanted) -> str:
     """Create a run; it waits in the store for a driver. Nothing is created if anything is wrong."""
     settings = inspect(project, protocol, wanted)
-    item = load_input(protocol, wanted.spec, wanted.file, store.payloads.put).item
+    item = given(project, protocol, wanted.spec, wanted.file, store.payloads.put).item
     name = wanted.name or _free_name(store, item.key, protocol.name, wanted.used)
     return _create(store, adapt(protocol, settings), settings, item, name)
 

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from treadle.errors import TreadleError
+from treadle.protocol.answers.waits import among_themselves
 from treadle.protocol.artifact_place import filled
 from treadle.protocol.cut import against, cut
 from treadle.protocol.findings import suggest
@@ -51,11 +52,12 @@ class Alone(msgspec.Struct, frozen=True, kw_only=True):
         return reach(self.protocol, {self.field: [{}]})
 
     def narrowed(self, value: Json) -> Json:
-        """The input without what is not to be done."""
+        """The input without what is not to be done, and without waiting for it."""
         if not isinstance(value, dict):
             return value
         others = [step.over.removeprefix(_GIVEN) for step in parts(self.protocol).values()]
-        return {**{name: one for name, one in value.items() if name not in others}, self.field: self._items(value)}
+        left = {**{name: one for name, one in value.items() if name not in others}, self.field: self._items(value)}
+        return among_themselves(self.protocol, left)
 
     def missing(self, value: Json, is_there: Callable[[str], bool]) -> Iterator[Missing]:
         """The files that the step needs for the items of an input, and that are not there."""

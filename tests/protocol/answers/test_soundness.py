@@ -1,6 +1,7 @@
 """Items that wait for each other: names that exist, and no circles."""
 
 from itertools import pairwise
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -63,6 +64,22 @@ def test_a_name_that_nobody_has() -> None:
     assert faults({1: [], 2: [3]}) == [
         "tasks[1].after: '3' is none of these items; there are 1, 2; leave out what an earlier run has done"
     ]
+
+
+STORY = "{id: US-2, title: t, description: d, blocked_by: [US-1]}"
+
+
+def test_what_was_done_before_is_not_waited_for() -> None:
+    words = ("project: shop\nstories: [" + STORY + "]\n", "backlog.yaml")
+    found = load_input(load("waterfall"), *words, before=lambda key: "" if key == "US-1" else None)
+    [story] = cast("Any", found.value)["stories"]
+    assert (story["id"], story["blocked_by"]) == ("US-2", [])
+    [item] = cast("Any", found.item.fields["stories"])
+    assert item.fields == {"blocked_by": ()}, "nor by the run"
+    with pytest.raises(ProtocolError, match=r"stories\[0\].blocked_by: 'US-1' is under way"):
+        load_input(load("waterfall"), *words, before=lambda _: "is under way")
+    with pytest.raises(ProtocolError, match="no run here has done it; did you mean 'US-2'"):
+        load_input(load("waterfall"), *words, before=lambda _: None)
 
 
 def test_a_list_that_must_not_be_empty() -> None:

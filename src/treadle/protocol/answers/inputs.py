@@ -13,6 +13,7 @@ from treadle.protocol.answers.paths import Fault, path_fault
 from treadle.protocol.answers.problems import Path, Problem
 from treadle.protocol.answers.soundness import idle, unsound
 from treadle.protocol.answers.values import Reading
+from treadle.protocol.answers.waits import Before, among_themselves
 from treadle.protocol.fields import RecordType, bare, parse_type
 from treadle.protocol.findings import Finding, Place
 from treadle.protocol.items import Item, Json, RefOf, content_ref, routed_fields
@@ -36,11 +37,17 @@ class Input(msgspec.Struct, frozen=True):
 
 
 def load_input(
-    protocol: Protocol, text: str, filename: str, ref_of: RefOf = content_ref, places: Fault = path_fault
+    protocol: Protocol,
+    text: str,
+    filename: str,
+    ref_of: RefOf = content_ref,
+    places: Fault = path_fault,
+    before: Before | None = None,
 ) -> Input:
     """Read and check a run's input; whatever is wrong with it is a `ProtocolError` with a line for each finding.
 
-    `places` tells what speaks against a path where the run will work.
+    `places` tells what speaks against a path where the run will work, `before` what was done there already: nothing
+    has to wait for that.
     """
     name, type_ = protocol.graphs[protocol.root].input
     if not type_:
@@ -51,11 +58,12 @@ def load_input(
     document = _document(text.removeprefix("\ufeff"), filename, record)
     reading = Reading(protocol.types, ids=True, most=MAX_FINDINGS, places=places)
     value = reading.value(expr, document.node.plain(), ())
-    problems = [*reading.problems, *idle(protocol, value), *unsound(protocol, expr, value)]
+    problems = [*reading.problems, *idle(protocol, value), *unsound(protocol, expr, value, before)]
     found = [*document.findings, *(_finding(document.node, problem) for problem in problems)]
     if found:
         findings = sorted(found, key=lambda finding: finding.place)[:MAX_FINDINGS]
         raise ProtocolError(f"{filename} is not the input that {protocol.name} asks for", tuple(findings))
+    value = among_themselves(protocol, value)
     return Input(name, value, _item(protocol, name, record, value, ref_of))
 
 

@@ -6,9 +6,10 @@ Values are looked at although others are wrong, so that everything can be report
 
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
-from typing import Final, NamedTuple
+from typing import Final
 
 from treadle.protocol.answers.problems import Path, Problem, quoted
+from treadle.protocol.answers.waits import INPUT, Before, names, orders
 from treadle.protocol.fields import (
     ListType,
     OptionalType,
@@ -22,24 +23,15 @@ from treadle.protocol.fields import (
 )
 from treadle.protocol.findings import suggest
 from treadle.protocol.items import Json
-from treadle.protocol.model import Graph, Protocol
+from treadle.protocol.model import Protocol
 
-_INPUT: Final = "in."
+_NOR: Final = ", and no run here has done it"
 _DONE: Final = "; leave out what an earlier run has done"
 
 
-class Order(NamedTuple):
-    """A list of a record whose items wait for each other: the field `after` names the keys they wait for."""
-
-    record: str
-    field: str
-    item: str
-    after: str
-
-
-def unsound(protocol: Protocol, expr: TypeExpr, value: Json) -> list[Problem]:
+def unsound(protocol: Protocol, expr: TypeExpr, value: Json, before: Before | None = None) -> list[Problem]:
     """What is wrong with an input besides what does not fit its type; null stands for what does not."""
-    return list(_Walk(protocol).value(expr, value, ()))
+    return list(_Walk(protocol, before).value(expr, value, ()))
 
 
 def idle(protocol: Protocol, value: Json) -> Iterator[Problem]:
@@ -50,7 +42,7 @@ def idle(protocol: Protocol, value: Json) -> Iterator[Problem]:
     graph = protocol.graphs[protocol.root]
     lists = [step.over for step in graph.steps.values() if step.kind == "map"]
     fields = protocol.types[graph.input[1]].fields if graph.input[1] in protocol.types else {}
-    named = [over.removeprefix(_INPUT) for over in lists if over.startswith(_INPUT)]
+    named = [over.removeprefix(INPUT) for over in lists if over.startswith(INPUT)]
     if len(named) < len(lists) or any(step.kind == "agent" for step in graph.steps.values()):
         return
     may_be_absent = all(isinstance(parse_type(fields[name].type), OptionalType) for name in named if name in fields)
@@ -59,9 +51,9 @@ def idle(protocol: Protocol, value: Json) -> Iterator[Problem]:
 
 
 class _Walk:
-    def __init__(self, protocol: Protocol) -> None:
-        self.types = protocol.types
-        self.orders = [order for graph in protocol.graphs.values() for order in _orders(protocol, graph)]
+    def __init__(self, protocol: Protocol, before: Before | None) -> None:
+        self.types, self._before = protocol.types, before
+        self.orders = [order for graph in protocol.graphs.values() for order in orders(protocol, graph)]
 
     def value(self, expr: TypeExpr, value: Json, path: Path) -> Iterator[Problem]:
         required = not isinstance(expr, OptionalType)
@@ -108,39 +100,27 @@ class _Walk:
             known = self.types[order.item].refers == order.after
             items = values.get(order.field) if order.record == name and not known else None
             if isinstance(items, list):
-                yield from _misordered(self.types[order.item].key, order.after, items, (*path, order.field), _DONE)
+                key, place = self.types[order.item].key, (*path, order.field)
+                yield from _misordered(key, order.after, items, place, _DONE, self._before)
 
 
-def _orders(protocol: Protocol, graph: Graph) -> Iterator[Order]:
-    """The orders that a graph's maps over its own input declare."""
-    name = graph.input[1]
-    fields = protocol.types[name].fields if name in protocol.types else {}
-    for step in graph.steps.values():
-        over = step.over.removeprefix(_INPUT)
-        if step.after and step.over.startswith(_INPUT) and over in fields:
-            listed = bare(parse_type(fields[over].type))
-            if isinstance(listed, ListType) and isinstance(listed.item, RecordType):
-                yield Order(name, over, listed.item.name, step.after)
-
-
-def _misordered(key: str, after: str, items: list[Json], path: Path, advice: str = "") -> Iterator[Problem]:
+def _misordered(
+    key: str, after: str, items: list[Json], path: Path, advice: str = "", before: Before | None = None
+) -> Iterator[Problem]:
     known = {index: item for index, item in enumerate(items) if isinstance(item, dict) and item.get(key) is not None}
     places = {str(item[key]): index for index, item in reversed(known.items())}
-    waits = {name: _names(known[places[name]].get(after)) for name in reversed(places)}
+    waits = {name: names(known[places[name]].get(after)) for name in reversed(places)}
     for index, item in known.items() if len(known) == len(items) else ():
-        for other in _names(item.get(after)):
-            if other not in waits:
+        for other in (name for name in names(item.get(after)) if name not in waits):
+            told = before(other) if before else None
+            if told is None:
                 hint = suggest(other, waits) or f"there are {', '.join(waits)}"
-                yield Problem((*path, index, after), f"{quoted(other)} is none of these items; {hint}{advice}")
+                told = f"is none of these items{_NOR if before else ''}; {hint}{advice}"
+            if told:
+                yield Problem((*path, index, after), f"{quoted(other)} {told}")
     try:
         TopologicalSorter(waits).prepare()
     except CycleError as error:
         circle = list(reversed(error.args[1]))
         message = f"waits for itself: {' waits for '.join(circle)}; break the circle"
         yield Problem((*path, places[circle[0]], after), message)
-
-
-def _names(value: Json) -> list[str]:
-    """The keys that a field holds: a list of them, one, or none."""
-    given = value if isinstance(value, list) else [value]
-    return [str(name) for name in given if name is not None]
