@@ -223,7 +223,7 @@ def test_a_scaffold_passes_when_its_tests_are_red() -> None:
     # A13
     run = specified(backlog()).answers("approve").claims("pass_red")
     checks = [check.name for check in run.state.acts[run.activity()].checks]
-    assert {"red", "manifest"} <= set(checks)
+    assert {"red", "manifest_complete"} <= set(checks)
     assert "green" not in checks
 
 

@@ -21,7 +21,13 @@ from treadle.evidence.checks.project import build, format_, lint, post_check
 from treadle.evidence.checks.recorded import checkpoint, commit, commit_once, readonly, rebased, resolved
 from treadle.evidence.checks.red import added, red, red_one, still_red_on_skeleton
 from treadle.evidence.checks.scaling import scaling
-from treadle.evidence.checks.scenarios import clarifications, clarified, scenarios_pass, scenarios_tested
+from treadle.evidence.checks.scenarios import (
+    clarifications,
+    clarified,
+    scenarios_complete,
+    scenarios_pass,
+    scenarios_tested,
+)
 from treadle.evidence.checks.schema import schema
 from treadle.evidence.checks.scope import conflicts_only, owned_files, protection, scope, scope_src, scope_tests
 from treadle.evidence.checks.secrets import no_secrets
@@ -93,6 +99,7 @@ CHECKS: Final[dict[str, Check]] = {
     "schema": schema,
     "clarifications": clarifications,
     "clarified": clarified,
+    "scenarios_complete": scenarios_complete,
     "scenarios_tested": scenarios_tested,
     "scenarios_pass": scenarios_pass,
     "affected_paths": affected_paths,

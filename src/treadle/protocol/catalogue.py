@@ -132,6 +132,9 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "schema": _check("the document parses", "manifest", arg="kind"),
     "clarifications": _check("every question that the scenarios leave open is listed with a suggested answer"),
     "clarified": _check("the scenarios are as they were, except where something in them was unclear"),
+    "scenarios_complete": _check(
+        "every criterion has a scenario that is tagged with it, and the document is headed as its story is"
+    ),
     "scenarios_tested": _check(
         "every scenario has a test of its own; that of one with an open question is skipped", needs=("test", "names")
     ),

@@ -7,7 +7,7 @@ import pytest
 
 from tests.evidence.checks.test_scenarios import STORY
 from tests.evidence.stage import Stage, run
-from treadle.evidence.checks.design_delta import unnamed
+from treadle.evidence.contract_changes import unnamed
 
 DELTA = """# Delta
 ## ADDED
@@ -114,6 +114,35 @@ REFERRED = {"schemas": {"Cart": {}, "Coupon": {"$ref": "#/components/schemas/Cod
 )
 def test_only_what_the_delta_names_has_changed(after: dict[str, Any], missing: list[str]) -> None:
     assert unnamed(contract(), after, DELTA) == missing
+
+
+CART = {"get": {"$ref": "#/components/schemas/Page"}}
+SHOP = contract(
+    paths={"/cart": CART, "/pay": {"get": {"$ref": "#/components/schemas/Bill"}}},
+    components={"schemas": {"Page": {"$ref": "#/components/schemas/Cart"}, "Cart": {}, "Bill": {}}},
+)
+
+
+def changed(**parts: Any) -> dict[str, Any]:
+    schemas = SHOP["components"]["schemas"] | parts.pop("schemas", {})
+    return SHOP | {"paths": SHOP["paths"] | parts, "components": {"schemas": schemas}}
+
+
+@pytest.mark.parametrize(
+    ("delta", "after", "missing"),
+    [
+        ("`GET /cart`", changed(**{"/cart": CART | {"delete": {}}}), ["paths /cart delete"]),
+        ("`GET /cart`", changed(**{"/cart": {"get": {}, "summary": "what is in it"}}), []),
+        ("`GET /cart` and DELETE `/cart`", changed(**{"/cart": CART | {"delete": {}}}), []),
+        ("GET, POST and DELETE /cart", changed(**{"/cart": CART | {"delete": {}, "put": {}}}), ["paths /cart put"]),
+        ("`GET /cart`; the rest of /cart, too", changed(**{"/cart": CART | {"delete": {}}}), []),
+        ("`GET /cart`", changed(schemas={"Cart": {"type": "object"}}), []),
+        ("`GET /cart`", changed(schemas={"Bill": {"type": "object"}}), ["components.schemas.Bill"]),
+        ("`DELETE /cart/items`", changed(**{"/cart": CART | {"delete": {}}}), ["paths /cart"]),
+    ],
+)
+def test_a_delta_names_methods_and_what_they_refer_to(delta: str, after: dict[str, Any], missing: list[str]) -> None:
+    assert unnamed(SHOP, after, f"## MODIFIED\n- {delta}\n") == missing
 
 
 def test_a_contract_that_changes_elsewhere_is_refused(tmp_path: Path) -> None:

@@ -49,6 +49,37 @@ def test_open_questions_are_listed_with_an_answer(tmp_path: Path, listed: list[J
     run(told())
 
 
+CRITERIA: list[Json] = [{"id": "AC-1", "text": "adds"}, {"id": "AC-2", "text": "refuses"}]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("", "", ""),
+        ("@AC-1", "@slow @perf(PERF-01) @AC-1", ""),
+        ("US-1: adding", "Story US-1, adding", ""),
+        (" `@AC-2`", "", "criterion AC-2 has no scenario"),
+        (
+            "@AC-1",
+            "@AC-1 @AC-99",
+            "docs/bdd/US-1.md:6: @AC-99 is no criterion of this story",
+        ),
+        ("# US-1:", "# US-10:", "docs/bdd/US-1.md:1: is headed 'US-10: adding [M]'"),
+        ("[M]", "[L]", "docs/bdd/US-1.md:1: is headed 'US-1: adding [L]'"),
+        ("[M]", "[M] [L]", "[M], which was given"),
+    ],
+)
+def test_scenarios_are_those_of_the_story(tmp_path: Path, old: str, new: str, said: str) -> None:
+    async def told() -> None:
+        given: dict[str, Json] = {**STORY, "complexity": "M", "acceptance_criteria": CRITERIA}
+        stage = await Stage(tmp_path, "waterfall", graph="story", given=given).start()
+        text = GOOD.replace(old, new, 1) if old else GOOD
+        verdict = await stage.claim("bdd", "pass_bdd", {PLACE: text}, checks="commit scenarios_complete")
+        assert (said in verdict.report) if said else verdict.report == ""
+
+    run(told())
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

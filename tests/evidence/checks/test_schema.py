@@ -37,3 +37,26 @@ def test_contracts_may_be_absent_and_must_be_readable(tmp_path: Path) -> None:
         )
 
     run(story())
+
+
+def test_a_contract_refers_to_files_that_are_there(tmp_path: Path) -> None:
+    async def story() -> None:
+        place, head = "docs/api/openapi.yaml", "openapi: 3.0.0\ninfo: {title: t, version: 1}\npaths: {}\n"
+        files = {"docs/api/parts/cart.yaml": "Cart: {type: object}\n"}
+        stage = await Stage(tmp_path, "waterfall", graph="story", given=STORY, files=files).start()
+        for n, (reference, said) in enumerate(
+            [
+                ("parts/cart.yaml#/Cart", ""),
+                ("./parts/cart.yaml", ""),
+                ("https://example.org/cart.yaml#/Cart", ""),
+                ("parts/cart.yaml#/Bill", f"{place}: refers to parts/cart.yaml#/Bill, which is not there"),
+                ("bill.yaml#/Bill", f"{place}: refers to bill.yaml, which is not there"),
+                ("../../../../../etc/hosts", f"{place}: refers to ../../../../../etc/hosts, which is not there"),
+            ],
+            start=1,
+        ):
+            text = f'{head}components: {{schemas: {{A: {{$ref: "{reference}"}}}}}}\n'
+            verdict = await stage.claim("contract", "pass", {place: text}, checks="schema:openapi", n=f"{n}.1")
+            assert (said in verdict.report) if said else verdict.report == ""
+
+    run(story())

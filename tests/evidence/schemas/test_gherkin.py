@@ -45,6 +45,16 @@ def test_a_good_document() -> None:
         ("  Then it MUST be refused\n", "  Then a\n  And b\n  And c\n  And d\n", "'refuses text' has 4 Then"),
         ("## Tasks", "## Other", "has no task list"),
         ("it MUST be", "it is", "d.md:13: 'refuses text' does not say how much it demands"),
+        ("it MUST be refused", "it is refused\n  # MUST", "'refuses text' does not say how much it demands"),
+        ("text is added\n  Then it MUST", "text MUST be added\n  Then it is", "'refuses text' does not say how much"),
+        ("Then it MUST be refused", "Then\n  And it MUST be refused", "'refuses text' has a Then that says nothing"),
+        ("**Scenario:**", "**Scenario Outline:**", "d.md:13: 'refuses text' is an outline without examples"),
+        (
+            "[NEEDS CLARIFICATION: what",
+            "[NEEDS\n  CLARIFICATION: what",
+            "d.md:10: 'NEEDS CLARIFICATION' cannot be read",
+        ),
+        ("[NEEDS CLARIFICATION: what about floats?]", "NEEDS CLARIFICATION", "d.md:10: 'NEEDS CLARIFICATION' cannot"),
         ("refuses text", "adds two numbers", "d.md:13: two scenarios are called 'adds two numbers'"),
     ],
 )
@@ -56,3 +66,20 @@ def test_a_scenario_knows_what_is_unclear_in_it() -> None:
     text = GOOD.replace("- nothing", "- [NEEDS CLARIFICATION: what else?]")
     assert [one.questions for one in scenarios(text)] == [("what about floats?",), ()]
     assert open_questions(text) == ["what about floats?", "what else?"]
+
+
+@pytest.mark.parametrize("examples", ["  Examples:\n  | text |\n  | two |", "### Examples:\n| text |"])
+def test_an_outline_has_examples(examples: str) -> None:
+    text = GOOD.replace("**Scenario:**", "**Scenario Outline:**").replace("be refused\n", f"be refused\n{examples}\n")
+    assert gherkin_problems("d.md", text) == []
+
+
+@pytest.mark.parametrize(
+    "mark", ["[NEEDS-CLARIFICATION: how?]", "[ needs clarification how?]", "[NEEDS\n CLARIFICATION: how?]"]
+)
+def test_a_question_is_found_however_it_is_marked(mark: str) -> None:
+    assert open_questions(f"Then it {mark} is") == ["how?"]
+
+
+def test_prose_is_no_question() -> None:
+    assert gherkin_problems("d.md", GOOD.replace("- nothing", "- what needs clarification elsewhere")) == []

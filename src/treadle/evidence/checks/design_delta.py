@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
+from treadle.evidence.contract_changes import unnamed
 from treadle.evidence.findings import Found, Problem, found, problem
 from treadle.evidence.schemas.api_contracts import contract_value
 from treadle.evidence.schemas.delta import IN_BACKQUOTES, items, loose
@@ -12,11 +13,8 @@ from treadle.protocol.artifact_place import place_of
 
 _DESIGN: Final = "sdd"
 _CONTRACTS: Final = ("openapi", "asyncapi")
-_ENTRIES: Final = ("paths", "webhooks", "channels", "operations")
 _PATH: Final = re.compile(r"(?:[A-Z]+ )?/\S*")
 _NAMED: Final = f"a bullet with {IN_BACKQUOTES}; if it is part of the design already, write so into the delta"
-_FREE: Final = frozenset({"openapi", "asyncapi", "swagger", "info", "tags", *_ENTRIES, "components"})
-"""Parts of a contract that are looked into, or whose change is nobody's business."""
 
 
 async def delta_merged(s: Subject) -> Found:
@@ -71,53 +69,6 @@ async def affected_paths(s: Subject) -> Found:
                 for what in unnamed(before, after, delta or "")
             ]
     return found(problems)
-
-
-def unnamed(before: dict[str, Any], after: dict[str, Any], delta: str) -> list[str]:
-    """What differs between two contracts and is not in the delta; parts that a named one refers to are its own."""
-    entries = {f"{part} {key}": (key, value) for part in _ENTRIES for key, value in _changed(before, after, part)}
-    named = [value for key, value in entries.values() if _names(delta, key)]
-    missing = [what for what, (key, value) in entries.items() if not _names(delta, key) and not _refers(value, named)]
-    parts = {
-        f"components.{kind}.{key}": (key, value)
-        for kind in dict.fromkeys((*_mapping(before.get("components")), *_mapping(after.get("components"))))
-        for key, value in _changed(_mapping(before.get("components")), _mapping(after.get("components")), kind)
-    }
-    own = _reached(parts, named)
-    missing += [what for what, (key, _) in parts.items() if not _names(delta, key) and what not in own]
-    others = dict.fromkeys(key for key in (*before, *after) if key not in _FREE and before.get(key) != after.get(key))
-    return [*missing, *(key for key in others if not _names(delta, key))]
-
-
-def _reached(parts: dict[str, tuple[str, Any]], named: list[Any]) -> set[str]:
-    """The changed components that the named entries refer to, directly or through each other."""
-    reached: set[str] = set()
-    text = repr(named)
-    while fresh := {what for what in parts if what not in reached and f"#/{what.replace('.', '/')}'" in text}:
-        reached |= fresh
-        text = repr([parts[what][1] for what in fresh])
-    return reached
-
-
-def _refers(value: Any, named: list[Any]) -> bool:
-    """Whether an entry is about a channel that the delta names, as operations are."""
-    channel = value.get("channel") if isinstance(value, dict) else None
-    return channel is not None and any(channel == one.get("channel") for one in named if isinstance(one, dict))
-
-
-def _changed(before: dict[str, Any], after: dict[str, Any], part: str) -> list[tuple[str, Any]]:
-    old, new = _mapping(before.get(part)), _mapping(after.get(part))
-    keys = dict.fromkeys((*old, *new))
-    return [(key, new.get(key, old.get(key))) for key in keys if old.get(key) != new.get(key)]
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return {str(key): one for key, one in value.items()} if isinstance(value, dict) else {}
-
-
-def _names(delta: str, key: str) -> bool:
-    """Whether the delta names a path or a part: in full, not as the beginning of a longer one."""
-    return re.search(rf"(?<![\w/}}]){re.escape(key)}(?![\w/{{-])", delta) is not None
 
 
 async def _delta(s: Subject) -> tuple[str, str | None]:

@@ -1,18 +1,20 @@
-"""Scenarios and their tests: `clarifications`, `clarified`, `scenarios_tested`, `scenarios_pass`."""
+"""Scenarios and their tests: `clarifications`, `clarified`, `scenarios_complete`, `_tested` and `_pass`."""
 
 import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 from typing import Final
 
+from treadle.evidence.criteria import own_criteria
 from treadle.evidence.findings import Found, Problem, found, problem, some
 from treadle.evidence.manifest import read_manifest
 from treadle.evidence.scenario_document import names_of, scenario_place, scenario_text
-from treadle.evidence.schemas.gherkin import MARK, Scenario, open_questions, scenarios
+from treadle.evidence.schemas.gherkin import MARK, Scenario, heading, open_questions, scenarios
 from treadle.evidence.subject import Subject
 from treadle.evidence.suite import collected, measured, ran, unbelievable
 
 _WORD: Final = re.compile(r"\w+")
+_SIZES: Final = re.compile(r"\[\s*([SML])\s*\]")
 _ANSWER: Final = "the answer in its place, or its test skipped with the question as its reason"
 
 
@@ -60,6 +62,40 @@ async def clarified(s: Subject) -> Found:
     if [(one.name, one.tags) for one in scenarios(before)] != [(one.name, one.tags) for one in scenarios(after)]:
         problems.append(problem("has other scenarios or tags now", place, expected="those that were reviewed"))
     return found(problems)
+
+
+async def scenarios_complete(s: Subject) -> Found:
+    """Every criterion has a scenario that is tagged with it, and the document is headed as its story is."""
+    place, text = scenario_place(s), await scenario_text(s)
+    tags = {tag.removeprefix("@"): one.line for one in scenarios(text) for tag in one.tags}
+    mine = own_criteria(s)
+    problems = [
+        problem(f"criterion {one} has no scenario", place, expected=f"a scenario with the tag @{one}")
+        for one in mine
+        if one not in tags
+    ]
+    problems += [
+        problem(f"@{tag} is no criterion of this story", place, line, expected=f"one of {some(mine, 20)}")
+        for tag, line in tags.items()
+        if tag not in mine and _series(tag) in map(_series, mine)
+    ]
+    return found([*problems, *_misheaded(s, place, text)])
+
+
+def _misheaded(s: Subject, place: str, text: str) -> list[Problem]:
+    """A heading of another story, or of another size than was given."""
+    story, given, said = str(s.input.get("id") or ""), str(s.input.get("complexity") or ""), heading(text)
+    problems = []
+    if story and not re.search(rf"(?<![\w-]){re.escape(story)}(?![\w-])", said):
+        problems.append(problem(f"is headed '{said}'", place, 1, expected=f"a heading that begins with {story}"))
+    if given and _SIZES.findall(said) not in ([], [given]):
+        problems.append(problem(f"is headed '{said}'", place, 1, expected=f"[{given}], which was given"))
+    return problems
+
+
+def _series(criterion: str) -> str:
+    """What criteria have in common: `AC-1` and `AC-99` are of one series."""
+    return criterion.rstrip("0123456789")
 
 
 async def scenarios_tested(s: Subject) -> Found:

@@ -1,10 +1,11 @@
 """`schema:<kind>`: the documents that a step writes can be read."""
 
+import posixpath
 from collections.abc import Callable
 from typing import Final
 
 from treadle.evidence.findings import Found, Problem, failed, found, problem
-from treadle.evidence.schemas.api_contracts import contract_problems
+from treadle.evidence.schemas.api_contracts import contract_problems, contract_value, leads, outside_references
 from treadle.evidence.schemas.delta import delta_problems
 from treadle.evidence.schemas.gherkin import gherkin_problems
 from treadle.evidence.subject import Subject
@@ -28,9 +29,24 @@ async def schema(s: Subject) -> Found:
     places = document_places(s)
     texts = {path: await s.text(path) for path in places}
     problems = [one for path, text in texts.items() if text is not None for one in kind(path, text)]
+    if s.arg in _MAY_BE_ABSENT:
+        problems += [one for path, text in texts.items() if text for one in await _leading_nowhere(s, path, text)]
     if all(text is None for text in texts.values()) and s.arg not in _MAY_BE_ABSENT:
         problems.append(problem("was not written", places[0] if places else "", expected=f"a document ({s.arg})"))
     return found(problems)
+
+
+async def _leading_nowhere(s: Subject, path: str, text: str) -> list[Problem]:
+    """References of a contract to other files that are not there, or have not what is looked for."""
+    problems = []
+    for name, place in outside_references(text):
+        file = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+        other = await s.text(file)
+        if other is None:
+            problems.append(problem(f"refers to {name}, which is not there", path, expected=file))
+        elif place and not leads(contract_value(other), place):
+            problems.append(problem(f"refers to {name}#/{place}, which is not there", path, expected=f"it in {file}"))
+    return problems
 
 
 def document_places(s: Subject) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from treadle.evidence.findings import Problem, problem
 
-_METHODS: Final = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace"})
+METHODS: Final = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace"})
 _MOST: Final = 5_000_000
 
 
@@ -62,7 +62,7 @@ def _paths(file: str, text: str, value: dict[str, Any]) -> list[Problem]:
         if not str(path).startswith("/"):
             found.append(problem(f"the path '{path}' does not start with /", file, _line(text, str(path))))
         for method, operation in item.items() if isinstance(item, dict) else ():
-            if method in _METHODS and not (isinstance(operation, dict) and operation.get("responses")):
+            if method in METHODS and not (isinstance(operation, dict) and operation.get("responses")):
                 where = _line(text, str(path))
                 found.append(
                     problem(f"{str(method).upper()} {path} has no responses", file, where, expected="its status codes")
@@ -76,11 +76,18 @@ def _references(file: str, text: str, value: dict[str, Any]) -> list[Problem]:
     return [
         problem(f"refers to #/{place}, which is not there", file, _line(text, place))
         for place in places
-        if not _leads(value, place)
+        if not leads(value, place)
     ]
 
 
-def _leads(value: Any, place: str) -> bool:
+def outside_references(text: str) -> list[tuple[str, str]]:
+    """Files that a contract refers to, and the place in each."""
+    found = re.findall(r"""\$ref['"]?\s*:\s*['"]?([^'"\s,}#]+)(?:#/?([^'"\s,}]*))?""", text)
+    return [(file, place) for file, place in dict.fromkeys(found) if "://" not in file]
+
+
+def leads(value: Any, place: str) -> bool:
+    """Whether there is such a place in a contract."""
     for part in place.split("/"):
         key = part.replace("~1", "/").replace("~0", "~")
         if not isinstance(value, dict) or key not in value:

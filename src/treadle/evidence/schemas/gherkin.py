@@ -9,15 +9,21 @@ from treadle.evidence.findings import Problem, problem
 
 LEVELS: Final = ("@unit", "@integration", "@component", "@e2e")
 _SCENARIO: Final = re.compile(
-    r"\s*(?:[#*-]+\s*)?\**(?:Scenario(?: Outline)?|Example)\s*:\**\s*(?P<name>.*)", re.IGNORECASE
+    r"\s*(?:[#*-]+\s*)?\**(?:Scenario(?P<outline> Outline| Template)?|Example)\s*:\**\s*(?P<name>.*)", re.IGNORECASE
 )
 _FEATURE: Final = re.compile(r"\s*(?:[#*-]+\s*)?\**Feature\s*:\**\s*\S", re.IGNORECASE)
-_STEP: Final = re.compile(r"\s*(?:[*-]\s*)?\**(?P<word>Given|When|Then|And|But)\b\**", re.IGNORECASE)
+_EXAMPLES: Final = re.compile(r"\s*(?:[#*-]+\s*)?\**(?:Examples|Scenarios)\s*:", re.IGNORECASE)
+_STEP: Final = re.compile(
+    r"\s*(?:[*-]\s*)?\**(?P<word>Given|When|Then|And|But)\b\**(?P<rest>.*)", re.IGNORECASE | re.DOTALL
+)
+_COMMENT: Final = re.compile(r"\s+#")
 _TAGS: Final = re.compile(r"\s*(?:`?@[^\s`]+`?\s*)+\Z")
 _TAG: Final = re.compile(r"@[^\s`]+")
+_HEADING: Final = re.compile(r"^#\s+(?P<text>.*)", re.MULTILINE)
 _COMPLEXITY: Final = re.compile(r"^#\s.*\[\s*(?P<size>[SML])\s*\]", re.MULTILINE)
-MARK: Final = re.compile(r"\[NEEDS CLARIFICATION:?\s*(?P<text>[^\]]*)\]", re.IGNORECASE)
+MARK: Final = re.compile(r"\[\s*NEEDS[\s_-]+CLARIFICATION\b\s*:?\s*(?P<text>[^\]]*)\]", re.IGNORECASE)
 """Where something is unclear."""
+_MEANT: Final = re.compile(r"\bNEEDS[\s_-]+CLARIFICATION\b")
 _RFC_2119: Final = re.compile(r"\b(?:MUST|SHALL|SHOULD|MAY|REQUIRED|RECOMMENDED|OPTIONAL)\b")
 _TASK: Final = re.compile(r"^\s*(?:[-*]|\d+\.)\s*(?:\[[ xX]?\]\s*)?(?P<text>\S.*)")
 _TICKED: Final = re.compile(r"^\s*(?:[-*]|\d+\.)\s*\[[xX]\]")
@@ -25,7 +31,8 @@ _MOST_THEN: Final = 3
 _CHAPTER: Final = re.compile(r"##?\s")
 _OVER: Final = "#"
 """A chapter has begun, which is no part of the scenario above it."""
-_WORDS: Final = "a word of RFC 2119 in capitals: MUST, SHOULD or MAY"
+_WORDS: Final = "a word of RFC 2119 in capitals in what comes out (Then): MUST, SHOULD or MAY"
+_QUESTION: Final = "`[NEEDS CLARIFICATION: question]`, on one line"
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +46,11 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     questions: tuple[str, ...] = ()
     """What is unclear in it."""
     binds: bool = False
-    """Whether a word of RFC 2119 says how much is demanded."""
+    """Whether a word of RFC 2119 says how much is demanded of what comes out."""
+    is_outline: bool = False
+    has_examples: bool = False
+    wordless: tuple[str, ...] = ()
+    """Steps that say nothing."""
 
 
 def scenarios(text: str) -> list[Scenario]:
@@ -51,26 +62,35 @@ def scenarios(text: str) -> list[Scenario]:
         if _TAGS.match(line):
             tags += _TAG.findall(line)
         elif match := _SCENARIO.match(line):
-            named = _TAG.findall(match["name"])
-            found.append(
-                Scenario(name=_TAG.sub("", match["name"]).strip(" *`"), line=number, tags=(*tags, *named), steps=())
-            )
+            found.append(_begun(match, number, tags))
             tags, last = [], ""
-        elif _FEATURE.match(line) or line.startswith("#"):
+        elif _FEATURE.match(line) or (line.startswith("#") and not _EXAMPLES.match(line)):
             tags, last = [], _OVER if _CHAPTER.match(line) else last
         elif found and last != _OVER:
-            if step := _STEP.match(line):
-                word = step["word"].lower()
-                last = last if word in ("and", "but") else word
-                found[-1] = msgspec.structs.replace(found[-1], steps=(*found[-1].steps, last or word))
-            found[-1] = _read_on(found[-1], line)
+            found[-1], last = _read_on(found[-1], line, last)
     return found
 
 
-def _read_on(one: Scenario, line: str) -> Scenario:
-    """A scenario with one more of its lines."""
-    binds = one.binds or bool(_RFC_2119.search(line))
-    return msgspec.structs.replace(one, questions=(*one.questions, *open_questions(line)), binds=binds)
+def _begun(match: re.Match[str], line: int, tags: list[str]) -> Scenario:
+    named = _TAG.findall(match["name"])
+    name = _TAG.sub("", match["name"]).strip(" *`")
+    return Scenario(name=name, line=line, tags=(*tags, *named), steps=(), is_outline=bool(match["outline"]))
+
+
+def _read_on(one: Scenario, line: str, last: str) -> tuple[Scenario, str]:
+    """A scenario with one more of its lines, and the kind of step that it has come to."""
+    change = msgspec.structs.replace
+    if _EXAMPLES.match(line):
+        return change(one, has_examples=True), last
+    if _COMMENT.match(line):
+        return change(one, questions=(*one.questions, *open_questions(line))), last
+    if step := _STEP.match(line):
+        word = step["word"].lower()
+        last = last if last and word in ("and", "but") else word
+        empty = () if step["rest"].strip(" *:`") else (step["word"].capitalize(),)
+        one = change(one, steps=(*one.steps, last), wordless=(*one.wordless, *empty))
+    binds = one.binds or (last == "then" and bool(_RFC_2119.search(line)))
+    return change(one, questions=(*one.questions, *open_questions(line)), binds=binds), last
 
 
 def gherkin_problems(file: str, text: str) -> list[Problem]:
@@ -85,6 +105,10 @@ def gherkin_problems(file: str, text: str) -> list[Problem]:
         found.append(problem("has no scenario", file, 1, expected="`Scenario: …` with Given, When and Then"))
     if section(text, "Tasks") is None:
         found.append(problem("has no task list", file, expected="`## Tasks` with a checklist"))
+    found += [
+        problem(f"'{_shown(match[0])}' cannot be read as a question", file, _line(text, match), expected=_QUESTION)
+        for match in _unread(text)
+    ]
     names = [one.name for one in listed]
     found += [
         problem(f"two scenarios are called '{one.name}'", file, one.line, expected="a name for each")
@@ -109,11 +133,20 @@ def _faults(file: str, one: Scenario) -> list[Problem]:
         found.append(
             problem(f"'{name}' has no {' and no '.join(word.capitalize() for word in missing)}", file, one.line)
         )
+    found += [problem(f"'{name}' has a {word} that says nothing", file, one.line) for word in one.wordless]
+    if one.is_outline and not one.has_examples:
+        found.append(problem(f"'{name}' is an outline without examples", file, one.line, expected="`Examples:`"))
     if not one.binds and not missing:
         found.append(problem(f"'{name}' does not say how much it demands", file, one.line, expected=_WORDS))
     if one.steps.count("then") > _MOST_THEN:
         found.append(problem(f"'{name}' has {one.steps.count('then')} Then", file, one.line, expected="two scenarios"))
     return found
+
+
+def heading(text: str) -> str:
+    """The first heading; empty if there is none."""
+    match = _HEADING.search(text)
+    return match["text"] if match else ""
 
 
 def complexity(text: str) -> str:
@@ -125,6 +158,20 @@ def complexity(text: str) -> str:
 def open_questions(text: str) -> list[str]:
     """Everything that is marked as unclear."""
     return [match["text"].strip() or "(no question)" for match in MARK.finditer(text)]
+
+
+def _unread(text: str) -> list[re.Match[str]]:
+    """What is meant as a mark and is none, or is broken over lines."""
+    marks = [match.span() for match in MARK.finditer(text) if "\n" not in match[0]]
+    return [one for one in _MEANT.finditer(text) if not any(start < one.start() < end for start, end in marks)]
+
+
+def _line(text: str, match: re.Match[str]) -> int:
+    return text.count("\n", 0, match.start()) + 1
+
+
+def _shown(text: str) -> str:
+    return " ".join(text.split())
 
 
 def parallel_tasks(text: str) -> int:
