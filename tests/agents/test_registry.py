@@ -7,7 +7,7 @@ import pytest
 from treadle.agents.command import Command
 from treadle.agents.manual import Manual
 from treadle.agents.process import Patience
-from treadle.agents.registry import RUNNERS, Surroundings, runner_of
+from treadle.agents.registry import RUNNERS, Surroundings, key_variables, logins, runner_of
 from treadle.agents.replay import FolderRecording, Replay
 from treadle.agents.scripted import Scripted
 from treadle.config.agents import BARE, WITH_ARGUMENT
@@ -68,3 +68,18 @@ def test_every_runner_can_be_named_in_the_settings() -> None:
 
 def test_what_settings_may_name_has_a_runner() -> None:
     assert {*BARE, *WITH_ARGUMENT} == {*RUNNERS}
+
+
+def test_variables_that_settings_take_keys_from_are_known_by_no_name_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    codex, opencode = tmp_path / ".codex" / "config.toml", tmp_path / ".config" / "opencode" / "opencode.json"
+    for file in (codex, opencode):
+        file.parent.mkdir(parents=True)
+    codex.write_text('[model_providers.own]\nenv_key = "GATEWAY"\nenv_http_headers = {X-Who = "WHO"}\n')
+    opencode.write_text('{"provider": {"own": {"options": {"apiKey": "{env:OWN_SERVICE}"}}}}')
+    assert {"GATEWAY", "WHO", "OWN_SERVICE"} <= {*key_variables()}
+    assert {codex, opencode} <= {*logins(tmp_path)}, "a key may stand in them"
+    codex.write_text("no = toml [")
+    assert {"OWN_SERVICE"} <= {*key_variables()}

@@ -11,6 +11,8 @@ from tests.cli.treadle import treadle
 from tests.git.place import git
 
 KEY = "sk-" + "lent-0123456789abcdef"
+HEADER = "hd-" + "lent-0123456789abcdef"
+PASSWORD = "pw-" + "lent-0123456789abcdef"
 AGENT = f"""#!{sys.executable} -I
 import json, os, sys
 from pathlib import Path
@@ -44,6 +46,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
     monkeypatch.setenv("SERVICE_KEY", KEY)
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", f"X-Team: shop\nAuthorization: Bearer {HEADER}")
+    monkeypatch.setenv("HTTPS_PROXY", f"http://me:{PASSWORD}@127.0.0.1:9")
     assert treadle("protocol", "new", "bugfix").code == 0
     assert treadle("spec", "new", "-p", "bugfix", "spec.yaml").code == 0
     return tmp_path
@@ -56,14 +60,17 @@ def objects(root: Path) -> bytes:
 
 
 def test_it_is_in_no_file_no_commit_and_no_page(root: Path) -> None:
-    passing = ("--set", 'environment.pass=["SERVICE_KEY"]')
+    passing = ("--set", 'environment.pass=["SERVICE_KEY", "ANTHROPIC_CUSTOM_HEADERS", "HTTPS_PROXY"]')
     result = treadle("run", "spec.yaml", "-p", "bugfix", "--agent", "command:./agents/agent", *passing)
     assert result.code == 0, result
     assert "bug-1 has ended with Done\n" in result.out
     told = [result.out, result.err, treadle("evidence", "bug-1", "--html", "-").out, treadle("show", "bug-1").out]
-    assert not any(KEY in text for text in told)
-    assert [path for path in root.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()] == []
-    assert KEY.encode() not in objects(root)
+    for lent in (KEY, HEADER, PASSWORD):
+        assert not any(lent in text for text in told)
+        assert [path for path in root.rglob("*") if path.is_file() and lent.encode() in path.read_bytes()] == []
+        assert lent.encode() not in objects(root)
+    kept = "".join(path.read_text() for path in root.rglob("stderr"))
+    assert "Bearer (redacted: ANTHROPIC_CUSTOM_HEADERS)" in kept, "it was lent, and has told it"
     assert "# (redacted: SERVICE_KEY)" in git(root, "show", "treadle/bug-1/root/int:src/order.py")
     said = "src/order.py held the value of SERVICE_KEY; it is taken out"
     assert f"root: {said}\n" in result.out

@@ -60,6 +60,48 @@ def test_the_keys_of_headers_are_keys() -> None:
     assert hidden.text("X-The-Team-That-Pays:") == "X-The-Team-That-Pays:"
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("AWS_BEARER_TOKEN_BEDROCK", KEY),
+        ("HTTPS_PROXY", f"http://me:{KEY}@proxy.example:3128"),
+        ("ANTHROPIC_BASE_URL", f"https://{KEY}:{KEY}@gateway.example/v1"),
+        ("OPENCODE_CONFIG_CONTENT", json.dumps({"provider": {"own": {"options": {"apiKey": KEY}}}})),
+        ("OPENCODE_CONFIG_CONTENT", json.dumps({"headers": {"Authorization": f"Bearer {KEY}"}})),
+    ],
+)
+def test_a_key_may_stand_in_a_variable_of_another_name(name: str, value: str) -> None:
+    hidden = redaction_of({name: value})
+    assert hidden.text(f"it is {KEY}") == f"it is (redacted: {name})"
+    assert KEY not in hidden.text(value)
+    assert (
+        hidden.text("proxy.example:3128 gateway.example/v1 provider")
+        == "proxy.example:3128 gateway.example/v1 provider"
+    )
+
+
+def test_what_somebody_takes_a_key_from_is_one_whatever_it_is_called() -> None:
+    assert redaction_of({"GATEWAY": KEY, "PLACE": KEY[::-1]}, named=["GATEWAY", "NOT_SET"]).text(
+        f"{KEY}{KEY[::-1]}"
+    ) == (f"(redacted: GATEWAY){KEY[::-1]}")
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("config.toml", f'[model_providers.own]\nexperimental_bearer_token = "{KEY}"\nenv_key = "THE_KEY_OF_MY_OWN"'),
+        ("config.toml", f'[model_providers.own]\nhttp_headers = {{Authorization = "Bearer {KEY}"}}'),
+        ("config.toml", f'not = toml [\napi_key = "{KEY}"\n'),
+        ("opencode.json", json.dumps({"a": {"apiKey": KEY}, "b": {"apiKey": "{env:THE_KEY_OF_MY_OWN}"}})),
+    ],
+)
+def test_settings_may_hold_a_key_and_may_only_say_where_it_is(file: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / file).write_text(text)
+    hidden = redaction_of({}, [tmp_path / file])
+    assert KEY not in hidden.text(f"it is {KEY}")
+    assert hidden.text("THE_KEY_OF_MY_OWN {env:THE_KEY_OF_MY_OWN}") == "THE_KEY_OF_MY_OWN {env:THE_KEY_OF_MY_OWN}"
+
+
 @pytest.mark.parametrize("key", [KEY, 'has "quotes" & /slashes/ and ümlauts'])
 def test_other_ways_to_write_it_down(key: str) -> None:
     hidden = redaction_of({"A_KEY": key})

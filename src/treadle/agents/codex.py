@@ -23,6 +23,8 @@ from treadle.results.files import look
 _FOLDER: Final = ".codex"
 _SETTINGS: Final = "config.toml"
 _LOGIN: Final = f"{_FOLDER}/auth.json"
+CODEX_SETTINGS: Final = (f"{_FOLDER}/{_SETTINGS}",)
+"""The user's own, below a home folder; a provider's key may stand in there."""
 _KEY: Final = "CODEX_API_KEY"
 """The one that `codex exec` takes from its environment; it goes before a login."""
 _USUAL_KEY: Final = "OPENAI_API_KEY"
@@ -67,7 +69,12 @@ class Codex(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        return (*_SECRETS, *_WAYS, *_named_secrets(_lent_settings()))
+        return (*self.secrets, *_WAYS)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Those of its variables that are keys, also those that the user's settings name."""
+        return (*_SECRETS, *_named_secrets(_lent_settings()))
 
     @property
     def sandbox(self) -> str:

@@ -2,15 +2,16 @@
 
 import difflib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from treadle.agents.acp.dialect import Acp, AcpRunner
-from treadle.agents.acp.known import KNOWN
+from treadle.agents.acp.known import KNOWN, OPENCODE_SETTINGS, Opencode
 from treadle.agents.claude import Claude, sandbox_works
-from treadle.agents.codex import Codex
+from treadle.agents.codex import CODEX_SETTINGS, Codex
 from treadle.agents.command import Command
 from treadle.agents.manual import Manual, Tell
 from treadle.agents.one_shot import Dialect, OneShot
@@ -19,7 +20,7 @@ from treadle.agents.replay import FolderRecording, Recording, Replay
 from treadle.agents.scripted import Scripted
 from treadle.config.agents import SPEAKING_ACP, parse_agent
 from treadle.enclosures.enclosure import OPEN, Enclosure
-from treadle.errors import TreadleError
+from treadle.errors import PortError, TreadleError
 from treadle.ports import Runner
 
 
@@ -116,6 +117,21 @@ def runner_of(text: str, around: Surroundings) -> Runner:
 
 
 def logins(home: Path) -> list[Path]:
-    """Where the agents that are known keep their logins below a home folder."""
-    lent = (Claude().login, Codex().login, *(known.login for known in KNOWN.values()))
+    """Where the agents that are known keep their logins below a home folder, and settings that may hold a key."""
+    lent = (
+        Claude().login,
+        Codex().login,
+        *(known.login for known in KNOWN.values()),
+        CODEX_SETTINGS,
+        OPENCODE_SETTINGS,
+    )
     return [home / name for name in dict.fromkeys(name for names in lent for name in names)]
+
+
+def key_variables() -> tuple[str, ...]:
+    """The variables that the user's settings of agents take keys from, whatever they are called."""
+    found: list[str] = []
+    for agent in (Codex(), Opencode()):
+        with suppress(PortError):  # settings that cannot be read are told when the agent starts
+            found += agent.secrets
+    return tuple(found)

@@ -4,7 +4,8 @@ import json
 import os
 import re
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
@@ -13,8 +14,16 @@ from urllib.parse import quote
 import msgspec
 
 _T = TypeVar("_T")
-_NAMES: Final = re.compile(r"(key|token|secret|passw(or)?d|credentials?|authorization)s?$", re.IGNORECASE)
+_NAMES: Final = re.compile(
+    r"(key|token|secret|passw(or)?d|credentials?|authorization)s?$|(api_key|(access|auth|bearer)_token)_", re.IGNORECASE
+)
 _HEADERS: Final = re.compile(r"headers$", re.IGNORECASE)
+_URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://([^/\s@]*:([^/\s@]+))@", re.IGNORECASE)
+"""An address with a name and a password in it, as a proxy may have one."""
+_SCHEME: Final = re.compile(r"(?:basic|bearer|token)\s+(\S+)", re.IGNORECASE)
+"""What stands in a header before the key."""
+_ELSEWHERE: Final = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+|\{(env|file):.*\}", re.ASCII)
+"""What only says where a key is: the name of a variable or of a file."""
 _LINE: Final = re.compile(r"""\s*["']?([\w.-]+)["']?\s*[:=]\s*["']?([^"'\s]+)["']?\s*""")
 """A name and its value, as YAML, TOML and headers have them."""
 _SHORTEST: Final = 16
@@ -75,15 +84,37 @@ class Redaction(msgspec.Struct, frozen=True, dict=True):
 NOTHING: Final = Redaction()
 
 
-def redaction_of(environ: Mapping[str, str] = os.environ, logins: Iterable[Path] = ()) -> Redaction:
-    """What must not be told of these variables and these files of logins: what their names say is secret."""
-    found = {value: name for name, value in environ.items() if _NAMES.search(name)}
-    headers = ((name, value.split()) for name, value in environ.items() if _HEADERS.search(name))
-    found |= {word: name for name, words in headers for word in words if not word.endswith(":")}
+def redaction_of(
+    environ: Mapping[str, str] = os.environ, logins: Iterable[Path] = (), named: Collection[str] = ()
+) -> Redaction:
+    """What must not be told of these variables and these files: what their names say is secret, or who named them."""
+    found = {value: name for name, value in environ.items() if _NAMES.search(name) or name in named}
+    found |= {value: name for name, text in environ.items() for value in _within(name, text)}
     for login in logins:
-        found |= {value: f"{name} of {login.name}" for name, value in _in_login(login) if _NAMES.search(name)}
+        found |= {value: f"{name} of {login.name}" for name, text in _in_login(login) for value in _secrets(name, text)}
     secret = {value: name for value, name in found.items() if len(value) >= _SHORTEST and value.isprintable()}
     return Redaction({form: name for value, name in secret.items() for form in _forms(value)})
+
+
+def _within(name: str, text: str) -> Iterator[str]:
+    """What of a variable's text is secret, whatever the variable is called: settings and addresses may hold keys."""
+    if _HEADERS.search(name):
+        yield from (word for word in text.split() if not word.endswith(":"))
+    for found in _URL.finditer(text):
+        yield from found.groups()
+    if text.startswith("{"):
+        with suppress(msgspec.DecodeError):
+            for key, value in _texts("", msgspec.json.decode(text)):
+                yield from _secrets(key, value)
+
+
+def _secrets(name: str, text: str) -> Iterator[str]:
+    """A text of a file, and what in it is the key itself, if its name says so; or the password of an address."""
+    if _NAMES.search(name) and not _ELSEWHERE.fullmatch(text):
+        yield text
+        yield from _SCHEME.findall(text)
+    for found in _URL.finditer(text):
+        yield from found.groups()
 
 
 def _forms(value: str) -> Iterator[str]:
@@ -98,13 +129,13 @@ def _forms(value: str) -> Iterator[str]:
 
 
 def _in_login(path: Path) -> Iterator[tuple[str, str]]:
-    """The texts of a login, by name: of JSON however deep, of anything else line by line."""
+    """The texts of a login, by name: of JSON and TOML however deep, of anything else line by line."""
     try:
         data = path.read_bytes() if path.stat().st_size <= _LARGEST else b""
     except OSError:
         return
     try:
-        yield from _texts("", msgspec.json.decode(data))
+        yield from _texts("", msgspec.toml.decode(data) if path.suffix == ".toml" else msgspec.json.decode(data))
     except msgspec.DecodeError:
         lines = data.decode(errors="replace").splitlines()
         yield from ((found[1], found[2]) for line in lines if (found := _LINE.fullmatch(line)))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from treadle.agents.process import Patience
 from treadle.agents.registry import Surroundings as AgentSurroundings
-from treadle.agents.registry import logins, runner_of
+from treadle.agents.registry import key_variables, logins, runner_of
 from treadle.agents.tail import AROUND
 from treadle.config.kinds import parse_prices
 from treadle.config.model import Config, Limits, Toolchain
@@ -163,7 +163,7 @@ def checkout_of(project: Project) -> Path | None:
 
 def _hidden() -> Redaction:
     """Asked each time: programs renew their logins."""
-    return redaction_of(logins=logins(Path.home()))
+    return redaction_of(logins=logins(Path.home()), named=key_variables())
 
 
 def _budgets(limits: Limits, spent: Callable[[int], Usage]) -> Budgets:

@@ -165,6 +165,9 @@ def _put_aside(folder: Path, session: str) -> None:
 # opencode
 
 _CONTENT: Final = "OPENCODE_CONFIG_CONTENT"
+_FOLDER: Final = ".config/opencode"
+OPENCODE_SETTINGS: Final = tuple(f"{_FOLDER}/{name}" for name in ("config.json", "opencode.json", "opencode.jsonc"))
+"""The user's own, below a home folder; a provider's key may stand in there."""
 _LENT: Final = ("$schema", "provider", "model", "small_model", "enabled_providers", "disabled_providers")
 """The user's settings that say which model is asked, where and how; no others hold for agents at work here."""
 _PERMISSIONS: Final = {"*": "allow", "external_directory": "allow", "doom_loop": "deny", "question": "deny"}
@@ -191,8 +194,12 @@ class Opencode(msgspec.Struct, frozen=True, kw_only=True):
         """Those of the usual services, and those that the user's settings name."""
         usual = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENCODE_API_KEY")
         others = ("GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENROUTER_API_KEY", "GROQ_API_KEY")
-        named = _variables(json.dumps(_lent()))
-        return (*usual, *others, *named, "OPENCODE_DISABLE_MODELS_FETCH", "OPENCODE_MODELS_URL", *WAYS)
+        return (*usual, *others, *self.secrets, "OPENCODE_DISABLE_MODELS_FETCH", "OPENCODE_MODELS_URL", *WAYS)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The variables that the user's settings refer to."""
+        return tuple(_variables(json.dumps(_lent())))
 
     def prepare(self, work: Work, home: Path) -> None:
         """Nobody holds the locks of a HOME that was copied; and its conversations belong to the lane of this step."""
@@ -248,10 +255,9 @@ def _edits(work: Work) -> dict[str, str]:
 
 def _lent() -> dict[str, Any]:
     """The user's own settings, as far as they are lent."""
-    folder = Path.home() / ".config" / "opencode"
     found: dict[str, Any] = {}
-    for name in ("config.json", "opencode.json", "opencode.jsonc"):
-        found |= _settings(folder / name)
+    for name in OPENCODE_SETTINGS:
+        found |= _settings(Path.home() / name)
     if given := os.environ.get("OPENCODE_CONFIG"):
         found |= _settings(Path(given))
     found |= event_of(os.environ.get(_CONTENT, "{}").encode()) or {}
