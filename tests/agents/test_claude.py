@@ -168,10 +168,13 @@ def test_it_is_known_by_its_name(tmp_path: Path) -> None:
 # the program itself
 
 HOSTILE = Path(hostile.__file__)
+USED = "usage: {tokens_in: 1000}"
 SCRIPTS = rf"""
 scripts:
   answers: [{{call: {{tool: Bash, with: {{command: "{sys.executable} {HOSTILE} answers"}}}}}}, {{say: Done.}}]
-  works: [{{call: {{tool: Bash, with: {{command: "{sys.executable} {HOSTILE} works"}}}}}}, {{say: Done.}}]
+  works:
+    - {{call: {{tool: Bash, with: {{command: "{sys.executable} {HOSTILE} works"}}}}, {USED}}}
+    - {{say: Done., {USED}}}
   leaves: [{{call: {{tool: Bash, with: {{command: "{sys.executable} {HOSTILE} leaves"}}}}}}, {{say: Done.}}]
   dumps: [{{call: {{tool: Bash, with: {{command: "{sys.executable} {HOSTILE} dumps"}}}}}}, {{say: Done.}}]
   floods: [say: {"flood " * (MAX_FINAL // 5)}]
@@ -179,17 +182,18 @@ scripts:
     find: {{folder: '[Ww]orking directory: (\S+)'}}
     steps:
       - say: I write two files.
+        {USED}
         call:
           - {{tool: Write, with: {{file_path: "{{folder}}/src/hello.txt", content: "hi\n"}}}}
           - {{tool: Write, with: {{file_path: "{{folder}}/docs/hello.txt", content: "hi\n"}}}}
-      - call: {{tool: mcp__treadle__emit_exit, with: {{exit: {{type: RCC}}}}}}
-      - call: {{tool: mcp__treadle__emit_exit, with: {{exit: {{type: RC, message: three}}}}}}
+      - {{call: {{tool: mcp__treadle__emit_exit, with: {{exit: {{type: RCC}}}}}}, {USED}}}
+      - {{call: {{tool: mcp__treadle__emit_exit, with: {{exit: {{type: RC, message: three}}}}}}, {USED}}}
       - say: It is handed in.
         usage: {{tokens_in: 10, cache_read: 4980, cache_write: 10, tokens_out: 20}}
   forgets:
-    - say: I am done.
-    - call: {{tool: mcp__treadle__emit_exit, with: {{exit: {{type: Ok, note: now}}}}}}
-    - say: Now I am.
+    - {{say: I am done., {USED}}}
+    - {{call: {{tool: mcp__treadle__emit_exit, with: {{exit: {{type: Ok, note: now}}}}}}, {USED}}}
+    - {{say: Now I am., {USED}}}
   hello: [say: Hello.]
   bye: [say: Bye.]
   busy: [fail: {{status: 429, headers: {{retry-after: 1}}}}]
@@ -301,16 +305,17 @@ def test_a_step_from_its_files_to_an_answer_that_was_corrected(tmp_path: Path) -
     assert not found["leak"]
 
 
-def goes_on_and_branches_off(server: ModelServer, folder: Path) -> list[list[str]]:
-    """What the model was told of the conversation in each activity."""
+def goes_on_and_branches_off(server: ModelServer, folder: Path) -> list[list[Any]]:
+    """What the model was told of the conversation in each activity, and whether some of it was in the cache."""
     said = []
 
     def talk(act: str, script: str, **changes: Any) -> str:
         before = len(server.exchanges)
         ended = asyncio.run(play(worked(folder, script, act, **changes)))
-        assert (ended.how, ended.usage.tokens_in) == ("done", 1000), ended
+        assert ended.how == "done", ended
         bodies = [json.dumps(each.body["messages"]) for each in server.exchanges[before:] if each.script]
-        said.append([word for word in ("Hello.", "Bye.") if word in bodies[-1]])
+        is_warm = ended.usage.cached > 0.9 * ended.usage.tokens_in
+        said.append([*(word for word in ("Hello.", "Bye.") if word in bodies[-1]), is_warm])
         return ended.session
 
     first = talk("1", "hello")
@@ -325,7 +330,7 @@ def goes_on_and_branches_off(server: ModelServer, folder: Path) -> list[list[str
 @pytest.mark.agents
 def test_a_branch_does_not_hear_what_the_other_one_says(tmp_path: Path) -> None:
     said = inside_apart(goes_on_and_branches_off, tmp_path, SCRIPTS)
-    assert said == [[], ["Hello."], ["Hello."], ["Hello."], ["Hello.", "Bye."]]
+    assert said == [[False], ["Hello.", True], ["Hello.", True], ["Hello.", True], ["Hello.", "Bye.", True]]
 
 
 def forgets(server: ModelServer, folder: Path) -> dict[str, Any]:
@@ -363,7 +368,7 @@ def meets_outages(_: ModelServer, folder: Path) -> dict[str, list[Any]]:
 
     def meet(name: str, script: str) -> None:
         ended = asyncio.run(play(worked(folder, script, name)))
-        found[name] = [ended.how, ended.outage, ended.usage.tokens_in]
+        found[name] = [ended.how, ended.outage, ended.usage.tokens_in > 0]
 
     meet("busy", "busy")
     meet("wrong", "wrong")
@@ -383,11 +388,11 @@ def meets_outages(_: ModelServer, folder: Path) -> dict[str, list[Any]]:
 @pytest.mark.agents
 def test_outages_have_their_kind(tmp_path: Path) -> None:
     assert inside_apart(meets_outages, tmp_path, SCRIPTS) == {
-        "busy": ["failed", "rate", 0],
-        "wrong": ["failed", "login", 0],
-        "offline": ["failed", "network", 0],
-        "nobody": ["failed", "login", 0],
-        "login": ["done", None, 1000],
+        "busy": ["failed", "rate", False],
+        "wrong": ["failed", "login", False],
+        "offline": ["failed", "network", False],
+        "nobody": ["failed", "login", False],
+        "login": ["done", None, True],
     }
 
 

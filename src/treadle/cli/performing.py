@@ -72,7 +72,7 @@ def _played(place: Path, agent: str) -> Iterator[Mapping[str, str]]:
     from treadle.testing.model_server.server import ModelServer
 
     with (
-        ModelServer(Actors(load_script(place / SCRIPT), Project(place).runs)) as server,
+        ModelServer(Actors(load_script(place / SCRIPT), Project(place).runs, is_counted=True)) as server,
         tempfile.TemporaryDirectory(prefix="treadle-home-") as home,
     ):
         say(f"The model of {agent} is played at {server.url}; no key is used, and nothing is paid.\n")

@@ -101,7 +101,7 @@ def _anthropic_body(turns: list[Turn], tools: list[str], stream: bool) -> dict[s
     return {
         "model": "claude-x",
         "max_tokens": 1000,
-        "system": [{"type": "text", "text": "You are an agent."}],
+        "system": [{"type": "text", "text": "You are an agent.", "cache_control": {"type": "ephemeral"}}],
         "messages": [{"role": role, "content": content} for role, content in told],
         "tools": [{"name": name, "input_schema": {"type": "object"}} for name in tools],
         "stream": stream,

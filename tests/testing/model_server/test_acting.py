@@ -17,6 +17,7 @@ from treadle.testing.model_server.acting import Actors
 from treadle.testing.model_server.answer import Answer
 from treadle.testing.model_server.playing import Player
 from treadle.testing.model_server.request import Asked, Entry, Tool
+from treadle.testing.model_server.script import Tokens
 from treadle.testing.runner_contract import make_work
 
 CONTEXT = {"instance": "root", "spec": {"title": "Ä 'quoted'", "items": [1, 2]}}
@@ -209,6 +210,25 @@ def test_a_part_that_cannot_be_played_is_told_as_the_models_text(
 
 
 def test_delays_and_tokens_are_the_scripts(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, {"delay": 3, "usage": {"tokens_in": 7, "tokens_out": 2}})
-    answer = stage.answer(stage.work().prompt)
-    assert (answer.sleep, answer.usage.tokens_in, answer.usage.tokens_out) == (3, 7, 2)
+    usage = {"tokens_in": 7, "cached": 3, "tokens_out": 2}
+    stage = Stage(tmp_path, {"delay": 3, "usage": usage, "exit": {"type": "Written"}})
+    prompt = stage.work().prompt
+    answer = stage.answer(prompt)
+    assert (answer.sleep, answer.usage) == (3, Tokens(tokens_in=4, cache_read=3, tokens_out=2))
+    for later in (stage.answer(prompt, turn=1), stage.answer(prompt, REMINDER)):
+        assert later.usage == Tokens(tokens_in=0, tokens_out=0), "nothing is added to them"
+
+
+def test_what_a_script_does_not_say_is_counted(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, {"exit": {"type": "Written"}})
+    prompt = stage.work().prompt
+    first, second = stage.answer(prompt).usage, stage.answer(prompt, turn=1).usage
+    assert (first.tokens_in, first.cache_read) == (len(prompt) // 4, 0)
+    assert second.cache_read == first.tokens_in, "what was sent before"
+
+
+def test_what_a_script_says_may_be_counted_all_the_same(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, {"usage": {"tokens_in": 7, "tokens_out": 2}, "exit": {"type": "Written"}})
+    prompt = stage.work().prompt
+    stage.player = Player(Actors(stage.script, stage.runs, is_counted=True))
+    assert stage.answer(prompt).usage.tokens_in == len(prompt) // 4

@@ -18,7 +18,7 @@ from treadle.agents.script import Rule, Turn
 from treadle.agents.script import Script as Parts
 from treadle.agents.scripted import answer_files, answer_words, context_of, facts_of
 from treadle.errors import TreadleError
-from treadle.kernel.events import Outages
+from treadle.kernel.events import Outages, Usage
 from treadle.ports import Work
 from treadle.protocol.items import Json
 from treadle.results.mcp_tool import EMIT
@@ -36,14 +36,18 @@ _FAILURES: Final[dict[Outages, tuple[int, str]]] = {
 }
 """How a service says so; what is not listed, it does not survive to say."""
 _REMINDED: Final = ", reminded"
-_DONE: Final = Step(say="Done.", usage=Tokens(tokens_in=0, tokens_out=0))
+_DONE: Final = Step(say="Done.")
+_NOTHING: Final = Tokens(tokens_in=0, tokens_out=0)
 
 
 class Actors:
-    """Plays scripted agents to the programs that work for a project."""
+    """Plays scripted agents to the programs that work for a project.
 
-    def __init__(self, parts: Parts, runs: Path) -> None:
-        self._parts, self._runs = parts, runs
+    What a part says that it uses is what its program is told; or (`is_counted`) what was really sent is.
+    """
+
+    def __init__(self, parts: Parts, runs: Path, *, is_counted: bool = False) -> None:
+        self._parts, self._runs, self._is_counted = parts, runs, is_counted
         self._known: dict[str, Work] = {}
         self._seen: set[tuple[int, Path]] = set()
         self._lock = Lock()
@@ -68,8 +72,11 @@ class Actors:
         try:
             rule, context = self._part(work)
             activity = activity_of(work)
-            does = _answer if name.endswith(_REMINDED) else _steps
-            return Script(steps=tuple(does(work, rule.turn(activity.visit, activity.attempt), context)))
+            turn = rule.turn(activity.visit, activity.attempt)
+            used = Usage() if self._is_counted else turn.usage
+            if name.endswith(_REMINDED):
+                return Script(steps=_consuming(used, _answer(work, turn, context), is_first=False))
+            return Script(steps=_consuming(used, _steps(work, turn, context)))
         except TreadleError as error:
             return Script(steps=(Step(say=f"model server: {error}"),))
 
@@ -115,9 +122,19 @@ def _steps(work: Work, turn: Turn, context: dict[str, Json]) -> list[Step]:
     else:
         steps += _answer(work, turn, context)
     said = "\n".join(filter(None, [*map(text, turn.say), steps[0].say]))
-    usage = Tokens(tokens_in=turn.usage.tokens_in or 1000, tokens_out=turn.usage.tokens_out or 50)
-    first = msgspec.structs.replace(steps[0], say=said, sleep=turn.delay, usage=usage, fail=_failure(turn, work))
+    first = msgspec.structs.replace(steps[0], say=said, sleep=turn.delay, fail=_failure(turn, work))
     return [first, *steps[1:]]
+
+
+def _consuming(used: Usage, steps: list[Step], *, is_first: bool = True) -> tuple[Step, ...]:
+    """What a script says that its agent uses, all of it in the first turn; where it says nothing, turns are counted."""
+    if not (used.tokens_in or used.tokens_out):
+        return tuple(steps)
+    cached = min(used.cached, used.tokens_in)
+    told = Tokens(tokens_in=used.tokens_in - cached, cache_read=cached, tokens_out=used.tokens_out)
+    return tuple(
+        msgspec.structs.replace(step, usage=told if is_first and not at else _NOTHING) for at, step in enumerate(steps)
+    )
 
 
 def _answer(work: Work, turn: Turn, context: dict[str, Json]) -> list[Step]:

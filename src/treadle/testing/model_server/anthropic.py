@@ -6,11 +6,13 @@ from typing import Any, Final
 import msgspec
 
 from treadle.testing.model_server.answer import Answer, Made, new_id, pieces
-from treadle.testing.model_server.request import Asked, Entry, Tool, text_in
+from treadle.testing.model_server.request import Asked, Entry, Tool, entries_of, text_in
 from treadle.testing.model_server.script import Failure
 from treadle.testing.model_server.wire import Document, event
 
 NAME: Final = "anthropic"
+_MARK: Final = b'"cache_control"'
+"""By which a client has the service keep what stands before it."""
 _TYPES: Final = {
     400: "invalid_request_error",
     401: "authentication_error",
@@ -41,7 +43,7 @@ class _Tool(msgspec.Struct):
 
 class _Body(msgspec.Struct):
     model: str
-    messages: list[_Message]
+    messages: list[msgspec.Raw]
     system: Any = None
     tools: list[_Tool] | None = None
     stream: bool | None = None
@@ -50,14 +52,12 @@ class _Body(msgspec.Struct):
 def read(body: bytes) -> Asked:
     """What is asked for."""
     found = msgspec.json.decode(body, type=_Body)
-    entries = [Entry("system", text_in(found.system))]
-    for message in found.messages:
-        entries += _entries(message)
     return Asked(
         model=found.model,
-        entries=tuple(entries),
+        entries=(Entry("system", text_in(found.system)), *entries_of(found.messages, _Message, _entries)),
         tools=tuple(Tool(each.name) for each in found.tools or ()),
         is_streamed=bool(found.stream),
+        cache="asked" if _MARK in body else "",
     )
 
 

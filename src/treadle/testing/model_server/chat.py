@@ -8,7 +8,7 @@ import msgspec
 
 from treadle.testing.model_server import openai_errors
 from treadle.testing.model_server.answer import Answer, Made, new_id, pieces
-from treadle.testing.model_server.request import Asked, By, Entry, Tool, text_in
+from treadle.testing.model_server.request import Asked, By, Entry, Tool, entries_of, text_in
 from treadle.testing.model_server.wire import Document, event
 
 NAME: Final = "chat"
@@ -38,7 +38,7 @@ class _StreamOptions(msgspec.Struct):
 
 class _Body(msgspec.Struct):
     model: str
-    messages: list[_Message]
+    messages: list[msgspec.Raw]
     tools: list[_Tool] | None = None
     stream: bool | None = None
     stream_options: _StreamOptions | None = None
@@ -49,11 +49,15 @@ def read(body: bytes) -> Asked:
     found = msgspec.json.decode(body, type=_Body)
     return Asked(
         model=found.model,
-        entries=tuple(Entry(_BY.get(each.role, "system"), text_in(each.content)) for each in found.messages),
+        entries=tuple(entries_of(found.messages, _Message, _entries)),
         tools=tuple(Tool(each.function.name) for each in found.tools or () if each.function),
         is_streamed=bool(found.stream),
         wants_usage=bool(found.stream_options and found.stream_options.include_usage),
     )
+
+
+def _entries(message: _Message) -> Iterator[Entry]:
+    yield Entry(_BY.get(message.role, "system"), text_in(message.content))
 
 
 def whole(asked: Asked, answer: Answer) -> Document:

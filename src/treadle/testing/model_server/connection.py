@@ -11,6 +11,7 @@ import msgspec
 from treadle.testing.model_server import anthropic
 from treadle.testing.model_server.answer import Answer, new_id
 from treadle.testing.model_server.body import Refused, json_in, read_body
+from treadle.testing.model_server.counting import tokens_in
 from treadle.testing.model_server.exchange import Exchange, without_keys
 from treadle.testing.model_server.request import Asked
 from treadle.testing.model_server.routes import Route, route
@@ -70,7 +71,7 @@ class Connection(BaseHTTPRequestHandler):
         self._keep(200, found.wire)
         match found.what:
             case "count":
-                about = max(1, len(body) // 4)
+                about = tokens_in(len(body))
                 self._send(200, {"input_tokens": about} if found.wire is anthropic else {"totalTokens": about})
             case "models":
                 self._send(200, {"object": "list", "data": [], "models": [], "has_more": False})
@@ -158,9 +159,8 @@ def _asked(found: Route, wire: Wire, body: bytes) -> Asked:
         raise Refused(400, f"the body is no request of this kind: {str(error)[:300]}") from None
     except RecursionError:
         raise Refused(400, "the body is nested too deeply") from None
-    if found.model:
-        return msgspec.structs.replace(asked, model=found.model, is_streamed=found.is_streamed)
-    return asked
+    named = {"model": found.model, "is_streamed": found.is_streamed} if found.model else {}
+    return msgspec.structs.replace(asked, length=len(body), **named)
 
 
 def _as_list(frames: Iterator[bytes]) -> Iterator[bytes]:

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from treadle.testing.model_server.answer import Answer, Made, new_id, pieces
-from treadle.testing.model_server.request import Asked, Entry, Tool, text_in
+from treadle.testing.model_server.request import Asked, Entry, Tool, entries_of, text_in
 from treadle.testing.model_server.script import Failure
 from treadle.testing.model_server.wire import Document, event
 
@@ -44,7 +44,7 @@ class _Tool(msgspec.Struct, rename="camel"):
 
 
 class _Body(msgspec.Struct, rename="camel"):
-    contents: list[_Content]
+    contents: list[msgspec.Raw]
     system_instruction: Any = None
     tools: list[_Tool] | None = None
 
@@ -52,11 +52,10 @@ class _Body(msgspec.Struct, rename="camel"):
 def read(body: bytes) -> Asked:
     """What is asked for; the model is added by whoever has read the address."""
     found = msgspec.json.decode(body, type=_Body)
-    entries = [Entry("system", text_in(found.system_instruction))]
-    for content in found.contents:
-        entries += _entries(content)
+    system = Entry("system", text_in(found.system_instruction))
     declared = [each for tool in found.tools or () for each in tool.function_declarations or ()]
-    return Asked(model="", entries=tuple(entries), tools=tuple(Tool(each.name) for each in declared))
+    entries = (system, *entries_of(found.contents, _Content, _entries))
+    return Asked(model="", entries=entries, tools=tuple(Tool(each.name) for each in declared))
 
 
 def _entries(content: _Content) -> Iterator[Entry]:

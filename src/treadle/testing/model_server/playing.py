@@ -11,6 +11,7 @@ import msgspec
 from treadle.protocol.findings import suggest
 from treadle.protocol.items import Json
 from treadle.testing.model_server.answer import Answer, Made, new_id
+from treadle.testing.model_server.counting import counted
 from treadle.testing.model_server.request import Asked, Tool
 from treadle.testing.model_server.script import Call, Library, Script, Step
 
@@ -30,14 +31,15 @@ class Player:
         named = self._named(asked)
         if named is None:
             known = ", ".join(self.scripts.names)
-            return _complaint(f"the prompt has no marker such as [[script:NAME]]; there are {known}")
+            return _complaint(asked, f"the prompt has no marker such as [[script:NAME]]; there are {known}")
         name, step = named
         script = self.scripts.script(name)
         if script is None:
             hint = suggest(name, self.scripts.names) or f"there are {', '.join(self.scripts.names)}"
-            return _complaint(f"there is no script '{name}' ({hint})")
+            return _complaint(asked, f"there is no script '{name}' ({hint})")
         if step >= len(script.steps):
-            return _complaint(f"the script '{name}' has ended: turn {step + 1} of {len(script.steps)}", name, step)
+            why = f"the script '{name}' has ended: turn {step + 1} of {len(script.steps)}"
+            return _complaint(asked, why, name, step)
         return self._played(script, name, step, asked)
 
     def _named(self, asked: Asked) -> tuple[str, int] | None:
@@ -57,14 +59,16 @@ class Player:
     def _played(self, script: Script, name: str, step: int, asked: Asked) -> Answer:
         turn = _filled(script, script.steps[step], asked)
         if script.calls_tools and not asked.tools:  # a title or a summary, beside the conversation
-            return Answer(text=turn.say or f"Script {name}", usage=turn.usage, script=name, step=step)
+            title = turn.say or f"Script {name}"
+            return Answer(text=title, usage=turn.usage or counted(asked, title), script=name, step=step)
         if turn.fail and self._fails(name, step, turn.fail.times):
             return Answer(failure=turn.fail, sleep=turn.sleep, script=name, step=step)
         calls, missing = _made(turn, asked.tools)
+        text = "\n\n".join(filter(None, (turn.say, missing)))
         return Answer(
-            text="\n\n".join(filter(None, (turn.say, missing))),
+            text=text,
             calls=calls,
-            usage=turn.usage,
+            usage=turn.usage or counted(asked, text, calls),
             stop_reason=turn.stop_reason or ("tool_use" if calls else "end_turn"),
             sleep=turn.sleep,
             misbehave=turn.misbehave,
@@ -79,8 +83,9 @@ class Player:
             return times == 0 or self._failed[name, step] <= times
 
 
-def _complaint(what: str, script: str = "", step: int = 0) -> Answer:
-    return Answer(text=f"model server: {what}", script=script, step=step, note=what)
+def _complaint(asked: Asked, what: str, script: str = "", step: int = 0) -> Answer:
+    text = f"model server: {what}"
+    return Answer(text=text, usage=counted(asked, text), script=script, step=step, note=what)
 
 
 def _made(turn: Step, offered: tuple[Tool, ...]) -> tuple[tuple[Made, ...], str]:

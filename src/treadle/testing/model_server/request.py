@@ -1,9 +1,11 @@
 """What a client asks for, whatever wire format it speaks."""
 
-from typing import Any, Final, Literal
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
+Item = TypeVar("Item")
 By = Literal["system", "prompt", "model", "result"]
 _DEEP: Final = 50
 
@@ -13,6 +15,8 @@ class Entry(msgspec.Struct, frozen=True):
 
     by: By
     text: str = ""
+    length: int = 0
+    """How long it was as it was sent, with all that is no text; of several that were sent as one, the first has it."""
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -39,6 +43,19 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     is_streamed: bool = False
     wants_usage: bool = True
     """Whether a stream is to tell what was consumed."""
+    length: int = 0
+    """How long the whole request is, tools included."""
+    cache: Literal["", "always", "asked"] = "always"
+    """Whether the service keeps what it was sent: of itself, or only because it is asked to, which is counted."""
+
+
+def entries_of(sent: Sequence[msgspec.Raw], kind: type[Item], read: Callable[[Item], Iterable[Entry]]) -> list[Entry]:
+    """The entries of all pieces that were sent, with their lengths."""
+    found: list[Entry] = []
+    for raw in sent:
+        for at, entry in enumerate(read(msgspec.json.decode(raw, type=kind))):
+            found.append(entry if at else msgspec.structs.replace(entry, length=len(raw)))
+    return found
 
 
 def text_in(value: Any, depth: int = 0) -> str:

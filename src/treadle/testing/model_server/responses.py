@@ -9,7 +9,7 @@ import msgspec
 
 from treadle.testing.model_server import openai_errors
 from treadle.testing.model_server.answer import Answer, Made, new_id, pieces
-from treadle.testing.model_server.request import Asked, By, Entry, Tool, text_in
+from treadle.testing.model_server.request import Asked, By, Entry, Tool, entries_of, text_in
 from treadle.testing.model_server.wire import Document, event
 
 NAME: Final = "responses"
@@ -37,7 +37,7 @@ class _Tool(msgspec.Struct):
 
 class _Body(msgspec.Struct):
     model: str
-    input: str | list[_Item] = ""
+    input: str | list[msgspec.Raw] = ""
     instructions: str | None = None
     tools: list[_Tool] | None = None
     stream: bool | None = None
@@ -46,26 +46,30 @@ class _Body(msgspec.Struct):
 def read(body: bytes) -> Asked:
     """What is asked for."""
     found = msgspec.json.decode(body, type=_Body)
-    given = [_Item(role="user", content=found.input)] if isinstance(found.input, str) else found.input
+    sent = found.input
+    given = [Entry("prompt", sent)] if isinstance(sent, str) else entries_of(sent, _Item, _entries)
+    more = [] if isinstance(sent, str) else _more_tools(sent)
     return Asked(
         model=found.model,
-        entries=(Entry("system", found.instructions or ""), *map(_entry, given)),
-        tools=tuple(_tools([*(found.tools or []), *_more_tools(given)])),
+        entries=(Entry("system", found.instructions or ""), *given),
+        tools=tuple(_tools([*(found.tools or []), *more])),
         is_streamed=bool(found.stream),
     )
 
 
-def _entry(item: _Item) -> Entry:
+def _entries(item: _Item) -> Iterator[Entry]:
     if item.type == "message":
-        return Entry(_BY.get(item.role, "system"), text_in(item.content))
-    if item.type == _MORE:
-        return Entry("system")
-    return Entry("result", text_in(item.output)) if item.type.endswith(_OUTPUTS) else Entry("model")
+        yield Entry(_BY.get(item.role, "system"), text_in(item.content))
+    elif item.type == _MORE:
+        yield Entry("system")
+    else:
+        yield Entry("result", text_in(item.output)) if item.type.endswith(_OUTPUTS) else Entry("model")
 
 
-def _more_tools(given: list[_Item]) -> Iterator[_Tool]:
+def _more_tools(sent: list[msgspec.Raw]) -> Iterator[_Tool]:
     """Those that stand in the conversation itself."""
-    for item in given:
+    for raw in sent:
+        item = msgspec.json.decode(raw, type=_Item)
         yield from (item.tools or []) if item.type == _MORE else []
 
 

@@ -78,7 +78,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     fail: Failure | None = None
     sleep: float = 0.0
     misbehave: Misbehaviour = ""
-    usage: Tokens = Tokens()
+    usage: Tokens | None = None
+    """None: as the lengths of request and answer tell."""
     stop_reason: StopReason = ""
 
 

@@ -86,7 +86,7 @@ def _step(part: Part) -> Step:
         fail=_failure(fail) if fail else None,
         sleep=_seconds(part),
         misbehave=part.one_of("misbehave", MISBEHAVIOURS, ""),
-        usage=_tokens(usage) if usage else Tokens(),
+        usage=_tokens(usage) if usage else None,
         stop_reason=part.one_of("stop_reason", STOP_REASONS, ""),
     )
 
