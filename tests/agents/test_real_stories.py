@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from ruamel.yaml import YAML
 from tests.cheats.cases import HERE
 from tests.git.place import git, write
 from tests.real_agents import inside_apart
+from treadle.agents.script import Script as Parts
 from treadle.agents.script_reading import load_script
 from treadle.config.project import Project
 from treadle.runtime.agent import DEGRADED
@@ -39,12 +41,17 @@ test = [{json.dumps(sys.executable)}, "-m", "pytest"]
 
 
 class Listening(Actors):
-    """Notes which parts the model was asked for, before it answers."""
+    """Tells when the model is asked for a part that is held back, and answers when it is let go."""
 
-    asked: set[str]
+    def __init__(self, parts: Parts, runs: Path, held: str) -> None:
+        super().__init__(parts, runs)
+        self._held = held
+        self.is_asked, self.let_go = Event(), Event()
 
     def script(self, name: str) -> Script | None:
-        self.asked = getattr(self, "asked", set()) | {name}
+        if self._held and name.startswith(self._held):
+            self.is_asked.set()
+            self.let_go.wait(PATIENCE)
         return super().script(name)
 
 
@@ -65,8 +72,8 @@ class Shop:
         self.project = Project(self.root)
         self.env: dict[str, str] = {}
 
-    def played(self) -> ModelServer:
-        self.model = Listening(load_script(self.root.parent / "agents.yaml"), self.project.runs)
+    def played(self, held: str = "") -> ModelServer:
+        self.model = Listening(load_script(self.root.parent / "agents.yaml"), self.project.runs, held)
         server = ModelServer(self.model)
         told = client_variables(server.url, self.root.parent / "user")
         keys = dict.fromkeys((name for name in told if name.endswith("_KEY")), LENT)
@@ -88,18 +95,12 @@ class Shop:
         lines = self.treadle("log", "it", "--json").splitlines()
         return [json.loads(line)["text"] for line in lines]
 
-    def wait_for(self, words: str) -> None:
+    def wait_for_driver(self, pid: int) -> None:
+        """Until a process drives the run."""
         until = time.monotonic() + PATIENCE
-        while not (self.project.runs / "it").exists() or not any(words in line for line in self.log()):
-            assert time.monotonic() < until, f"{words!r} did not happen; {self.told()}"
+        while str(pid) not in (seen := str(json.loads(self.treadle("status", "it", "--json"))["driver"])):
+            assert time.monotonic() < until, f"{pid} does not drive it, {seen!r} does; {self.told()}"
             time.sleep(0.2)
-
-    def wait_until_asked(self, part: str) -> None:
-        """Until an agent waits for its model."""
-        until = time.monotonic() + PATIENCE
-        while not any(name.startswith(part) for name in getattr(self.model, "asked", ())):
-            assert time.monotonic() < until, f"{part!r} was not begun; {self.told()}"
-            time.sleep(0.05)
 
     def leaks(self) -> list[str]:
         """Where the key can be found that the agents were lent: their own homes apart, it must be nowhere."""
@@ -120,41 +121,47 @@ def leaf() -> list[dict[str, Any]]:
 
 
 def eventful() -> dict[str, Any]:
-    """A leaf whose service is out for a while, whose implementer first writes where it may not, then thinks for
-    long, and writes down and tells the key that it was lent."""
+    """A leaf whose service is out for a while, whose implementer first writes where it may not, and then writes down
+    and tells the key that it was lent."""
     rules = leaf()
     tests = next(rule for rule in rules if rule["step"] == "tests")
     tests["turns"][0]["outage"] = {"why": "rate", "wait": 2}
     impl = next(rule for rule in rules if rule["step"] == "impl")
     honest = impl["turns"][0]
-    astray = {"write": {"docs/elsewhere.md": "mine\n"}, "exit": honest["exit"]}
+    astray = {"write": {"docs/elsewhere.md": "mine\n"}, "run": [["touch", "elsewhere.md"]], "exit": honest["exit"]}
     path, code = next(iter(honest["write"].items()))
     telling = {"say": f"My key is {LENT}.", "run": [["sh", "-c", "env"]]}
-    impl["turns"] = [astray, {**honest, **telling, "write": {path: f"{code}# {LENT}\n"}, "delay": 6}]
+    impl["turns"] = [astray, {**honest, **telling, "write": {path: f"{code}# {LENT}\n"}}]
     return {"agents": rules}
 
 
 def tells(_: ModelServer, folder: Path) -> dict[str, Any]:
     shop = Shop(folder, (folder / "agent").read_text(), eventful())
-    with shop.played():
+    with shop.played(held="root:impl#1.2") as server:
         driver = shop.start("run", "spec.yaml", "--agent", shop.agent, "--name", "it")
-        shop.wait_until_asked("root:impl#1.2")  # so it is in the middle of its turn
+        assert shop.model.is_asked.wait(PATIENCE), shop.told()
         driver.send_signal(signal.SIGKILL)
         driver.wait()
         before = shop.log()
-        code = shop.start("resume", "it").wait(PATIENCE)
+        again = shop.start("resume", "it")
+        shop.wait_for_driver(again.pid)
+        shop.model.let_go.set()
+        code = again.wait(PATIENCE)
+        asked = [one for one in server.exchanges if one.script.startswith("root:impl#1.1")]
         return {
             "code": code,
             "before": before,
+            "answered": json.dumps(asked[-1].body),
+            "spent": shop.treadle("cost", "it"),
             "log": shop.log(),
             "leaks": shop.leaks(),
             "boxed": bool([*shop.project.runs.glob("it/acts/*impl*/agent/*.place")]),
-            "astray": [str(path) for path in shop.project.worktrees.rglob("docs/elsewhere.md")],
+            "astray": [str(path) for path in shop.project.worktrees.rglob("elsewhere.md")],
             "status": json.loads(shop.treadle("status", "it", "--json")),
             "evidence": shop.treadle("evidence", "it"),
             "cost": json.loads(shop.treadle("cost", "it", "--json")),
-            "elsewhere": git(shop.root, "ls-tree", "-r", "--name-only", "treadle/it/result").splitlines(),
-            "told": shop.told(),
+            "merged": git(shop.root, "ls-tree", "-r", "--name-only", "treadle/it/result", ok=False).splitlines(),
+            "told": (folder / "driver.log").read_text(),
         }
 
 
@@ -169,12 +176,15 @@ def test_a_leaf_from_its_spec_to_merged_code(agent: str, tmp_path: Path) -> None
     assert "root:tests#1.1 is held up" in log, "a 429 pauses"
     assert "root:tests#1.2" not in log, "and costs no attempt"
     refused = next(line for line in found["log"] if "root:impl#1.1 is checked" in line)
-    assert "failed" in refused
-    assert found["boxed"] or "scope" in refused, "without a box the diff tells"
-    assert "root:impl#1.2 starts" in log, "what is out of scope is refused"
-    assert "docs/elsewhere.md" not in found["elsewhere"]
-    assert not (found["boxed"] and found["astray"]), "in the box it could not even be written"
-    assert "src/basket/adding.py" in found["elsewhere"]
+    if found["boxed"]:
+        assert "Read-only file system" in found["answered"], "the kernel refuses, and the model is told so"
+        assert found["astray"] == []
+        assert "is checked: green, no_undefined failed → root:impl#1.2 starts" in refused, "so nothing was done"
+        assert "meets code that is not implemented" in found["told"]
+    else:
+        assert "scope" in refused.partition(" failed")[0], "without a box the diff tells"
+    assert not [path for path in found["merged"] if "elsewhere" in path]
+    assert "src/basket/adding.py" in found["merged"]
     for step, exit_ in {
         "scaffold": "InitWork",
         "tests": "TestsReady",
@@ -187,16 +197,26 @@ def test_a_leaf_from_its_spec_to_merged_code(agent: str, tmp_path: Path) -> None
         "the driver was killed before it answered"
     )
     assert "root:impl#1.3" not in log, "the kill of the driver lost nothing"
-    begun = {share["name"] for share in found["cost"]["conversations"]}
+    begun = {share["name"]: share["cached"] / share["tokens_in"] for share in found["cost"]["conversations"]}
+    anew = [f"root:{step}#1.1" for step in ("tests", "impl") if _begins_anew(found["log"], step)]
     if agent == "gemini":
+        assert anew == ["root:tests#1.1", "root:impl#1.1"], "who cannot branch off begins anew where others do"
         assert "branched off" not in begun
-        assert DEGRADED in found["told"], "who cannot branch off says so"
+        assert DEGRADED in found["told"], "and says so"
     else:
+        assert anew == []
         assert "branched off" in begun
     assert "went on" in begun
+    assert min(share for start, share in begun.items() if start != "new") > begun["new"] > 0, "a warm start saves"
+    assert "| Conversation | Activities | Tokens in | Cached |" in found["spent"]
     assert found["leaks"] == [], "what it was lent is nowhere else"
     assert "AC-3" in found["evidence"]
     assert found["cost"]["total"]["tokens_in"] > 0
+
+
+def _begins_anew(log: list[str], step: str) -> bool:
+    words = "has a conversation that can be resumed, begun anew: this agent cannot branch off from another"
+    return any(line.startswith(f"root:{step}#1.1 {words}") for line in log)
 
 
 def works_at_once(_: ModelServer, folder: Path) -> dict[str, Any]:
