@@ -557,7 +557,7 @@ def test_all_problems_of_a_file_come_together_in_the_order_of_its_lines() -> Non
     [
         (Protocol, TOP_KEYS, {"name": "protocol", "templates": ""}),
         (Role, ROLE_KEYS, {}),
-        (Graph, GRAPH_KEYS, {}),
+        (Graph, GRAPH_KEYS, {"only": ""}),
         (Step, itertools.chain(*KEYS.values()), {"asks": "ask", "graph": "map", "kind": "role", "mode": "role"}),
         (Route, ROUTE_KEYS, {"over": ""}),
         (Record, RECORD_KEYS, {"help": "about", "fields": ""}),
