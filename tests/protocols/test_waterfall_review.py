@@ -162,3 +162,47 @@ def test_a_review_without_a_word_says_nothing_in_a_persons_name() -> None:
     )
     run.run.answers("approve")
     assert "Said at a review" not in run.prompt("scaffold")
+
+
+def worked_on(complexity: str = "S") -> Reviewed:
+    """A story that an executor or a team works on."""
+    run = Reviewed(complexity=complexity).designed().says("pass", "contract", {})
+    run.run.answers("approve")
+    return run.says("pass_red", "scaffold", {"summary": "Red."})
+
+
+@pytest.mark.parametrize(
+    ("answer", "step"), [("approve", "scaffold"), ("reject", "bdd"), ("constitution_violation", "sdd-delta")]
+)
+def test_what_sent_a_story_to_the_review_is_told_to_whoever_works_on_it_then(answer: str, step: str) -> None:
+    said: Json = {"reason": "scope_warning", "summary": "It needs refunds.", "handoff": "Look at pay.py first."}
+    run = worked_on().says("failing_measured.scope_warning", "impl", said)
+    assert "> It needs refunds." in run.text()
+    run.run.answers(answer)
+    told = run.prompt(step)
+    assert (
+        f"## Why this step is open again\nImplementation stopped (scope_warning):\n````{MARK}\nIt needs refunds.\n"
+        in told
+    )
+    assert f"````{MARK}\nLook at pay.py first.\n````" in told
+
+
+def test_what_a_lead_sent_a_story_to_the_review_for_is_told_there_too() -> None:
+    run = worked_on("L").says("Breakdown", "breakdown", {}, backend=items("core"), more=False)
+    run.run.says("blocker", next(act for act in run.run.state.acts if "/core:work" in act))
+    said: Json = {"reason": "needs_clarification", "summary": "Which currency?"}
+    run.says("failing.needs_clarification", "coordinate", said).run.answers("reject")
+    assert f"Team coordination stopped (needs_clarification):\n````{MARK}\nWhich currency?\n" in run.prompt("bdd")
+
+
+def test_what_came_right_since_is_no_news() -> None:
+    run = worked_on().says("failing_measured.none", "impl", {"reason": "none", "summary": "An odd error."})
+    assert "An odd error." in run.prompt("impl")
+    for _ in range(4):
+        run.says("pass_green", "impl", {}).says(
+            "failing_measured.none", "verify", {"reason": "none", "summary": "A gap."}
+        )
+    run.run.answers("review")
+    assert "An odd error." not in run.text()
+    run.run.answers("reject")
+    assert "An odd error." not in run.prompt("bdd")

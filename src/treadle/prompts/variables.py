@@ -20,7 +20,7 @@ from treadle.protocol.checks.declarations import TOOLCHAIN
 from treadle.protocol.checks.shapes import variable
 from treadle.protocol.items import Item, Json, Routed
 from treadle.protocol.lines.parameters import Parameters
-from treadle.protocol.model import MAP_EXITS, Need, Protocol, Step, base_of, target
+from treadle.protocol.model import MAP_EXITS, Need, Protocol, Step, base_of, tag_of, target
 
 SILENT: Final = "(nothing was said)"
 """Stands for an exit without a payload, so that a template sees that the step was left by it."""
@@ -180,13 +180,18 @@ class _Subject:
         """What the needs of the step say, as a list: for templates that do not know which steps lead to theirs."""
         found: list[Json] = []
         for need in self.step.needs:
-            refs = self.command.inputs.get(str(need).rstrip("?*"), ()) if need.step and not need.up else ()
-            for ref in refs:
+            is_told = need.step and not need.up and self._holds(need)
+            for ref in self.command.inputs.get(str(need).rstrip("?*"), ()) if is_told else ():
                 data = self.payloads.get(ref) if ref else {}
                 if isinstance(data, dict):
                     title = self.graph.steps[need.step].title or need.step
                     found.append({"step": need.step, "title": title, "exit": need.exit, "data": data})
         return found
+
+    def _holds(self, need: Need) -> bool:
+        """Whether an optional need is how its step was left last: what came right since is no news."""
+        last = self.inst.last.get(need.step, "")
+        return not need.optional or not last or last.startswith("!") or tag_of(last) == tag_of(need.exit)
 
     def _slot(self, need: Need, refs: tuple[str, ...]) -> Json:
         if need.every:

@@ -234,8 +234,17 @@ class _Compiler:
         self._arrive(entry, slot)
         target = self.table.steps.get(step)
         if target is not None and target.human:
+            self._pass_on(target, slot)
             return tree(step, place)
         return {"to": tree(entry, place), "charge": budget}
+
+    def _pass_on(self, asked: Rule, slot: str) -> None:
+        """What a person is asked about is told to whoever works on it next, too."""
+        back = [str(to.value) for to in asked.fails.values()]
+        for step in (*self._targets(asked), *back):
+            rule = self.table.steps.get(step)
+            if step == self.table.team or (rule is not None and not rule.human):
+                self._arrive(step, slot)
 
     def _rework(self, rule: Rule, back: dict[str, Any]) -> None:
         """The budget of the edges that go back, and the question when it is spent."""
