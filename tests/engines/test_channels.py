@@ -73,6 +73,30 @@ def test_a_run_tells_a_channel_what_it_asks_and_how_it_ended(tmp_path: Path, mon
         assert "- accept: take it\n- retry: once more" in heard[0]["message"]
         assert treadle("say", "accept").code == 0
         assert heard[1]["message"].startswith("sweep-1: ended with Finished")
+        assert [it["type"] for it in heard] == ["info", "success"]
+
+
+def test_that_nobody_could_be_told_is_said_where_the_run_is_watched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Chores(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    with listening() as (address, heard):
+        monkeypatch.setenv("MY_CHATS", f"{address}/broken")
+        channels = 'notifications.channels=["env:MY_CHATS"]'
+        begun = treadle("run", "chore.yaml", "-p", "ask", "--agent", "scripted:did.yaml", "--set", channels)
+        told = "notifications.channels: MY_CHATS could not be told; see that the address is right"
+        assert (begun.code, f"root: {told}\n" in begun.out) == (3, True)
+        status = treadle("status").out
+        assert f"people could not be told: {told}\n" in status
+        assert "not obeyed" not in status
+        assert treadle("status", "--json").json()["untold"] == [told]
+        again = treadle("say", "retry").out
+        assert again.count(told) == 1, "once, though there is more that could not be told"
+        monkeypatch.setenv("MY_CHATS", address)
+        assert treadle("say", "accept").code == 0
+        assert "ended with Finished" in heard[-1]["message"]
 
 
 def test_who_could_not_be_told_is_named_and_the_address_is_not() -> None:

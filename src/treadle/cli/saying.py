@@ -16,6 +16,7 @@ from treadle.engines.driving import driver_of
 from treadle.engines.opening import opened_store
 from treadle.errors import TreadleError
 from treadle.kernel.state import State
+from treadle.ports import Progress
 from treadle.protocol import model
 from treadle.store.sqlite import Store
 from treadle.talk.dispatched import Blocked, Dispatched, Done, NeedsHuman
@@ -86,8 +87,15 @@ class News(Silent):
     def __init__(self, store: Store, run: str) -> None:
         self._store = store
         self._follower = Follower(store, store.run(run))
+        self._noted: set[str] = set()
         for _ in self._follower.catch_up():
             pass
+
+    def hear(self, run: str, act: str, progress: Progress) -> None:  # noqa: ARG002
+        """What people should know, once."""
+        if progress.note and progress.note not in self._noted:
+            self._noted.add(progress.note)
+            say(progress.note)
 
     def show(self, run: str, protocol: model.Protocol, state: State) -> None:  # noqa: ARG002
         for made in self._follower.catch_up():

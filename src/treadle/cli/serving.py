@@ -27,6 +27,7 @@ def serve(project: Project, listen: str = "") -> int:
             lambda run, text: complain(harmless(f"{run} {text}")),
             lambda desk: lines.show(desk.run, desk.protocol, desk.state),
             tools=tools,
+            hear=lines.hear,
         )
 
         async def served() -> None:

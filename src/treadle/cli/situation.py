@@ -33,6 +33,8 @@ from treadle.views.yours import told as told_work
 
 _FILE: Final = "file"
 """What is noted of a file that somebody has changed."""
+_NOTIFICATION: Final = "notification"
+"""What is noted of people who could not be told."""
 _EDITS: Final = 3
 """Of changes to files that were told before, the last ones are told again."""
 
@@ -47,7 +49,8 @@ def situation(project: Project, store: Store, found: Follower) -> Status:
         run=record.id,
         name=record.name,
         driver=driver(record),
-        strays=sum(it.what != _FILE for it in store.strays(record.id)),  # of files, more is told elsewhere
+        strays=sum(it.what not in (_FILE, _NOTIFICATION) for it in store.strays(record.id)),  # told for themselves
+        untold=tuple(dict.fromkeys(it.detail for it in store.strays(record.id) if it.what == _NOTIFICATION)),
         edited=tuple(_edited(project, store, found)),
         yours=in_hand(project, record, found.chronicle.state),
         questions={
@@ -186,6 +189,7 @@ def _used(now: Status) -> Iterator[str]:
     used = now.usage
     if used.tokens_in or used.tokens_out or used.cost:
         yield f"used: {used.tokens_in:,} tokens in{_cached(now)}, {used.tokens_out:,} out{_limits(now)}"
+    yield from (harmless(f"people could not be told: {why}") for why in now.untold)
     yield from map(harmless, now.edited)
     if now.strays:
         count = counted(now.strays, "answer or message", "answers or messages")

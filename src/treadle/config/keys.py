@@ -60,7 +60,7 @@ _COMMANDS: Final = {
     "interface": "Prints the interface files' signatures.",
 }
 
-EVENTS: Final = ("ask", "reminder", "refused", "limit", "outage", "stalled", "part", "failed", "done")
+EVENTS: Final = ("ask", "reminder", "refused", "limit", "outage", "part", "failed", "done")
 """What people can be told about."""
 
 KEYS: Final = (
@@ -187,7 +187,7 @@ KEYS: Final = (
         "notifications.on",
         kinds.subset(*EVENTS),
         "What to tell about.",
-        ("ask", "limit", "outage", "stalled", "failed", "done"),
+        ("ask", "limit", "outage", "failed", "done"),
     ),
     Key(
         "environment.pass",

@@ -10,22 +10,30 @@ from treadle.errors import PortError
 
 _VARIABLE: Final = "env:"
 _KEY: Final = "notifications.channels"
+_KINDS: Final = {"done": "success", "failed": "failure"} | dict.fromkeys(("limit", "outage"), "warning")
+"""Event → what kind of message it is to Apprise, by which channels choose a colour or a sign; else it informs."""
 
 
-def tell(channels: Iterable[str], environ: Mapping[str, str], title: str, text: str) -> None:
+def tell(channels: Iterable[str], environ: Mapping[str, str], title: str, text: str, event: str = "") -> None:
     """Tell all of them; a `PortError` says who could not be told. Addresses are credentials, and never repeated."""
     try:
         import apprise  # noqa: PLC0415 - it takes its time, and may not be there
     except ImportError:
         raise PortError(f"{_KEY}: Apprise is not installed; `pip install 'treadle[channels]'`") from None
-    missed = [name for name, address in _addresses(channels, environ) if not _told(apprise, address, title, text)]
+    said = {
+        "title": title,
+        "body": text,
+        "body_format": apprise.NotifyFormat.TEXT,
+        "notify_type": _KINDS.get(event, "info"),
+    }
+    missed = [name for name, address in _addresses(channels, environ) if not _told(apprise, address, said)]
     if missed:
         raise PortError(f"{_KEY}: {', '.join(missed)} could not be told; see that the address is right")
 
 
-def _told(apprise: Any, address: str, title: str, text: str) -> bool:
+def _told(apprise: Any, address: str, said: Mapping[str, Any]) -> bool:
     app = apprise.Apprise()
-    return bool(app.add(address)) and bool(app.notify(title=title, body=text, body_format=apprise.NotifyFormat.TEXT))
+    return bool(app.add(address)) and bool(app.notify(**said))
 
 
 def _addresses(channels: Iterable[str], environ: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -66,7 +66,9 @@ class Host:
             if changed and desk.state.seq and not inbox:
                 changed(desk)  # whoever looks sees how the run stands before it moves for the first time
             tasks = Tasks(Perform(desk, agents, world), inbox, timers, self._repeated(run))
-            return await drive(desk, inbox, tasks, rests)
+            state = await drive(desk, inbox, tasks, rests)
+            await desk.leave()
+            return state
 
     @asynccontextmanager
     async def _leased(self, run: str, world: World) -> AsyncIterator[Lease]:

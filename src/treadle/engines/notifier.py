@@ -51,7 +51,7 @@ class SettingsNotifier:
             await asyncio.to_thread(_send, _address(self._settings.webhook, os.environ), body)
         if self._settings.channels:
             title = " · ".join(part for part in (self._title, run) if part)
-            await asyncio.to_thread(tell, self._settings.channels, os.environ, title, message)
+            await asyncio.to_thread(tell, self._settings.channels, os.environ, title, message, event)
 
     def _message(self, what: str, text: str) -> str:
         """A question whole, as people read it; nothing for all else."""

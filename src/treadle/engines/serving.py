@@ -10,6 +10,7 @@ from typing import Final
 from treadle.config.project import Project, make_local
 from treadle.engines.driving import Driver, driver_of
 from treadle.engines.result import result_of
+from treadle.engines.surroundings import Hear, hear_nothing
 from treadle.errors import PortError, TreadleError, writing
 from treadle.runtime.desk import Desk
 from treadle.runtime.tools import Tools
@@ -59,9 +60,10 @@ class Service:
         changed: Callable[[Desk], None],
         pause: float = _PAUSE,
         tools: Tools | None = None,
+        hear: Hear = hear_nothing,
     ) -> None:
         self._project, self._store, self._tell, self._changed = project, store, tell, changed
-        self._driver, self._pause = Driver(project, store, tools=tools), pause
+        self._driver, self._pause = Driver(project, store, hear=hear, tools=tools), pause
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._broken: dict[str, int] = {}
         """Runs that could not be driven, and how far they were; they are left alone until they change."""

@@ -19,6 +19,7 @@ from treadle.engines.notifier import SettingsNotifier
 from treadle.engines.pinned import MANUAL, Pinned, pinned
 from treadle.engines.project_ports import Ports, ProjectPorts
 from treadle.engines.recording import recording_of
+from treadle.engines.telling_aloud import TellingAloud
 from treadle.engines.telling_once import TellingOnce
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.events import Usage
@@ -104,12 +105,7 @@ class ProjectSurroundings:
             workspace=ports.workspace,
             checks=ports.checks,
             effects=ports.effects,
-            notifier=TellingOnce(
-                SettingsNotifier(
-                    settings.config.notifications, self._project.root.name, partial(self._worded, run.id, settings)
-                ),
-                folder,
-            ),
+            notifier=TellingOnce(TellingAloud(self._notifier(run.id, settings), partial(self._say, run.id)), folder),
             budgets=_budgets(settings.config.limits, self._store.spent),
             prices_of=lambda role: parse_prices(settings.config.prices.get(settings.kind_of(role), "")),
             progress=partial(self._hear, run.id),
@@ -127,6 +123,14 @@ class ProjectSurroundings:
         server, tools = INSIDE if container else HERE, None if is_apart else self._tools
         folder = self._project.runs / run.id
         return Dispatch(desk, world, folder, texts, config.limits.answer, server, tools, self._seating(run.id))
+
+    def _notifier(self, run: str, settings: Pinned) -> SettingsNotifier:
+        worded = partial(self._worded, run, settings)
+        return SettingsNotifier(settings.config.notifications, self._project.root.name, worded)
+
+    def _say(self, run: str, note: str) -> None:
+        """To whoever watches the run."""
+        self._hear(run, f"{ROOT}:", Progress(note=note))
 
     def _worded(self, run: str, settings: Pinned, ask: str) -> str:
         """A question that is open, as people read it."""

@@ -1,10 +1,11 @@
 """A run on somebody's desk: its state in memory, always the one that the store has or is about to have."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 
-from treadle.errors import IllegalEvent
+from treadle.errors import IllegalEvent, PortError
 from treadle.kernel.commands import Command
 from treadle.kernel.events import Event, Upgraded
 from treadle.kernel.reduce import reduce
@@ -67,6 +68,12 @@ class Desk:
         if self._changed:
             self._changed(self)
         return orders
+
+    async def leave(self) -> None:
+        """Write down what was noted since the last event; a store that takes nothing any more has lost only that."""
+        if self._strays:
+            with suppress(PortError):
+                await self._append([], [], snapshot=False)
 
     async def _append(self, entries: list[Entry], rows: list[int], snapshot: bool) -> None:
         performed, self._performed = self._performed, []

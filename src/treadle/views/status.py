@@ -121,6 +121,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     limits: Ceilings | None
     strays: int
     """Answers and messages that were not obeyed."""
+    untold: tuple[str, ...]
+    """Why people could not be told of the run, each reason once."""
     edited: tuple[str, ...]
     """Files that show the run, and that somebody has changed: what of them is not so."""
     result: Result | None
@@ -136,6 +138,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """As it was started; None: what its history says, which does not tell whether people are the agents."""
     driver: str = ""
     strays: int = 0
+    untold: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
     yours: tuple[Yours, ...] = ()
     questions: Mapping[str, str] = {}
@@ -174,6 +177,7 @@ def status(chronicle: Chronicle, known: Known, now: int) -> Status:
         usage=used(state.usage),
         limits=_limits(protocol, state) if protocol else None,
         strays=known.strays,
+        untold=known.untold,
         edited=known.edited,
         result=known.result,
     )
