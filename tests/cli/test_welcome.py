@@ -77,3 +77,9 @@ def test_no_unfinished_run_is_hidden() -> None:
         run("--level", "1")
     assert treadle().out.count("Unfinished: the run ") == 3
     assert "Unfinished too: 1 more run; `treadle runs` lists all of them." in treadle().out
+
+
+def test_where_there_is_nothing_to_tell_nothing_is_told(kept: Kept) -> None:
+    (kept.root / ".treadle/protocols").rename(kept.root / "away")
+    (kept.root / "treadle.toml").touch()
+    assert "\n\n\n" not in treadle().out

@@ -74,12 +74,12 @@ def next_steps(plan: Plan, git_steps: list[str]) -> Iterator[str]:
     if not plan.agents:
         yield INSTEAD
     yield from plan.main.advice if plan.main else ()
+    for part, words in brought(str(library.folder(plan.named))).items() if plan.named else ():
+        yield f"`treadle run --protocol {word(plan.named)} --only {part}`: {words}"
     for cure in cures(plan.lacks):
         yield f"{cure}: {'; '.join(lack.what for lack in plan.lacks if lack.fix == cure)}"
     if plan.optional:
         yield f"set {', '.join(f'`toolchain.{name}`' for name in plan.optional)} in treadle.toml, if there are such"
     protocol = plan.protocol.name if plan.protocol else "v3"
     yield "`treadle doctor`: whether everything is in place"
-    for part, words in brought(str(library.folder(plan.named))).items() if plan.named else ():
-        yield f"`treadle run --protocol {word(plan.named)} --only {part}`: {words}"
     yield f"`treadle spec new --protocol {protocol}`: write down what you want built"

@@ -27,7 +27,8 @@ def welcome(before: str, after: str) -> str:
     commands = _next(unfinished, waiting)
     width = max(len(command) for command, _ in commands) + 4
     lines = (f"  {before}treadle {command}{after}{'':{width - len(command)}}{meaning}" for command, meaning in commands)
-    return "\n".join([f"{before}Treadle{after}{ABOUT}", *_seen(unfinished, waiting), "", *lines, ""])
+    seen = _seen(unfinished, waiting)
+    return "\n".join([f"{before}Treadle{after}{ABOUT}", *([*seen, ""] if seen else []), *lines, ""])
 
 
 def _seen(unfinished: list[tuple[str, str]], waiting: list[str]) -> list[str]:
