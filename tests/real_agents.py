@@ -77,11 +77,11 @@ def play_inside(server: ModelServer, folder: Path) -> Any:
     return msgspec.to_builtins(found)
 
 
-def inside_apart(function: Inside, folder: Path, scripts: str) -> Any:
+def inside_apart(function: Inside, folder: Path, scripts: str, seconds: float = PATIENCE) -> Any:
     """What a function of a test's module returns that is called there; see `tools.agents.apart`."""
     if why := lacking():
         pytest.skip(why)
-    return run_apart(function, folder, scripts)
+    return run_apart(function, folder, scripts, seconds)
 
 
 def _own(*starts: str) -> dict[str, str]:
