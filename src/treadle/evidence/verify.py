@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import time
-from typing import Final
 
 import msgspec
 
@@ -30,9 +29,6 @@ from treadle.protocol import catalogue
 from treadle.protocol.artifact_place import place_of
 from treadle.protocol.items import Json, canonical
 from treadle.protocol.model import CheckRef
-
-_KEEPING: Final = frozenset({"commit", "commit_once", "checkpoint"})
-"""An exit that passed one of these is part of the instance's work."""
 
 
 class Verifier:
@@ -86,7 +82,7 @@ class Verifier:
         given = documents_of(protocol, s.job.exit, s.case.claim)
         files = {place_of(protocol.artifacts[name], s.input): text.encode() for name, text in given.items()}
         work = await self._git.amended(s.work, files) if files else s.work
-        if files or any(ref.name in _KEEPING for ref in s.job.checks):
+        if files or any(ref.name in catalogue.RECORDS for ref in s.job.checks):
             await self._git.accept(s.case.state, s.job, work.commit)
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Final
 
-from treadle.protocol.catalogue import CHECKS
+from treadle.protocol.catalogue import CHECKS, RECORDS
 from treadle.protocol.checks.shapes import variable
 from treadle.protocol.items import Json
 from treadle.protocol.model import CHECK_EXITS, CheckRef, Step
 
-_RECORD: Final = frozenset({"commit", "commit_once", "checkpoint", "measure"})
+_RECORD: Final = RECORDS | {"measure"}
 """They say nothing about the work."""
 
 

@@ -129,7 +129,7 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "owned_files": _check("only the task's own files changed"),
     "conflicts_only": _check("only files changed that the last rebase has left in conflict"),
     "diff_only": _check("an existing document was amended, not rewritten"),
-    "schema": _check("the document parses", "manifest", arg="kind"),
+    "schema": _check("the document is there, written now or before, and parses", "manifest", arg="kind"),
     "clarifications": _check("every question that the scenarios leave open is listed with a suggested answer"),
     "clarified": _check("the scenarios are as they were, except where something in them was unclear"),
     "scenarios_complete": _check(
@@ -152,6 +152,12 @@ CHECKS: Final[dict[str, CheckSpec]] = {
         "manifest",
     ),
 }
+
+REQUIRED: Final = frozenset({"gherkin", "delta"})
+"""The kinds of documents without which `schema` refuses; the others a story may do without."""
+
+RECORDS: Final = frozenset({"commit", "commit_once", "checkpoint"})
+"""Any of these records what a writer leaves, and makes it part of the work."""
 
 FIELDS: Final = frozenset(
     """

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from treadle.kernel.commands import RunEffect
 from treadle.prompts.report import for_person
+from treadle.protocol.catalogue import RECORDS
 from treadle.protocol.items import Json
 from treadle.protocol.model import Exit, Protocol, Step, tag_of
 from treadle.protocol.proofs import proof_of
@@ -20,7 +21,6 @@ from treadle.views.moment import moment, seconds
 from treadle.views.refusal import words_of_effect
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
-_RECORDING: Final = frozenset({"commit", "commit_once", "checkpoint"})
 _WORDS: Final = 2_000
 
 
@@ -104,7 +104,7 @@ def _commit(deed: Deed, declared: Exit | None, said: dict[str, Json], records: S
     looked_at = [one.check.commit for one in records if isinstance(deed.command, RunEffect) and one.check.commit]
     names = [name for name, field in declared.fields.items() if field.by == "git"] if declared else []
     named = [value for name in names if _COMMIT.match(value := text(said.get(name)))]
-    kept = [one.check.commit for one in records if one.check.check in _RECORDING]
+    kept = [one.check.commit for one in records if one.check.check in RECORDS]
     return next(iter([*looked_at, *named, *kept]), "")
 
 

@@ -43,7 +43,7 @@ def test_a_document_that_is_still_right_passes_when_its_step_comes_again(tmp_pat
         given: dict[str, Json] = {"id": "US-1", "title": "Sums", "description": "Adds."}
         stage = await Stage(tmp_path, "waterfall", FILES, "story", given).start()
         empty = await stage.claim("sdd-delta", "pass", {})
-        assert empty.report.startswith("### commit_once\n- nothing was changed"), "the first time, something is due"
+        assert "### schema:delta\n- docs/deltas/US-1.md: was not written" in empty.report, "it must be there"
         delta = "# Delta\n## ADDED\n- sums: `add(a, b)`\n\n## MODIFIED\nNone\n\n## REMOVED\nNone\n"
         written = await stage.claim("sdd-delta", "pass", {"docs/deltas/US-1.md": delta}, n="1.2")
         assert written.report == ""
@@ -51,6 +51,9 @@ def test_a_document_that_is_still_right_passes_when_its_step_comes_again(tmp_pat
         assert again.report == ""
         assert again.fields["commit"]
         assert again.fields["files_changed"] == []
+        evidence = stage.payloads.get(next(one.report_ref for one in again.results if one.check == "schema"))
+        assert isinstance(evidence, dict)
+        assert "docs/deltas/US-1.md stays as it was" in str(evidence["report"])
         other = await stage.claim("contract", "pass", {}, checks="commit_once")
         assert "nothing was changed" in other.report, "what another step has left is not its work"
         broken = await stage.claim("sdd-delta", "pass", {"docs/deltas/US-1.md": "# Delta\n"}, n="3.1")

@@ -39,6 +39,16 @@ def _refactored(checks: str) -> Protocol:
             id="a_commit_that_is_not_made",
         ),
         pytest.param(
+            put(tree(), "graphs.node.steps.work.gates", "Built", gates("checkpoint scope lint?")),
+            [
+                (
+                    "16 node.work: exit 'Built' passes with nothing done: no gate sees a change, or what should be "
+                    "there (record it by 'commit' or 'commit_once')"
+                )
+            ],
+            id="work_that_nothing_looks_at",
+        ),
+        pytest.param(
             put(bugfix(), FIX, "Fixed", gates("commit scope_src build green tests_unmodified")),
             ["16 main.fix: exit 'Fixed' is not held to its write scope ({part}/**) (gate it by 'scope')"],
             id="a_scope_that_only_the_input_knows",

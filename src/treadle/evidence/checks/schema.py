@@ -10,6 +10,7 @@ from treadle.evidence.schemas.delta import delta_problems
 from treadle.evidence.schemas.gherkin import gherkin_problems
 from treadle.evidence.subject import Subject
 from treadle.protocol.answers.paths import is_pattern
+from treadle.protocol.catalogue import REQUIRED
 
 KINDS: Final[dict[str, Callable[[str, str], list[Problem]]]] = {
     "gherkin": gherkin_problems,
@@ -17,23 +18,22 @@ KINDS: Final[dict[str, Callable[[str, str], list[Problem]]]] = {
     "openapi": contract_problems,
     "asyncapi": contract_problems,
 }
-_MAY_BE_ABSENT: Final = frozenset({"openapi", "asyncapi"})
-"""A story without an interface of its own has no contract."""
 
 
 async def schema(s: Subject) -> Found:
-    """The document parses."""
+    """The document is there, whoever wrote it, and parses; a story without an interface has no contract."""
     kind = KINDS.get(s.arg)
     if kind is None:
         return failed(f"there is no schema '{s.arg}'", expected=f"one of {', '.join(KINDS)}")
     places = document_places(s)
     texts = {path: await s.text(path) for path in places}
     problems = [one for path, text in texts.items() if text is not None for one in kind(path, text)]
-    if s.arg in _MAY_BE_ABSENT:
+    if s.arg not in REQUIRED:
         problems += [one for path, text in texts.items() if text for one in await _leading_nowhere(s, path, text)]
-    if all(text is None for text in texts.values()) and s.arg not in _MAY_BE_ABSENT:
+    if all(text is None for text in texts.values()) and s.arg in REQUIRED:
         problems.append(problem("was not written", places[0] if places else "", expected=f"a document ({s.arg})"))
-    return found(problems)
+    kept = [path for path, text in texts.items() if text is not None and path not in s.work.paths]
+    return found(problems, [f"{path} stays as it was" for path in kept])
 
 
 async def _leading_nowhere(s: Subject, path: str, text: str) -> list[Problem]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from treadle.protocol.catalogue import RECORDS, SCOPES
 from treadle.protocol.checks.evidence import slots_that_prove
 from treadle.protocol.checks.flow import Flow, step_path
 from treadle.protocol.checks.permissions import gates_of, has_gate, is_document, write_scope, writes_tests
@@ -15,6 +16,8 @@ from treadle.protocol.test_paths import names_tests
 _SUITES: Final = ("green", "green_own_and_baseline", "contract")
 _KEPT: Final = ("no_secrets", "protection")
 """What holds for a project's files holds for every change of them."""
+_SEES_NOTHING: Final = SCOPES | {"checkpoint", "readonly", *_KEPT}
+"""Content with a folder in which nobody has done anything."""
 _KEPT_IN_CODE: Final = (("interface_exact", "interface_unmodified"), ("no_undefined",))
 """What one author of code keeps, the others of the same work keep too."""
 
@@ -90,8 +93,11 @@ def suites_are_built(subject: Subject) -> Iterator[Finding]:
 
 def _alone(subject: Subject, commit: Commit) -> Iterator[tuple[str, str]]:
     protocol, key, gates = subject.protocol, commit.key, commit.gates
-    if not has_gate(gates, "commit", "commit_once", "checkpoint"):
+    if not has_gate(gates, *RECORDS):
         yield f"exit '{key}' names a commit, but no gate records one", "gate it by 'commit' or 'checkpoint'"
+    elif all(ref.advisory or ref.name in _SEES_NOTHING for ref in gates):
+        message = f"exit '{key}' passes with nothing done: no gate sees a change, or what should be there"
+        yield message, "record it by 'commit' or 'commit_once'"
     bounds = _bounds(commit)
     if not has_gate(gates, "readonly", *bounds):
         message = f"exit '{key}' is not held to its write scope ({', '.join(commit.scope)})"

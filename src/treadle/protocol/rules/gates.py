@@ -3,6 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
+from treadle.protocol.catalogue import RECORDS, REQUIRED
+from treadle.protocol.model import CheckRef
+from treadle.protocol.reading.notation import checks
+from treadle.protocol.reading.part import Log, Part
 from treadle.protocol.reading.source import Node
 from treadle.protocol.rules.table import Rule, RuleTable
 
@@ -10,8 +14,13 @@ from treadle.protocol.rules.table import Rule, RuleTable
 def bounds(writes: tuple[str, ...], gates: Node | None, *scopes: str) -> list[str]:
     """The checks that follow from what may be written, as far as the row does not name them itself."""
     named = set(check_names(gates))
-    recorded = () if named & {"commit", "commit_once", "checkpoint"} else ("commit_once" if writes else "checkpoint",)
+    recorded = () if named & RECORDS else ("commit_once" if writes and not _finds(gates) else "checkpoint",)
     return [name for name in (*recorded, *(scopes if writes else ("readonly",))) if name not in named]
+
+
+def _finds(gates: Node | None) -> bool:
+    """Whether a check finds what the row is to write, so that what is there and right may stay as it is."""
+    return any(ref.name == "schema" and ref.arg in REQUIRED and not ref.advisory for ref in _refs(gates))
 
 
 def bounds_of(rule: Rule) -> list[str]:
@@ -45,12 +54,12 @@ def post_check(rule: Rule) -> list[Any]:
 
 def check_names(gates: Node | None, advice: bool = True) -> Iterator[str]:
     """The names of the checks, without arguments and marks; those that only advise as well, unless told otherwise."""
-    for item in listed(gates):
-        found = item.plain()
-        if isinstance(found, dict):
-            found = f"{found.get('check')}{'?' if found.get('advisory') else ''}"
-        words = found.split() if isinstance(found, str) else []
-        yield from (word.partition(":")[0].rstrip("?") for word in words if advice or "?" not in word)
+    yield from (ref.name for ref in _refs(gates) if advice or not ref.advisory)
+
+
+def _refs(gates: Node | None) -> tuple[CheckRef, ...]:
+    """The checks as they will be read; what is wrong with them is told when they are."""
+    return checks(Part(gates, "gates", "", Log())) if gates else ()
 
 
 def listed(gates: Node | None) -> list[Node]:
