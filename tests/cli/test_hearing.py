@@ -14,8 +14,13 @@ from starlette.types import Message
 
 from tests.cli.chores import Chores, until
 from tests.cli.treadle import treadle
+from treadle.cli.ear import bound
 from treadle.cli.hearing import LARGEST, Hearing
 from treadle.config.project import Project
+from treadle.mcp.listening import Listening
+
+TOKEN = "0123456789abcdef" * 2
+BEGUN = f"POST /say HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 9\r\n\r\n{{".encode()
 
 
 class Bot:
@@ -136,3 +141,28 @@ def test_the_address_stays_and_may_be_another_one(chores: Chores) -> None:
     assert json.loads(found[0])["address"].startswith("http://127.0.0.1:")
     wrong = treadle("serve", "--listen", "everywhere")
     assert (wrong.code, "is not HOST:PORT" in wrong.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("sent", "answered"),
+    [
+        (b"", b""),
+        (b"POST /say HTTP/1.1\r\nHost: here\r\n", b""),
+        (b"GET / HTTP/1.1\r\nHost: here\r\n\r\nPOST /say HTTP/1.1\r\n", b"HTTP/1.1 404"),
+        (BEGUN, b"HTTP/1.1 408"),
+    ],
+)
+def test_who_never_comes_to_an_end_is_hung_up_on(tmp_path: Path, sent: bytes, answered: bytes) -> None:
+    async def story() -> bytes:
+        listening = Listening(Hearing(Project(tmp_path), TOKEN, patience=0.05), patience=0.1)
+        door = bound("127.0.0.1", 0)
+        listening.listen(door)
+        reader, writer = await asyncio.open_connection(*door.getsockname())
+        writer.write(sent)
+        heard = await reader.read()  # to the end: it is the other side that closes
+        writer.close()
+        listening.end()
+        await listening.until_over()
+        return heard
+
+    assert asyncio.run(story()).startswith(answered)

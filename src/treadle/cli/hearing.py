@@ -17,6 +17,7 @@ from treadle.cli.talk_documents import Heard
 from treadle.config.project import Project
 from treadle.config.projects import Projects
 from treadle.errors import TreadleError
+from treadle.mcp.listening import PATIENCE
 from treadle.store.sqlite import Store
 from treadle.talk.speaking import Speaker, taken_up
 
@@ -39,8 +40,8 @@ class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Hearing:
     """An ASGI application; nobody who does not know the token gets further than the door."""
 
-    def __init__(self, project: Project, token: str) -> None:
-        self._project, self._token = project, token.encode()
+    def __init__(self, project: Project, token: str, patience: float = PATIENCE) -> None:
+        self._project, self._token, self._patience = project, token.encode(), patience
         self._seats = asyncio.Semaphore(_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -59,7 +60,11 @@ class Hearing:
             return _refused(HTTPStatus.UNAUTHORIZED, "the token is not the one that `treadle serve` has written down")
         if request.method != "POST":
             return _refused(HTTPStatus.METHOD_NOT_ALLOWED, "every request is a POST here")
-        body = await _body(request)
+        try:
+            async with asyncio.timeout(self._patience):
+                body = await _body(request)
+        except TimeoutError:
+            return _refused(HTTPStatus.REQUEST_TIMEOUT, "the request did not come to its end; send it again")
         if body is None:
             return _refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request may have {LARGEST} bytes; shorten it")
         try:

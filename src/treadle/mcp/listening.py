@@ -17,24 +17,47 @@ from treadle.mcp.offer import Guarded
 
 MOST_CONNECTIONS: Final = 256
 """A client that opens more must not take the driver's last file descriptors."""
+PATIENCE: Final = 30.0
+"""Seconds for a request to begin in earnest: with all of its headers. Who is slower must not hold a connection."""
 _GRACE: Final = 1.0
 """Seconds for what is being answered at the end."""
 
 
 class _Connection(H11Protocol):
-    """Hangs up if there are too many."""
+    """Hangs up if there are too many, or if nothing is asked."""
+
+    patience: float = PATIENCE
+    _glance: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         if len(self.connections) > MOST_CONNECTIONS:
             transport.abort()
+        else:
+            self._look_later()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._glance:
+            self._glance.cancel()
+        super().connection_lost(exc)
+
+    def _look_later(self) -> None:
+        self._glance = self.loop.call_later(self.patience, self._look, self.cycle)
+
+    def _look(self, before: object) -> None:
+        """Nothing has been asked since the last look, and nothing is being answered."""
+        is_answered = getattr(self.cycle, "response_complete", True)  # there is none before the first request
+        if self.cycle is before and is_answered:
+            self.transport.abort()
+        else:
+            self._look_later()
 
 
 class Listening:
     """Answers requests until it is told to end. What it is told comes from other threads."""
 
-    def __init__(self, endpoint: ASGIApp) -> None:
-        self._loop = asyncio.get_running_loop()
+    def __init__(self, endpoint: ASGIApp, patience: float = PATIENCE) -> None:
+        self._loop, self._patience = asyncio.get_running_loop(), patience
         self._over = asyncio.Event()
         self._opening: list[asyncio.Task[None]] = []
         self._doors: list[asyncio.Server] = []
@@ -78,7 +101,9 @@ class Listening:
 
     async def _listen(self, door: socket.socket) -> None:
         def connection() -> _Connection:
-            return _Connection(self._config, self._state, {}, self._loop)
+            made = _Connection(self._config, self._state, {}, self._loop)
+            made.patience = self._patience
+            return made
 
         self._doors.append(await self._loop.create_server(connection, sock=door))
 
