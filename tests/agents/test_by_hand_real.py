@@ -199,7 +199,7 @@ def test_red_is_sent_back_and_green_is_accepted(agent: str, tmp_path: Path) -> N
     assert "root/US-001:impl#1.1 claims pass_green (executor-result)" in log, found
     assert "root/US-001:impl#1.2 claims pass_green (executor-result)" in log, found
     assert found["told"], "the agent was told why it may not end"
-    assert "the checks have refused pass_green, attempt 1" in found["told"][0]
+    assert "the checks have refused pass, attempt 1" in found["told"][0]
     assert "test_the_change_is_what_is_left" in found["told"][0]
     assert "root/US-001:impl#1.3" not in log
     assert found["next"]["step"] == found["state"]["step"] == "verify", "the run has gone on, and STATE.json says so"
