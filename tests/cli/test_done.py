@@ -25,5 +25,7 @@ def test_work_that_the_checks_refuse_is_told_to_whoever_did_it() -> None:
 def test_work_can_be_handed_in_from_its_own_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     begun = run("--level", "0")
     monkeypatch.chdir(begun.out.partition("work in ")[2].partition(",")[0])
+    for words in (("status",), ("status", "sweep-1"), ("runs",), ("say", "status")):
+        assert "sweep-1" in treadle(*words).out, words
     result = treadle("done", "--exit", "Stuck", "--field", "why=no broom")
     assert "sweep-1 has ended with Failed" in result.out

@@ -92,6 +92,9 @@ def test_a_lane_belongs_to_the_project_around_it(tmp_path: Path) -> None:
     for folder in (lane, lane / "src", tmp_path, tmp_path / ".treadle"):
         assert owner_of(folder) == Project(tmp_path)
     assert find_project(lane / "src") == Project(lane), "to everybody else a lane is a repository like any other"
+    assert open_project(lane / "src") == Project(tmp_path), "but its runs are those of the project"
+    (lane / "inner" / ".git").mkdir(parents=True)
+    assert open_project(lane / "inner") == Project(lane / "inner"), "as long as it is not another project inside"
 
 
 def test_nobodys_folder_belongs_to_no_project(tmp_path: Path) -> None:

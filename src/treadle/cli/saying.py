@@ -10,7 +10,7 @@ from treadle.cli.output import print_json, say
 from treadle.cli.progress_board import Silent
 from treadle.cli.reading import Follower
 from treadle.cli.talk_documents import Heard
-from treadle.config.project import MARKS, Project, find_project
+from treadle.config.project import MARKS, Project, project_around
 from treadle.config.projects import Projects
 from treadle.engines.driving import driver_of
 from treadle.engines.opening import opened_store
@@ -28,7 +28,7 @@ from treadle.views.result import is_good
 
 def say_to(message: str, *, as_json: bool) -> int:
     """Say something, see it through until a person is needed, and tell how things stand; the exit code."""
-    projects, here = Projects(os.environ), find_project()
+    projects, here = Projects(os.environ), project_around()
     speaker = Speaker(projects, here if here and _has_runs(here) else None, goes_on=True)
     said = speaker.hear(message)
     if not said.understood and not as_json:

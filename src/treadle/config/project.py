@@ -85,9 +85,16 @@ def owner_of(folder: Path) -> Project | None:
     return find_project(folder)
 
 
+def project_around(start: Path | None = None) -> Project | None:
+    """As `find_project`; but a lane is no project, it is part of the one whose agents work in it."""
+    found = find_project(start)
+    is_lane = found is not None and found.root.parent.parts[-len(_LANES) :] == _LANES
+    return Project(found.root.parents[len(_LANES)]) if found and is_lane else found
+
+
 def open_project(start: Path | None = None) -> Project:
     """The project around a folder, or an error that says how to begin one."""
-    found = find_project(start)
+    found = project_around(start)
     if found is None:
         here = start or current_folder()
         raise TreadleError(f"{here} is not in a project; `git init` makes it a repository, then `treadle init`")
