@@ -7,6 +7,7 @@ import msgspec
 
 from treadle.cli import library
 from treadle.cli.files import write_new
+from treadle.cli.left_off import stories_left_off
 from treadle.cli.programs import find_program
 from treadle.config.agents import PROGRAMS
 from treadle.config.detect.found import Found
@@ -23,6 +24,7 @@ from treadle.protocol.model import Protocol
 from treadle.runtime.placed import Placed
 from treadle.toolchains.fitness import Lack, lacks
 from treadle.toolchains.toolchain import completed
+from treadle.views.left_off import LeftOff
 from treadle.views.story_faults import faults_of
 from treadle.views.story_files import first_files
 
@@ -40,6 +42,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What is wrong with those of them that are there already."""
     toolchain: Toolchain
     """What holds once everything is written: of a file that is there, what it says."""
+    left_off: list[LeftOff] = []
+    """Stories that are in the middle, by the word of such files."""
     lacks: list[Lack] = []
     """What runs cannot do without; of the given protocol, or of the one that runs have by default."""
     protocol: Protocol | None = None
@@ -88,6 +92,7 @@ def plan(project: Project, protocol: str | None) -> Plan:
         shown=sorted(shown),
         faults={name: lines for name in shown if name in there and (lines := _faults(project.root, name, loaded))},
         toolchain=toolchain,
+        left_off=stories_left_off(project, loaded) if loaded else [],
         lacks=_lacks(loaded, config.protocol, toolchain),
         protocol=loaded,
         named=protocol or "",

@@ -12,18 +12,24 @@ from treadle.cli.ahead import can_be_done
 from treadle.cli.asked_for import asked_for
 from treadle.cli.examine import sound
 from treadle.cli.health.tools import toolchain_lines
+from treadle.cli.left_off import stories_left_off
 from treadle.cli.specs import takers
 from treadle.config.model import Config
 from treadle.config.project import Project
+from treadle.engines.earlier import given
 from treadle.engines.pinned import Level, Pinned
 from treadle.engines.starting import Wanted, inspect, reached, start, untold
 from treadle.errors import ProtocolError, TreadleError, Unfit
 from treadle.git.in_the_way import refuse_what_is_in_the_way
 from treadle.git.refs import Refs
 from treadle.git.repository import open_repository
+from treadle.prompts.foreign import inline
+from treadle.protocol.memory_bank import view_paths
 from treadle.protocol.model import Protocol
 from treadle.store.sqlite import Store
 from treadle.toolchains.toolchain import completed
+from treadle.views.left_off import LeftOff
+from treadle.views.story_files import story_globs
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,8 +56,27 @@ class Launch(msgspec.Struct, frozen=True):
 
     @property
     def notes(self) -> list[str]:
-        """What a person should know before it begins: which limits cannot stop its agents."""
-        return [str(blind) for blind in untold(self.project, self.protocol, self.settings)]
+        """What a person should know before it begins: stories in the middle, limits that cannot stop its agents."""
+        blind = [str(one) for one in untold(self.project, self.protocol, self.settings)]
+        return [*(self._words(one) for one in self._left_off()), *blind]
+
+    @property
+    def made(self) -> list[str]:
+        """Globs of the files that runs write themselves, and give to agents as they are then."""
+        return [*view_paths(self.protocol), *story_globs(self.protocol)]
+
+    def _left_off(self) -> list[LeftOff]:
+        """Stories of this run that somebody has begun, if it does not take them up where they stand."""
+        if any(graph.only for graph in self.protocol.graphs.values()):
+            return []
+        value = given(self.project, self.protocol, self.wanted.spec, self.wanted.file).value
+        lists = [one for one in value.values() if isinstance(one, list)] if isinstance(value, dict) else []
+        ids = [inline(str(item.get("id", ""))) for items in lists for item in items if isinstance(item, dict)]
+        return [one for one in stories_left_off(self.project, self.protocol) if one.story in ids]
+
+    def _words(self, one: LeftOff) -> str:
+        instead = f"; `--only {word(one.part)}` does the step where it stands" if one.part else ""
+        return f"{one.file} says that {one.stands}; this run {one.begins}{instead}"
 
     @property
     def files(self) -> list[str]:
@@ -68,12 +93,12 @@ def prepare(project: Project, order: Order) -> Launch:
     """Everything that a run needs; whatever is wrong is told before anything is written."""
     said = settings.here(order.changes)
     name = order.protocol or said.config().protocol
-    given = asked_for(project, sound(name), name, order.spec, order.only)
-    protocol = given.protocol
+    asked = asked_for(project, sound(name), name, order.spec, order.only)
+    protocol = asked.protocol
     wanted = Wanted(
         config=_merging(said.config(protocol.name), order.merge),
-        spec=given.text,
-        file=given.file,
+        spec=asked.text,
+        file=asked.file,
         agents=tuple(order.agents),
         name=order.name,
         level=order.level,

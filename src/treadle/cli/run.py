@@ -53,7 +53,7 @@ def run(
         level=cast("Literal[0, 1, 2]", level), merge=merge.value if merge else None, only=only,
     )  # fmt: skip
     launch = prepare(project, order)
-    for note in filter(None, (unseen(project.root, [str(spec or ""), *launch.files]), *launch.notes)):
+    for note in filter(None, (unseen(project.root, [str(spec or ""), *launch.files], launch.made), *launch.notes)):
         complain(note)
     with opened_store(project, create=True) as store:
         id_ = launch.start(store)

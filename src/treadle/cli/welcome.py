@@ -47,6 +47,7 @@ def _seen(unfinished: list[tuple[str, str]], waiting: list[str]) -> list[str]:
     if (more := len(unfinished) - SHOWN) > 0:
         lines.append(f"Unfinished too: {more} more {'run' if more == 1 else 'runs'}; `treadle runs` lists all of them.")
     lines += [f"Not taken over yet: the result of the run {run}." for run in waiting]
+    lines += [f"{one}." for one in _left_off()]
     lines += [f"Problem: {problem}." for problem in _problems()]
     return [line if line.isprintable() else ascii(line)[1:-1] for line in lines]  # a folder's name may hold anything
 
@@ -85,13 +86,28 @@ def _next(unfinished: list[tuple[str, str]], waiting: list[str]) -> list[tuple[s
 
 def _beginnings() -> list[tuple[str, str]]:
     """What the protocol of this project begins with by itself, before there was any run."""
-    name = next((value for key, value in _settings("protocol") if key == "default"), "")
+    name = _protocol()
     if not name or os.path.isfile(_own("local", "store.db")):
         return []
     shipped = os.path.join(os.path.dirname(os.path.dirname(__file__)), "protocols")
     folder = next((path for path in (_own("protocols", name), os.path.join(shipped, name)) if os.path.isdir(path)), "")
     level = "" if _has_agent() else " --level 0"
     return [(f"run --only {part}{level}", words) for part, words in brought(folder).items()] if folder else []
+
+
+def _left_off() -> list[str]:
+    """Stories that somebody has begun before there was any run."""
+    state = os.path.join(root(), ".ai", "STATE.json")
+    if not _protocol() or os.path.isfile(_own("local", "store.db")) or not os.path.isfile(state):
+        return []
+    from treadle.cli.left_off import before_any_run  # takes longer to import than everything else here
+
+    return before_any_run()
+
+
+def _protocol() -> str:
+    """The protocol that the settings name."""
+    return next((value for key, value in _settings("protocol") if key == "default"), "")
 
 
 def _run(spec: str) -> tuple[str, str]:

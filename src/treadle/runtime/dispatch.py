@@ -21,8 +21,9 @@ from treadle.prompts.scope import permissions
 from treadle.results.assignment import Assignment
 from treadle.results.exits import FILE as EXITS
 from treadle.results.exits import extract, packed
-from treadle.results.files import look, replace
+from treadle.results.files import look, remove, replace
 from treadle.results.handoff import FILES as HANDOVERS
+from treadle.results.handoff import is_foreign
 from treadle.results.mcp_tool import HERE, mcp_config, mcp_config_at
 from treadle.results.prepare import HANDED, Before, keep, kept, prepare
 from treadle.results.strict_json import MAX_ANSWER
@@ -118,7 +119,7 @@ class Dispatch:
         with writing(home):
             await asyncio.to_thread(work.out.mkdir, exist_ok=True)
             await asyncio.to_thread(home.chmod, 0o700)  # the token lies here
-            await asyncio.to_thread(_lay_out, lane.path, home, self._story_files(job))
+            await asyncio.to_thread(_lay_out, lane.path, home, self._story_files(job), job.inst)
             before = await prepare(lane.path)
             await keep(before, home)
             await asyncio.to_thread(replace, home, _WORK, msgspec.json.encode(work, enc_hook=str))
@@ -200,10 +201,18 @@ class Dispatch:
         return ways_of(self._desk.protocol, self._desk.protocol.graphs[job.graph].steps[job.step], self._limit)
 
 
-def _lay_out(lane: Path, home: Path, files: Mapping[str, str]) -> None:
-    """Put files into a lane that are no part of its work; what was committed in their place stays so."""
+def _lay_out(lane: Path, home: Path, files: Mapping[str, str], inst: str) -> None:
+    """Put files into a lane that are no part of its work; what was committed in their place stays so.
+
+    Where there is none yet, the lane keeps what was committed, unless that says that it is about another story.
+    """
     for path, text in files.items():
         data = text.encode(errors="replace")
+        if not data:
+            there = look(lane, path)
+            if isinstance(there, bytes) and is_foreign(there, inst):
+                remove(lane, path)
+            continue
         put_unless(lane, path, data, lambda _: False)
         if path in HANDOVERS:
             replace(home, HANDED, data)

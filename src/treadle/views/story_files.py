@@ -40,6 +40,12 @@ def story_globs(protocol: Protocol) -> list[str]:
     return [_PLACEHOLDER.sub("*", artifact.path) for artifact in protocol.artifacts.values() if is_view(artifact)]
 
 
+def order_globs(protocol: Protocol) -> list[str]:
+    """The same of work orders."""
+    orders = [artifact for artifact in protocol.artifacts.values() if artifact.view == STATE]
+    return [_PLACEHOLDER.sub("*", artifact.path) for artifact in orders]
+
+
 def story_files(course: Course, get: Get) -> dict[str, str]:
     """Path → text of all files of a run; none of a file that has nothing to say yet."""
     protocol = course.protocol
@@ -53,15 +59,17 @@ def story_files(course: Course, get: Get) -> dict[str, str]:
 
 
 def files_of(course: Course, inst: str, get: Get) -> dict[str, str]:
-    """The same for whoever works in an instance: where there is one file for all stories, it is that of its own."""
+    """The same for whoever works in an instance: where there is one file for all stories, it is that of its own.
+
+    One that has nothing to say yet is empty: what others have left in its place may be about another story.
+    """
     protocol = course.protocol
     if protocol is None or not has_story_files(protocol):
         return {}
     listed = stories(protocol, course.state, get)
     own = [it for it in listed if it.inst and (inst == it.inst.id or inst.startswith(f"{it.inst.id}/"))]
     shared = _shared(protocol, STATE, HANDOFF)
-    texts = {it.path: _text(it, course, own[0], get) if own else _none(it, course, get) for it in shared}
-    return {path: text for path, text in texts.items() if text}
+    return {it.path: _text(it, course, own[0], get) if own else _none(it, course, get) for it in shared}
 
 
 def _files(artifact: Artifact, course: Course, listed: list[Story], get: Get) -> dict[str, str]:
