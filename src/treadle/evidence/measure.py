@@ -95,7 +95,7 @@ class Measure:
         """One of the project's commands; None if it has none of that name."""
 
         async def run(path: Path) -> Built:
-            return await self._tools.command(name, path) or _NO_SUCH
+            return _installed(await self._tools.command(name, path) or _NO_SUCH)
 
         built = await self._once(("command", name), tree, Built, run, lambda one: one.is_well)
         return None if built == _NO_SUCH else built
@@ -105,7 +105,7 @@ class Measure:
         words = tuple(argv)
 
         async def run(path: Path) -> Built:
-            return await self._tools.run(words, path)
+            return _installed(await self._tools.run(words, path))
 
         return await self._once(("run", words), tree, Built, run, lambda one: one.is_well)
 
@@ -140,6 +140,14 @@ class Measure:
         self._known[place] = value
         await self._cache.put(place, value)
         return value
+
+
+def _installed(built: Built) -> Built:
+    """A command, unless its program is not on this machine: nobody who works in the run is to blame for that."""
+    if built.ended == "missing" and "/" not in built.command[0]:
+        advice = "install it on this machine, then answer with a retry"
+        raise PortError(f"the program {built.command[0]} cannot be started: {advice}", retryable=True)
+    return built
 
 
 def _no_tool(done: TestRun | Collected, run: str) -> str:

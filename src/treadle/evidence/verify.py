@@ -123,7 +123,7 @@ async def _asked(s: Subject, ref: CheckRef) -> Found:
     except asyncio.CancelledError:
         raise
     except PortError as error:
-        if error.retryable:
+        if error.retryable and not ref.advisory:
             raise
         return failed(f"could not be checked: {error}")
     except Exception as error:

@@ -7,6 +7,7 @@ import pytest
 
 from tests.evidence.checks.test_scenarios import CLEAR, PLACE, STORY
 from tests.evidence.stage import Stage, run
+from treadle.errors import PortError
 from treadle.protocol.items import Json
 
 HEAD = "| ID | Description | Metric | Threshold | Scope/Regex | Tool | Priority |\n|---|---|---|---|---|---|---|\n"
@@ -38,6 +39,18 @@ def says(text: str, code: int = 0) -> str:
         ),
         (TAGGED, row("`k6 run x > y`"), "docs/nfr.md:3: `k6 run x > y` cannot be run"),
         (TAGGED, row(says("PERF-01: 99.5 %"), "≥ 99.9 %"), "PERF-01 is not kept: 99.5 %"),
+        (TAGGED, row(says("PERF-01: 0.9 s")), "PERF-01 is not kept: 0.9 s. Expected: p95 < 200 ms"),
+        (TAGGED, row(says("PERF-01: 0.1 s")), "(note) PERF-01: 0.1 s (threshold < 200 ms)"),
+        (TAGGED, row(says("PERF-01: 1e9 ms")), "PERF-01 is not kept: 1e+09 ms"),
+        (TAGGED, row(says("p95 perf-01: 1,900 ms")), "PERF-01 is not kept: 1900 ms"),
+        (TAGGED, row(says("PERF-01: 900 ms'); print('PERF-01: 100 ms")), "PERF-01 is not kept: 900 ms"),
+        (TAGGED, row(says("PERF-01: nan ms")), "whether PERF-01 is kept cannot be told: its tool prints nan ms"),
+        (TAGGED, row(says("PERF-01: -5 ms")), "cannot be told: its tool prints -5 ms"),
+        (TAGGED, row(says("PERF-01: 5 MB")), "cannot be told: its tool prints 5 MB"),
+        (TAGGED, row(says("PERF-01: 5")), "cannot be told: its tool prints 5"),
+        (TAGGED, row(says("PERF-01: 5 ms"), "< 200 ms and errors < 1 %"), "cannot be told: its tool prints 5 ms"),
+        (TAGGED, row(says("PERF-01: 5 ms"), "p95 < 200 ms"), "(note) PERF-01: 5 ms"),
+        (TAGGED, row(says("PERF-011: 900 ms")), "(note) PERF-01: its tool succeeds"),
     ],
 )
 def test_a_threshold_is_measured(tmp_path: Path, bdd: str, table: str, said: str) -> None:
@@ -49,6 +62,19 @@ def test_a_threshold_is_measured(tmp_path: Path, bdd: str, table: str, said: str
         report = stage.payloads.get(verdict.results[-1].report_ref)
         assert said in str(report["report"] if isinstance(report, dict) else report)
         assert str(report).count("Expected:") == (not verdict.results[-1].ok)
+
+    run(told())
+
+
+def test_nobody_is_blamed_for_a_tool_that_is_not_installed(tmp_path: Path) -> None:
+    async def told() -> None:
+        files = {PLACE: TAGGED, "docs/nfr.md": row("`no-such-program --all`"), "src/__init__.py": ""}
+        stage = await Stage(tmp_path, "waterfall", graph="story", given=STORY, files=files).start()
+        with pytest.raises(PortError, match="the program no-such-program cannot be started: install it") as caught:
+            await stage.claim("verify", "x", {"a.txt": "a"}, checks="checkpoint thresholds")
+        assert caught.value.retryable
+        verdict = await stage.claim("verify", "x", {"a.txt": "b"}, checks="checkpoint thresholds?", n="2.1")
+        assert not verdict.results[-1].ok
 
     run(told())
 

@@ -7,13 +7,15 @@ from treadle.evidence.checks.project import words_of
 from treadle.evidence.findings import Found, Problem, Ran, found, problem
 from treadle.evidence.frozen import measured_tree
 from treadle.evidence.scenario_document import scenario_place, scenario_text
-from treadle.evidence.schemas.nfr import Threshold, measured_value, referred, thresholds_in
+from treadle.evidence.schemas.nfr import Threshold, printed, referred, thresholds_in
 from treadle.evidence.subject import Subject
 from treadle.protocol.artifact_place import place_of
 from treadle.toolchains.results import Built
 
 _TABLE: Final = "nfr"
 _COMMAND: Final = "a plain command in backquotes that succeeds if the threshold is kept, without a shell"
+
+_COMPARED: Final = "as one number with its unit, in the table and in what the tool prints"
 
 
 async def thresholds_known(s: Subject) -> Found:
@@ -71,16 +73,21 @@ def _missing(s: Subject, id_: str) -> Problem:
 
 
 def _kept(place: str, row: Threshold, built: Built) -> list[Problem]:
-    """What a tool has against it: its exit code, or the number that it prints."""
+    """What a tool has against it: its exit code, or a number that it prints."""
     if not built.is_well:
         why = how_it_ended(built, row.command)
         return [problem(f"{row.id} is not kept: {why}", place, row.line, expected=row.wanted)]
-    value = measured_value(row.id, built.output)
-    if value is None or row.is_met_by(*value) is not False:
-        return []
-    return [problem(f"{row.id} is not kept: {_said(row, built)}", place, row.line, expected=row.wanted)]
+    problems = []
+    for one in printed(row.id, built.output):
+        is_met = row.is_met_by(*one)
+        if is_met is None:
+            what = f"whether {row.id} is kept cannot be told: its tool prints {one}"
+            problems.append(problem(what, place, row.line, expected=f"{row.wanted}, {_COMPARED}"))
+        elif not is_met:
+            problems.append(problem(f"{row.id} is not kept: {one}", place, row.line, expected=row.wanted))
+    return problems
 
 
 def _said(row: Threshold, built: Built) -> str:
-    value = measured_value(row.id, built.output)
-    return f"{value[0]:g} {value[1]}".strip() if value else "its tool succeeds" if built.is_well else "its tool fails"
+    numbers = ", ".join(map(str, printed(row.id, built.output)))
+    return numbers or ("its tool succeeds" if built.is_well else "its tool fails")

@@ -1,16 +1,25 @@
 """The table of thresholds: ID, description, metric, threshold, scope, tool, priority; and the tags that refer to it."""
 
 import re
-from typing import Final
+from math import isfinite
+from typing import Final, NamedTuple
 
 import msgspec
 
 _ID: Final = re.compile(r"[A-Z]{2,}-\d+")
 _REFERENCE: Final = re.compile(r"@\w+\((?P<id>[A-Z]{2,}-\d+)\)")
 _CODE: Final = re.compile(r"`(?P<command>[^`]+)`")
+_UNIT: Final = r"%|[A-Za-zµμ]+(?:/[A-Za-z]+)?"
+_NUMBER: Final = r"[-+]?(?:\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf(?:inity)?)\b"
 _LIMIT: Final = re.compile(
-    r"(?P<sign><=|>=|<|>|≤|≥|=)?\s*(?P<value>\d+(?:\.\d+)?)\s*(?P<unit>%|[A-Za-zµ]+(?:/[A-Za-z]+)?)?\s*\Z"
+    rf"(?:[A-Za-z]\w*\s*(?=[<>=≤≥]))?(?P<sign><=|>=|<|>|≤|≥|=)?\s*(?P<value>\d+(?:\.\d+)?)\s*(?P<unit>{_UNIT})?"
 )
+"""One limit, also with what it is a limit of: `< 200 ms`, `p95 < 200 ms`."""
+_FAMILIES: Final[tuple[dict[str, float], ...]] = (
+    {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1, "sec": 1, "min": 60, "h": 3600},
+    {"B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30},
+)
+"""Units that measure the same."""
 _COLUMNS: Final = ("id", "description", "metric", "threshold", "scope", "tool", "priority")
 
 
@@ -36,20 +45,31 @@ class Threshold(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_met_by(self, value: float, unit: str) -> bool | None:
         """Whether a measured value keeps to the threshold; None if the two cannot be compared."""
-        match = _LIMIT.search(self.limit.strip())
-        if match is None or (match["unit"] or "") != unit:
+        match = _LIMIT.fullmatch(self.limit.strip())
+        factor = _factor(unit, match["unit"] or "") if match else None
+        if match is None or factor is None or not isfinite(value) or value < 0:
             return None
-        wanted = float(match["value"])
+        measured, wanted = value * factor, float(match["value"])
         match match["sign"] or "<=":
             case "<":
-                return value < wanted
+                return measured < wanted
             case ">":
-                return value > wanted
+                return measured > wanted
             case ">=" | "≥":
-                return value >= wanted
+                return measured >= wanted
             case "=":
-                return value == wanted
-        return value <= wanted
+                return measured == wanted
+        return measured <= wanted
+
+
+class Printed(NamedTuple):
+    """What a tool has printed for a threshold."""
+
+    value: float
+    unit: str
+
+    def __str__(self) -> str:
+        return f"{self.value:g} {self.unit}".strip()
 
 
 def thresholds_in(text: str) -> dict[str, Threshold]:
@@ -80,8 +100,16 @@ def referred(text: str) -> list[str]:
     return list(dict.fromkeys(match["id"] for match in _REFERENCE.finditer(text)))
 
 
-def measured_value(id_: str, output: str) -> tuple[float, str] | None:
-    """What a tool has printed for a threshold, as in `PERF-01: 187 ms`; also without colon; the last one counts."""
-    value = r"(?P<value>\d+(?:\.\d+)?)\s*(?P<unit>%|[A-Za-zµ]+(?:/[A-Za-z]+)?)?"
-    found = list(re.finditer(rf"^\s*{re.escape(id_)}(?:\s*[:=]\s*|\s+){value}\s*$", output, re.MULTILINE))
-    return (float(found[-1]["value"]), found[-1]["unit"] or "") if found else None
+def printed(id_: str, output: str) -> list[Printed]:
+    """The numbers that a tool has printed for a threshold, as in `PERF-01: 187 ms`; also without colon."""
+    named = rf"^(?:.*[^\w\n-])?{re.escape(id_)}(?:[ \t]*[:=][ \t]*|[ \t]+)"
+    lines = rf"{named}(?P<value>{_NUMBER})[ \t]*(?P<unit>{_UNIT})?[ \t\r.,;]*$"
+    found = re.finditer(lines, output, re.MULTILINE | re.IGNORECASE)
+    return [Printed(float(match["value"].replace(",", "")), match["unit"] or "") for match in found]
+
+
+def _factor(unit: str, wanted: str) -> float | None:
+    """What turns a number of a unit into one of another; None if the two do not measure the same."""
+    if unit == wanted:
+        return 1.0
+    return next((family[unit] / family[wanted] for family in _FAMILIES if {unit, wanted} <= family.keys()), None)
