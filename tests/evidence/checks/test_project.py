@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.evidence.stage import Stage, run
+from treadle.errors import PortError
 from treadle.evidence.checks.project import words_of
 from treadle.protocol.model import CheckRef
 
@@ -29,13 +30,24 @@ def test_a_command_succeeds_or_its_output_is_told(tmp_path: Path, name: str) -> 
     run(story())
 
 
-def test_a_missing_program_fails_and_a_missing_command_is_noted(tmp_path: Path) -> None:
+def test_nobody_is_blamed_for_a_missing_program_and_a_missing_command_is_noted(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await Stage(tmp_path, build=("no-such-program-here",)).start()
-        verdict = await stage.claim("impl", "TestsPassed", {}, checks="build lint")
+        with pytest.raises(PortError, match="the program no-such-program-here cannot be started: install it"):
+            await stage.claim("impl", "TestsPassed", {}, checks="build")
+        verdict = await stage.claim("impl", "TestsPassed", {}, checks="build? lint", n="2.1")
         assert [one.ok for one in verdict.results] == [False, True]
-        assert "no-such-program-here could not be started" in verdict.report
+        assert "no-such-program-here cannot be started" in stage.evidence(verdict, "build")["report"]
         assert "the project has no lint command" in stage.evidence(verdict, "lint")["report"]
+
+    run(story())
+
+
+def test_a_program_of_the_project_that_is_not_there_fails(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(tmp_path, build=("./no-such-script",)).start()
+        verdict = await stage.claim("impl", "TestsPassed", {}, checks="build")
+        assert [one.ok for one in verdict.results] == [False]
 
     run(story())
 
