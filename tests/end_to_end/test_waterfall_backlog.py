@@ -30,9 +30,10 @@ def test_stories_side_by_side_and_one_that_waits_for_them(place: Path) -> None:
     world = World(place, **backlog(LABEL, PRICE, OFFER))
     world.as_usual("update-memory", PRICE.at, after=LABEL.at)
     world.agent("reconcile", PRICE.at, write={OPENAPI: SECOND.openapi()}, exit=says("pass", "Half of it."))
-    both = {**SECOND.documents(), PRICE.file: PRICE.code() + "\n"}
-    world.agent("reconcile", PRICE.at, write=both, exit=says("pass", "And more."))
-    world.agent("reconcile", PRICE.at, write={**both, PRICE.file: PRICE.code()}, exit=says("pass", "Both."))
+    mine = {**PRICE.documents(), PRICE.file: PRICE.code() + "\n"}
+    world.agent("reconcile", PRICE.at, write=mine, exit=says("pass", "Only mine, and more."))
+    both = {**SECOND.documents(), PRICE.file: PRICE.code()}
+    world.agent("reconcile", PRICE.at, write=both, exit=says("pass", "Both."))
 
     end = world.run({f"{story.at}:review": "approve" for story in (LABEL, PRICE, OFFER)})
 
@@ -41,7 +42,13 @@ def test_stories_side_by_side_and_one_that_waits_for_them(place: Path) -> None:
     assert end.steps(PRICE.at) == [
         *STORY[:-1],
         *["merge MergeRejected.IntegrationFailure", "rebase RebaseConflict"],
-        *["reconcile !gate", "reconcile !gate", "reconcile pass", "resuite Passed", "merge MergeComplete"],
+        *[
+            "reconcile !gate",
+            "reconcile !gate",
+            "reconcile pass",
+            "resuite Passed",
+            "merge MergeComplete",
+        ],
     ]
     assert end.steps(OFFER.at) == STORY
     assert end.when(f"{PRICE.at}:bdd") < end.when(f"{LABEL.at}:merge"), "side by side"
@@ -49,6 +56,7 @@ def test_stories_side_by_side_and_one_that_waits_for_them(place: Path) -> None:
     told = end.prompt(f"{PRICE.at}:reconcile#1.1")
     assert f"in: {MEMORY}, {OPENAPI}, {SDD}" in told
     assert "a conflict marker was left" in end.refusals(f"{PRICE.at}:reconcile#1.1")
+    assert "is lost, which was there or was merged before" in end.refusals(f"{PRICE.at}:reconcile#1.2")
     assert f"{PRICE.file}: was not in conflict" in end.refusals(f"{PRICE.at}:reconcile#1.2")
     merges = [end.when(f"{one}:merge#{n}.1 MergeComplete") for one, n in ((LABEL.at, 1), (PRICE.at, 2), (OFFER.at, 1))]
     assert merges == sorted(merges), "merged in order"

@@ -18,6 +18,7 @@ from treadle.evidence.checks.minimal import minimal
 from treadle.evidence.checks.partition import children_partition, disjoint_writes, plan_covers_criteria
 from treadle.evidence.checks.plan import plan_parses, plan_sound
 from treadle.evidence.checks.project import build, format_, lint, post_check
+from treadle.evidence.checks.reconciled import both_kept
 from treadle.evidence.checks.recorded import checkpoint, commit, commit_once, readonly, rebased, resolved
 from treadle.evidence.checks.red import added, red, red_one, still_red_on_skeleton
 from treadle.evidence.checks.scaling import scaling
@@ -95,6 +96,7 @@ CHECKS: Final[dict[str, Check]] = {
     "disjoint_writes": disjoint_writes,
     "owned_files": owned_files,
     "conflicts_only": conflicts_only,
+    "both_kept": both_kept,
     "diff_only": diff_only,
     "schema": schema,
     "clarifications": clarifications,

@@ -128,6 +128,7 @@ CHECKS: Final[dict[str, CheckSpec]] = {
     "disjoint_writes": _check("the tasks' files do not overlap", "manifest"),
     "owned_files": _check("only the task's own files changed"),
     "conflicts_only": _check("only files changed that the last rebase has left in conflict"),
+    "both_kept": _check("of what others have merged into the documents in conflict, nothing is lost"),
     "diff_only": _check("an existing document was amended, not rewritten"),
     "schema": _check("the document is there, written now or before, and parses", "manifest", arg="kind"),
     "clarifications": _check("every question that the scenarios leave open is listed with a suggested answer"),

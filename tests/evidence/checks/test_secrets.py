@@ -16,6 +16,10 @@ REAL = [
     "url = 'postgres://admin:" + "hunter2secret@db/prod'",
     "API_KEY = '" + "q8Zr7Lx0Vw2Tn5Yk'",
     "'sk-ant-" + "a1" * 15 + "'",
+    "aws_secret_access_key = " + "wJalrXUt/K7MDENG/bPxRfiCYzZq8RtLm",
+    "AWS_SECRET_ACCESS_KEY=" + "wJalrXUtK7MDENGbPxRfiCYzZq8RtLm",
+    "export DB_PASSWORD=" + "Tr0ub4dor&3xyzzy9",
+    "- `DB_PASSWORD: " + "Tr0ub4dor&3xyzzy9`",
 ]
 HARMLESS = [
     "password = getpass()",
@@ -24,6 +28,11 @@ HARMLESS = [
     "url = 'postgres://user:$PASSWORD@db/prod'",
     "token = 'aaaaaaaaaaaaaaaaaaaa'",
     "the private key is never stored",
+    "token = parseBase64String",
+    "secret = settings.secret_v2_value_of_all",
+    "password=${DB_PASSWORD_2_OF_ALL}",
+    "csrf_token = make_token_2(request)",
+    "access_token: {type: string, format: base64url}",
 ]
 
 

@@ -66,6 +66,30 @@ def test_a_threshold_is_measured(tmp_path: Path, bdd: str, table: str, said: str
     run(told())
 
 
+@pytest.mark.parametrize(
+    ("tool", "change", "said"),
+    [
+        ("python perf.py", {"a.txt": "a"}, ""),
+        ("python perf.py", {"perf.py": "print('PERF-01: 1 ms')"}, "perf.py: measures PERF-01, and was changed by this"),
+        ("python ./perf.py", {"perf.py": "print('PERF-01: 1 ms')"}, "perf.py: measures PERF-01"),
+        ("python perf.py perf", {"perf/load.json": "{}"}, "perf/load.json: measures PERF-01"),
+        ("python perf.py more", {"more/new.json": "{}"}, ""),
+    ],
+)
+def test_who_is_measured_does_not_adjust_what_measures(
+    tmp_path: Path, tool: str, change: dict[str, str], said: str
+) -> None:
+    async def told() -> None:
+        command = tool.replace("python", sys.executable)
+        files = {PLACE: TAGGED, "docs/nfr.md": row(f"`{command}`"), "src/__init__.py": ""}
+        files |= {"perf.py": "print('PERF-01: 100 ms')\n", "perf/load.json": "[]"}
+        stage = await Stage(tmp_path, "waterfall", graph="story", given=STORY, files=files).start()
+        verdict = await stage.claim("verify", "x", change, checks="checkpoint thresholds")
+        assert (said in verdict.report) if said else verdict.report == ""
+
+    run(told())
+
+
 def test_nobody_is_blamed_for_a_tool_that_is_not_installed(tmp_path: Path) -> None:
     async def told() -> None:
         files = {PLACE: TAGGED, "docs/nfr.md": row("`no-such-program --all`"), "src/__init__.py": ""}

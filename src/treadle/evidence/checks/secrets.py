@@ -24,9 +24,14 @@ _KINDS: Final = {
     "a password in an address": r"\b[a-z][a-z0-9+.-]*://[^\s:/@]{1,80}:(?!\$|\{|<|\*|x{3}|pass)[^\s:/@]{6,}@",
 }
 _PATTERNS: Final = {kind: re.compile(pattern) for kind, pattern in _KINDS.items()}
-_ASSIGNED: Final = re.compile(
-    r"(?i)(?:passwd|password|secret|token|api_?key|access_?key|private_?key|credential)\w*[\"']?\s*[:=]\s*[\"']([^\"'\s]{16,})[\"']"
+_NAMES: Final = r"(?:passwd|password|secret|token|api_?key|access_?key|private_?key|credential)"
+_ASSIGNED: Final = re.compile(rf"(?i){_NAMES}\w*[\"']?\s*[:=]\s*[\"']([^\"'\s]{{16,}})[\"']")
+_BARE: Final = re.compile(
+    rf"(?i)^[\s`+-]*(?:export\s+)?[\w.-]*{_NAMES}[\w.-]*\s*[:=]\s*([^\s\"'`()\[\]{{}}<>$;,]{{16,}})[`\s]*$"
 )
+"""As settings files have it, without quotes."""
+_NAME: Final = re.compile(r"[A-Za-z_][\w.]{0,23}|\w*[._]\w[\w.]*")
+"""What is rather the name of something than its value."""
 _FILES: Final = re.compile(
     r"(^|/)(\.env(\.(?!example|sample|template|dist)\w+)?|id_(rsa|dsa|ecdsa|ed25519)|[^/]+\.(p12|pfx|keystore))\Z"
 )
@@ -51,7 +56,8 @@ async def no_secrets(s: Subject) -> Found:
 def kinds(line: str, *, is_test: bool = False) -> list[str]:
     """What a line seems to hold; in tests, a name alone makes no secret."""
     seen = [kind for kind, pattern in _PATTERNS.items() if pattern.search(line)]
-    assigned = () if is_test or seen else _ASSIGNED.findall(line)
+    bare = [value for value in _BARE.findall(line) if not _NAME.fullmatch(value)]
+    assigned = () if is_test or seen else [*_ASSIGNED.findall(line), *bare]
     return seen + ["a credential" for value in assigned if _is_random(value)]
 
 

@@ -1,5 +1,7 @@
 """`thresholds_known`, `thresholds`: the non-functional requirements of a story, held against their tools."""
 
+import posixpath
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from treadle.evidence.checks.contract import how_it_ended, of_command
@@ -39,7 +41,7 @@ async def thresholds(s: Subject) -> Found:
             problems.append(problem(f"`{row.command}` cannot be run", place, row.line, expected=_COMMAND))
         else:
             built = await s.measure.run(commands[0], await measured_tree(s))
-            problems += _kept(place, row, built)
+            problems += [*_kept(place, row, built), *await _changed_tools(s, row, commands[0])]
             last = of_command(built, id_).ran
             notes.append(f"{id_}: {_said(row, built)} (threshold {row.limit})")
     return found(problems, notes, last)
@@ -86,6 +88,23 @@ def _kept(place: str, row: Threshold, built: Built) -> list[Problem]:
         elif not is_met:
             problems.append(problem(f"{row.id} is not kept: {one}", place, row.line, expected=row.wanted))
     return problems
+
+
+async def _changed_tools(s: Subject, row: Threshold, words: Sequence[str]) -> list[Problem]:
+    """Files of the project that measure a threshold, and are not as they were: who is measured does not adjust them."""
+    origin = await s.git.origin(s.case.state, s.job.inst)
+    before, now = await s.entries(origin), await s.entries()
+    named = {posixpath.normpath(word.partition("::")[0]) for word in words}
+    changed = {path for path in before if now.get(path) != before[path] and _is_named(path, named)}
+    return [
+        problem(f"measures {row.id}, and was changed by this story", path, expected="it as it was before the story")
+        for path in sorted(changed)
+    ]
+
+
+def _is_named(path: str, named: Iterable[str]) -> bool:
+    """Whether a command names a file, or the folder it lies in."""
+    return any(path == name or path.startswith(f"{name}/") for name in named)
 
 
 def _said(row: Threshold, built: Built) -> str:

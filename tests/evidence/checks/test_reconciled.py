@@ -1,0 +1,33 @@
+"""What was merged before is still there when two have been reconciled."""
+
+import pytest
+
+from treadle.evidence.checks.reconciled import lost_lines
+
+BEFORE = "# Design\n\nParts of the shop.\n\n## Now\nnothing yet\n"
+OTHERS = "# Design\n\nParts of the shop.\n- `label(name)`\n\n## Now\nlabels are done\n"
+OWN = "# Design\n\nParts of the shop.\n- `price(cents)`\n\n## Now\nprices are done\n"
+BOTH = "# Design\n\nParts of the shop.\n- `label(name)`\n- `price(cents)`\n\n## Now\nlabels and prices are done\n"
+
+
+@pytest.mark.parametrize(
+    ("now", "lost"),
+    [
+        (BOTH, []),
+        (OTHERS + OWN, []),
+        (BOTH.replace("Parts of the shop.\n", ""), ["Parts of the shop."]),
+        (OWN, ["- `label(name)`", "labels are done"]),
+        ("- `price(cents)`\n", ["# Design", "Parts of the shop.", "- `label(name)`", "## Now", "labels are done"]),
+        (BOTH.replace("`label(name)`", "`label(name, size)`"), []),
+    ],
+)
+def test_nothing_of_both_is_lost(now: str, lost: list[str]) -> None:
+    assert lost_lines(BEFORE, OTHERS, OWN, now) == lost
+
+
+def test_what_one_of_them_took_out_may_be_gone() -> None:
+    assert (
+        lost_lines(BEFORE, OTHERS, OWN.replace("Parts of the shop.\n", ""), BOTH.replace("Parts of the shop.\n", ""))
+        == []
+    )
+    assert lost_lines("a line\n", "", "a line\nmine\n", "mine\n") == []
