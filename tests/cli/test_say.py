@@ -1,6 +1,8 @@
 """`treadle say`: plain words that move a run, whether somebody drives it or nobody does."""
 
+from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -100,14 +102,41 @@ def test_what_a_person_has_in_hand_is_told_once_and_waited_for() -> None:
     assert (status.code, "▶ floor: work" in status.out) == (0, True)
 
 
-def test_an_agent_that_nobody_drives_is_next_not_at_work(chores: Chores) -> None:
+def let_go(chores: Chores) -> None:
+    """An agent is to work, and nobody drives the run: as after a crash."""
     treadle("run", "chore.yaml", "-p", "ask", "--agent", "scripted:did.yaml", "--level", "1")
     with opened_store(Project(chores.root)) as store:
         Client(Project(chores.root), store).go("sweep-1", "work", at="root")
         taken_up(Project(chores.root), store, "sweep-1")
-    assert f'work is next; say "continue {chores.root.name}"' in treadle("say", "status").out
+
+
+def test_an_agent_that_nobody_drives_waits_and_is_not_at_work(chores: Chores) -> None:
+    let_go(chores)
+    assert f'work waits, for nobody drives sweep-1; say "continue {chores.root.name}"' in treadle("say", "status").out
     serving = Speaker(Projects({}), Project(chores.root), drives=lambda _: True)
     assert "work is at work" in serving.hear("status").text
+
+
+def test_a_time_that_was_up_while_nobody_drove_is_told(chores: Chores, monkeypatch: pytest.MonkeyPatch) -> None:
+    let_go(chores)
+    (busy,) = treadle("status", "--json").json()["activities"]
+    assert busy["overdue"] is False
+    due = int(datetime.fromisoformat(busy["due"]).timestamp() * 1000)
+    for module in ("talk.speaking", "cli.situation"):
+        monkeypatch.setattr(f"treadle.{module}.time", SimpleNamespace(time_ns=lambda: due * 1_000_000))
+    since, root = f"{busy['due'][:10]} {busy['due'][11:19]} UTC", chores.root.name
+    told = treadle("say", "status").out
+    assert f'the time of work was up at {since}, and nobody drives sweep-1; say "continue {root}"' in told
+    assert f"nobody drives it, and the time of root:work#1.1 was up at {since}" in treadle("status").out
+    serving = Speaker(Projects({}), Project(chores.root), drives=lambda _: True)
+    assert "work is at work" in serving.hear("status").text, "whoever drives it looks at the time"
+
+
+def test_who_stops_for_today_hears_of_nobody_at_work_where_nobody_drives(chores: Chores) -> None:
+    let_go(chores)
+    stopped = Speaker(Projects({}), Project(chores.root)).hear("stop for today").text
+    assert "still at work" not in stopped
+    assert "is paused" in treadle("say", "status").out
 
 
 @pytest.mark.usefixtures("chores")

@@ -182,7 +182,8 @@ def _driven(now: Status) -> str:
         return f"paused; {resume} takes that back, and goes on"
     if now.status == "asks":
         return f"nobody drives it; once that is done, {resume} goes on if an agent is next"
-    return f"nobody drives it; {resume} goes on"
+    late = "".join(f", and the time of {it.id} was up at {plain(it.due)}" for it in now.activities if it.overdue)
+    return f"nobody drives it{late}; {resume} goes on"
 
 
 def _used(now: Status) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """How a run stands, as far as a sentence about it can depend on it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -9,6 +9,7 @@ from treadle.kernel.commands import RunAgent
 from treadle.kernel.lifecycle import ROOT
 from treadle.kernel.state import State
 from treadle.protocol.model import base_of
+from treadle.views.moment import moment, plain
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,7 +22,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     driven: bool = False
     """Somebody drives it, or is about to."""
     at_work: tuple[str, ...] = ()
-    """Who is at work, in words."""
+    """Who is at work, in words; if nobody drives the run, who would be."""
+    overdue: Mapping[str, str] = {}
+    """Of these, whose time is up, and since when."""
     unbegun: tuple[str, ...] = ()
     """Instances below the root in which nothing has been done yet, in the order of what was given."""
 
@@ -53,8 +56,20 @@ def unbegun(state: State) -> tuple[str, ...]:
 def at_work(state: State, by_people: Collection[str] = ()) -> tuple[str, ...]:
     """The agents that are at work, each with its story, step and attempt; but for what people have in hand."""
     names = names_of(state)
-    jobs = [act.command for id_, act in sorted(state.acts.items()) if id_ not in by_people]
-    return tuple(working(names.get(job.inst, ""), job) for job in jobs if isinstance(job, RunAgent))
+    return tuple(working(names.get(job.inst, ""), job) for job in jobs(state, by_people))
+
+
+def overdue(state: State, now: int, by_people: Collection[str] = ()) -> dict[str, str]:
+    """Those of them whose time is up, which whoever drives the run would have noticed, and since when."""
+    names = names_of(state)
+    late = [job for job in jobs(state, by_people) if 0 < state.timers.get(job.id, 0) <= now]
+    return {working(names.get(job.inst, ""), job): plain(moment(state.timers[job.id])) for job in late}
+
+
+def jobs(state: State, by_people: Collection[str] = ()) -> list[RunAgent]:
+    """What agents are to do at the moment; but for what people have in hand."""
+    found = [act.command for id_, act in sorted(state.acts.items()) if id_ not in by_people]
+    return [job for job in found if isinstance(job, RunAgent)]
 
 
 def working(name: str, job: RunAgent) -> str:

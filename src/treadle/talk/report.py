@@ -47,8 +47,7 @@ def report(standing: Standing) -> str:
     waiting = standing.facts.waiting
     if standing.outcome:
         return "\n".join(_ended(standing))
-    how = "is at work" if standing.facts.driven else f'is next; say "continue {standing.project}"'
-    lines = [f"{standing.project}: {it} {how}" for it in standing.facts.at_work]
+    lines = [f"{standing.project}: {_going(standing, it)}" for it in standing.facts.at_work]
     if waiting.paused:
         lines.append(f'{standing.project} is paused; say "continue {standing.project}" to go on')
     if waiting.outage and not waiting.questions:
@@ -66,7 +65,8 @@ def status(standing: Standing) -> str:
 def farewell(standing: Standing) -> str:
     """What is said at the end of a day."""
     lines = [f"OK. {standing.project} progress:", *told(standing.stories)]
-    still = [f"{it} is still at work and may end; nothing new starts" for it in standing.facts.at_work]
+    working = standing.facts.at_work if standing.facts.driven else ()
+    still = [f"{it} is still at work and may end; nothing new starts" for it in working]
     return "\n".join([*lines, *still, f'Say "continue {standing.project}" to resume.'])
 
 
@@ -79,6 +79,17 @@ def asked(question: Question, facts: Facts, stories: Sequence[Story] = ()) -> st
         return f"Next is {named(later[0])}, continue?"
     lines = [f"{name or facts.run} needs you: {question.title or base_of(step)}", question.text.strip()]
     return "\n".join([*lines, "You can say:", *(f"  {line}" for line in ways_to_answer(question, facts))])
+
+
+def _going(standing: Standing, work: str) -> str:
+    """How it goes with what an agent is to do: nothing does where nobody drives the run, nor is its time looked at."""
+    facts = standing.facts
+    if facts.driven:
+        return f"{work} is at work"
+    since = facts.overdue.get(work)
+    how = f"the time of {work} was up at {since}, and" if since else f"{work} waits, for"
+    on = "" if facts.waiting.paused else f'; say "continue {standing.project}"'
+    return f"{how} nobody drives {facts.run}{on}"
 
 
 def _needed(standing: Standing) -> Iterator[str]:

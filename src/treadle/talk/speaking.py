@@ -4,6 +4,7 @@ Everything goes the way of the commands: what moves a run is an event in its inb
 """
 
 import asyncio
+import time
 from collections.abc import Callable
 
 import msgspec
@@ -16,13 +17,12 @@ from treadle.engines.opening import opened_store
 from treadle.engines.result import result_of as where_it_is
 from treadle.engines.taking_up import take_up
 from treadle.errors import TreadleError
-from treadle.kernel.commands import RunAgent
 from treadle.kernel.state import State
 from treadle.protocol.model import base_of
 from treadle.store.records import Run, foremost
 from treadle.store.sqlite import Store
 from treadle.talk.dispatched import Dispatched, DispatchResult, NeedsHuman
-from treadle.talk.facts import Facts, at_work, names_of, unbegun
+from treadle.talk.facts import Facts, at_work, jobs, names_of, overdue, unbegun
 from treadle.talk.grammar import Vocabulary, parse
 from treadle.talk.intent import SAYABLE, Intent, Unclear
 from treadle.talk.meaning import Abort, Answer, Deed, Drive, Level, Look, Stop, meaning, not_understood
@@ -189,12 +189,14 @@ class Speaker:
     def _standing(self, project: Project, store: Store, run: Run, *, goes_on: bool = False) -> Standing:
         history = store.load(run.id)
         waiting = Client(project, store).waiting(run.id, history)
+        by_people = {work.act for work in waiting.works}
         facts = Facts(
             run=run.id,
             waiting=waiting,
             names=names_of(history.state),
             driven=goes_on or self._drives(project) or bool(driver_of(run)),
-            at_work=at_work(history.state, {work.act for work in waiting.works}),
+            at_work=at_work(history.state, by_people),
+            overdue=overdue(history.state, time.time_ns() // 1_000_000, by_people),
             unbegun=unbegun(history.state),
         )
         return Standing(
@@ -216,13 +218,8 @@ def _result(project: Project, run: Run) -> tuple[str, ...]:
 
 
 def _dispatched(state: State, facts: Facts) -> tuple[Dispatched, ...]:
-    by_people = {work.act for work in facts.waiting.works}
-    jobs = [
-        act.command
-        for id_, act in sorted(state.acts.items())
-        if id_ not in by_people and isinstance(act.command, RunAgent)
-    ]
-    return tuple(Dispatched(base_of(job.step), job.attempt, facts.names.get(job.inst, "")) for job in jobs)
+    found = jobs(state, {work.act for work in facts.waiting.works})
+    return tuple(Dispatched(base_of(job.step), job.attempt, facts.names.get(job.inst, "")) for job in found)
 
 
 def _told(deed: Deed, before: Standing, after: Standing, intent: Intent) -> str:

@@ -54,6 +54,8 @@ class Busy(msgspec.Struct, frozen=True, kw_only=True):
     elapsed: float
     due: str
     """When its time is up; empty if it is in a person's hands, for nothing hurries people."""
+    overdue: bool
+    """Its time is up; whoever drives the run notices that at once."""
 
 
 class Startable(msgspec.Struct, frozen=True, kw_only=True):
@@ -226,6 +228,7 @@ def _limits(protocol: Protocol, state: State) -> Ceilings:
 def _busy(deed: Deed, state: State, protocol: Protocol | None, now: int, yours: Collection[str]) -> Busy:
     job, act = deed.command, state.acts[deed.command.id]
     role = f"{job.role}:{job.mode}" if isinstance(job, RunAgent) and job.mode else ""
+    due = 0 if job.id in yours else state.timers.get(job.id, 0)
     return Busy(
         id=job.id,
         instance=job.inst,
@@ -238,5 +241,6 @@ def _busy(deed: Deed, state: State, protocol: Protocol | None, now: int, yours: 
         nudges=act.nudges,
         began=moment(deed.began),
         elapsed=seconds(deed.began, now),
-        due="" if job.id in yours else moment(state.timers.get(job.id, 0)),
+        due=moment(due),
+        overdue=0 < due <= now,
     )
