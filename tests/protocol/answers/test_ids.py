@@ -29,6 +29,7 @@ def test_accepts(text: str) -> None:
         ("a\n", "cannot be seen"),
         ("a\u00a0b", "cannot be seen"),
         ("x" * (MAX_ID + 1), "has 101 characters, the limit is 100"),
+        ("漢" * MAX_ID, "has 300 bytes, which is too long for the name of a file"),
     ],
 )
 def test_refuses(text: str, fault: str) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from treadle.evidence.findings import Problem, problem
-from treadle.evidence.schemas.gherkin import section
+from treadle.evidence.schemas.gherkin import open_questions, section
 
 SECTIONS: Final = ("ADDED", "MODIFIED", "REMOVED")
 _CHAPTER: Final = 2
@@ -15,6 +15,9 @@ _CHAPTER: Final = 2
 _BULLET: Final = re.compile(r"(?P<indent>\s*)(?:[-*+]|\d+\.)\s+\S")
 _CODE: Final = re.compile(r"`+(?P<code>[^`\n]+)`+")
 _SHOWN: Final = 60
+_LEAST: Final = 3
+"""Letters of a name; a shorter one stands in every document."""
+_DECIDED: Final = "a decision; what only a person can decide is asked by leaving with `needs_human`"
 IN_BACKQUOTES: Final = "its signature, structure or path in `backquotes`"
 _AFTER: Final = re.compile(r"\bafter\b|→|->|=>", re.IGNORECASE)
 
@@ -53,7 +56,9 @@ def _item(section: str, line: int, text: str) -> Item:
     later = (
         text[marks[-1].end() :] if section == "MODIFIED" and (marks := list(_AFTER.finditer(_hidden(text)))) else text
     )
-    return Item(section, line, tuple(match["code"].strip() for match in _CODE.finditer(later)))
+    return Item(
+        section, line, tuple(name for match in _CODE.finditer(later) if len(name := match["code"].strip()) >= _LEAST)
+    )
 
 
 def _hidden(text: str) -> str:
@@ -76,7 +81,7 @@ def delta_problems(file: str, text: str) -> list[Problem]:
     ]
     if not found and all(_is_none(body or "") for body in bodies.values()):
         found.append(problem("changes nothing", file, expected="at least one item"))
-    return found or [*_nameless(file, text), *_loose(file, text)]
+    return found or [*_nameless(file, text), *_loose(file, text), *_unclear(file, text)]
 
 
 def _nameless(file: str, text: str) -> Iterator[Problem]:
@@ -84,6 +89,12 @@ def _nameless(file: str, text: str) -> Iterator[Problem]:
         if not one.signatures:
             what = f"an item of {one.section} names nothing that could be looked for in the design document"
             yield problem(what, file, one.line, expected=IN_BACKQUOTES)
+
+
+def _unclear(file: str, text: str) -> Iterator[Problem]:
+    """Questions are asked before the design; one that comes up in it goes to a person at once."""
+    for question in open_questions(text):
+        yield problem(f"still asks: {question}", file, text.count("\n", 0, text.find(question)) + 1, expected=_DECIDED)
 
 
 def _loose(file: str, text: str) -> Iterator[Problem]:
