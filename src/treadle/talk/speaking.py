@@ -4,7 +4,6 @@ Everything goes the way of the commands: what moves a run is an event in its inb
 """
 
 import asyncio
-import time
 from collections.abc import Callable
 
 import msgspec
@@ -19,6 +18,7 @@ from treadle.engines.taking_up import take_up
 from treadle.errors import TreadleError
 from treadle.kernel.state import State
 from treadle.protocol.model import base_of
+from treadle.runtime.clock import SystemClock
 from treadle.store.records import Run, foremost
 from treadle.store.sqlite import Store
 from treadle.talk.dispatched import Dispatched, DispatchResult, NeedsHuman
@@ -196,7 +196,7 @@ class Speaker:
             names=names_of(history.state),
             driven=goes_on or self._drives(project) or bool(driver_of(run)),
             at_work=at_work(history.state, by_people),
-            overdue=overdue(history.state, time.time_ns() // 1_000_000, by_people),
+            overdue=overdue(history.state, SystemClock().now(), by_people),
             unbegun=unbegun(history.state),
         )
         return Standing(
