@@ -89,7 +89,7 @@ def _run(spec: str, *more: str) -> str:
 @pytest.mark.usefixtures("root")
 def test_it_is_told_where_a_story_stands_before_any_run() -> None:
     alone = "`treadle run SPEC --only US-5:impl` does the step where it stands"
-    for words in (("init", "--protocol", "waterfall"), (), ("status",)):
+    for words in (("init", "--protocol", "waterfall"), (), ("status",), ("say", "status")):
         result = treadle(*words)
         assert f"{STANDS}: `treadle run SPEC` {HOW}; {alone}" in result.out + result.err, words
 

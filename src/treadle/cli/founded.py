@@ -7,7 +7,7 @@ from treadle.cli.advice import word
 from treadle.cli.brought import brought
 from treadle.cli.founding import Plan
 from treadle.cli.health.agents import INSTEAD
-from treadle.cli.left_off import how_to_take_up
+from treadle.cli.left_off import told
 from treadle.config.detect.found import Found
 from treadle.config.keys import find_key
 from treadle.config.kinds import Value
@@ -84,5 +84,4 @@ def next_steps(plan: Plan, git_steps: list[str]) -> Iterator[str]:
     protocol = plan.protocol.name if plan.protocol else "v3"
     yield "`treadle doctor`: whether everything is in place"
     yield f"`treadle spec new --protocol {protocol}`: write down what you want built"
-    for one in plan.left_off:
-        yield f"{one.file} says that {one.stands}: {how_to_take_up(one)}"
+    yield from map(told, plan.left_off)

@@ -27,16 +27,20 @@ def stories_left_off(project: Project, protocol: Protocol) -> list[LeftOff]:
 
 
 def before_any_run() -> list[str]:
-    """What there is to say of them in the project around, whose settings name a protocol; nothing if that is wrong."""
+    """What there is to say of them in the project around, by its protocol; nothing once it has runs to speak of."""
     with suppress(TreadleError):
-        project, protocol = open_project(), library.opened(settings.here().config().protocol).protocol
-        return [
-            f"{one.file} says that {one.stands}: {how_to_take_up(one)}" for one in stories_left_off(project, protocol)
-        ]
+        project = open_project()
+        if not project.store.exists():
+            protocol = library.opened(settings.here().config().protocol).protocol
+            return [told(one) for one in stories_left_off(project, protocol)]
     return []
 
 
-def how_to_take_up(one: LeftOff, spec: str = "SPEC") -> str:
-    """`treadle run SPEC` begins it …; the same with the step where it stands."""
-    alone = f"; `treadle run {spec} --only {word(one.part)}` does the step where it stands" if one.part else ""
-    return f"`treadle run {spec}` {one.begins}{alone}"
+def told(one: LeftOff) -> str:
+    """Where a story stands, and how it is taken up."""
+    return f"{one.file} says that {one.stands}: {_how(one)}"
+
+
+def _how(one: LeftOff) -> str:
+    alone = f"; `treadle run SPEC --only {word(one.part)}` does the step where it stands" if one.part else ""
+    return f"`treadle run SPEC` {one.begins}{alone}"
