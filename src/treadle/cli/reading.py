@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Final
 
-from treadle.cli.left_off import before_any_run
 from treadle.cli.picking import pick
 from treadle.config.project import Project, open_project
 from treadle.errors import ReplayDivergence, TreadleError
@@ -29,6 +28,8 @@ def reading(project: Project | None = None) -> Iterator[Store]:
     """The project's store, for reading only."""
     project = project or open_project()
     if not project.store.exists():
+        from treadle.cli.left_off import before_any_run  # nobody with a run has to wait for it
+
         raise TreadleError("; ".join([NO_RUNS, *before_any_run()]))
     store = Store(project.store, reading=True)
     try:

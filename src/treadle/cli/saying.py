@@ -6,7 +6,6 @@ import msgspec
 
 from treadle.cli.driving import driven
 from treadle.cli.guard import FAILED, INTERRUPTED, UNWELL, WAITS, complain
-from treadle.cli.left_off import before_any_run
 from treadle.cli.output import print_json, say
 from treadle.cli.progress_board import Silent
 from treadle.cli.reading import Follower
@@ -31,8 +30,11 @@ def say_to(message: str, *, as_json: bool) -> int:
     """Say something, see it through until a person is needed, and tell how things stand; the exit code."""
     projects, here = Projects(os.environ), project_around()
     speaker = Speaker(projects, here if here and _has_runs(here) else None, goes_on=True)
-    for line in before_any_run():
-        complain(line)
+    if here and not here.store.exists():
+        from treadle.cli.left_off import before_any_run  # nobody with a run has to wait for it
+
+        for line in before_any_run():
+            complain(line)
     said = speaker.hear(message)
     if not said.understood and not as_json:
         raise TreadleError(said.text)
