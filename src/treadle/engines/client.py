@@ -20,6 +20,7 @@ from treadle.kernel.advance import OUTAGE
 from treadle.kernel.events import Replied, Signalled
 from treadle.kernel.lifecycle import ROOT
 from treadle.kernel.people import STATUS_QUERY
+from treadle.kernel.state import State
 from treadle.ports import Work
 from treadle.prompts.question import Question
 from treadle.protocol.findings import suggest
@@ -37,6 +38,11 @@ class Client:
     def __init__(self, project: Project, store: Store, actor: str = "") -> None:
         self._project, self._store, self._actor = project, store, actor
         self._clock = SystemClock()
+
+    def late(self, state: State) -> frozenset[str]:
+        """The activities of a run whose time is up."""
+        now = self._clock.now()
+        return frozenset(id_ for id_ in state.acts if 0 < state.timers.get(id_, 0) <= now)
 
     def waiting(self, run: str, history: History | None = None) -> Waiting:
         """What a run waits for."""

@@ -59,11 +59,11 @@ def at_work(state: State, by_people: Collection[str] = ()) -> tuple[str, ...]:
     return tuple(working(names.get(job.inst, ""), job) for job in jobs(state, by_people))
 
 
-def overdue(state: State, now: int, by_people: Collection[str] = ()) -> dict[str, str]:
+def overdue(state: State, late: Collection[str], by_people: Collection[str] = ()) -> dict[str, str]:
     """Those of them whose time is up, which whoever drives the run would have noticed, and since when."""
     names = names_of(state)
-    late = [job for job in jobs(state, by_people) if 0 < state.timers.get(job.id, 0) <= now]
-    return {working(names.get(job.inst, ""), job): plain(moment(state.timers[job.id])) for job in late}
+    found = [job for job in jobs(state, by_people) if job.id in late]
+    return {working(names.get(job.inst, ""), job): plain(moment(state.timers[job.id])) for job in found}
 
 
 def jobs(state: State, by_people: Collection[str] = ()) -> list[RunAgent]:

@@ -18,7 +18,6 @@ from treadle.engines.taking_up import take_up
 from treadle.errors import TreadleError
 from treadle.kernel.state import State
 from treadle.protocol.model import base_of
-from treadle.runtime.clock import SystemClock
 from treadle.store.records import Run, foremost
 from treadle.store.sqlite import Store
 from treadle.talk.dispatched import Dispatched, DispatchResult, NeedsHuman
@@ -188,7 +187,8 @@ class Speaker:
 
     def _standing(self, project: Project, store: Store, run: Run, *, goes_on: bool = False) -> Standing:
         history = store.load(run.id)
-        waiting = Client(project, store).waiting(run.id, history)
+        client = Client(project, store)
+        waiting = client.waiting(run.id, history)
         by_people = {work.act for work in waiting.works}
         facts = Facts(
             run=run.id,
@@ -196,7 +196,7 @@ class Speaker:
             names=names_of(history.state),
             driven=goes_on or self._drives(project) or bool(driver_of(run)),
             at_work=at_work(history.state, by_people),
-            overdue=overdue(history.state, SystemClock().now(), by_people),
+            overdue=overdue(history.state, client.late(history.state), by_people),
             unbegun=unbegun(history.state),
         )
         return Standing(
