@@ -13,6 +13,7 @@ from treadle.config.projects import Projects
 from treadle.engines.client import Client
 from treadle.engines.opening import opened_store
 from treadle.talk.speaking import Speaker, taken_up
+from treadle.testing.clock import StillClock
 
 
 @pytest.fixture
@@ -122,8 +123,8 @@ def test_a_time_that_was_up_while_nobody_drove_is_told(chores: Chores, monkeypat
     (busy,) = treadle("status", "--json").json()["activities"]
     assert busy["overdue"] is False
     due = int(datetime.fromisoformat(busy["due"]).timestamp() * 1000)
-    for module in ("talk.speaking", "cli.situation"):
-        monkeypatch.setattr(f"treadle.{module}.time", SimpleNamespace(time_ns=lambda: due * 1_000_000))
+    monkeypatch.setattr("treadle.engines.client.SystemClock", lambda: StillClock(due))
+    monkeypatch.setattr("treadle.cli.situation.time", SimpleNamespace(time_ns=lambda: due * 1_000_000))
     since, root = f"{busy['due'][:10]} {busy['due'][11:19]} UTC", chores.root.name
     told = treadle("say", "status").out
     assert f'the time of work was up at {since}, and nobody drives sweep-1; say "continue {root}"' in told
