@@ -65,6 +65,25 @@ def test_each_thing_has_its_message(
     assert told(play, said) == expected
 
 
+def test_the_last_attempt_is_told_as_what_it_has_said() -> None:
+    def play(run: Scenario) -> None:
+        for _ in range(3):
+            run.says("failing.needs_clarification", "bdd")
+
+    said = told(play, {"summary": "Whose shop?"})
+    assert said[0] == "US-1 bdd came back with failing (needs_clarification): Whose shop?"
+    assert said[-1] == f"{said[0]}; no attempt is left"
+
+
+def test_the_last_attempt_that_is_refused_is_told_as_refused() -> None:
+    def play(run: Scenario) -> None:
+        for _ in range(3):
+            run.says("pass_bdd", "bdd", fails=("schema",))
+
+    said = told(play, {"report": "### schema\n- line 3: no level"})
+    assert said[-1] == "US-1 bdd is not accepted: no attempt is left, refused by schema: line 3: no level"
+
+
 def test_what_the_orchestrator_does_itself_is_told_in_words() -> None:
     def play(run: Scenario) -> None:
         specified(run).says("pass", "sdd-delta").says("pass", "contract").answers("approve")

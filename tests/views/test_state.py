@@ -108,6 +108,21 @@ def test_the_reason_of_a_failure(reason: str) -> None:
     assert run.tells("step", "attempt", "status", "reason") == ["bdd", 1, "failing", reason]
 
 
+def test_the_reason_of_the_last_attempt_is_told_but_not_of_one_that_was_refused() -> None:
+    run = Storied().scaffolded()
+    for _ in range(5):
+        run.says("failing_measured.nfr_missing", {"handoff": "## Not yet resolved\n- which threshold?"})
+    assert run.tells("step", "attempt", "status", "reason") == ["impl", 5, "needs_human", "nfr_missing"]
+    handed = run.files()[HANDOFF]
+    assert "reason: nfr_missing" in handed
+    assert "What the orchestrator found" not in handed, "nothing was held against what it has said"
+    assert "impl (attempt 5): failing (nfr_missing)" in run.files()[HISTORY]
+    run = Storied().scaffolded()
+    for _ in range(5):
+        run.says("failing_measured.nfr_missing", fails=["measure"])
+    assert run.tells("status", "reason") == ["needs_human", None]
+
+
 def test_time_that_is_up() -> None:
     run = Storied().scaffolded()
     run.run.times_out()

@@ -1,20 +1,24 @@
 """What a run tells people as it goes: one message for each thing that they would want to hear."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from treadle.kernel.commands import AskHuman, Cancel, RunAgent
 from treadle.kernel.events import Checked, Exited, Failed
 from treadle.kernel.lifecycle import ROOT
 from treadle.kernel.replay import Move
-from treadle.kernel.state import Instance
+from treadle.kernel.state import Activity, Instance
 from treadle.protocol.items import Json
-from treadle.protocol.model import Protocol, base_of
+from treadle.protocol.model import Protocol, base_of, tag_of
 from treadle.talk.facts import names_of, working
+from treadle.views.chronicle import accepted
 from treadle.views.evidence_records import Find, payload
 from treadle.views.exit_words import exit_words
-from treadle.views.refusal import first_words, reason
+from treadle.views.refusal import WORDS, first_words, reason
 from treadle.views.step_words import step_words
 from treadle.views.tree import how_it_ended
+
+_SPENT: Final = "!exhausted"
 
 
 def news(made: Move, find: Find) -> Iterator[str]:
@@ -47,19 +51,26 @@ def _ended_activity(made: Move, find: Find, names: dict[str, str]) -> Iterator[s
     job = act.command
     inst = made.state.insts[job.inst]
     place = f"{names.get(job.inst, '')} {base_of(job.step)}".strip()
-    left = inst.last.get(job.step, "")
-    slot = inst.slots.get(f"{job.step}.{left.partition('.')[0]}") or inst.slots.get(f"{job.step}.{left}")
+    left, spent = inst.last.get(job.step, ""), ""
+    if left == _SPENT and (claimed := _accepted(made, act)):
+        left, spent = claimed, f"; {WORDS[_SPENT]}"
+    slot = inst.slots.get(f"{job.step}.{tag_of(left)}")
     if left.startswith("!") or slot is None or slot.seq != made.state.seq:
         yield f"{place} is not accepted: {_why(inst, left, find)}"
         return
     fields = payload(find, slot.ref)
-    kind = made.protocol.exits[left.partition(".")[0]]
-    if kind.severity != "INFO":
+    if made.protocol.exits[tag_of(left)].severity != "INFO":
         why = first_words(str(fields.get("summary") or fields.get("question") or fields.get("description") or ""))
-        yield f"{place} came back with {exit_words(made.protocol, left)}{f': {why}' if why else ''}"
+        yield f"{place} came back with {exit_words(made.protocol, left)}{f': {why}' if why else ''}{spent}"
         return
     then = _next(made.protocol, inst)
     yield " ".join(part for part in (f"{place} complete ✓", told_of_tests(fields), then) if part)
+
+
+def _accepted(made: Move, act: Activity) -> str:
+    """The exit that an agent has claimed, if that was accepted, whatever spent attempts made of it then."""
+    claim = made.event.envelope if isinstance(made.event, Exited) else act.claim
+    return accepted(made.state, act.command, claim.key) if claim else ""
 
 
 def _why(inst: Instance, left: str, find: Find) -> str:

@@ -156,7 +156,7 @@ def verdict(deed: Deed, protocol: Protocol | None) -> str:
     because = f" ({', '.join(why)} failed)" if why else ""
     left = exit_words(protocol, deed.left)
     if deed.left.startswith("!"):
-        return f"{left}{because}"
+        return f"{claim}; {left}" if deed.accepted else f"{left}{because}"
     if not is_spent(deed):
         return f"accepted: {left}"
     last = f"claimed {claim}{because}" if claim else "has not answered"

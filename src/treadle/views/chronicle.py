@@ -9,7 +9,7 @@ from treadle.kernel.commands import ActivityCommand, AskHuman, Cancel, Command, 
 from treadle.kernel.events import Checked, Event, Exited, Failed, Idle, SessionStarted, Unavailable, Usage
 from treadle.kernel.replay import Move, move
 from treadle.kernel.state import State
-from treadle.protocol.model import CheckRef, Protocol
+from treadle.protocol.model import CheckRef, Protocol, tag_of
 
 Start = Literal["new", "went on", "branched off"]
 """How the conversation of an activity began: anew, as another one that goes on, or as a branch of another one."""
@@ -29,6 +29,8 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
     failures: tuple[Failed, ...] = ()
     left: str = ""
     """The exit by which its step was left: its claim, or a system exit instead."""
+    accepted: str = ""
+    """The claim that was accepted, also where spent attempts became something else; empty if none was."""
     stopped: str = ""
     """Why it was stopped before its end."""
     found: str = ""
@@ -146,10 +148,15 @@ class Chronicle:
             case _:
                 pass
         is_over = deed.command.id not in self.state.acts and not deed.ended
-        return change(deed, ended=self.state.now, left=self._left(deed)) if is_over else deed
+        if not is_over:
+            return deed
+        return change(deed, ended=self.state.now, left=self._left(deed), accepted=self._accepted(deed))
 
     def _left(self, deed: Deed) -> str:
         return self.state.insts[deed.command.inst].last.get(deed.command.step, "")
+
+    def _accepted(self, deed: Deed) -> str:
+        return accepted(self.state, deed.command, deed.claim.envelope.key) if deed.claim else ""
 
     def _change(self, act: str, **fields: object) -> None:
         self.deeds[act] = msgspec.structs.replace(self.deeds[act], **fields)
@@ -163,6 +170,12 @@ class Chronicle:
             gone = [id_ for id_, it in state.insts.items() if it.outcome and id_ not in self.gone]
             self.gone |= dict.fromkeys(gone, state.now)
             self.before_end |= dict.fromkeys((id_ for id_ in gone if id_ in before.insts), before)
+
+
+def accepted(state: State, job: ActivityCommand, key: str) -> str:
+    """What an activity has claimed, if the last event has made it an accepted exit."""
+    slot = state.insts[job.inst].slots.get(f"{job.step}.{tag_of(key)}")
+    return key if slot is not None and slot.seq == state.seq else ""
 
 
 def _start(command: ActivityCommand) -> Start:

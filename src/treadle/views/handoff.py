@@ -96,7 +96,7 @@ def words_of_session(session: Deed, get: Get) -> str:
 
 
 def _body(course: Course, session: Deed, found: Measured, get: Get) -> str:
-    own, refused = words_of_session(session, get), session.left.startswith("!")
+    own, refused = words_of_session(session, get), session.left.startswith("!") and not session.accepted
     if not own:
         head = ["This session left no words of its own; what follows is evidence."] if refused else []
         done = [f"changed {path}" for path in changed_by(session, get)[:_SHOWN]]
@@ -108,8 +108,8 @@ def _body(course: Course, session: Deed, found: Measured, get: Get) -> str:
 def _open(course: Course, session: Deed, found: Measured, get: Get) -> list[str]:
     """What is known, without asking it, of what a session has not resolved."""
     detail = anything(get, session.failures[-1].detail_ref) if session.failures else None
-    left = f"It ended: {exit_words(course.protocol, session.left)}."
-    why = reason(tag_of(session.left), detail) if session.left.startswith("!") else left
+    how = session.accepted or session.left
+    why = reason(tag_of(how), detail) if how.startswith("!") else f"It ended: {exit_words(course.protocol, how)}."
     problems = [f"{name}: {words}" if words else name for name, words in refusals(session, get)]
     return [why, *problems, *(f"{name} fails" for name in found.failing[:_SHOWN])]
 

@@ -50,6 +50,6 @@ def _line(course: Course, story: Story, deed: Deed, get: Get) -> str:
     graph = course.protocol.graphs[deed.command.graph] if course.protocol else None
     step = row_of(graph, deed.command.step) if graph and own else deed.command.inst.rpartition("/")[2]
     tried = f" (attempt {deed.command.attempt})" if deed.command.attempt > 1 else ""
-    left = exit_words(course.protocol, deed.left) if deed.left else deed.stopped
+    left = exit_words(course.protocol, deed.accepted or deed.left) if deed.left else deed.stopped
     how = f"{left}{f': {inline(words, _LINE)}' if words else ''}"
     return f"- {when(deed.ended)} {inline(step)}{tried}: {how}"

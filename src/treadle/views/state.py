@@ -103,7 +103,7 @@ def written(order: WorkOrder) -> str:
 
 def reason_of(deed: Deed | None) -> str | None:
     """Why a session says that it has failed; None if it does not, or says no more."""
-    tag, _, variant = deed.left.partition(".") if deed else ("", "", "")
+    tag, _, variant = (deed.accepted or deed.left).partition(".") if deed else ("", "", "")
     return variant if tag.startswith(FAILING) and variant not in ("", _NO_REASON) else None
 
 
