@@ -141,6 +141,21 @@ def test_who_stops_for_today_hears_of_nobody_at_work_where_nobody_drives(chores:
 
 
 @pytest.mark.usefixtures("chores")
+def test_exit_codes_are_those_that_are_written_down() -> None:
+    start()
+    said = {words: treadle("say", words).code for words in ("status", "help", "continue", "contniue", "stop for today")}
+    assert said == {"status": 0, "help": 0, "continue": 3, "contniue": 2, "stop for today": 0}
+    assert treadle("say", "--json", "continue").code == 3
+    assert treadle("say", "--json", "contniue").code == 2
+    assert treadle("say", "abort everything").code == 1, "it has ended, but not as it was meant to"
+    assert {words: treadle("say", words).code for words in ("status", "continue", "approve")} == {
+        "status": 0,
+        "continue": 1,
+        "approve": 2,
+    }
+
+
+@pytest.mark.usefixtures("chores")
 def test_of_several_runs_one_is_named() -> None:
     start("--name", "one")
     start("--name", "two")

@@ -78,12 +78,15 @@ def _seen_through(speaker: Speaker, project: Project, said: Said, *, as_json: bo
 
 
 def _code(said: Said, project: Project | None) -> int:
+    """Who only asks how things stand is told so with 0, however they stand."""
+    if not said.understood:
+        return FAILED
+    if not said.ordered:
+        return 0
     if isinstance(said.result, Done) and project:
         with opened_store(project) as store:
             return 0 if is_good(store.run(said.run).outcome) else UNWELL
-    if not said.understood:
-        return FAILED
-    return WAITS if said.ordered and isinstance(said.result, NeedsHuman) else 0
+    return WAITS if isinstance(said.result, NeedsHuman) else 0
 
 
 class News(Silent):
