@@ -25,6 +25,21 @@ def test_nothing_of_both_is_lost(now: str, lost: list[str]) -> None:
     assert lost_lines(BEFORE, OTHERS, OWN, now) == lost
 
 
+@pytest.mark.parametrize(
+    ("others", "now", "lost"),
+    [
+        ("3 tests pass.", "5 tests pass.", []),
+        ("Updated: 2026-11-16", "Updated: 2026-11-17", []),
+        ("US-1 is done.", "US-2 is done.", ["US-1 is done."]),
+        ("US-1 is done.", "US-1 and US-2 are done.", []),
+        ("| a | b |\n|---|---|", "| a   | b   |\n|-----|-----|", []),
+        ("3 tests pass.", "", []),
+    ],
+)
+def test_numbers_and_spaces_do_not_count(others: str, now: str, lost: list[str]) -> None:
+    assert lost_lines("", others, "US-2 is done.\n4 tests pass.", now) == lost
+
+
 def test_what_one_of_them_took_out_may_be_gone() -> None:
     assert (
         lost_lines(BEFORE, OTHERS, OWN.replace("Parts of the shop.\n", ""), BOTH.replace("Parts of the shop.\n", ""))

@@ -48,7 +48,24 @@ def says(text: str, code: int = 0) -> str:
         (TAGGED, row(says("PERF-01: -5 ms")), "cannot be told: its tool prints -5 ms"),
         (TAGGED, row(says("PERF-01: 5 MB")), "cannot be told: its tool prints 5 MB"),
         (TAGGED, row(says("PERF-01: 5")), "cannot be told: its tool prints 5"),
-        (TAGGED, row(says("PERF-01: 5 ms"), "< 200 ms and errors < 1 %"), "cannot be told: its tool prints 5 ms"),
+        (TAGGED, row(says("PERF-01: 900ms")), "PERF-01 is not kept: 900 ms"),
+        (TAGGED, row(says("PERF-01: 900 ms (p95)")), "PERF-01 is not kept: 900 ms"),
+        (TAGGED, row(says("PERF-01 (search): p95 ~900 ms of 200")), "PERF-01 is not kept: 900 ms"),
+        (TAGGED, row(says("PERF-01: 50 users, 100 ms")), "(note) PERF-01: 100 ms (threshold < 200 ms)"),
+        (TAGGED, row(says("PERF-01: 900 ms"), "< 200 ms (p95)"), "PERF-01 is not kept: 900 ms"),
+        (TAGGED, row(says("PERF-01: 2 s"), "< 1,000 ms"), "PERF-01 is not kept: 2 s"),
+        (TAGGED, row(says("PERF-01: 2 s"), "at most 1 second"), "PERF-01 is not kept: 2 s"),
+        (TAGGED, row(says("PERF-01: 1"), "== 0"), "PERF-01 is not kept: 1"),
+        (
+            TAGGED,
+            row(says("PERF-01: 99.95 %"), "99.9 %"),
+            "(note) PERF-01: its tool succeeds, and 99.95 % is held against",
+        ),
+        (
+            TAGGED,
+            row(says("PERF-01: 5 ms"), "< 200 ms and errors < 1 %"),
+            "(note) PERF-01: its tool succeeds, and 5 ms is held",
+        ),
         (TAGGED, row(says("PERF-01: 5 ms"), "p95 < 200 ms"), "(note) PERF-01: 5 ms"),
         (TAGGED, row(says("PERF-011: 900 ms")), "(note) PERF-01: its tool succeeds"),
     ],
@@ -74,6 +91,7 @@ def test_a_threshold_is_measured(tmp_path: Path, bdd: str, table: str, said: str
         ("python ./perf.py", {"perf.py": "print('PERF-01: 1 ms')"}, "perf.py: measures PERF-01"),
         ("python perf.py perf", {"perf/load.json": "{}"}, "perf/load.json: measures PERF-01"),
         ("python perf.py more", {"more/new.json": "{}"}, ""),
+        ("python -m perf", {"perf.py": "print('PERF-01: 1 ms')"}, "perf.py: measures PERF-01"),
     ],
 )
 def test_who_is_measured_does_not_adjust_what_measures(
@@ -112,6 +130,16 @@ def test_nobody_is_blamed_for_a_tool_that_is_not_installed(tmp_path: Path) -> No
             [],
         ),
         (row("`k6 run a.js`"), "", ["PERF-01: p95 < 200 ms; measured by `k6 run a.js`"]),
+        (
+            row("`k6 run a.js`", "fast"),
+            "",
+            [
+                (
+                    "PERF-01: p95 fast; measured by `k6 run a.js`; it alone says whether it is kept, for the threshold is "
+                    "no single limit such as `< 200 ms`"
+                )
+            ],
+        ),
         (
             row("k6"),
             "",

@@ -6,7 +6,9 @@ from typing import Final
 from treadle.evidence.findings import Found, Problem, found, problem
 from treadle.evidence.subject import Subject
 
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = re.compile(r"\w(?:[\w.-]*\w)?")
+_NUMBER: Final = re.compile(r"(?<![\w-])\d[\d.,]*(?![\w-])")
+_RULE: Final = re.compile(r"-{2,}")
 _DOCUMENTS: Final = (".md", ".rst", ".adoc", ".txt", ".feature", ".yaml", ".yml", ".json")
 _SHOWN: Final = 3
 
@@ -41,19 +43,26 @@ async def both_kept(s: Subject) -> Found:
 def lost_lines(before: str, others: str, own: str, now: str) -> list[str]:
     """What a reconciled text has no longer: lines that neither side has touched, and what the others have added.
 
-    An added line may have become another one, as long as half of the words that only it has are still there.
+    Spaces do not count, nor do numbers, which both may have brought up to date. An added line may have become another
+    one, as long as half of the words that only it has are still there.
     """
-    old, mine, kept = ({line.strip() for line in text.splitlines()} for text in (before, own, now))
-    known, there = set(_WORD.findall(f"{before}\n{own}")), set(_WORD.findall(now))
+    old, mine, kept = ({_shape(line) for line in text.splitlines()} for text in (before, own, now))
+    known, there = _words(f"{before}\n{own}"), _words(now)
     lost = []
-    for line in dict.fromkeys(line.strip() for line in others.splitlines()):
-        if not line or line in kept:
+    for line in dict.fromkeys(line.strip() for line in others.splitlines() if line.strip()):
+        shape = _shape(line)
+        if shape in kept or (shape in old and shape not in mine):
             continue
-        if line in old:
-            if line in mine:
-                lost.append(line)
-            continue
-        words = set(_WORD.findall(line)) - known
-        if 2 * len(words & there) < len(words):
+        words = _words(line) - known
+        if shape in old or 2 * len(words & there) < len(words):
             lost.append(line)
     return lost
+
+
+def _shape(line: str) -> str:
+    """A line without its spaces, as long as its words stay apart, and without its numbers."""
+    return _RULE.sub("--", _NUMBER.sub("0", " ".join(line.split())))
+
+
+def _words(text: str) -> set[str]:
+    return {word for word in _WORD.findall(text) if not _NUMBER.fullmatch(word)}

@@ -1,7 +1,7 @@
 """`thresholds_known`, `thresholds`: the non-functional requirements of a story, held against their tools."""
 
 import posixpath
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from treadle.evidence.checks.contract import how_it_ended, of_command
@@ -9,7 +9,8 @@ from treadle.evidence.checks.project import words_of
 from treadle.evidence.findings import Found, Problem, Ran, found, problem
 from treadle.evidence.frozen import measured_tree
 from treadle.evidence.scenario_document import scenario_place, scenario_text
-from treadle.evidence.schemas.nfr import Threshold, printed, referred, thresholds_in
+from treadle.evidence.schemas.limits import printed
+from treadle.evidence.schemas.nfr import Threshold, referred, thresholds_in
 from treadle.evidence.subject import Subject
 from treadle.protocol.artifact_place import place_of
 from treadle.toolchains.results import Built
@@ -17,7 +18,7 @@ from treadle.toolchains.results import Built
 _TABLE: Final = "nfr"
 _COMMAND: Final = "a plain command in backquotes that succeeds if the threshold is kept, without a shell"
 
-_COMPARED: Final = "as one number with its unit, in the table and in what the tool prints"
+_UNREAD: Final = "it alone says whether it is kept, for the threshold is no single limit such as `< 200 ms`"
 
 
 async def thresholds_known(s: Subject) -> Found:
@@ -51,10 +52,14 @@ async def who_measures(s: Subject) -> list[str]:
     """For people: each threshold that the scenarios refer to, and what measures it."""
     nothing = f"nothing measures it: its Tool in {_table(s)} is no command in `backquotes`"
     return [
-        f"{id_}: {row.wanted}; {f'measured by `{row.command}`' if row.command else nothing}"
+        f"{id_}: {row.wanted}; {_measured_by(row) if row.command else nothing}"
         for id_, row in (await _rows(s)).items()
         if row
     ]
+
+
+def _measured_by(row: Threshold) -> str:
+    return f"measured by `{row.command}`{'' if row.bound else f'; {_UNREAD}'}"
 
 
 def _table(s: Subject) -> str:
@@ -79,12 +84,12 @@ def _kept(place: str, row: Threshold, built: Built) -> list[Problem]:
     if not built.is_well:
         why = how_it_ended(built, row.command)
         return [problem(f"{row.id} is not kept: {why}", place, row.line, expected=row.wanted)]
-    problems = []
-    for one in printed(row.id, built.output):
-        is_met = row.is_met_by(*one)
+    bound, problems = row.bound, []
+    for one in printed(row.id, built.output, bound) if bound else ():
+        is_met = bound.is_met_by(one) if bound else None
         if is_met is None:
             what = f"whether {row.id} is kept cannot be told: its tool prints {one}"
-            problems.append(problem(what, place, row.line, expected=f"{row.wanted}, {_COMPARED}"))
+            problems.append(problem(what, place, row.line, expected=f"{row.wanted}, and a number with a unit for it"))
         elif not is_met:
             problems.append(problem(f"{row.id} is not kept: {one}", place, row.line, expected=row.wanted))
     return problems
@@ -94,12 +99,21 @@ async def _changed_tools(s: Subject, row: Threshold, words: Sequence[str]) -> li
     """Files of the project that measure a threshold, and are not as they were: who is measured does not adjust them."""
     origin = await s.git.origin(s.case.state, s.job.inst)
     before, now = await s.entries(origin), await s.entries()
-    named = {posixpath.normpath(word.partition("::")[0]) for word in words}
+    named = {*_paths(words)}
     changed = {path for path in before if now.get(path) != before[path] and _is_named(path, named)}
     return [
         problem(f"measures {row.id}, and was changed by this story", path, expected="it as it was before the story")
         for path in sorted(changed)
     ]
+
+
+def _paths(words: Sequence[str]) -> Iterator[str]:
+    """The files and folders that a command may mean, also as a module of Python."""
+    for before, word in zip(("", *words), words, strict=False):
+        yield posixpath.normpath(word.partition("::")[0])
+        if before == "-m":
+            module = word.replace(".", "/")
+            yield from (module, f"{module}.py", f"src/{module}", f"src/{module}.py")
 
 
 def _is_named(path: str, named: Iterable[str]) -> bool:
@@ -108,5 +122,6 @@ def _is_named(path: str, named: Iterable[str]) -> bool:
 
 
 def _said(row: Threshold, built: Built) -> str:
-    numbers = ", ".join(map(str, printed(row.id, built.output)))
-    return numbers or ("its tool succeeds" if built.is_well else "its tool fails")
+    numbers = ", ".join(map(str, printed(row.id, built.output, row.bound)))
+    how = "its tool succeeds" if built.is_well else "its tool fails"
+    return how if not numbers else numbers if row.bound else f"{how}, and {numbers} is held against nothing"

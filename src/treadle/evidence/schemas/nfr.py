@@ -1,25 +1,15 @@
 """The table of thresholds: ID, description, metric, threshold, scope, tool, priority; and the tags that refer to it."""
 
 import re
-from math import isfinite
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
+
+from treadle.evidence.schemas.limits import Limit, limit_of
 
 _ID: Final = re.compile(r"[A-Z]{2,}-\d+")
 _REFERENCE: Final = re.compile(r"@\w+\((?P<id>[A-Z]{2,}-\d+)\)")
 _CODE: Final = re.compile(r"`(?P<command>[^`]+)`")
-_UNIT: Final = r"%|[A-Za-zµμ]+(?:/[A-Za-z]+)?"
-_NUMBER: Final = r"[-+]?(?:\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf(?:inity)?)\b"
-_LIMIT: Final = re.compile(
-    rf"(?:[A-Za-z]\w*\s*(?=[<>=≤≥]))?(?P<sign><=|>=|<|>|≤|≥|=)?\s*(?P<value>\d+(?:\.\d+)?)\s*(?P<unit>{_UNIT})?"
-)
-"""One limit, also with what it is a limit of: `< 200 ms`, `p95 < 200 ms`."""
-_FAMILIES: Final[tuple[dict[str, float], ...]] = (
-    {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1, "sec": 1, "min": 60, "h": 3600},
-    {"B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30},
-)
-"""Units that measure the same."""
 _COLUMNS: Final = ("id", "description", "metric", "threshold", "scope", "tool", "priority")
 
 
@@ -43,33 +33,10 @@ class Threshold(msgspec.Struct, frozen=True, kw_only=True):
         """What has to hold."""
         return f"{self.metric} {self.limit}".strip()
 
-    def is_met_by(self, value: float, unit: str) -> bool | None:
-        """Whether a measured value keeps to the threshold; None if the two cannot be compared."""
-        match = _LIMIT.fullmatch(self.limit.strip())
-        factor = _factor(unit, match["unit"] or "") if match else None
-        if match is None or factor is None or not isfinite(value) or value < 0:
-            return None
-        measured, wanted = value * factor, float(match["value"])
-        match match["sign"] or "<=":
-            case "<":
-                return measured < wanted
-            case ">":
-                return measured > wanted
-            case ">=" | "≥":
-                return measured >= wanted
-            case "=":
-                return measured == wanted
-        return measured <= wanted
-
-
-class Printed(NamedTuple):
-    """What a tool has printed for a threshold."""
-
-    value: float
-    unit: str
-
-    def __str__(self) -> str:
-        return f"{self.value:g} {self.unit}".strip()
+    @property
+    def bound(self) -> Limit | None:
+        """The limit of a number; None if it is none that can be held against one."""
+        return limit_of(self.limit)
 
 
 def thresholds_in(text: str) -> dict[str, Threshold]:
@@ -98,18 +65,3 @@ def thresholds_in(text: str) -> dict[str, Threshold]:
 def referred(text: str) -> list[str]:
     """The ids that tags such as `@perf(PERF-01)` refer to."""
     return list(dict.fromkeys(match["id"] for match in _REFERENCE.finditer(text)))
-
-
-def printed(id_: str, output: str) -> list[Printed]:
-    """The numbers that a tool has printed for a threshold, as in `PERF-01: 187 ms`; also without colon."""
-    named = rf"^(?:.*[^\w\n-])?{re.escape(id_)}(?:[ \t]*[:=][ \t]*|[ \t]+)"
-    lines = rf"{named}(?P<value>{_NUMBER})[ \t]*(?P<unit>{_UNIT})?[ \t\r.,;]*$"
-    found = re.finditer(lines, output, re.MULTILINE | re.IGNORECASE)
-    return [Printed(float(match["value"].replace(",", "")), match["unit"] or "") for match in found]
-
-
-def _factor(unit: str, wanted: str) -> float | None:
-    """What turns a number of a unit into one of another; None if the two do not measure the same."""
-    if unit == wanted:
-        return 1.0
-    return next((family[unit] / family[wanted] for family in _FAMILIES if {unit, wanted} <= family.keys()), None)
