@@ -135,8 +135,8 @@ def test_nobody_is_blamed_for_a_tool_that_is_not_installed(tmp_path: Path) -> No
             "",
             [
                 (
-                    "PERF-01: p95 fast; measured by `k6 run a.js`; it alone says whether it is kept, for the threshold is "
-                    "no single limit such as `< 200 ms`"
+                    "PERF-01: p95 fast; measured by `k6 run a.js`; it alone says whether it is kept, for the "
+                    "threshold is no single limit such as `< 200 ms`"
                 )
             ],
         ),
