@@ -82,7 +82,7 @@ BEFORE = "what can be done before that: `--only bootstrap`, `--only bdd`, `--onl
         ("", "supplement.write (added)"),
         ("supplements", "supplement.write (added)"),
         ("stories", "story.suite (green)"),
-        ("US-1:scaffold", "story.scaffold (manifest)"),
+        ("US-1:scaffold", "story.scaffold (manifest_complete)"),
         ("US-1:impl", "story.impl (green)"),
         ("US-1:verify", "story.verify (green)"),
         ("US-1:update-memory", "story.update-memory-ready (green)"),
