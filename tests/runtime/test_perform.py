@@ -27,25 +27,57 @@ class Knowing:
         return Verdict(results=tuple(CheckResult(one.name, ok=True) for one in job.checks), notes=("mind this",))
 
 
+class Advising:
+    """Checks that pass unless they are among those that find something."""
+
+    def __init__(self, *finding: str) -> None:
+        self._finding = finding
+
+    async def verify(self, job: RunChecks, case: Case) -> Verdict:
+        ref = case.payloads.put({"report": "- a.md: was rewritten\n- b.md: was rewritten"})
+        results = (CheckResult(one.name, ok=one.name not in self._finding, report_ref=ref) for one in job.checks)
+        return Verdict(results=tuple(results))
+
+
 class Heard(Stage):
     """A stage that hears what is told."""
 
     notes: tuple[tuple[str, str], ...] = ()
+    checks: Knowing | Advising = Knowing()
 
     def world(self, run: Run) -> World:
-        return dataclasses.replace(super().world(run), checks=Knowing(), progress=self.hear)
+        return dataclasses.replace(super().world(run), checks=self.checks, progress=self.hear)
 
     def hear(self, act: str, progress: Progress) -> None:
         if progress.note:
             self.notes += ((act, progress.note),)
 
 
-def test_what_checks_have_to_say_to_people_is_told_whatever_the_verdict(tmp_path: Path) -> None:
+def played(tmp_path: Path, checks: Knowing | Advising, *gates: CheckRef) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """How a run of one step with these gates ends, and what is told meanwhile."""
     table = with_role(ONE_STEP)
     main = table.graphs["main"]
-    work = msgspec.structs.replace(main.steps["work"], gates={"Ok": (CheckRef(name="scope"),)})
+    work = msgspec.structs.replace(main.steps["work"], gates={"Ok": gates})
     table = msgspec.structs.replace(table, graphs={"main": msgspec.structs.replace(main, steps={"work": work})})
     runner = Command(argv=HONEST, root=tmp_path, patience=Patience(answered=5, asked=1))
     play = Heard(tmp_path, table, runner)
+    play.checks = checks
     state = asyncio.run(asyncio.wait_for(play.drive(), 60))
-    assert (state.outcome, play.notes) == ("Done", (("root:work#1.1", "mind this"),))
+    return state.outcome, play.notes
+
+
+def test_what_checks_have_to_say_to_people_is_told_whatever_the_verdict(tmp_path: Path) -> None:
+    told = played(tmp_path, Knowing(), CheckRef(name="scope"))
+    assert told == ("Done", (("root:work#1.1", "mind this"),))
+
+
+def test_what_is_advised_is_told_where_the_step_is_accepted(tmp_path: Path) -> None:
+    gates = (CheckRef(name="scope"), CheckRef(name="diff_only", advisory=True), CheckRef(name="lint", advisory=True))
+    told = played(tmp_path, Advising("diff_only"), *gates)
+    assert told == ("Done", (("root:work#1.1", "work is accepted; advice of diff_only: a.md: was rewritten"),))
+
+
+def test_of_work_that_is_refused_no_advice_is_told(tmp_path: Path) -> None:
+    gates = (CheckRef(name="scope"), CheckRef(name="diff_only", advisory=True))
+    outcome, notes = played(tmp_path, Advising("scope", "diff_only"), *gates)
+    assert (outcome != "Done", notes) == (True, ())

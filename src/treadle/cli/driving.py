@@ -13,6 +13,7 @@ from treadle.cli.output import is_terminal, print_json
 from treadle.cli.progress_board import Board, Lines, Picture, Silent
 from treadle.cli.standing import Standing, shown
 from treadle.config.project import Project
+from treadle.engines.advised import advised
 from treadle.engines.client import Client
 from treadle.engines.driving import Driver, driver_of
 from treadle.engines.pinned import pinned
@@ -71,7 +72,8 @@ def driven(
 def standing(project: Project, store: Store, run: str) -> Standing:
     """How a run stands."""
     record = store.run(run)
-    return Standing(run, record.outcome, Client(project, store).waiting(run), asyncio.run(result_of(project, record)))
+    waiting, result = Client(project, store).waiting(run), asyncio.run(result_of(project, record))
+    return Standing(run, record.outcome, waiting, result, advised(store, run) if record.outcome else ())
 
 
 async def _all(

@@ -18,9 +18,11 @@ from treadle.engines.surroundings import checkout_of
 from treadle.kernel.state import State
 from treadle.runtime.story_files import StoryFiles
 from treadle.store.sqlite import Store
+from treadle.views.advice import told as told_advice
 from treadle.views.asking import told as told_question
 from treadle.views.branches import Branch
 from treadle.views.counting import counted
+from treadle.views.evidence_advice import advice
 from treadle.views.moment import duration, plain
 from treadle.views.outage import WORDS
 from treadle.views.refusal import first_words, words_of
@@ -59,6 +61,7 @@ def situation(project: Project, store: Store, found: Follower) -> Status:
             if ask in found.chronicle.asked
         },
         outage=_said_of_outage(store, found.chronicle.state),
+        advice=tuple(advice(found.chronicle.deeds.values(), store.payloads.get)),
         result=asyncio.run(result_of(project, record)),
     )
     return status(found.chronicle, known, time.time_ns() // 1_000_000)
@@ -159,6 +162,7 @@ def below(now: Status) -> Iterator[str]:
         yield from map(harmless, _start(now, start))
     for work in now.yours:
         yield from map(harmless, told_work(now.run, work, alone=len(now.yours) == 1))
+    yield from map(harmless, told_advice(now.run, now.advice))
     if now.result:
         yield from map(harmless, told_result(now.run, now.result, good=is_good(now.outcome)))
     yield from _used(now)

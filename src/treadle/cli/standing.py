@@ -19,6 +19,8 @@ from treadle.prompts.question import Question
 from treadle.protocol.exit_name import exit_name
 from treadle.results.exits import read_exits
 from treadle.store.records import Run
+from treadle.views.advice import Advice
+from treadle.views.advice import told as told_advice
 from treadle.views.asking import Choice, commands
 from treadle.views.moment import moment
 from treadle.views.rest import Posed, Rest
@@ -34,6 +36,8 @@ class Standing(msgspec.Struct, frozen=True):
     outcome: str
     waiting: Waiting
     result: Result | None = None
+    advice: tuple[Advice, ...] = ()
+    """What checks advise of what was accepted, if it has ended."""
 
     @property
     def code(self) -> int:
@@ -61,6 +65,7 @@ class Standing(msgspec.Struct, frozen=True):
         """How it stands, for people."""
         if self.outcome:
             yield f"{self.run} has ended with {self.outcome}"
+            yield from told_advice(self.run, self.advice)
             if self.result:
                 yield from told(self.run, self.result, good=is_good(self.outcome))
             return

@@ -1,7 +1,7 @@
 """What each command does to the world. Everything that can go wrong comes back as an event."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Literal
 
 from treadle.errors import MemoryFailure, TreadleError
@@ -12,13 +12,16 @@ from treadle.kernel.state import State
 from treadle.ports import Case, Progress, Verdict
 from treadle.protocol.answers.answer import routed
 from treadle.protocol.items import Json
-from treadle.protocol.model import tag_of
+from treadle.protocol.model import base_of, tag_of
 from treadle.runtime.agent import AgentJobs
 from treadle.runtime.desk import Desk
 from treadle.runtime.envelope import envelope_of
 from treadle.runtime.own_fields import own_fields
 from treadle.runtime.world import World, event_id
+from treadle.views.advice import first_thing
+from treadle.views.evidence_records import anything
 from treadle.views.outage import held
+from treadle.views.refusal import words_of
 
 
 class Perform:
@@ -73,6 +76,8 @@ class Perform:
         fields: dict[str, Json] = {**claim, **verdict.fields}
         passed = {one.check for one in verdict.results if one.ok}
         taken = job.exit and all(check.advisory or check.name in passed for check in job.checks)
+        for note in self._advice(job, verdict) if taken else ():
+            self._world.progress(job.id, Progress(note=note))
         return Checked(
             id=event_id(job, "checked"),
             ts=self._world.clock.now(),
@@ -82,6 +87,14 @@ class Perform:
             payload_ref=self._world.payloads.put(fields if taken else _report(verdict)),
             fingerprint=verdict.fingerprint,
         )
+
+    def _advice(self, job: RunChecks, verdict: Verdict) -> Iterator[str]:
+        """What checks advise that refuse nothing."""
+        advisory = {check.name for check in job.checks if check.advisory}
+        for one in verdict.results:
+            if one.check in advisory and not one.ok:
+                words = first_thing(words_of(anything(self._world.payloads.get, one.report_ref)))
+                yield f"{base_of(job.step)} is accepted; advice of {one.check}{f': {words}' if words else ''}"
 
     def _case(self, state: State, claim: dict[str, Json] | None = None) -> Case:
         return Case(protocol=self._desk.protocol, state=state, payloads=self._world.payloads, claim=claim or {})

@@ -23,7 +23,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     stories: tuple[Story, ...] = ()
     at_work: tuple[Dispatched, ...] = ()
     result: tuple[str, ...] = ()
-    """Of a run that has ended: where its result is, and how it is taken over."""
+    """Of a run that has ended: what was advised, where its result is, and how it is taken over."""
 
 
 def result_of(standing: Standing) -> DispatchResult:

@@ -10,6 +10,7 @@ import msgspec
 
 from treadle.config.project import Project
 from treadle.config.projects import Projects
+from treadle.engines.advised import advised
 from treadle.engines.client import Client
 from treadle.engines.driving import driver_of
 from treadle.engines.opening import opened_store
@@ -28,6 +29,7 @@ from treadle.talk.meaning import Abort, Answer, Deed, Drive, Level, Look, Stop, 
 from treadle.talk.performing import perform
 from treadle.talk.progress import stories
 from treadle.talk.report import Standing, farewell, report, result_of, status
+from treadle.views.advice import told as told_advice
 from treadle.views.result import is_good, told
 
 
@@ -205,16 +207,17 @@ class Speaker:
             outcome=run.outcome,
             stories=stories(history.protocol, history.state, store.payloads.get),
             at_work=_dispatched(history.state, facts),
-            result=_result(project, run) if run.outcome else (),
+            result=_result(project, store, run) if run.outcome else (),
         )
 
     def _name(self, project: Project) -> str:
         return self._projects.name_of(project)
 
 
-def _result(project: Project, run: Run) -> tuple[str, ...]:
+def _result(project: Project, store: Store, run: Run) -> tuple[str, ...]:
     found = asyncio.run(where_it_is(project, run))
-    return tuple(told(run.id, found, good=is_good(run.outcome))) if found else ()
+    where = told(run.id, found, good=is_good(run.outcome)) if found else ()
+    return (*told_advice(run.id, advised(store, run.id)), *where)
 
 
 def _dispatched(state: State, facts: Facts) -> tuple[Dispatched, ...]:

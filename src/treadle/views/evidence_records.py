@@ -34,10 +34,10 @@ class Told(NamedTuple):
 
 def told(find: Find, deed: Deed) -> tuple[Told, ...]:
     """What the checks of an activity have left, in their order."""
-    return tuple(_told(find, result, ref) for result, ref in _results(deed))
+    return tuple(_told(find, result, ref) for result, ref in results(deed))
 
 
-def _results(deed: Deed) -> Iterator[tuple[CheckResult, CheckRef]]:
+def results(deed: Deed) -> Iterator[tuple[CheckResult, CheckRef]]:
     """Results come in the order of the checks that were asked for; two of one name differ in their argument."""
     if isinstance(deed.command, RunEffect) and deed.claim:
         yield from ((result, CheckRef(name=result.check)) for result in deed.claim.results)

@@ -44,7 +44,7 @@ class Lost(NamedTuple):
 
 def taken(chronicle: Chronicle, record: Record, find: Find, now: int) -> list[Taken]:
     """What was accepted, in the order in which it was settled."""
-    found = [_taken(chronicle, record, find, deed, now) for deed in chronicle.deeds.values() if _is_accepted(deed)]
+    found = [_taken(chronicle, record, find, deed, now) for deed in chronicle.deeds.values() if is_accepted(deed)]
     return sorted(found, key=lambda one: one.step.seq)
 
 
@@ -54,7 +54,8 @@ def lost(chronicle: Chronicle, find: Find, strays: Sequence[Stray]) -> list[Lost
     return sorted([*found, *map(_stray, strays)], key=lambda one: one.setback.time)
 
 
-def _is_accepted(deed: Deed) -> bool:
+def is_accepted(deed: Deed) -> bool:
+    """Whether what an activity has claimed holds."""
     return bool(deed.ended and deed.left) and not (deed.stopped or deed.left.startswith("!") or is_spent(deed))
 
 
@@ -145,7 +146,7 @@ def _lost(protocol: Protocol | None, find: Find, deed: Deed) -> Iterator[Lost]:
             declared = protocol.exits.get(deed.claim.envelope.type) if protocol else None
             key, report = deed.claim.envelope.key, _words(declared, said)
             yield _setback(deed, "sent back", key, deed.ended, report=report, records=records)
-    elif _is_accepted(deed):
+    elif is_accepted(deed):
         declared, _ = _declared(protocol, deed)
         fields = payload(find, _result(deed))
         if declared and (declared.severity != "INFO" or declared.proves != proof_of(declared, fields)):

@@ -11,6 +11,7 @@ from treadle.kernel.state import Instance, State
 from treadle.protocol.drawing.table import who
 from treadle.protocol.model import Protocol
 from treadle.simulate.waits import awaits_go
+from treadle.views.advice import Advice
 from treadle.views.asking import Asked, asked
 from treadle.views.branches import Branch, forest
 from treadle.views.chronicle import Chronicle, Deed
@@ -127,6 +128,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """Why people could not be told of the run, each reason once."""
     edited: tuple[str, ...]
     """Files that show the run, and that somebody has changed: what of them is not so."""
+    advice: tuple[Advice, ...]
+    """What checks advise of what was accepted."""
     result: Result | None
     """None until the run has ended, and if it has changed nothing."""
 
@@ -147,6 +150,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """How each question is worded."""
     outage: str = ""
     """What is said about a service that is out."""
+    advice: tuple[Advice, ...] = ()
     result: Result | None = None
 
 
@@ -181,6 +185,7 @@ def status(chronicle: Chronicle, known: Known, now: int) -> Status:
         strays=known.strays,
         untold=known.untold,
         edited=known.edited,
+        advice=known.advice,
         result=known.result,
     )
 
