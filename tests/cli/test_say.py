@@ -216,6 +216,10 @@ def test_projects_are_spoken_to_by_name_from_anywhere(tmp_path: Path, monkeypatc
     assert "say which project:\n  cart-app: approve\n  cellar: approve" in treadle("say", "approve").err
     assert "'c' could be cart-app, cellar; say which" in treadle("say", "approve c").err
     assert "there is no project 'nope' here; say which project:" in treadle("say", "continue nope").err
+    meant = treadle("say", "continue ar")
+    assert meant.code == 2
+    assert "'ar' could be cart-app, cellar; say which:\n  cart-app: continue\n  cellar: continue\n" in meant.err
+    assert treadle("say", "cellar: continue").code == 3, "what is proposed can be said"
     one = treadle("say", "accept ca")
     assert (one.code, "cart-app: sweep-1 has ended with Finished" in one.out) == (0, True)
     assert "needs you" in treadle("say", "status cellar").out

@@ -77,7 +77,7 @@ class Reviewed:
 def test_what_is_reviewed_and_what_follows() -> None:
     text = Reviewed().designed().says("pass", "contract", {"summary": "One path."}).text()
     assert text.startswith(
-        "**US-1: Coupons** is specified (S, 1 scenarios, 0 parallel tasks). Next: Test scaffold. Go on?"
+        "**US-1: Coupons** is specified (S, 1 scenario, 0 parallel tasks). Next: Test scaffold. Go on?"
     )
     assert DESIGN in text
     assert CONTRACT in text

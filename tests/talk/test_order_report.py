@@ -35,6 +35,7 @@ def order(**fields: Any) -> WorkOrder:
         ("status", order(status="failing", lint_pass=False), "US-005 impl fails. The post-check fails."),
         ("status", order(step="review", status="needs_human"), "US-005 review needs you."),
         ("status", order(status="timeout"), "US-005 impl timed out (10 minutes)."),
+        ("status", order(status="timeout", timeout_min=1), "US-005 impl timed out (1 minute)."),
         ("status", order(status="pending", step="bdd"), "US-005 bdd is next."),
         ("status", order(status="pending", blocked_by=("US-003",)), "US-005 waits for US-003."),
         ("stop", order(step="done", status="pass"), 'OK. US-005 all complete ✓ Say "continue cart-app" to resume.'),

@@ -109,7 +109,8 @@ def _timed_out(made: Move, id_: str, names: dict[str, str]) -> Iterator[str]:
         job = act.command
         graph = made.protocol.graphs[job.graph]
         minutes = graph.steps[job.step].timeout / 60
-        yield f"{names.get(job.inst, '')} {step_words(graph, job.step)} timed out ({minutes:g} minutes)".strip()
+        unit = "minute" if minutes == 1 else "minutes"
+        yield f"{names.get(job.inst, '')} {step_words(graph, job.step)} timed out ({minutes:g} {unit})".strip()
 
 
 def _ended_instances(made: Move, names: dict[str, str]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from treadle.talk.intent import Action
+from treadle.views.counting import counted
 from treadle.views.state import DONE, WorkOrder
 
 
@@ -46,5 +47,5 @@ def _standing(order: WorkOrder, place: str, tried: str) -> str:
         case "needs_human":
             return f"{place} needs you{why}."
         case "timeout":
-            return f"{place} timed out ({order.timeout_min} minutes)."
+            return f"{place} timed out ({counted(order.timeout_min, 'minute')})."
     return f"{place} is next{tried}."

@@ -134,6 +134,9 @@ class Speaker:
         if not known:
             return Unclear("this is no project, and none is registered; `treadle projects add` in its folder does that")
         target, text = intent.param("target"), intent.param("text")
+        if meant := [name for name in known if target and target.lower() in name.lower()]:
+            could = f"'{target[:60]}' could be {', '.join(meant)}; say which:"
+            return Unclear(could, tuple(f"{name}: {intent.action}" for name in meant))
         which = f"there is no project '{target[:60]}' here; say which project:" if target else "say which project:"
         said = text or f"{intent.action} {target}".strip()
         return Unclear(which, tuple(f"{name}: {said}" for name in known))
