@@ -43,13 +43,15 @@ scripts:
     - {{say: Hello., usage: {{tokens_in: 100, cache_read: 900, tokens_out: 7}}}}
   change:
     - say: I change it.
+      usage: &used {{tokens_in: 1000, tokens_out: 50}}
       call:
         tool: exec_command
         with: {{cmd: "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: in/new.txt\n+hello\n*** End Patch\nEOF\n"}}
     - call:
         tool: exec_command
         with: {{cmd: 'env > seen; echo x > ../outside; echo x > "$TREADLE_OUT/note"; echo x > "$TMPDIR/note"'}}
-    - say: Changed.
+      usage: *used
+    - {{say: Changed., usage: *used}}
   emit:
     - call: {{tool: "*emit_exit", with: {{exit: {{type: GC}}}}}}
     - call: {{tool: "*emit_exit", with: {{exit: {{type: RC, message: three}}}}}}
