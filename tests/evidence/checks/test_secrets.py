@@ -32,6 +32,10 @@ HARMLESS = [
     "secret = settings.secret_v2_value_of_all",
     "password=${DB_PASSWORD_2_OF_ALL}",
     "csrf_token = make_token_2(request)",
+    "tokenUrl: https://auth.example.com/oauth2/v2/token",
+    "token_file: /run/secrets/cart-app-2/token",
+    "secret_name: prod/cart-app/db-2024",
+    "- Token: expires-after-30-minutes",
     "access_token: {type: string, format: base64url}",
 ]
 

@@ -89,8 +89,8 @@ def test_a_threshold_is_measured(tmp_path: Path, bdd: str, table: str, said: str
         ("python perf.py", {"a.txt": "a"}, ""),
         ("python perf.py", {"perf.py": "print('PERF-01: 1 ms')"}, "perf.py: measures PERF-01, and was changed by this"),
         ("python ./perf.py", {"perf.py": "print('PERF-01: 1 ms')"}, "perf.py: measures PERF-01"),
-        ("python perf.py perf", {"perf/load.json": "{}"}, "perf/load.json: measures PERF-01"),
-        ("python perf.py more", {"more/new.json": "{}"}, ""),
+        ("python perf.py perf/load.json", {"perf/load.json": "{}"}, ""),
+        ("ls perf.py perf", {"perf.py": "x = 1\n"}, ""),
         ("python -m perf", {"perf.py": "print('PERF-01: 1 ms')"}, "perf.py: measures PERF-01"),
     ],
 )

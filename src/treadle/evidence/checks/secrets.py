@@ -30,8 +30,8 @@ _BARE: Final = re.compile(
     rf"(?i)^[\s`+-]*(?:export\s+)?[\w.-]*{_NAMES}[\w.-]*\s*[:=]\s*([^\s\"'`()\[\]{{}}<>$;,]{{16,}})[`\s]*$"
 )
 """As settings files have it, without quotes."""
-_NAME: Final = re.compile(r"[A-Za-z_][\w.]{0,23}|\w*[._]\w[\w.]*")
-"""What is rather the name of something than its value."""
+_NAME: Final = re.compile(r"[A-Za-z_][\w.]{0,23}|\w*[._]\w[\w.]*|(?:[A-Za-z]*\d{0,4}[^\w&%+=!?])*[A-Za-z]*\d{0,4}")
+"""What is rather the name of something than its value, an address, a path, or words."""
 _FILES: Final = re.compile(
     r"(^|/)(\.env(\.(?!example|sample|template|dist)\w+)?|id_(rsa|dsa|ecdsa|ed25519)|[^/]+\.(p12|pfx|keystore))\Z"
 )

@@ -1,7 +1,9 @@
 """`thresholds_known`, `thresholds`: the non-functional requirements of a story, held against their tools."""
 
+import itertools
 import posixpath
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from treadle.evidence.checks.contract import how_it_ended, of_command
@@ -18,6 +20,7 @@ from treadle.toolchains.results import Built
 _TABLE: Final = "nfr"
 _COMMAND: Final = "a plain command in backquotes that succeeds if the threshold is kept, without a shell"
 
+_RUNS_SCRIPTS: Final = re.compile(r"python[\d.]*|node|deno|bun|tsx|ruby|perl|php|bash|sh|zsh|k6|locust|artillery")
 _UNREAD: Final = "it alone says whether it is kept, for the threshold is no single limit such as `< 200 ms`"
 
 
@@ -96,29 +99,26 @@ def _kept(place: str, row: Threshold, built: Built) -> list[Problem]:
 
 
 async def _changed_tools(s: Subject, row: Threshold, words: Sequence[str]) -> list[Problem]:
-    """Files of the project that measure a threshold, and are not as they were: who is measured does not adjust them."""
+    """The file of the project that measures a threshold, unless it is as it was: who is measured does not adjust it."""
     origin = await s.git.origin(s.case.state, s.job.inst)
     before, now = await s.entries(origin), await s.entries()
-    named = {*_paths(words)}
-    changed = {path for path in before if now.get(path) != before[path] and _is_named(path, named)}
-    return [
-        problem(f"measures {row.id}, and was changed by this story", path, expected="it as it was before the story")
-        for path in sorted(changed)
-    ]
+    path = next((path for path in _programs(words) if path in before), "")
+    if not path or now.get(path) == before[path]:
+        return []
+    what = f"measures {row.id}, and was changed by this story"
+    return [problem(what, path, expected="it as it was before the story")]
 
 
-def _paths(words: Sequence[str]) -> Iterator[str]:
-    """The files and folders that a command may mean, also as a module of Python."""
-    for before, word in zip(("", *words), words, strict=False):
-        yield posixpath.normpath(word.partition("::")[0])
+def _programs(words: Sequence[str]) -> Iterator[str]:
+    """The files that a command may run: itself, or what it gives to something that runs scripts."""
+    yield posixpath.normpath(words[0])
+    if not _RUNS_SCRIPTS.fullmatch(posixpath.basename(words[0])):
+        return
+    for before, word in itertools.pairwise(words):
+        yield posixpath.normpath(word)
         if before == "-m":
             module = word.replace(".", "/")
-            yield from (module, f"{module}.py", f"src/{module}", f"src/{module}.py")
-
-
-def _is_named(path: str, named: Iterable[str]) -> bool:
-    """Whether a command names a file, or the folder it lies in."""
-    return any(path == name or path.startswith(f"{name}/") for name in named)
+            yield from (f"{top}{module}{end}" for top in ("", "src/") for end in (".py", "/__main__.py"))
 
 
 def _said(row: Threshold, built: Built) -> str:
