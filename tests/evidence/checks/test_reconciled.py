@@ -1,7 +1,11 @@
 """What was merged before is still there when two have been reconciled."""
 
+from pathlib import Path
+
 import pytest
 
+from tests.evidence.stage import Stage, run
+from tests.git.place import git
 from treadle.evidence.checks.reconciled import lost_lines
 
 BEFORE = "# Design\n\nParts of the shop.\n\n## Now\nnothing yet\n"
@@ -46,3 +50,24 @@ def test_what_one_of_them_took_out_may_be_gone() -> None:
         == []
     )
     assert lost_lines("a line\n", "", "a line\nmine\n", "mine\n") == []
+
+
+def test_who_reconciles_keeps_what_was_merged_meanwhile(tmp_path: Path) -> None:
+    async def told() -> None:
+        files = {"docs/sdd.md": BEFORE, "src/calc/n.py": "x = 1\n"}
+        stage = await Stage(tmp_path, files=files).start()
+        assert (await stage.claim("impl", "TestsPassed", {"a.txt": "a\n"}, checks="checkpoint")).report == ""
+        for name, text in {"docs/sdd.md": OTHERS, "src/calc/n.py": "x = 1\nlabel = 2\n"}.items():
+            (stage.root / name).write_text(text)
+        git(stage.root, "commit", "-q", "-am", "others were merged")
+        mine: dict[str, str | None] = {"docs/sdd.md": OWN, "src/calc/n.py": "x = 1\nprice = 3\n"}
+        verdict = await stage.claim("adapt", "RebaseAdapted", mine, checks="checkpoint both_kept")
+        assert "docs/sdd.md: '- `label(name)`' is lost, which was there or was merged before" in verdict.report
+        assert "src/calc/n.py is without 'label = 2'" in stage.evidence(verdict, "both_kept")["report"]
+        gone: dict[str, str | None] = {"docs/sdd.md": "# Other\n"}
+        verdict = await stage.claim("adapt", "RebaseAdapted", gone, checks="checkpoint both_kept", n="2.1")
+        assert "docs/sdd.md: 2 more lines are lost" in verdict.report
+        both: dict[str, str | None] = {"docs/sdd.md": BOTH}
+        assert (await stage.claim("adapt", "x", both, checks="checkpoint both_kept", n="3.1")).report == ""
+
+    run(told())
