@@ -92,8 +92,10 @@ def _handed_in(project: Project, store: Store, call: Call, said: _Answer, claim:
     answer = exit_object(claim.exit, {name: value for name, value in given.items() if name in asked})
     found = task.hand_in(answer, channel)
     if isinstance(found, Faulty):
-        is_open = work.act in store.load(work.run).state.acts  # somebody else may have been faster
-        return _hold(call, said, found.problems) if is_open else NOTHING
+        if work.act not in store.load(work.run).state.acts:
+            return NOTHING  # somebody else was faster
+        if not task.is_taken:  # else somebody else was faster, too, and its checks are still to come
+            return _hold(call, said, found.problems)
     if not asyncio.run(_taken(project, store, work)):
         return Reply(
             MAY_END, f"{_step(work)}: {exit_words(said.ways.protocol, claim.key)} is handed in and still being checked"

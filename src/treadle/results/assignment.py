@@ -63,6 +63,11 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
         claim = self.ways.accept(found.answer) if found and found.token == self.token else None
         return claim.key if isinstance(claim, Claim) else ""
 
+    @property
+    def is_taken(self) -> bool:
+        """Whether an answer of this session has been taken, and is being checked, or was."""
+        return is_taken(self.out, self.token)
+
     def _deposit(self, answer: dict[str, Any], via: Via) -> Faulty | None:
         now = time.time_ns() // 1_000_000
         emitted = Emitted(
@@ -81,7 +86,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
                 f"{TOKEN} is not the token of this session: the step was started again, or the variable was changed;"
                 " an answer from here would not count. Hand it in with the variables that the session was started with"
             )
-        if is_taken(self.out, self.token):
+        if self.is_taken:
             return faulty("your answer has already been taken, this one comes too late; you can stop now")
         earlier = self._earlier()
         if earlier and self.retry is not None and (earlier.retry or 0) > self.retry:
