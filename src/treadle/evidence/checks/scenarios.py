@@ -87,7 +87,7 @@ def _misheaded(s: Subject, place: str, text: str) -> list[Problem]:
     story, given, said = str(s.input.get("id") or ""), str(s.input.get("complexity") or ""), heading(text)
     problems = []
     if story and not re.search(rf"(?<![\w-]){re.escape(story)}(?![\w-])", said):
-        problems.append(problem(f"is headed '{said}'", place, 1, expected=f"a heading that begins with {story}"))
+        problems.append(problem(f"is headed '{said}'", place, 1, expected=f"a heading that names {story}"))
     if given and _SIZES.findall(said) not in ([], [given]):
         problems.append(problem(f"is headed '{said}'", place, 1, expected=f"[{given}], which was given"))
     return problems

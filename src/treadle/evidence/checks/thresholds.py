@@ -87,9 +87,11 @@ def _kept(place: str, row: Threshold, built: Built) -> list[Problem]:
     if not built.is_well:
         why = how_it_ended(built, row.command)
         return [problem(f"{row.id} is not kept: {why}", place, row.line, expected=row.wanted)]
-    bound, problems = row.bound, []
-    for one in printed(row.id, built.output, bound) if bound else ():
-        is_met = bound.is_met_by(one) if bound else None
+    problems: list[Problem] = []
+    if (bound := row.bound) is None:
+        return problems
+    for one in printed(row.id, built.output, bound):
+        is_met = bound.is_met_by(one)
         if is_met is None:
             what = f"whether {row.id} is kept cannot be told: its tool prints {one}"
             problems.append(problem(what, place, row.line, expected=f"{row.wanted}, and a number with a unit for it"))
