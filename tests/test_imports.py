@@ -10,7 +10,7 @@ SOURCES = Path(__file__).parents[1] / "src" / "treadle"
 
 # Imports go up this list only: a room may import itself and the rooms on the lines above its own.
 ROOMS = """
-    errors
+    errors codes
     spec
     protocol
     kernel

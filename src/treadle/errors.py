@@ -10,14 +10,26 @@ from typing import Final
 
 
 class TreadleError(Exception):
-    """Anything a person can act on; the command line prints it without a traceback."""
+    """Anything a person can act on; the command line prints it without a traceback.
+
+    `code` is stable and listed in `codes.py`: programs and tests compare it, people read the message.
+    """
+
+    code = "treadle.error"
+
+    def __init__(self, message: str = "", *, code: str = "") -> None:
+        super().__init__(message)
+        if code:
+            self.code = code
 
 
 class ProtocolError(TreadleError):
     """A protocol cannot be loaded or does not pass its checks; its findings are printed below the message."""
 
-    def __init__(self, message: str, findings: tuple[object, ...] = ()) -> None:
-        super().__init__(message)
+    code = "protocol.invalid"
+
+    def __init__(self, message: str, findings: tuple[object, ...] = (), *, code: str = "") -> None:
+        super().__init__(message, code=code)
         self.message = message
         self.findings = findings
 
@@ -40,8 +52,8 @@ class Unfit(TreadleError):
 class PortError(TreadleError):
     """The surroundings failed (store, git, an agent program); trying again may help if `retryable`."""
 
-    def __init__(self, message: str, *, retryable: bool = False) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, retryable: bool = False, code: str = "") -> None:
+        super().__init__(message, code=code)
         self.retryable = retryable
 
 

@@ -22,6 +22,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     test: str = ""
     expected: str = ""
     """What would be right."""
+    code: str = ""
+    """Stable name of the kind of problem, listed in `codes.py`; programs and tests compare it."""
 
     def __str__(self) -> str:
         where = self.test or (f"{self.file}:{self.line}" if self.file and self.line else self.file)
@@ -88,9 +90,11 @@ def found(problems: Iterable[Problem] = (), notes: Iterable[str] = (), ran: Ran 
     return Found(problems=tuple(dict.fromkeys(problems)), notes=tuple(dict.fromkeys(notes)), ran=ran, tree=tree)
 
 
-def problem(what: str, file: str = "", line: int = 0, test: str = "", expected: str = "") -> Problem:
-    """A problem."""
-    return Problem(what=what, file=file, line=line, test=test, expected=expected)
+def problem(
+    what: str, file: str = "", line: int = 0, test: str = "", expected: str = "", *, code: str = ""
+) -> Problem:
+    """A problem; `code` names its kind."""
+    return Problem(what=what, file=file, line=line, test=test, expected=expected, code=code)
 
 
 def failed(what: str, file: str = "", expected: str = "") -> Found:
