@@ -1,8 +1,13 @@
-"""The criteria of an instance: what it was given, what it passed on to children, and what else a test may stand for."""
+"""The criteria of an instance: what it was given, what it passed on to children, and what else a test may stand for.
 
+A criterion belongs to its spec: two specs that both have an `AC-1` have two criteria. Records therefore keep, beside
+the short id, the spec's id and a hash of the criterion's text.
+"""
+
+import hashlib
 from collections.abc import Iterator, Mapping
 
-from treadle.evidence.past import accepted, handed_down
+from treadle.evidence.past import accepted, handed_down, payload
 from treadle.evidence.subject import Subject
 from treadle.protocol.items import Json
 from treadle.protocol.model import Protocol
@@ -20,6 +25,39 @@ def texts_in(protocol: Protocol, record: str, value: Mapping[str, Json]) -> list
     listed = [value.get(name) for name in _fields(protocol, record)]
     items = [item for one in listed if isinstance(one, list) for item in one if isinstance(item, dict)]
     return [(str(item["id"]), " ".join(str(item["text"]).split())) for item in items if {"id", "text"} <= item.keys()]
+
+
+def spec_of(s: Subject) -> str:
+    """The id of the spec, story, module or cycle that the instance works on."""
+    return spec_id(s.input)
+
+
+def spec_id(given: Mapping[str, Json]) -> str:
+    """The id of what an instance was given."""
+    return str(given.get("id") or given.get("task_id") or given.get("name") or "")
+
+
+def text_hash(text: str) -> str:
+    """A short hash of a criterion's text, whatever its line breaks; empty for no text."""
+    return hashlib.sha256(" ".join(text.split()).encode(errors="replace")).hexdigest()[:16] if text.strip() else ""
+
+
+def identities(s: Subject) -> dict[str, Json]:
+    """Criterion id → `{"spec", "text"}`: whose it is, and the hash of what it says.
+
+    An instance that names criteria by id alone, such as a part of a plan, has them from the nearest ancestor that
+    spells them out.
+    """
+    found: dict[str, Json] = {}
+    inst = s.inst
+    while True:
+        given = payload(s.case, inst.input.ref)
+        graph = s.case.protocol.graphs[inst.graph]
+        for id_, text in texts_in(s.case.protocol, graph.input[1], given):
+            found.setdefault(id_, {"spec": spec_id(given), "text": text_hash(text)})
+        if inst.parent not in s.case.state.insts:
+            return found
+        inst = s.case.state.insts[inst.parent]
 
 
 def _fields(protocol: Protocol, record: str) -> list[str]:
@@ -43,7 +81,9 @@ def served_criteria(s: Subject) -> list[str]:
 def childrens_criteria(s: Subject) -> dict[str, str]:
     """Criteria that children answer for, and the key of the child."""
     items = handed_down(s.case, s.inst)
-    return {id_: _key(item) for group, item in items for id_ in criteria_in(s.case.protocol, _type_of(s, group), item)}
+    return {
+        id_: spec_id(item) for group, item in items for id_ in criteria_in(s.case.protocol, _type_of(s, group), item)
+    }
 
 
 def kept_criteria(s: Subject) -> list[str]:
@@ -77,10 +117,6 @@ def _type_of(s: Subject, group: str) -> str:
                 if getattr(action, "group", "") == group and hasattr(action, "graph"):
                     return s.case.protocol.graphs[action.graph].input[1]
     return s.graph.input[1]
-
-
-def _key(item: Mapping[str, Json]) -> str:
-    return str(item.get("id") or item.get("task_id") or item.get("name") or "")
 
 
 def _ids(value: Json) -> Iterator[str]:

@@ -13,8 +13,8 @@ import msgspec
 
 from treadle.evidence.examples import Example, examples, mentioned
 from treadle.evidence.findings import Problem, problem, some
-from treadle.evidence.manifest import read_manifest
-from treadle.evidence.one_for_many import function_of, idle_beside, one_for_many, overburdened
+from treadle.evidence.manifest import function_of, read_manifest
+from treadle.evidence.one_for_many import idle_beside, one_for_many, overburdened
 from treadle.evidence.python_stubs import stub_functions
 from treadle.evidence.stand_ins import may_be_replaced
 from treadle.evidence.subject import Subject

@@ -12,8 +12,7 @@ from treadle.evidence.findings import Found, Problem, found, problem, some
 from treadle.evidence.flaky import described_flaky, flaky_among
 from treadle.evidence.frozen import measured_tree
 from treadle.evidence.hollow import noticing
-from treadle.evidence.manifest import read_manifest
-from treadle.evidence.one_for_many import function_of
+from treadle.evidence.manifest import function_of, read_manifest
 from treadle.evidence.past import commits, is_gated_by
 from treadle.evidence.red_reasons import RIGHT, advice
 from treadle.evidence.scenario_document import unclear_names
