@@ -10,6 +10,7 @@ from treadle.enclosures.box import Box
 from treadle.enclosures.container import Container
 from treadle.enclosures.opening import CONTAINER, open_box
 from treadle.engines.containers import container_of
+from treadle.engines.evidence import VerifiedMerges
 from treadle.engines.notifier import SettingsNotifier
 from treadle.engines.pinned import pinned
 from treadle.evidence.cache import Cache
@@ -76,7 +77,8 @@ class ProjectPorts:
         policy = msgspec.convert(settings.config.git.merge, Policy)
         notifier = SettingsNotifier(settings.config.notifications)
         own_dump = dump if settings.config.toolchain.api_dump else None
-        effects = GitEffects(opened.lanes, opened.checkouts, verifier_of, policy, notifier, own_dump)
+        git = GitEffects(opened.lanes, opened.checkouts, verifier_of, policy, notifier, own_dump)
+        effects = VerifiedMerges(git, self._store, run.id)
         checks = Verifier(facts, tools, cache, scope)
         return Ports(opened.lanes, checks, effects, opened.integration, container, box)
 

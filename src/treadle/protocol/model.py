@@ -248,6 +248,8 @@ class Step(Model, frozen=True, kw_only=True):
     choices: dict[str, str] = {}
     notes: tuple[str, ...] = ()
     """Choices that say nothing without a note: an empty one is refused."""
+    waives: tuple[str, ...] = ()
+    """Choices by which a person lets criteria pass that are not verified; the evidence records it."""
     remind: int = 0
     default: str = ""
     default_after: int = 0
@@ -366,6 +368,8 @@ class Artifact(Model, frozen=True, kw_only=True):
     symbol: str = ""
     view: str = ""
     help: str = ""
+    delivered: bool = True
+    """Whether the result of a run carries it; if not, it is a working paper of the run."""
 
 
 class Protection(Model, frozen=True, kw_only=True):

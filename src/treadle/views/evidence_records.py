@@ -1,6 +1,7 @@
 """Reads the records that checks have left. What is not there, or is not what a check leaves, proves nothing."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from treadle.errors import PortError
@@ -30,6 +31,8 @@ class Told(NamedTuple):
     """Criterion → wrong implementations that all its tests pass with; None: none was tried."""
     meanwhile: tuple[str, ...] = ()
     """What else was changed while the activity worked."""
+    owners: Mapping[str, tuple[str, str]] = MappingProxyType({})
+    """Criterion → the spec that it belongs to, and the hash of its text; empty in records of older versions."""
 
 
 def told(find: Find, deed: Deed) -> tuple[Told, ...]:
@@ -72,7 +75,13 @@ def _told(find: Find, result: CheckResult, ref: CheckRef) -> Told:
     )
     red, skeleton = (frozenset(texts(value.get(key))) for key in ("red", "red_on_skeleton"))
     return Told(
-        check, red, skeleton, _criteria(value.get("criteria")), _unnoticed(value), texts(value.get("meanwhile"))
+        check,
+        red,
+        skeleton,
+        _criteria(value.get("criteria")),
+        _unnoticed(value),
+        texts(value.get("meanwhile")),
+        _owners(value.get("of")),
     )
 
 
@@ -110,6 +119,13 @@ def _criteria(value: Json) -> dict[str, dict[str, str]]:
         name: {id_: text(verdict) for id_, verdict in tests.items()}
         for name, tests in listed.items()
         if isinstance(tests, dict)
+    }
+
+
+def _owners(value: Json) -> dict[str, tuple[str, str]]:
+    listed = value if isinstance(value, dict) else {}
+    return {
+        name: (text(one.get("spec")), text(one.get("text"))) for name, one in listed.items() if isinstance(one, dict)
     }
 
 

@@ -89,6 +89,7 @@ def _ask(where: str, path: str, step: Step) -> Iterator[Fault]:
             hint = suggest(choice, step.routes) or "add a row for it"
             yield where, f"{path}.choices.{choice}", f"offers '{choice}', which has no row", hint
     yield from _notes(where, path, step)
+    yield from _waives(where, path, step)
     if step.asks == "parent" and not step.signal:
         yield where, path, "asks its parent nothing", "name the `signal` that the parent receives"
     if step.asks == "":
@@ -101,6 +102,14 @@ def _notes(where: str, path: str, step: Step) -> Iterator[Fault]:
         if choice and choice == step.default:
             hint = "time writes no note: let another choice be the default"
             yield where, f"{path}.notes.{number}", f"wants a note with '{choice}', its own default", hint
+
+
+def _waives(where: str, path: str, step: Step) -> Iterator[Fault]:
+    for number, choice in enumerate(step.waives):
+        yield from unknown(where, f"{path}.waives.{number}", "waives by", "choice", choice, step.routes)
+        if choice and choice == step.default:
+            hint = "only a person may let unverified criteria pass: let another choice be the default"
+            yield where, f"{path}.waives.{number}", f"waives by '{choice}', which time alone can take", hint
 
 
 def _map(subject: Subject, flow: Flow, where: str, path: str, step: Step) -> Iterator[Fault]:
