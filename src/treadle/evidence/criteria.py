@@ -16,15 +16,32 @@ _CRITERION = "Criterion"
 
 
 def criteria_in(protocol: Protocol, record: str, value: Mapping[str, Json]) -> list[str]:
-    """The ids of the criteria that a record holds: those of its fields of type `[Criterion]`, or `criteria` by id."""
-    return list(dict.fromkeys(id_ for name in _fields(protocol, record) for id_ in _ids(value.get(name))))
+    """The ids of the criteria that a record holds: those of its fields of type `[Criterion]`, or `criteria` by id.
+
+    A record that lists none may be a criterion itself, as a cycle of a plan is: its key is the id.
+    """
+    listed = list(dict.fromkeys(id_ for name in _fields(protocol, record) for id_ in _ids(value.get(name))))
+    return listed or [id_ for id_, _ in _as_criterion(protocol, record, value)]
+
+
+def _as_criterion(protocol: Protocol, record: str, value: Mapping[str, Json]) -> list[tuple[str, str]]:
+    """Id and text of a record that is a criterion itself."""
+    declared = protocol.types.get(record)
+    key = value.get(declared.key) if declared and declared.criterion_by else None
+    if declared is None or not isinstance(key, str) or not key:
+        return []
+    parts = [" ".join(part.split()) for name in declared.criterion_by if isinstance(part := value.get(name), str)]
+    return [(key, "; ".join(part for part in parts if part))]
 
 
 def texts_in(protocol: Protocol, record: str, value: Mapping[str, Json]) -> list[tuple[str, str]]:
     """Id and text of the criteria that a record spells out; whitespace, which YAML folds, is single spaces."""
     listed = [value.get(name) for name in _fields(protocol, record)]
     items = [item for one in listed if isinstance(one, list) for item in one if isinstance(item, dict)]
-    return [(str(item["id"]), " ".join(str(item["text"]).split())) for item in items if {"id", "text"} <= item.keys()]
+    found = [(str(item["id"]), " ".join(str(item["text"]).split())) for item in items if {"id", "text"} <= item.keys()]
+    if found or any(id_ for name in _fields(protocol, record) for id_ in _ids(value.get(name))):
+        return found
+    return _as_criterion(protocol, record, value)
 
 
 def spec_of(s: Subject) -> str:
@@ -73,9 +90,13 @@ def own_criteria(s: Subject) -> list[str]:
 
 
 def served_criteria(s: Subject) -> list[str]:
-    """The criteria of others that the instance, a part of a plan, says to serve: those that it names by id alone."""
+    """The criteria of others that the instance, a part of a plan, says to serve: those that it names by id alone.
+
+    One that names none stands for itself, if its protocol says so.
+    """
     listed = s.input.get("criteria")
-    return [id_ for id_ in listed if isinstance(id_, str) and id_] if isinstance(listed, list) else []
+    named = [id_ for id_ in listed if isinstance(id_, str) and id_] if isinstance(listed, list) else []
+    return named or [id_ for id_, _ in _as_criterion(s.case.protocol, s.graph.input[1], s.input)]
 
 
 def childrens_criteria(s: Subject) -> dict[str, str]:

@@ -55,6 +55,8 @@ class Record(Model, frozen=True, kw_only=True):
     """Fields with paths: none may be the same as a later one, or lie inside of it."""
     refers: str = ""
     """The field with the keys of other items of the same list, which must exist and not refer back in a circle."""
+    criterion_by: tuple[str, ...] = ()
+    """Fields that together say what an item must do: if it lists no criteria, it is one itself, by its key."""
 
 
 class Exit(Model, frozen=True, kw_only=True):

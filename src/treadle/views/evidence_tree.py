@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from treadle.evidence.criteria import criteria_in, spec_id, text_hash
+from treadle.evidence.criteria import criteria_in, spec_id, text_hash, texts_in
 from treadle.kernel.state import Instance, State
 from treadle.protocol.model import Graph, Protocol
 from treadle.views.evidence_records import Find, payload, text
@@ -128,4 +128,5 @@ class Tree:
             for item in value if isinstance(value, list) else ():
                 if isinstance(item, dict) and item.get("id") == criterion and text(item.get("text")):
                     return text(item["text"])
-        return ""
+        spelt = texts_in(self.protocol, self.graph(inst).input[1], self._inputs[inst.id])
+        return next((said for id_, said in spelt if id_ == criterion), "")
