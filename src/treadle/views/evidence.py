@@ -15,6 +15,20 @@ a person's word. `unverified`: some are neither. `empty`: it has no criteria to 
 Kind = Literal["refused", "failed", "stopped", "sent back", "not obeyed"]
 
 
+class CheckFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that a check has found."""
+
+    code: str
+    """The kind of finding, as docs/codes.md lists it; it stays the same when the sentence changes."""
+    what: str
+    file: str = ""
+    line: int = 0
+    test: str = ""
+    expected: str = ""
+    note: bool = False
+    """It refuses nothing."""
+
+
 class Check(msgspec.Struct, frozen=True, kw_only=True):
     """What one check has left: the raw record, as it was kept when the check ran."""
 
@@ -33,6 +47,8 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     output: str
     report: str
     """What it has to say, a line each."""
+    findings: tuple[CheckFinding, ...] = ()
+    """The same as data; empty in records of versions that had no codes."""
     isolation: str
     """What kept the command apart from the rest of the machine."""
     limits: tuple[str, ...] = ()

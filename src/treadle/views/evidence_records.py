@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+import msgspec
+
 from treadle.errors import PortError
 from treadle.kernel.commands import RunEffect
 from treadle.kernel.events import CheckResult
@@ -11,7 +13,7 @@ from treadle.protocol.catalogue import check_name
 from treadle.protocol.items import Json
 from treadle.protocol.model import CheckRef
 from treadle.views.chronicle import Deed
-from treadle.views.evidence import Check
+from treadle.views.evidence import Check, CheckFinding
 
 Find = Callable[[str], Json]
 """The payload behind a reference; a `PortError` if it is missing or damaged."""
@@ -67,6 +69,7 @@ def _told(find: Find, result: CheckResult, ref: CheckRef) -> Told:
         duration=_seconds(value.get("duration")),
         output=text(value.get("output")),
         report=text(value.get("report")) if value else _GONE,
+        findings=findings(value),
         isolation=text(value.get("isolation")),
         limits=texts(value.get("limits")),
         plots=tuple(_plots(find, value)),
@@ -83,6 +86,23 @@ def _told(find: Find, result: CheckResult, ref: CheckRef) -> Told:
         texts(value.get("meanwhile")),
         _owners(value.get("of")),
     )
+
+
+def findings(record: Json) -> tuple[CheckFinding, ...]:
+    """What a check has found, by its record; nothing if the record is older than codes."""
+    listed = record.get("findings") if isinstance(record, dict) else None
+    found: list[CheckFinding] = []
+    for one in listed if isinstance(listed, list) else ():
+        try:
+            found.append(msgspec.convert(one, CheckFinding))
+        except msgspec.ValidationError:
+            continue
+    return tuple(found)
+
+
+def codes(record: Json) -> tuple[str, ...]:
+    """The codes of the problems in a check's record, each once; those of notes are left out."""
+    return tuple(dict.fromkeys(one.code for one in findings(record) if one.code and not one.note))
 
 
 def payload(find: Find, ref: str) -> dict[str, Json]:

@@ -1,7 +1,7 @@
 """Which criteria have tests: `manifest`, `manifest_complete`, `coverage_complete`."""
 
 from treadle.evidence.criteria import kept_criteria, own_criteria, spec_of
-from treadle.evidence.findings import Found, Problem, found, problem, some
+from treadle.evidence.findings import Found, Problem, found, note, problem, some
 from treadle.evidence.known_names import known_names
 from treadle.evidence.manifest import Entry, Manifest, candidates, matching, read_manifest
 from treadle.evidence.subject import Subject
@@ -48,13 +48,14 @@ def _missing(listed: Manifest) -> list[Problem]:
     return [problem("there is no test_manifest.json", expected=wanted, code="manifest.missing")]
 
 
-def _set_aside(listed: Manifest) -> list[str]:
+def _set_aside(listed: Manifest) -> list[Problem]:
     """A word about entries that stand for nothing here, so that nobody wonders why they do not count."""
     if not listed.set_aside:
         return []
     specs = sorted({entry.spec for entry in listed.set_aside if entry.spec})
     of = f" of {some(specs)}" if specs else ""
-    return [f"{len(listed.set_aside)} entries of earlier work{of} in {listed.files[0]} are set aside"]
+    what = f"{len(listed.set_aside)} entries of earlier work{of} are set aside"
+    return [note(what, listed.files[0], code="manifest.set_aside")]
 
 
 def _uncovered(criterion: str, listed: Manifest) -> Problem:
