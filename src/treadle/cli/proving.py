@@ -27,6 +27,17 @@ def read_evidence(word: str | None) -> Evidence:
         return asyncio.run(stored_evidence(project, store, find_run(store, word).id))
 
 
+def manifest_of(found: Evidence) -> dict[str, object]:
+    """Which test stands for which criterion, as in `test_manifest.json`; a criterion of a part names its spec."""
+    entries: dict[str, list[str]] = {}
+    for one in found.criteria:
+        id_ = one.id if one.spec in ("", found.spec) else f"{one.spec}/{one.id}"
+        for test in one.tests:
+            entries.setdefault(test.id, []).append(f"{id_}: {one.text}" if one.text else id_)
+    listed = {test: stated[0] if len(stated) == 1 else stated for test, stated in entries.items()}
+    return {"spec_id": found.spec, "acceptance_criteria_map": listed}
+
+
 def print_evidence(found: Evidence) -> None:
     """As lines: as wide as the terminal, one each elsewhere."""
     width = console().width if is_terminal() else 0
