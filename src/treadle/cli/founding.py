@@ -71,7 +71,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 def plan(project: Project, protocol: str | None) -> Plan:
     """What is to be done here."""
-    found, shown = detect(project.root), dict[str, str]()
+    found, shown = detect(project.root, os.environ), dict[str, str]()
     agents = [program.name for program in PROGRAMS if find_program(program.name)]
     loaded = library.opened(protocol).protocol if protocol else None
     wanted = {project.file.name: _settings(found, agents, loaded, protocol)}
