@@ -13,6 +13,7 @@ EVIDENCE: Final[dict[str, str]] = {
 """What checks of an agent's work say."""
 
 ERRORS: Final[dict[str, str]] = {
+    "agent.missing": "The program of an agent is neither on the PATH nor where `make agents` installs it.",
     "treadle.error": "A command failed for a reason that has no code of its own.",
     "protocol.invalid": "A protocol cannot be loaded or does not pass its checks.",
 }
