@@ -225,9 +225,22 @@ EVIDENCE: Final[dict[str, str]] = {
 """What checks of an agent's work say."""
 
 ERRORS: Final[dict[str, str]] = {
+    "agent.missing": "The program of an agent is neither on the PATH nor where `make agents` installs it.",
     "treadle.error": "A command failed for a reason that has no code of its own.",
     "protocol.invalid": "A protocol cannot be loaded or does not pass its checks.",
 }
 """What stops a command."""
 
-CODES: Final[dict[str, str]] = EVIDENCE | ERRORS
+ADVICE: Final[dict[str, str]] = {
+    "init.jest_junit": "jest reports its tests one by one only with the package jest-junit.",
+    "init.lanes_found": "The test runner also finds the tests in lanes of running work; exclude `.treadle/`.",
+    "init.no_environment": "A Python project has no environment of its own to run its tests in.",
+    "init.no_pytest": "The project's Python environment has no pytest.",
+    "init.no_test_script": "package.json does not say how the project is tested.",
+    "init.no_tests": "The project has no tests yet, so its test runner is assumed.",
+    "init.not_installed": "The project's packages, or a program that it needs, are not installed yet.",
+    "init.tool_missing": "The project configures a linter or formatter that is not installed; it is not set up.",
+}
+"""What commands advise a person to do."""
+
+CODES: Final[dict[str, str]] = EVIDENCE | ERRORS | ADVICE
