@@ -14,6 +14,11 @@ EVIDENCE: Final[dict[str, str]] = {
 
 ERRORS: Final[dict[str, str]] = {
     "treadle.error": "A command failed for a reason that has no code of its own.",
+    "gc.age": "`treadle gc --older-than` was given something that is no age.",
+    "gc.branches": "`treadle gc --branches` was given without the runs that it is for.",
+    "gc.link": "`.treadle` is a link, and nothing outside of the project is removed.",
+    "gc.replayed": "A run cannot be forgotten because an unfinished one replays it.",
+    "gc.unfinished": "A run cannot be forgotten because it has not ended.",
     "protocol.invalid": "A protocol cannot be loaded or does not pass its checks.",
 }
 """What stops a command."""

@@ -14,6 +14,7 @@ import msgspec
 
 from treadle.errors import PortError
 from treadle.git.names import DEFAULT_PREFIX, Names
+from treadle.git.packed import refs_of
 from treadle.git.record import ACTIVITY
 from treadle.git.refs import Refs
 from treadle.git.repository import Repository
@@ -89,7 +90,7 @@ class Integration:
 
     async def _noted_trunk(self, run: str, at: int) -> Trunk:
         names = self.names(run)
-        noted = await self.refs.get(names.start)
+        noted = await self.refs.get(names.start) or (await self.every_ref(run)).get(names.start, "")
         if not noted:
             head = await self.repository.users("rev-parse", "--verify", "HEAD^{commit}")
             branch = (await self.repository.users("symbolic-ref", "--quiet", "HEAD", ok=(0, 1))).text
@@ -99,6 +100,16 @@ class Integration:
             noted = await self.refs.get(names.start)
         branch = trailer(await self.repository.message(noted), _TRUNK)
         return Trunk(branch, (await self.repository.parents(noted))[0])
+
+    async def every_ref(self, run: str) -> dict[str, str]:
+        """All refs of a run, whether they are packed or not."""
+        return await refs_of(self.repository, self.refs, self.names(run))
+
+    async def offer(self, run: str, commit: str) -> None:
+        """Give accepted work that no step has merged a result branch, where people look for it."""
+        trunk, ref = await self.begin(run), self.names(run).result
+        if await self.repository.tree(commit) != await self.repository.tree(trunk.commit):
+            await self.refs.swap(ref, commit, "")
 
     async def head(self, state: State, inst: str, current: str = "") -> Head:
         """Where an instance stands, after everything that was accepted has been folded in.
