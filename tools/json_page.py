@@ -16,6 +16,7 @@ from treadle.cli import (
     documents,
     forgetting,
     talk_documents,
+    traces,
     trial_documents,
 )
 from treadle.cli.health import line
@@ -64,6 +65,7 @@ DOCUMENTS: Final[dict[str, type[msgspec.Struct]]] = {
     "treadle evidence --json": Evidence,
     "treadle cost --json": Cost,
     "treadle gc --json": forgetting.Collected,
+    "treadle uninstall --json": traces.Traces,
     "treadle memory show --json": bank_documents.Bank,
     "treadle memory check --json": bank_documents.BankExamination,
     "treadle spec check --json": documents.Judgement,
@@ -111,7 +113,7 @@ The same as [JSON Schema](json.schema.json).
 
 SOURCES: Final = (
     row, run, explore, scope, model, items, line, documents, trial_documents, agent_listing, agent_verdict,
-    dispatched, talk_documents, forgetting, cleaning, store_cleaning, engine_forgetting, tidying,
+    dispatched, talk_documents, forgetting, traces, cleaning, store_cleaning, engine_forgetting, tidying,
     activity, asking, branches, commands,
     cost, estimate, events, evidence, exchange, listing, rest, result, status, timeline, used, yours,
 )  # fmt: skip

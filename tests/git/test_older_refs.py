@@ -35,7 +35,7 @@ async def older(tmp_path: Path) -> Stage:
 
 
 async def move(stage: Stage, *, dry: bool = False) -> int:
-    return await move_older_refs(stage.repository, stage.refs, stage.integration.names(RUN), LANES, dry=dry)
+    return len(await move_older_refs(stage.repository, stage.refs, stage.integration.names(RUN), LANES, dry=dry))
 
 
 def test_a_run_of_an_older_version_goes_on_with_the_same_commits(tmp_path: Path) -> None:

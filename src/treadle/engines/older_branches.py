@@ -13,9 +13,9 @@ from treadle.store.records import Run
 from treadle.store.sqlite import Store
 
 
-async def move_older_branches(repository: Repository, refs: Refs, store: Store, *, dry: bool = False) -> int:
-    """Move branches of the runs in a store below `refs/treadle/`; how many. Branches that no run owns stay."""
-    there, moved = await refs.below("refs/heads/"), 0
+async def move_older_branches(repository: Repository, refs: Refs, store: Store, *, dry: bool = False) -> list[str]:
+    """Move branches of the runs in a store below `refs/treadle/`; their old names. Branches that no run owns stay."""
+    there, moved = await refs.below("refs/heads/"), list[str]()
     for run in store.runs():
         for names in () if is_driven(run) else _names(run):
             if any(names.moved(ref) for ref in there):

@@ -126,7 +126,7 @@ async def _tidy_repository(project: Project, store: Store, ended: Sequence[Run],
                 await opened.lanes.close(run.id)
             fewer, gone, kept = await _pack_run(opened, project, run, dry=dry)
             refs, branches, stay = refs + fewer, branches + gone, stay + kept
-    return Tidied(moved=moved, refs=refs, branches=tuple(branches), undelivered=tuple(stay), lanes=count)
+    return Tidied(moved=len(moved), refs=refs, branches=tuple(branches), undelivered=tuple(stay), lanes=count)
 
 
 async def _pack_run(opened: Opened, project: Project, run: Run, *, dry: bool) -> tuple[int, list[str], list[str]]:

@@ -17,14 +17,14 @@ _INTEGRATION: Final = "int"
 
 async def move_older_refs(
     repository: Repository, refs: Refs, names: Names, lanes: Container[str], *, dry: bool = False
-) -> int:
-    """Move the branches of one run; how many moved. `lanes` are the slugs of the lanes of its protocol.
+) -> list[str]:
+    """Move the branches of one run; their old names. `lanes` are the slugs of the lanes of its protocol.
 
     A branch that some worktree is on is copied, and stays. Any other name below the run's place is the user's own.
     """
     there = await refs.below(names.older, names.spaces[1])
     if not any(names.moved(ref) for ref in there):
-        return 0
+        return []
     checked_out = await refs.checked_out()
     values: dict[str, str] = {}
     expected: dict[str, str] = {}
@@ -39,16 +39,16 @@ async def move_older_refs(
             continue  # it holds what the new one does not: for a person to look at
         if old not in checked_out:
             values[old], expected[old] = "", value
-    count = sum(1 for value in values.values() if not value)
+    moved = [ref for ref, value in values.items() if not value]
     if dry:
-        return count
+        return moved
     try:
         await refs.put_all(values, expected)
     except PortError:
         # Another process may have moved them between our look and our move; whatever is left is its fault, or ours.
         if any(names.moved(ref) in values for ref in await refs.below(names.older) if ref not in checked_out):
             raise
-    return count
+    return moved
 
 
 def _is_ours(names: Names, old: str, there: Container[str], lanes: Container[str]) -> bool:
