@@ -56,6 +56,20 @@ def test_a_run_of_an_older_version_goes_on_with_the_same_commits(tmp_path: Path)
     run(story())
 
 
+def test_work_under_an_older_name_is_found_before_it_is_moved(tmp_path: Path) -> None:
+    """A process of an older version may drive the run on while another one looks for branches to move."""
+
+    async def story() -> None:
+        stage = await older(tmp_path)
+        before = refs(stage.root)[f"{OLD}/int"]
+        await stage.integration.begin(RUN)
+        assert await stage.head() == before
+        assert refs(stage.root)[f"{NEW}/int"] == before
+        assert await move(stage) == 2
+
+    run(story())
+
+
 def test_branches_that_only_look_like_ours_stay(tmp_path: Path) -> None:
     async def story() -> None:
         stage = await older(tmp_path)

@@ -1,6 +1,7 @@
 """Brings what older versions left in a repository to the names of today, for every run that no other process drives."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from treadle.engines.pinned import pinned
 from treadle.errors import PortError, TreadleError
@@ -19,7 +20,8 @@ async def move_older_branches(repository: Repository, refs: Refs, store: Store, 
     for run in store.runs():
         for names in () if is_driven(run) else _names(run):
             if any(names.moved(ref) for ref in there):
-                moved += await move_older_refs(repository, refs, names, _lanes(store, run), dry=dry)
+                with suppress(PortError):  # the next start tries again; until then runs find them where they are
+                    moved += await move_older_refs(repository, refs, names, _lanes(store, run), dry=dry)
     return moved
 
 

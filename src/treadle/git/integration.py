@@ -75,6 +75,8 @@ class Integration:
         self.repository, self.refs = repository, refs
         self.prefix = prefix
         self._trunks: dict[str, Trunk] = {}
+        self._older: set[str] = set()
+        """Runs that had branches of an older version when they were begun here."""
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def names(self, run: str) -> Names:
@@ -86,6 +88,8 @@ class Integration:
         if run not in self._trunks:
             self._trunks[run] = await self._noted_trunk(run, at)
             await self.refs.know(*self.names(run).spaces)
+            if any(map(self.names(run).moved, await self.refs.below(self.names(run).older))):
+                self._older.add(run)
         return self._trunks[run]
 
     async def _noted_trunk(self, run: str, at: int) -> Trunk:
@@ -172,6 +176,10 @@ class Integration:
         wanted = (names.integration(inst), *(names.of_instance(inst, what) for what in ("base", "drift", "pending")))
         found = await self.refs.all_of(wanted)
         commit, base, drift, pending = (found.get(ref, "") for ref in wanted)
+        if not commit and state.run in self._older:
+            # Another process may have driven the run with an older version while its branches were to be moved.
+            commit = (await self.every_ref(state.run)).get(wanted[0], "")
+            await self.refs.put_all({wanted[0]: commit} if commit else {})
         if not commit:
             return await self._found(state, inst), pending
         onto = (await self.repository.parents(drift))[0] if drift else ""
