@@ -12,6 +12,7 @@ from treadle.enclosures.opening import CONTAINER, open_box
 from treadle.engines.containers import container_of
 from treadle.engines.evidence import VerifiedMerges
 from treadle.engines.notifier import SettingsNotifier
+from treadle.engines.older_branches import move_older_branches
 from treadle.engines.pinned import pinned
 from treadle.evidence.cache import Cache
 from treadle.evidence.merge_verifier import MergeVerifier
@@ -84,7 +85,10 @@ class ProjectPorts:
 
     async def _open(self, prefix: str) -> Opened:
         if prefix not in self._opened:
-            self._opened[prefix] = await open_git(self._project, self._rules_of, prefix)
+            opened = await open_git(self._project, self._rules_of, prefix)
+            if not self._opened:
+                await move_older_branches(opened.repository, opened.refs, self._store)
+            self._opened[prefix] = opened
         return self._opened[prefix]
 
     def _rules_of(self, state: State, job: RunAgent) -> Rules:

@@ -150,7 +150,7 @@ class Merging:
         if not instance(state, inst).parent:
             delivered = await deliver(self._integration, state.run, done.commit, self._policy)
         await self._integration.move(state.run, inst, done.commit, done.commit)
-        await self._lanes.leave(state.run, inst, done.commit)
+        await self._lanes.leave(state.run, inst)
         return msgspec.structs.replace(done, delivered=delivered)
 
     async def _done_before(self, state: State, inst: str, act: str) -> Completed | None:
