@@ -1,7 +1,7 @@
 """The story of one activity: what it was given, what it claimed, what the checks found, and what came of it."""
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -12,6 +12,9 @@ from treadle.views.chronicle import Chronicle, Deed
 from treadle.views.exit_words import exit_words
 from treadle.views.moment import moment, seconds
 from treadle.views.used import Used, used
+
+PERSON: Final = "a person"
+"""Stands for a person whose name nobody noted."""
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
@@ -175,6 +178,21 @@ def who_of(job: ActivityCommand) -> str:
     if isinstance(job, RunAgent):
         return f"{job.role}:{job.mode}" if job.mode else job.role
     return f"effect {job.effect}" if isinstance(job, RunEffect) else "checks"
+
+
+def worker_of(deed: Deed, agents: Mapping[str, str]) -> str:
+    """The person or agent that did, or does, an agent's step; empty for effects and checks.
+
+    The log says so since claims name their actor. For older logs and unfinished work, `agents` (role → agent, as the
+    run was started) fills the gap, except where the step was left to a person.
+    """
+    job = deed.command
+    if not isinstance(job, RunAgent):
+        return ""
+    if deed.claim and deed.claim.actor:
+        return deed.claim.actor
+    agent = agents.get(job.role, "")
+    return PERSON if job.by_person or agent.partition(":")[0] == "manual" else agent
 
 
 def _claim(deed: Deed, protocol: Protocol | None) -> Claim | None:
