@@ -12,7 +12,7 @@ from treadle.cli.files import STDOUT, write_again
 from treadle.cli.output import console, harmless, is_terminal
 from treadle.cli.reading import Follower, find_run, reading
 from treadle.config.project import open_project
-from treadle.engines.pinned import pinned
+from treadle.engines.pinned import agents_of
 from treadle.engines.result import result_of
 from treadle.errors import TreadleError
 from treadle.views.evidence import Evidence
@@ -31,12 +31,11 @@ def read_evidence(word: str | None) -> Evidence:
         found, record = Follower(store, find_run(store, word)), Record()
         for made in found.catch_up():
             record.take(made)
-        run, settings = found.record, pinned(found.record)
-        protocol = found.chronicle.protocol
+        run = found.record
         beside = Beside(
             run=run.id,
             name=run.name,
-            agents={role: settings.agent_of(role) for role in protocol.roles} if protocol else {},
+            agents=agents_of(run, found.chronicle.protocol),
             strays=tuple(store.strays(run.id)),
             result=asyncio.run(result_of(project, run)),
         )
