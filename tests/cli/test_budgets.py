@@ -35,7 +35,7 @@ def test_an_agent_that_uses_more_than_one_may_is_stopped_and_gets_as_much_again_
     assert "root:work#1.1 led to it: worker, held up" in treadle("status").out
     again = treadle("answer", "sweep-1", "continue", "--resume")
     assert (again.code, "sweep-1 asks: A budget is spent" in again.out) == (3, True)
-    told = treadle("status", "--json").json()
+    told = treadle("status", "sweep-1", "--json").json()
     assert (told["usage"]["tokens_in"], told["activities"][0]["attempt"]) == (1000, 1)
 
 
@@ -56,12 +56,12 @@ def test_a_run_that_has_used_its_tokens_asks() -> None:
     result = run("limits.tokens=500", protocol="ask", exit=DID)
     assert (result.code, "sweep-1 asks: The run has used its tokens" in result.out) == (3, True)
     assert "It has used 501 so far. The price of 501 tokens is not known." in result.out
-    told = treadle("status", "--json").json()
+    told = treadle("status", "sweep-1", "--json").json()
     assert (told["limits"]["tokens"], told["limits"]["granted"]) == (500, 1)
     assert "used: 500 tokens in (400 of the cache), 1 out of 500, cost unknown\n" in treadle("status").out
     assert "A person is asked beyond 500 tokens." in treadle("cost", "sweep-1").out
     assert treadle("answer", "sweep-1", "run!limit", "continue").code == 0
-    assert treadle("status", "--json").json()["limits"]["tokens"] == 1000
+    assert treadle("status", "sweep-1", "--json").json()["limits"]["tokens"] == 1000
 
 
 def test_a_limit_that_cannot_stop_the_agent_is_told_when_the_run_begins() -> None:

@@ -66,7 +66,7 @@ def test_runs_are_listed(here: Path) -> None:
 @pytest.mark.parametrize("of", ["v3", "riper"])
 def test_the_documents_are_as_documented(of: str, here: Path) -> None:
     state = record(here, of=of, refuses=1)
-    status = treadle("status", "--json").json()
+    status = treadle("status", "r", "--json").json()
     valid(status, "Status")
     assert (status["events"], status["outcome"]) == (state.seq, state.outcome)
     lines = [json.loads(line) for line in treadle("log", "r", "--json").out.splitlines()]
@@ -82,7 +82,7 @@ def test_the_documents_are_as_documented(of: str, here: Path) -> None:
 
 def test_a_document_that_is_not_as_documented_is_found_out(here: Path) -> None:
     record(here)
-    status = treadle("status", "--json").json()
+    status = treadle("status", "r", "--json").json()
     status["instances"][0]["positions"] = "nowhere"
     with pytest.raises(jsonschema.ValidationError):
         valid(status, "Status")
@@ -93,7 +93,8 @@ def test_the_latest_run_is_meant_if_none_is_named(here: Path) -> None:
     for name in ("first", "second"):
         add_run(store, name, protocol)
     store.close()
-    assert treadle("status").out.startswith("second · no protocol yet · new · 0 events")
+    assert [run["run"] for run in treadle("status", "--json").json()["runs"]] == ["second", "first"]
+    assert treadle("log").out == treadle("log", "second").out
     assert treadle("status", "fir").out.startswith("first · ")
     assert "did you mean 'second'?" in treadle("status", "secnd").err
 

@@ -11,10 +11,12 @@ import typer
 from treadle.cli.files import STDOUT, write_again
 from treadle.cli.output import console, harmless, is_terminal
 from treadle.cli.reading import Follower, find_run, reading
-from treadle.config.project import open_project
+from treadle.config.project import Project, open_project
 from treadle.engines.pinned import agents_of
 from treadle.engines.result import result_of
 from treadle.errors import TreadleError
+from treadle.store.records import Run
+from treadle.store.sqlite import Store
 from treadle.views.evidence import Evidence
 from treadle.views.evidence_log import Record
 from treadle.views.evidence_of import Beside, evidence
@@ -28,18 +30,22 @@ def read_evidence(word: str | None) -> Evidence:
     """The evidence of the run that is meant; the latest if none is named."""
     project = open_project()
     with reading(project) as store:
-        found, record = Follower(store, find_run(store, word)), Record()
-        for made in found.catch_up():
-            record.take(made)
-        run = found.record
-        beside = Beside(
-            run=run.id,
-            name=run.name,
-            agents=agents_of(run, found.chronicle.protocol),
-            strays=tuple(store.strays(run.id)),
-            result=asyncio.run(result_of(project, run)),
-        )
-        return evidence(found.chronicle, record, store.payloads.get, beside, time.time_ns() // 1_000_000)
+        return prove(project, store, find_run(store, word))[1]
+
+
+def prove(project: Project, store: Store, run: Run) -> tuple[Follower, Evidence]:
+    """Read a run to its end: its history, and the evidence that follows from it."""
+    found, record = Follower(store, run), Record()
+    for made in found.catch_up():
+        record.take(made)
+    beside = Beside(
+        run=run.id,
+        name=run.name,
+        agents=agents_of(found.record, found.chronicle.protocol),
+        strays=tuple(store.strays(run.id)),
+        result=asyncio.run(result_of(project, found.record)),
+    )
+    return found, evidence(found.chronicle, record, store.payloads.get, beside, time.time_ns() // 1_000_000)
 
 
 def print_evidence(found: Evidence) -> None:
