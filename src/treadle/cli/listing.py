@@ -75,7 +75,6 @@ def print_overview(project: Project, store: Store, *, as_json: bool) -> None:
     print_table(COLUMNS, [tuple(map(harmless, row(run))) for run in found.runs])
     if found.folded:
         typer.echo(f"and {counted(found.folded, 'older run')} that ended; `treadle runs` lists all")
-    typer.echo("")
     going = [run for run in found.runs if not run.outcome]
     first = foremost(store.runs())
     if len(going) > 1:

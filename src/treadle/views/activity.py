@@ -72,8 +72,14 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     graph: str
     step: str
     kind: Literal["agent", "effect", "check"]
+    title: str
+    """What the protocol calls the step."""
     who: str
+    by: str
+    """The person or agent that did it, by the log; empty for effects and checks."""
     attempt: int
+    attempts: int
+    """How often the step may be tried."""
     retry: int
     """How often it was lost and started again."""
     began: str
@@ -116,10 +122,12 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
         return list(dict.fromkeys(ref for ref in found if ref))
 
 
-def story(chronicle: Chronicle, act: str, strays: Sequence[Stray], now: int) -> Story:
-    """Everything about one activity of a run."""
+def story(chronicle: Chronicle, act: str, strays: Sequence[Stray], now: int, agents: Mapping[str, str] = {}) -> Story:
+    """Everything about one activity of a run; `agents` are those that the run was started with, by role."""
     deed = chronicle.deeds[act]
     job = deed.command
+    graph = chronicle.protocol.graphs.get(job.graph) if chronicle.protocol else None
+    step = graph.steps.get(job.step) if graph else None
     return Story(
         run=chronicle.state.run,
         id=job.id,
@@ -127,8 +135,11 @@ def story(chronicle: Chronicle, act: str, strays: Sequence[Stray], now: int) -> 
         graph=job.graph,
         step=job.step,
         kind="agent" if isinstance(job, RunAgent) else "effect" if isinstance(job, RunEffect) else "check",
+        title=step.title if step else "",
         who=who_of(job),
+        by=worker_of(deed, agents),
         attempt=job.attempt,
+        attempts=step.attempts if step else 0,
         retry=job.retry,
         began=moment(deed.began),
         ended=moment(deed.ended),

@@ -34,8 +34,8 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True):
 def evidence(chronicle: Chronicle, record: Record, find: Find, beside: Beside, now: int) -> Evidence:
     """What is proved of a run, and what is not."""
     state, protocol = chronicle.state, chronicle.protocol
-    steps = taken(chronicle, record, find, beside.agents, now)
-    losses = lost(chronicle, find, beside.agents, beside.strays)
+    steps = taken(chronicle, record, find, now, beside.agents)
+    losses = lost(chronicle, find, beside.strays, beside.agents)
     tree = Tree(protocol, state, find) if protocol else None
     prover = Prover(tree, steps, losses, record) if tree else None
     criteria = [prover.proved(state.insts[it], id_) for it, id_ in tree.answers()] if prover and tree else []

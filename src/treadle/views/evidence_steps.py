@@ -44,7 +44,7 @@ class Lost(NamedTuple):
     """What came with the signals that it has served."""
 
 
-def taken(chronicle: Chronicle, record: Record, find: Find, agents: Agents, now: int) -> list[Taken]:
+def taken(chronicle: Chronicle, record: Record, find: Find, now: int, agents: Mapping[str, str] = {}) -> list[Taken]:
     """What was accepted, in the order in which it was settled."""
     found = [
         _taken(chronicle, record, find, agents, deed, now) for deed in chronicle.deeds.values() if is_accepted(deed)
@@ -52,7 +52,7 @@ def taken(chronicle: Chronicle, record: Record, find: Find, agents: Agents, now:
     return sorted(found, key=lambda one: one.step.seq)
 
 
-def lost(chronicle: Chronicle, find: Find, agents: Agents, strays: Sequence[Stray]) -> list[Lost]:
+def lost(chronicle: Chronicle, find: Find, strays: Sequence[Stray], agents: Mapping[str, str] = {}) -> list[Lost]:
     """What did not hold, in the order of its end."""
     found = [one for deed in chronicle.deeds.values() for one in _lost(chronicle.protocol, find, agents, deed)]
     return sorted([*found, *map(_stray, strays)], key=lambda one: one.setback.time)

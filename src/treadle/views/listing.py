@@ -165,7 +165,7 @@ def row(run: RunLine) -> tuple[str, ...]:
     at = f"{first.step} of {first.instance}{more}" if first else ""
     usage = run.usage
     used = price(usage.cost, usage.unpriced) if usage and (usage.tokens_in or usage.tokens_out or usage.cost) else ""
-    attempt = f"{first.attempt} of {first.attempts}" if first and first.attempt else ""
+    attempt = f"{first.attempt} of {first.attempts}" if first and first.attempts > 1 else ""
     return run.run, run.spec, run.protocol, at, attempt, _who(run, first), duration(run.elapsed), used, _result(run)
 
 
@@ -178,7 +178,7 @@ def _who(run: RunLine, first: Place | None) -> str:
         return f"{run.status}{idle}"
     if first.status == "works" and first.by:
         return f"{first.by} works as {first.who}, {duration(first.elapsed)}{idle}"
-    return f"{first.text}{idle}" if first.waits_for != "person" else f"waits for a person: {first.text}"
+    return f"{first.text}{idle}"
 
 
 def _result(run: RunLine) -> str:
