@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from treadle.evidence.manifest import Manifest, belonging, candidates, matching, parse
+from treadle.evidence.manifest import Manifest, belonging, parse
 
 GOOD = """{
   "spec_id": "REQ-102",
@@ -56,41 +56,6 @@ def test_the_longest_known_criterion_counts(text: str, criterion: str) -> None:
     assert (
         parse("m", listed, sorted(["AC-1", "AC-10", "REQ:7"], key=len, reverse=True)).entries[0].criterion == criterion
     )
-
-
-IDS = [
-    "tests/test_a.py::test_x[1]",
-    "tests/test_a.py::test_x[2]",
-    "tests/test_b.py::T::test_x",
-    "tests/test_b.py::test_xy",
-]
-
-
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [
-        ("tests/test_a.py::test_x", IDS[:2]),
-        ("test_a.py::test_x", IDS[:2]),
-        ("tests/test_a.py::test_x[2]", [IDS[1]]),
-        ("test_x[2]", [IDS[1]]),
-        ("T::test_x", [IDS[2]]),
-        ("test_xy", [IDS[3]]),
-        ("est_x", []),
-        ("test_x", []),
-    ],
-)
-def test_a_name_means_one_test_with_its_parameters(name: str, meant: list[str]) -> None:
-    assert matching(name, IDS) == meant
-
-
-def test_a_name_that_fits_several_tests_has_candidates() -> None:
-    assert candidates("test_x", IDS) == ["tests/test_a.py::test_x", "tests/test_b.py::T::test_x"]
-    assert candidates("test_xy", IDS) == candidates("nothing", IDS) == []
-
-
-def test_a_full_id_is_exact_though_others_end_with_it() -> None:
-    ids = ["test_a.py::test_x", "sub/test_a.py::test_x"]
-    assert matching("test_a.py::test_x", ids) == [ids[0]]
 
 
 def manifest(spec: str, **entries: str) -> Manifest:

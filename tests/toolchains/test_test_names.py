@@ -6,7 +6,7 @@ import pytest
 from tests.node_tools import go_program
 from tests.toolchains.projects import write
 from treadle.toolchains.gotest import GoTest
-from treadle.toolchains.test_names import aliases_of, function_of
+from treadle.toolchains.test_names import TestNames, aliases_of, function_of
 
 
 @pytest.mark.parametrize(
@@ -116,3 +116,45 @@ def test_collected_go_tests_know_their_files(tmp_path: Path) -> None:
     there = asyncio.run(GoTest(command=(go, "test", "./...")).collect(tmp_path))
     assert there.files == {"example.com/m/store::TestX": "store/store_test.go"}
     assert "store/store_test.go::TestX" in aliases_of(there.ids[0], there.files[there.ids[0]])
+
+
+IDS = [
+    "tests/test_a.py::test_x[1]",
+    "tests/test_a.py::test_x[2]",
+    "tests/test_b.py::T::test_x",
+    "tests/test_b.py::test_xy",
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("tests/test_a.py::test_x", IDS[:2]),
+        ("test_a.py::test_x", IDS[:2]),
+        ("tests/test_a.py::test_x[2]", [IDS[1]]),
+        ("test_x[2]", [IDS[1]]),
+        ("T::test_x", [IDS[2]]),
+        ("test_xy", [IDS[3]]),
+        ("est_x", []),
+        ("test_x", []),
+    ],
+)
+def test_a_name_means_one_test_with_its_parameters(name: str, meant: list[str]) -> None:
+    assert TestNames(IDS).resolve(name) == meant
+
+
+def test_a_name_that_fits_several_tests_has_candidates() -> None:
+    names = TestNames(IDS)
+    assert names.candidates("test_x") == ["tests/test_a.py::test_x", "tests/test_b.py::T::test_x"]
+    assert names.candidates("test_xy") == names.candidates("nothing") == []
+
+
+def test_a_full_id_is_exact_though_others_end_with_it() -> None:
+    ids = ["test_a.py::test_x", "sub/test_a.py::test_x"]
+    assert TestNames(ids).resolve(ids[0]) == [ids[0]]
+
+
+def test_a_go_test_is_found_by_its_file_and_by_its_package() -> None:
+    names = TestNames(["example.com/m/store::TestX"], {"example.com/m/store::TestX": "store/x_test.go"})
+    assert names.resolve("store/x_test.go::TestX") == names.resolve("x_test.go::TestX") == names.resolve("store::TestX")
+    assert names.resolve("TestX") == ["example.com/m/store::TestX"]

@@ -16,7 +16,7 @@ async def by_criterion(s: Subject) -> dict[str, Json]:
     """
     try:
         run = await measured(s)
-        tests = (await read_manifest(s)).by_criterion(run.collected) or await _planned(s, run)
+        tests = (await read_manifest(s)).by_criterion(run) or await _planned(s, run)
     except PortError as error:
         if error.retryable:
             raise

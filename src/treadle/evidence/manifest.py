@@ -29,7 +29,10 @@ from treadle.evidence.subject import Subject
 from treadle.protocol.artifact_place import place_of
 from treadle.protocol.items import Json
 from treadle.protocol.model import Protocol
+from treadle.toolchains.results import Collected, TestRun
+from treadle.toolchains.test_names import names_of
 
+Tests = TestRun | Collected | Iterable[str]
 NAME: Final = "test_manifest.json"
 _MAP: Final = "acceptance_criteria_map"
 _KEYS: Final = ("spec_id", "target_file", "test_suite", _MAP, "complexity_constraints")
@@ -71,50 +74,19 @@ class Manifest(msgspec.Struct, frozen=True):
     foreign: tuple[Entry, ...] = ()
     """Those of them that this run has written under another spec's name."""
 
-    def tests(self, collected: Iterable[str]) -> set[str]:
-        """The collected tests that are listed, those of the contract suite aside."""
-        known = list(collected)
-        return {id_ for entry in self.entries if not entry.is_contract for id_ in matching(entry.test, known)}
+    def tests(self, there: Tests) -> set[str]:
+        """The listed tests that there are, those of the contract suite aside."""
+        names = names_of(there)
+        return {id_ for entry in self.entries if not entry.is_contract for id_ in names.resolve(entry.test)}
 
-    def by_criterion(self, collected: Iterable[str], *, contract: bool = False) -> dict[str, list[str]]:
-        """The collected tests of each criterion."""
-        known = list(collected)
+    def by_criterion(self, there: Tests, *, contract: bool = False) -> dict[str, list[str]]:
+        """The tests of each criterion that there are."""
+        names = names_of(there)
         found: dict[str, list[str]] = {}
         for entry in self.entries:
             if entry.is_contract == contract:
-                found.setdefault(entry.criterion, []).extend(matching(entry.test, known))
+                found.setdefault(entry.criterion, []).extend(names.resolve(entry.test))
         return found
-
-
-def matching(name: str, collected: Iterable[str]) -> list[str]:
-    """The collected tests that a name means, with all their parameters unless it names those too.
-
-    A name that fits several tests means none of them: `candidates` lists them.
-    """
-    ids = _fitting(name, collected)
-    return ids if len({function_of(id_) for id_ in ids}) == 1 or name in ids else []
-
-
-def candidates(name: str, collected: Iterable[str]) -> list[str]:
-    """The tests that an ambiguous name fits; none if it fits one test, or no test at all."""
-    found = list(dict.fromkeys(function_of(id_) for id_ in _fitting(name, collected)))
-    return found if len(found) > 1 else []
-
-
-def function_of(id_: str) -> str:
-    """The id of a test without its parameters."""
-    return id_.partition("[")[0]
-
-
-def _fitting(name: str, collected: Iterable[str]) -> list[str]:
-    """The tests whose id is the name; if there is none, those whose id ends with it."""
-    ids = list(collected)
-    exact = [id_ for id_ in ids if name in (id_, function_of(id_))]
-    return exact or [id_ for id_ in ids if _ends(id_, name) or _ends(function_of(id_), name)]
-
-
-def _ends(id_: str, name: str) -> bool:
-    return id_.endswith((f"::{name}", f"/{name}", f".{name}", f"#{name}", f" {name}"))
 
 
 def has_own_manifest(protocol: Protocol) -> bool:
@@ -177,7 +149,7 @@ async def _owed(s: Subject, start: str, listed: Manifest, earlier: list[Entry]) 
     if not earlier or not s.measure.settings.test:
         return listed
     passed = (await s.measure.known_suite(await s.git.tree(start))).passed
-    settled = [entry for entry in earlier if matching(entry.test, passed)]
+    settled = [entry for entry in earlier if names_of(passed).resolve(entry.test)]
     return msgspec.structs.replace(
         listed,
         entries=tuple(entry for entry in listed.entries if entry not in settled),

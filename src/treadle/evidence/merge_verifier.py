@@ -88,7 +88,7 @@ class MergeVerifier:
         place = manifest_place(self._case.protocol, payload(self._case, self._inst.input.ref))
         head = await self._git.head(self._case.state, self._inst.id)
         data = await self._git.show(head, place) if place else None
-        return parse(place, data.decode(errors="replace")).tests(run.collected) if data else set()
+        return parse(place, data.decode(errors="replace")).tests(run) if data else set()
 
     async def _own_files(self) -> set[str]:
         origin = await self._git.origin(self._case.state, self._inst.id)

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from treadle.evidence.findings import Problem, problem, some
-from treadle.evidence.manifest import function_of
+from treadle.toolchains.test_names import function_of
 
 
 def one_for_many(groups: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:

@@ -13,7 +13,7 @@ import msgspec
 
 from treadle.evidence.examples import Example, examples, mentioned
 from treadle.evidence.findings import Problem, note, problem, some
-from treadle.evidence.manifest import function_of, read_manifest
+from treadle.evidence.manifest import read_manifest
 from treadle.evidence.one_for_many import idle_beside, one_for_many, overburdened
 from treadle.evidence.python_stubs import stub_functions
 from treadle.evidence.stand_ins import may_be_replaced
@@ -23,6 +23,7 @@ from treadle.evidence.trial import Groups, Trial
 from treadle.evidence.wrong_implementations import far_rounds, rounds
 from treadle.protocol.items import Json
 from treadle.toolchains.results import TestRun
+from treadle.toolchains.test_names import function_of
 
 _ENOUGH: Final = 3
 """Wrong implementations after which it can be said that nothing was noticed."""
@@ -46,7 +47,7 @@ async def sharpness(s: Subject, run: TestRun, ids: Sequence[str], *, refuses: bo
     on = on or s.work.commit
     groups = await _groups(s, run, ids)
     shared = one_for_many(groups)
-    listed = (await read_manifest(s)).tests(run.collected)
+    listed = (await read_manifest(s)).tests(run)
     idle = [note(what, code="manifest.idle") for what in idle_beside(shared, listed, ids)]
     sources = await _sources(s, on) if ids else {}
     known = await _examples(s, run, ids) if sources else {}
@@ -144,7 +145,7 @@ async def _reached(s: Subject, run: TestRun, groups: Groups, sources: Iterable[s
 
 
 async def _groups(s: Subject, run: TestRun, ids: Sequence[str]) -> Groups:
-    listed = (await read_manifest(s)).by_criterion(run.collected)
+    listed = (await read_manifest(s)).by_criterion(run)
     wanted = set(ids)
     whole = {name: tests for name, tests in listed.items() if tests and wanted.issuperset(tests)}
     return whole or {"": list(ids)}

@@ -131,5 +131,5 @@ async def owned_files(s: Subject) -> set[str]:
 async def foreign_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> set[str]:
     """Those of some tests that are others': neither in a file of this instance, nor listed in its own manifest."""
     owned = await owned_files(s)
-    listed = (await read_manifest(s)).tests(run.collected) if has_own_manifest(s.case.protocol) else set()
+    listed = (await read_manifest(s)).tests(run) if has_own_manifest(s.case.protocol) else set()
     return {id_ for id_ in ids if file_of(id_, run) not in owned and id_ not in listed}

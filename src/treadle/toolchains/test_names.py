@@ -6,9 +6,13 @@ shorter ones. A spelling may belong to several tests: the caller refuses such a 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import PurePosixPath
+from types import MappingProxyType
 from typing import Final
+
+from treadle.toolchains.results import Collected, TestRun
 
 _PYTHON: Final = re.compile(r"[^:\[]+\.py\Z")
 _SCRIPT: Final = re.compile(r"[^:]+\.[cm]?[jt]sx?\Z")
@@ -22,6 +26,53 @@ _CUTS: Final = re.compile(r"::|[/.#]")
 def aliases_of(id_: str, file: str = "") -> set[str]:
     """All spellings of one test, its id among them; `file` is where it is written, if that is known."""
     return {id_, *(spelling for spelling in _spellings(id_, file) if spelling)}
+
+
+class TestNames:
+    """The tests of a run or a collection, to be found by any spelling of their names."""
+
+    __test__ = False
+
+    def __init__(self, ids: Iterable[str], files: Mapping[str, str] = MappingProxyType({})) -> None:
+        self._by_spelling: dict[str, list[str]] = {}
+        self._ids = dict.fromkeys(ids)
+        for id_ in self._ids:
+            for spelling in aliases_of(id_, files.get(id_, "")):
+                self._by_spelling.setdefault(spelling, []).append(id_)
+
+    def resolve(self, name: str) -> list[str]:
+        """The tests that a name means, with all their parameters unless it names those too.
+
+        A name that fits several tests means none of them: `candidates` lists them.
+        """
+        fitting = self._fitting(name)
+        return fitting if len({function_of(id_) for id_ in fitting}) == 1 else []
+
+    def candidates(self, name: str) -> list[str]:
+        """The tests that an ambiguous name fits; none if it fits one test, or no test at all."""
+        found = list(dict.fromkeys(function_of(id_) for id_ in self._fitting(name)))
+        return found if len(found) > 1 else []
+
+    def _fitting(self, name: str) -> list[str]:
+        """A full id is exact, whatever else could be called so."""
+        exact = [name] if name in self._ids else [id_ for id_ in self._ids if function_of(id_) == name]
+        return exact or self._by_spelling.get(name, [])
+
+
+def names_of(tests: TestRun | Collected | Iterable[str]) -> TestNames:
+    """The names of the tests of a run, of a collection, or of plain ids."""
+    if isinstance(tests, TestRun):
+        files = {id_: test.file for id_, test in tests.tests.items() if test.file}
+        return _indexed(tuple(tests.collected), tuple(files.items()))
+    if isinstance(tests, Collected):
+        return _indexed(tuple(tests.ids), tuple(tests.files.items()))
+    return _indexed(tuple(tests), ())
+
+
+@lru_cache(maxsize=8)
+def _indexed(ids: tuple[str, ...], files: tuple[tuple[str, str], ...]) -> TestNames:
+    """The index of a suite, which a verification asks many times."""
+    return TestNames(ids, dict(files))
 
 
 def _spellings(id_: str, file: str) -> Iterator[str]:

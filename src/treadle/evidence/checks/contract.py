@@ -100,8 +100,7 @@ async def contract_children(s: Subject) -> Found:
             code="judgement.wrong_child",
         )
     wanted = [id_ for id_, child in childrens_criteria(s).items() if child in merged]
-    collected = (await s.measure.collected(s.work.tree)).ids
-    tests = (await read_manifest(s)).by_criterion(collected, contract=True)
+    tests = (await read_manifest(s)).by_criterion(await s.measure.collected(s.work.tree), contract=True)
     ids = sorted({id_ for one in wanted for id_ in tests.get(one, [])})
     bare = [one for one in wanted if not tests.get(one)]
     notes = [note(f"no contract test stands for {some(bare)}", code="contract.uncovered")] if bare else []

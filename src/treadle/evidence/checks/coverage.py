@@ -3,10 +3,11 @@
 from treadle.evidence.criteria import kept_criteria, own_criteria, spec_of
 from treadle.evidence.findings import Found, Problem, found, note, problem, some
 from treadle.evidence.known_names import known_names
-from treadle.evidence.manifest import Entry, Manifest, candidates, matching, read_manifest
+from treadle.evidence.manifest import Entry, Manifest, read_manifest
 from treadle.evidence.subject import Subject
 from treadle.evidence.suite import collected, measured, ran, unbelievable
 from treadle.toolchains.results import Collected
+from treadle.toolchains.test_names import names_of
 
 
 async def manifest(s: Subject) -> Found:
@@ -18,8 +19,7 @@ async def manifest(s: Subject) -> Found:
 async def manifest_complete(s: Subject) -> Found:
     """Every criterion has a listed test."""
     listed = await read_manifest(s)
-    tests_there = (await collected(s)).ids
-    tests = listed.by_criterion(tests_there)
+    tests = listed.by_criterion(await collected(s))
     problems = [_uncovered(one, listed) for one in kept_criteria(s) if not tests.get(one)]
     faults = [*_missing(listed), *listed.problems, *await _faults(s, listed)]
     return found([*faults, *problems], _set_aside(listed))
@@ -29,7 +29,7 @@ async def coverage_complete(s: Subject) -> Found:
     """Every criterion that was not given to a child has a passing test."""
     listed = await read_manifest(s)
     run = await measured(s)
-    tests = listed.by_criterion(run.collected)
+    tests = listed.by_criterion(run)
     problems = [*unbelievable(run), *listed.problems]
     for one in kept_criteria(s):
         mine = tests.get(one, [])
@@ -69,12 +69,13 @@ async def _faults(s: Subject, listed: Manifest) -> list[Problem]:
     there = await collected(s)
     known = await known_names(s)
     problems = [*_collection(there), *(_foreign(entry, spec_of(s)) for entry in listed.foreign)]
+    names = names_of(there)
     for entry in listed.entries:
-        if several := candidates(entry.test, there.ids):
+        if several := names.candidates(entry.test):
             what = f"'{entry.test}' fits several tests: {some(several, 10)}"
             wanted = f"the full id of one, e.g. {several[0]}"
             problems.append(problem(what, entry.file, entry.line, expected=wanted, code="manifest.ambiguous"))
-        elif not matching(entry.test, there.ids):
+        elif not names.resolve(entry.test):
             problems.append(_not_collected(entry, there))
         if known and entry.criterion not in known:
             wanted = f"one of {some(own_criteria(s), 20)}"

@@ -12,7 +12,7 @@ from treadle.evidence.findings import Found, Problem, found, note, problem, some
 from treadle.evidence.flaky import described_flaky, flaky_among
 from treadle.evidence.frozen import measured_tree
 from treadle.evidence.hollow import noticing
-from treadle.evidence.manifest import function_of, read_manifest
+from treadle.evidence.manifest import read_manifest
 from treadle.evidence.past import commits, is_gated_by
 from treadle.evidence.red_reasons import RIGHT, advice
 from treadle.evidence.scenario_document import unclear_names
@@ -22,6 +22,7 @@ from treadle.evidence.suite import bad, before, described, file_of, ids_in, meas
 from treadle.evidence.test_quality import is_readable, smells
 from treadle.git.trees import Entry
 from treadle.toolchains.results import TestResult, TestRun
+from treadle.toolchains.test_names import function_of
 
 _DEMANDS_NOTHING: Final = "passes already: it demands nothing that is missing"
 _IDLE: Final = "passes already, and still does when the functions that it could meet are empty: it shows nothing"
@@ -109,7 +110,7 @@ async def new_tests(s: Subject, run: TestRun) -> list[str]:
     """
     manifest = await read_manifest(s)
     earlier = [] if manifest.files else [path for path in await owned_files(s) if s.tests.is_test(path)]
-    wanted = {*manifest.tests(run.collected), *_written_now(s, run), *ids_in(run, earlier)}
+    wanted = {*manifest.tests(run), *_written_now(s, run), *ids_in(run, earlier)}
     open_ = bad(run) | {id_: test for id_, test in run.tests.items() if test.verdict == "xfailed"}
     return sorted(id_ for id_ in open_ if id_ in wanted)
 
@@ -201,7 +202,7 @@ def _count(reds: list[str], exactly: int, has_proved: bool) -> list[Problem]:
 async def _skipped(s: Subject, run: TestRun, earlier: TestRun) -> list[Problem]:
     """New tests that are skipped, and for whose criterion no other test is run; what is unclear has to wait."""
     unclear = await unclear_names(s)
-    listed = (await read_manifest(s)).by_criterion(run.collected)
+    listed = (await read_manifest(s)).by_criterion(run)
     of = {name: ids for name, ids in listed.items() if name not in unclear}
     skipped = set(run.with_verdict("skipped"))
     return [
@@ -214,8 +215,8 @@ async def _skipped(s: Subject, run: TestRun, earlier: TestRun) -> list[Problem]:
 
 async def _stands_on_old_ones(s: Subject, run: TestRun, earlier: TestRun) -> list[Problem]:
     """Criteria that were given nothing but tests that had passed before: they may hold already, or be forgotten."""
-    known = (await read_manifest(s, s.work.base)).by_criterion(run.collected)
-    listed = (await read_manifest(s)).by_criterion(run.collected)
+    known = (await read_manifest(s, s.work.base)).by_criterion(run)
+    listed = (await read_manifest(s)).by_criterion(run)
     old = {one: ids for one, ids in listed.items() if ids and not known.get(one) and earlier.passed.issuperset(ids)}
     return [
         note(f"criterion {one} stands on nothing but tests that passed before: {some(ids)}", code="red.old_tests")

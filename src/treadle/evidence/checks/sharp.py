@@ -22,6 +22,6 @@ async def sharp(s: Subject) -> Found:
             notes=[note("there is no skeleton to try wrong implementations on", code="tests.no_skeleton")], ran=ran(run)
         )
     skeleton = await tests_on(s, past[0][1])
-    listed = sorted((await read_manifest(s)).tests(run.collected))
+    listed = sorted((await read_manifest(s)).tests(run))
     seen = await sharpness(s, run, listed, refuses=True, on=skeleton)
     return Found(problems=seen.problems, notes=seen.notes, ran=ran(run), facts=seen.facts)

@@ -42,7 +42,7 @@ async def measure(s: Subject) -> Found:
 async def owed(s: Subject) -> Found:
     """A test of this work fails: there is something to make pass."""
     run, listed = await measured(s), await read_manifest(s)
-    own = listed.tests(run.collected)
+    own = listed.tests(run)
     failing = [id_ for id_ in bad(run) if id_ in own]
     if problems := unbelievable(run):
         return found(problems, ran=ran(run))
@@ -119,7 +119,7 @@ def _nothing(run: TestRun) -> str:
 async def _of_the_end(s: Subject, run: TestRun, failing: Iterable[str]) -> set[str]:
     """Contract tests that were red before: they speak about the finished work."""
     files = await contract_files(s)
-    listed = (await read_manifest(s)).by_criterion(run.collected, contract=True)
+    listed = (await read_manifest(s)).by_criterion(run, contract=True)
     contract = {id_ for ids in listed.values() for id_ in ids}
     earlier = bad(await before(s))
     return {id_ for id_ in failing if id_ in earlier and (id_ in contract or file_of(id_, run) in files)}
