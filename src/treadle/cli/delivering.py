@@ -5,24 +5,31 @@ import sys
 
 import typer
 
-from treadle.cli.guard import complain
+from treadle.cli.guard import UNWELL, complain
 from treadle.cli.standing import Standing
 from treadle.config.project import Project
-from treadle.engines.result import take_over
+from treadle.engines.delivery import take_over, take_over_rebased
 from treadle.errors import TreadleError
 from treadle.store.sqlite import Store
 from treadle.views.result import is_good
 
 
-def deliver(project: Project, store: Store, run: str) -> str:
+def deliver(project: Project, store: Store, run: str, *, rebase: bool = False) -> str:
     """Move the user's branch forward to the result of a run; what is said about it."""
     record = store.run(run)
     if not record.outcome:
-        raise TreadleError(f"{run} has not ended; see `treadle status {run}`")
+        raise TreadleError(f"{run} has not ended; see `treadle status {run}`", code="deliver.unended")
     if not is_good(record.outcome):
-        raise TreadleError(f"{run} has ended with {record.outcome}; only the result of a good end is taken over")
-    found = asyncio.run(take_over(project, record))
+        said = f"{run} has ended with {record.outcome}; only the result of a good end is taken over"
+        raise TreadleError(said, code="deliver.bad_end")
+    taking = take_over_rebased(project, store, record, complain) if rebase else take_over(project, record)
+    found = asyncio.run(taking)
     return f"{found.into} has the result of {run}, {found.commit[:12]}"
+
+
+def exit_code(store: Store, run: str) -> int:
+    """The exit code of a delivery that has moved the branch: the one place that decides it."""
+    return 0 if is_good(store.run(run).outcome) else UNWELL
 
 
 def offer(project: Project, store: Store, stands: Standing) -> None:

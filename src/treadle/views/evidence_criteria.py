@@ -20,6 +20,7 @@ from treadle.views.moment import moment
 
 _JOINS: Final = frozenset({"merge", "fold"})
 _SHOWN: Final = 3
+UNMERGED: Final = "has not been merged since"
 
 
 class Prover:
@@ -146,7 +147,7 @@ class Prover:
         ]
         merged = {step.instance for step, *_ in self._steps if step.act in merges}
         if joins and joins[0] not in merged:
-            yield f"the work of {joins[0]} has not been merged since"
+            yield f"the work of {joins[0]} {UNMERGED}"
 
     def _is_good(self, exit_: str) -> bool:
         declared = self._tree.protocol.exits.get(tag_of(exit_))

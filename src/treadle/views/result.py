@@ -31,6 +31,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """What was to happen to it: `branch`, `ask`, `auto` or `never`."""
     why: str
     """Why your branch was not moved, though it was to be."""
+    moved: bool = False
+    """That branch has commits that the result has not: it can only be delivered with `--rebase`."""
 
     @property
     def awaits_answer(self) -> bool:
@@ -48,5 +50,9 @@ def told(run: str, result: Result, *, good: bool = True) -> Iterator[str]:
     yield f"{'the result' if good else 'what was accepted'} is on the branch {result.branch}"
     branch = shlex.quote(result.branch)
     if good and result.into:
-        yield f"  treadle deliver {shlex.quote(run)}  moves {result.into} forward to it"
+        command = f"treadle deliver {shlex.quote(run)}"
+        if result.moved:
+            yield f"  {command} --rebase  verifies it on top of {result.into}, and moves {result.into} forward to it"
+        else:
+            yield f"  {command}  moves {result.into} forward to it"
     yield f"  git merge --squash {branch}  takes it over by hand; `git diff HEAD...{branch}` shows it first"
