@@ -55,6 +55,36 @@ graphs:
         choices: {abort: give up}
         routes: {abort: "@end:Aborted"}
 """
+FOLLOWING: Final = (
+    PROTOCOL.replace("protocol: merging", "protocol: following")
+    .replace(
+        "roles:",
+        """  RebaseClean: {newBase: {type: text, by: git}}
+  RebaseDrift:
+    severity: WARN
+    newBase: {type: text, by: git}
+    conflictFiles: {type: "[path]", by: git}
+    changedTests: {type: "[text]", by: tests}
+roles:""",
+    )
+    .replace(
+        "    steps:",
+        """    handlers: {ContextShift: {step: rebase, prio: 0, coalesce: true}}
+    steps:
+      rebase:
+        effect: rebase
+        exits: [RebaseClean, RebaseDrift]
+        pools: ["self:branch"]
+        routes: {RebaseClean: "@resume", RebaseDrift: adapt}
+      adapt:
+        role: worker
+        exits: [Did]
+        needs: [rebase.RebaseDrift]
+        gates: {Did: commit scope rebased canon build same_colour}
+        routes: {Did: "@resume"}""",
+    )
+)
+"""The same, with a root that follows its parent's head."""
 TOML: Final = (
     f'[toolchain]\nkind = "pytest"\ntest = ["{sys.executable}", "-m", "pytest", "-q", "-p", "no:cacheprovider"]\n'
 )
@@ -69,6 +99,7 @@ class Shop(Chores):
     def __init__(self, root: Path) -> None:
         super().__init__(root)
         self.add("merging", PROTOCOL)
+        self.add("following", FOLLOWING)
         files = {
             "treadle.toml": TOML,
             "conftest.py": PATH,
@@ -91,16 +122,18 @@ class Shop(Chores):
         self.git("add", "-A")
         self.git("commit", "-q", "-m", subject)
 
-    def run(self, name: str, **files: str) -> Outcome:
-        """A run whose agent writes some modules."""
+    def run(self, name: str, protocol: str = "merging", adapted: str = "", **files: str) -> Outcome:
+        """A run whose agent writes some modules, and `old.py` as it is to be after a conflict."""
         spec = {"id": name.upper(), "what": "it", "description": f"Add the module {name}. It costs 1."}
         turn = {"write": {f"{it}.py": text for it, text in files.items()}, "exit": {"type": "Did", "summary": "x"}}
         folder = self.root / ".treadle" / "local"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.json").write_text(json.dumps(spec))
-        (folder / f"{name}.yaml").write_text(json.dumps({"agents": [{"turns": [turn]}]}))
+        agents = [{"step": "work", "turns": [turn]}]
+        agents += [{"step": "adapt", "turns": [{**turn, "write": {"old.py": adapted}}]}] if adapted else []
+        (folder / f"{name}.yaml").write_text(json.dumps({"agents": agents}))
         agent = f"scripted:.treadle/local/{name}.yaml"
-        return treadle("run", f".treadle/local/{name}.json", "-p", "merging", "--agent", agent, "--name", name)
+        return treadle("run", f".treadle/local/{name}.json", "-p", protocol, "--agent", agent, "--name", name)
 
     def module(self, name: str) -> Outcome:
         """A run that adds a module with a passing test."""
@@ -150,6 +183,8 @@ def test_two_parallel_runs_are_delivered_one_after_the_other(shop: Shop) -> None
         "feat(PEN): Add the module pen",
     ]
     assert shop.git("rev-parse", "main") == shop.git("rev-parse", "treadle/ink/result")
+    result = treadle("evidence", "ink", "--json").json()["result"]
+    assert (result["taken"], result["verified_on"]) == (True, shop.git("rev-parse", "main^"))
     assert shop.git("status", "--porcelain") == ""
     assert (shop.root / "ink.py").read_text() == CODE
     again = treadle("deliver", "ink", "--rebase")
@@ -250,3 +285,19 @@ def test_a_delivery_that_was_killed_is_done_again_with_the_same_result(shop: Sho
     shop.git("reset", "-q", "--hard", "HEAD^")
     assert treadle("deliver", "pen").code == 0
     assert shop.git("rev-parse", "main") == delivered
+
+
+def test_a_conflict_is_resolved_by_the_run_itself_and_then_delivered(shop: Shop) -> None:
+    both = "def price():\n    return 1  # a pen and ink\n"
+    done = shop.run("pen", "following", both, old="def price():\n    return 1  # a pen\n")
+    assert done.code == 0, done
+    shop.commit("ink", old="def price():\n    return 1  # ink\n")
+    delivered = treadle("deliver", "pen", "--rebase")
+    assert delivered.code == 0, delivered
+    assert (shop.root / "old.py").read_text() == both
+    assert shop.git("log", "--format=%s").splitlines()[:2] == ["feat(PEN): Add the module pen", "ink"]
+    assert shop.git("rev-parse", "main") == shop.git("rev-parse", "treadle/pen/result")
+    assert treadle("replay", "pen").code == 0
+    assert [line["type"] for line in map(json.loads, treadle("log", "pen", "--json").out.splitlines())].count(
+        "Reopened"
+    ) == 1

@@ -24,13 +24,14 @@ def deliver(
 ) -> None:
     """Moves your branch forward to a run's result. Exit code 2: why not; then nothing is changed."""
     from treadle.cli.delivering import deliver as deliver_
-    from treadle.cli.delivering import exit_code
+    from treadle.cli.delivering import deliver_rebased, exit_code
     from treadle.cli.which_run import to_deliver
     from treadle.config.project import open_project
     from treadle.engines.opening import opened_store
 
     project, meant = open_project(), to_deliver(run)
     with opened_store(project) as store:
-        typer.echo(deliver_(project, store, meant, rebase=rebase))
-        code = exit_code(store, meant)
-    raise typer.Exit(code)
+        if rebase:
+            raise typer.Exit(deliver_rebased(project, store, meant))
+        typer.echo(deliver_(project, store, meant))
+        raise typer.Exit(exit_code(store, meant))

@@ -68,7 +68,7 @@ class Client:
             ask=question.id,
             choice=chosen,
             note_ref=note_ref,
-            actor=self._actor or _me(),
+            actor=self._actor or me(),
         )
         self._store.post(run, reply)
         return question
@@ -268,7 +268,8 @@ def _fresh(id_: str) -> str:
     return f"{id_}:{secrets.token_hex(4)}"
 
 
-def _me() -> str:
+def me() -> str:
+    """Who sits at this machine; empty if that cannot be known."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

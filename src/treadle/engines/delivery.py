@@ -10,14 +10,20 @@ from collections.abc import Callable
 from typing import Final
 
 from treadle.config.project import Project
+from treadle.engines.client import me
 from treadle.engines.project_ports import ProjectPorts
 from treadle.engines.proof import evidence_now
 from treadle.engines.result import find_result, integration_of
 from treadle.errors import PortError, TreadleError
 from treadle.evidence.merge_verifier import DeliveryVerifier, Failure
-from treadle.git.delivery import MOVED, Carried, Obstacle, carry, fast_forward, find_obstacle
+from treadle.git.delivery import MOVED, Carried, Obstacle, carry, fast_forward, find_obstacle, put_verified
 from treadle.git.integration import Integration, Trunk
 from treadle.git.trees import Trees
+from treadle.kernel.events import Reopened
+from treadle.kernel.lifecycle import ROOT, last_merge
+from treadle.runtime.clock import SystemClock
+from treadle.runtime.desk import Desk
+from treadle.runtime.inbox import Arrival
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.views.result import Result
@@ -25,6 +31,7 @@ from treadle.views.result import Result
 _TRIES: Final = 3
 """How often a result is rebased: others may move the branch while it is verified."""
 _NAMED: Final = 10
+CONFLICT: Final = "deliver.conflict"
 
 
 class DeliveryRefusal(TreadleError):
@@ -78,8 +85,29 @@ async def take_over_rebased(project: Project, store: Store, run: Run, say: Calla
         if failure := await _verify(verifier, store, run, opened.trees, carried):
             raise _unverified(run.id, found, carried, failure)
         # The result branch first: killed here, the next delivery finds a result that only needs a fast-forward.
-        await integration.refs.put(integration.names(run.id).result, carried.commit)
+        await put_verified(integration, run.id, carried)
     raise PortError(f"the branch of {run.id} does not hold still; try again", retryable=True, code=MOVED)
+
+
+async def reopen(project: Project, store: Store, run: Run) -> bool:
+    """Take an ended run up again at its own rebase step; False if its protocol has none for the whole run.
+
+    The root stands on what its result stands on, so that its rebase step brings exactly the result onto the branch.
+    """
+    history = store.load(run.id)
+    if not last_merge(history.protocol, history.state)[0]:
+        return False
+    integration, clock = await integration_of(project, run), SystemClock()
+    found = await _existing(integration, run)
+    carried = await carry(integration, await integration.begin(run.id), found.commit)
+    await integration.move(run.id, ROOT, found.commit, carried.base)
+    lease = await store.claim(run.id, clock.now())
+    try:
+        event = Reopened(id=f"{run.id}!reopened:{history.state.seq}", ts=clock.now(), actor=me())
+        await Desk(store, lease, clock).take([Arrival(event)])
+    finally:
+        await store.release(lease)
+    return not store.run(run.id).outcome
 
 
 async def _existing(integration: Integration, run: Run) -> Result:
@@ -96,7 +124,7 @@ async def _carry(integration: Integration, trunk: Trunk, found: Result, run: str
     files = _some(carried.conflicts)
     said = f"{found.into} was not moved: the result of {run} and {found.into} have both changed {files}"
     by_hand = f"`git merge --squash {shlex.quote(found.branch)}` takes it over by hand, with the conflicts to resolve"
-    raise DeliveryRefusal(f"{said}; {by_hand}", code="deliver.conflict", files=carried.conflicts, onto=carried.onto)
+    raise DeliveryRefusal(f"{said}; {by_hand}", code=CONFLICT, files=carried.conflicts, onto=carried.onto)
 
 
 async def _verify(verifier: DeliveryVerifier, store: Store, run: Run, trees: Trees, carried: Carried) -> Failure | None:

@@ -7,7 +7,7 @@ from typing import Final
 from treadle.config.project import Project
 from treadle.engines.pinned import pinned
 from treadle.errors import PortError
-from treadle.git.delivery import undelivered
+from treadle.git.delivery import undelivered, verified_on
 from treadle.git.integration import Integration, Trunk
 from treadle.git.names import Names
 from treadle.git.refs import Refs
@@ -54,6 +54,7 @@ async def find_result(integration: Integration, run: Run) -> Result | None:
         taken=taken,
         merge=merge,
         why="" if taken else await undelivered(integration, run.id) or unmerged,
+        verified_on=await verified_on(integration, run.id, commit),
         moved=bool(trunk.branch) and not taken and await _has_moved(integration, trunk, commit),
     )
 

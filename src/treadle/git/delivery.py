@@ -15,6 +15,7 @@ from treadle.kernel.lifecycle import ROOT
 Policy = Literal["branch", "auto", "ask", "never"]
 POLICIES: Final[tuple[Policy, ...]] = ("branch", "auto", "ask", "never")
 _WHY: Final = "Treadle-Why"
+_ONTO: Final = "Treadle-Onto"
 _NAMED: Final = 5
 
 
@@ -70,6 +71,22 @@ async def deliver(integration: Integration, run: str, commit: str, policy: Polic
     why = obstacle.why if obstacle else ""
     await _note(integration, run, commit, why)
     return Delivered(commit, branch, "" if why else trunk.branch, why)
+
+
+async def put_verified(integration: Integration, run: str, carried: Carried) -> None:
+    """Make a rebased result that holds the run's result, and note on which head it was verified."""
+    repository, names = integration.repository, integration.names(run)
+    tree, at = await repository.tree(carried.commit), await repository.time(carried.commit)
+    note = await repository.commit(tree, (carried.commit,), f"verified again\n\n{_ONTO}: {carried.onto}\n", at)
+    await integration.refs.put_all({names.result: carried.commit, names.of_instance(ROOT, "verified"): note})
+
+
+async def verified_on(integration: Integration, run: str, commit: str) -> str:
+    """The head of the user's branch on which a result was verified again before its delivery; empty if none."""
+    note = await integration.refs.get(integration.names(run).of_instance(ROOT, "verified"))
+    if not note or (await integration.repository.parents(note))[:1] != [commit]:
+        return ""
+    return trailer(await integration.repository.message(note), _ONTO)
 
 
 async def undelivered(integration: Integration, run: str) -> str:

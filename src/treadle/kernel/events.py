@@ -173,6 +173,12 @@ class Upgraded(Fact, frozen=True, kw_only=True):
     """Where steps went: `graph.old` → `new`."""
 
 
+class Reopened(Fact, frozen=True, kw_only=True):
+    """A run that has ended well goes on at its last merge, because the branch it was for has moved."""
+
+    actor: str = ""
+
+
 Event = (
     RunStarted
     | SessionStarted
@@ -185,4 +191,5 @@ Event = (
     | Replied
     | Signalled
     | Upgraded
+    | Reopened
 )

@@ -33,6 +33,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """Why your branch was not moved, though it was to be."""
     moved: bool = False
     """That branch has commits that the result has not: it can only be delivered with `--rebase`."""
+    verified_on: str = ""
+    """The commit of that branch on which the rebased result was verified again; empty if it was not rebased."""
 
     @property
     def awaits_answer(self) -> bool:
@@ -43,7 +45,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 def told(run: str, result: Result, *, good: bool = True) -> Iterator[str]:
     """Where it is, and the exact commands that take it over."""
     if result.taken:
-        yield f"{result.into} has the result, {result.commit[:12]}"
+        again = f", verified again on top of {result.verified_on[:12]}" if result.verified_on else ""
+        yield f"{result.into} has the result, {result.commit[:12]}{again}"
         return
     if result.why:
         yield f"{result.into or 'your branch'} was not moved: {result.why}"
