@@ -1,5 +1,6 @@
 """A result is delivered onto a branch that has moved: rebased beside the user's files, verified there, or refused."""
 
+import asyncio
 import json
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ from tests.cli.chores import Chores
 from tests.cli.treadle import Outcome, treadle
 from treadle.cli.delivering import deliver
 from treadle.config.project import Project
-from treadle.engines.delivery import DeliveryRefusal
+from treadle.engines.delivery import DeliveryRefusal, reopen
 from treadle.engines.opening import opened_store
 
 PROTOCOL: Final = """
@@ -287,11 +288,15 @@ def test_a_delivery_that_was_killed_is_done_again_with_the_same_result(shop: Sho
     assert shop.git("rev-parse", "main") == delivered
 
 
-def test_a_conflict_is_resolved_by_the_run_itself_and_then_delivered(shop: Shop) -> None:
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_conflict_is_resolved_by_the_run_itself_and_then_delivered(shop: Shop, killed: bool) -> None:
     both = "def price():\n    return 1  # a pen and ink\n"
     done = shop.run("pen", "following", both, old="def price():\n    return 1  # a pen\n")
     assert done.code == 0, done
     shop.commit("ink", old="def price():\n    return 1  # ink\n")
+    if killed:  # after the run was taken up again, before anything was done about it
+        with opened_store(Project(shop.root)) as store:
+            assert asyncio.run(reopen(Project(shop.root), store, store.run("pen")))
     delivered = treadle("deliver", "pen", "--rebase")
     assert delivered.code == 0, delivered
     assert (shop.root / "old.py").read_text() == both

@@ -22,7 +22,10 @@ def deliver(
         ),
     ] = False,
 ) -> None:
-    """Moves your branch forward to a run's result. Exit code 2: why not; then nothing is changed."""
+    """Moves your branch forward to a run's result. Exit code 2: why not; then nothing is changed.
+
+    With --rebase, conflicts go to the run's own rebase step, if its protocol has one: the run goes on as with `resume`.
+    """
     from treadle.cli.delivering import deliver as deliver_
     from treadle.cli.delivering import deliver_rebased, exit_code
     from treadle.cli.which_run import to_deliver

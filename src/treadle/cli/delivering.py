@@ -9,7 +9,7 @@ import typer
 from treadle.cli.guard import UNWELL, complain
 from treadle.cli.standing import Standing
 from treadle.config.project import Project
-from treadle.engines.delivery import CONFLICT, DeliveryRefusal, reopen, take_over, take_over_rebased
+from treadle.engines.delivery import CONFLICT, DeliveryRefusal, is_reopened, reopen, take_over, take_over_rebased
 from treadle.errors import TreadleError
 from treadle.git.delivery import MOVED
 from treadle.store.sqlite import Store
@@ -39,6 +39,8 @@ def deliver_rebased(project: Project, store: Store, run: str) -> int:
     """Deliver onto a branch that has moved; conflicts go to the run's own rebase step, if it has one. The exit code."""
     from treadle.cli.driving import drive  # which asks here what becomes of a result
 
+    if is_reopened(store, store.run(run)) and (code := drive(project, store, [run])):
+        return code
     for _ in range(_ROUNDS):
         try:
             typer.echo(deliver(project, store, run, rebase=True))

@@ -21,6 +21,7 @@ from treadle.git.integration import Integration, Trunk
 from treadle.git.trees import Trees
 from treadle.kernel.events import Reopened
 from treadle.kernel.lifecycle import ROOT, last_merge
+from treadle.kernel.replay import decode_event
 from treadle.runtime.clock import SystemClock
 from treadle.runtime.desk import Desk
 from treadle.runtime.inbox import Arrival
@@ -108,6 +109,11 @@ async def reopen(project: Project, store: Store, run: Run) -> bool:
     finally:
         await store.release(lease)
     return not store.run(run.id).outcome
+
+
+def is_reopened(store: Store, run: Run) -> bool:
+    """Whether a run goes on because of a delivery, which was perhaps killed since."""
+    return not run.outcome and any(isinstance(decode_event(body), Reopened) for _, body in store.events(run.id))
 
 
 async def _existing(integration: Integration, run: Run) -> Result:
