@@ -20,6 +20,7 @@ from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.views.activity import Finding, Story, story
 from treadle.views.counting import counted
+from treadle.views.evidence_records import codes
 from treadle.views.moment import duration
 from treadle.views.refusal import reason, words_of
 from treadle.views.result import Result, is_good
@@ -31,6 +32,8 @@ LONGEST = 20_000
 NO_PROMPT = "(its folder is gone, or it has not started)"
 _PROMPT_LINES = 30
 """Lines of a prompt that a page shows."""
+_IN_WORDS = (*KEYS, "findings")
+"""Parts of a check's record that its report says in words."""
 _SIGNS = {True: "passed", False: "FAILED", None: "did not run"}
 
 
@@ -38,7 +41,8 @@ def read_story(project: Project, store: Store, found: Follower, act: str) -> Sto
     """The story of an activity, with its prompt and its payloads."""
     told = story(found.chronicle, act, store.strays(found.record.id), time.time_ns() // 1_000_000)
     payloads = {ref: store.payloads.get(ref) for ref in told.refs}
-    return msgspec.structs.replace(told, prompt=_prompt(project, told), payloads=payloads)
+    checks = tuple(msgspec.structs.replace(it, codes=codes(payloads.get(it.report))) for it in told.checks)
+    return msgspec.structs.replace(told, prompt=_prompt(project, told), payloads=payloads, checks=checks)
 
 
 def _prompt(project: Project, told: Story) -> str:
@@ -162,5 +166,5 @@ def _facts_of(value: Json) -> str:
     """What a report has besides its words."""
     if not isinstance(value, dict):
         return ""
-    facts = {key: fact for key, fact in value.items() if key not in KEYS}
+    facts = {key: fact for key, fact in value.items() if key not in _IN_WORDS}
     return _text(facts) if facts else ""

@@ -27,7 +27,7 @@ def deliver(
     With --rebase, conflicts go to the run's own rebase step, if its protocol has one: the run goes on as with `resume`.
     """
     from treadle.cli.delivering import deliver as deliver_
-    from treadle.cli.delivering import deliver_rebased, exit_code
+    from treadle.cli.delivering import deliver_rebased, delivery_code
     from treadle.cli.which_run import to_deliver
     from treadle.config.project import open_project
     from treadle.engines.opening import opened_store
@@ -37,4 +37,4 @@ def deliver(
         if rebase:
             raise typer.Exit(deliver_rebased(project, store, meant))
         typer.echo(deliver_(project, store, meant))
-        raise typer.Exit(exit_code(store, meant))
+        raise typer.Exit(delivery_code(store, meant))

@@ -6,10 +6,11 @@ from typing import Final
 
 import typer
 
-from treadle.cli.guard import UNWELL, complain
-from treadle.cli.standing import Standing
+from treadle.cli.guard import complain
+from treadle.cli.standing import Standing, exit_code
 from treadle.config.project import Project
 from treadle.engines.delivery import CONFLICT, DeliveryRefusal, is_reopened, reopen, take_over, take_over_rebased
+from treadle.engines.evidence import logged_evidence
 from treadle.errors import TreadleError
 from treadle.git.delivery import MOVED
 from treadle.store.sqlite import Store
@@ -44,7 +45,7 @@ def deliver_rebased(project: Project, store: Store, run: str) -> int:
     for _ in range(_ROUNDS):
         try:
             typer.echo(deliver(project, store, run, rebase=True))
-            return exit_code(store, run)
+            return delivery_code(store, run)
         except DeliveryRefusal as refusal:
             if refusal.code != CONFLICT or not asyncio.run(reopen(project, store, store.run(run))):
                 raise
@@ -55,9 +56,9 @@ def deliver_rebased(project: Project, store: Store, run: str) -> int:
     raise TreadleError(f"your branch does not hold still; `treadle deliver {run} --rebase` again", code=MOVED)
 
 
-def exit_code(store: Store, run: str) -> int:
-    """The exit code of a delivery that has moved the branch: the one place that decides it."""
-    return 0 if is_good(store.run(run).outcome) else UNWELL
+def delivery_code(store: Store, run: str) -> int:
+    """The exit code of a delivery that has moved the branch, by the verdict on the run's criteria."""
+    return exit_code(store.run(run).outcome, logged_evidence(store, run))
 
 
 def offer(project: Project, store: Store, stands: Standing) -> None:

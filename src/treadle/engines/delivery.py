@@ -11,8 +11,8 @@ from typing import Final
 
 from treadle.config.project import Project
 from treadle.engines.client import me
+from treadle.engines.evidence import logged_evidence
 from treadle.engines.project_ports import ProjectPorts
-from treadle.engines.proof import evidence_now
 from treadle.engines.result import find_result, integration_of
 from treadle.errors import PortError, TreadleError
 from treadle.evidence.merge_verifier import DeliveryVerifier, Failure
@@ -136,7 +136,7 @@ async def _carry(integration: Integration, trunk: Trunk, found: Result, run: str
 async def _verify(verifier: DeliveryVerifier, store: Store, run: Run, trees: Trees, carried: Carried) -> Failure | None:
     """Build, contract suite, whole test suite and the tests of the criteria, on the rebased result."""
     own = {path for change in await trees.changes(carried.onto, carried.commit) for path in change.touched}
-    criteria = evidence_now(store, run).criteria
+    criteria = logged_evidence(store, run.id).criteria
     proofs = {test.id for one in criteria for test in one.tests if test.now == "passed"}
     return await verifier.verify(carried.commit, carried.onto, own, proofs)
 

@@ -81,9 +81,8 @@ async def put_verified(integration: Integration, run: str, carried: Carried) -> 
     await integration.refs.put_all({names.result: carried.commit, names.of_instance(ROOT, "verified"): note})
 
 
-async def verified_on(integration: Integration, run: str, commit: str) -> str:
-    """The head of the user's branch on which a result was verified again before its delivery; empty if none."""
-    note = await integration.refs.get(integration.names(run).of_instance(ROOT, "verified"))
+async def verified_on(integration: Integration, note: str, commit: str) -> str:
+    """The head of the user's branch on which a result was verified again, as its note says; empty if it was not."""
     if not note or (await integration.repository.parents(note))[:1] != [commit]:
         return ""
     return trailer(await integration.repository.message(note), _ONTO)

@@ -11,7 +11,7 @@ import msgspec
 
 from treadle.git.commit_message import cut, one_line
 from treadle.kernel.lifecycle import ROOT
-from treadle.views.evidence import Evidence, Part, Proved
+from treadle.views.evidence import Evidence, Proved
 from treadle.views.evidence_criteria import UNMERGED
 
 RUN: Final = "Treadle-Run"
@@ -48,11 +48,10 @@ def commit_body(found: Evidence, inst: str = ROOT) -> str:
 
 def criteria_of(found: Evidence, inst: str = ROOT) -> list[Line]:
     """The criteria that an instance and its parts answer for, each once; it is verified if every part says so."""
-    parts = {part.id: part for part in found.instances}
     shares: dict[tuple[str, str], list[Proved]] = {}
     for one in found.criteria:
         if one.instance == inst or one.instance.startswith(f"{inst}/"):
-            shares.setdefault((_spec(found, parts, one), _word(one.id)), []).append(one)
+            shares.setdefault((_word(one.spec or found.spec) or found.run, _word(one.id)), []).append(one)
     return [_line(spec, id_, several) for (spec, id_), several in shares.items()]
 
 
@@ -68,8 +67,9 @@ def _line(spec: str, id_: str, shares: Sequence[Proved]) -> Line:
 
 
 def _standing(one: Proved) -> str:
-    is_proved = bool(one.tests) and all(what.endswith(UNMERGED) for what in one.missing)
-    return "verified" if is_proved else one.standing
+    if one.tests and all(code == UNMERGED for code in one.codes):
+        return "verified"
+    return "by a person's word" if one.waiver else one.standing
 
 
 def _shown(line: Line) -> Iterator[str]:
@@ -79,17 +79,6 @@ def _shown(line: Line) -> Iterator[str]:
         yield f"    {cut(one_line(test), _TEXT)}"
     if len(line.tests) > _TESTS:
         yield f"    and {len(line.tests) - _TESTS} more"
-
-
-def _spec(found: Evidence, parts: dict[str, Part], one: Proved) -> str:
-    """The id of the spec that has the criterion: that of the first instance above which was given it."""
-    at = owner = one.instance
-    while at in parts:
-        part = parts[at]
-        if one.id in part.criteria or one.id in part.given_on:
-            owner = at
-        at = part.parent
-    return _word(found.spec if owner == ROOT else owner.rpartition("/")[2]) or found.run
 
 
 def _word(text: str) -> str:
