@@ -241,6 +241,18 @@ ERRORS: Final[dict[str, str]] = {
     "uninstall.unfinished": "Treadle is not removed because a run has not ended.",
     "uninstall.unwritable": "A file or folder of Treadle's cannot be removed.",
     "protocol.invalid": "A protocol cannot be loaded or does not pass its checks.",
+    "deliver.unended": "The run has not ended, so it has no result to deliver yet.",
+    "deliver.bad_end": "The run has not come to a good end; only the result of a good end is delivered.",
+    "deliver.nothing": "The run has changed nothing, so there is nothing to deliver.",
+    "deliver.detached": "The run began on a detached head, so there is no branch to move.",
+    "deliver.bare": "The repository is bare, so there is no checkout whose branch could be moved.",
+    "deliver.elsewhere": "You are not on the branch on which the run began.",
+    "deliver.busy": "Your checkout is in the middle of a merge, a rebase or the like.",
+    "deliver.moved": "Your branch has moved since the run began; `--rebase` puts the result on top of it.",
+    "deliver.dirty": "Files that the result changes have changes of yours that are not committed.",
+    "deliver.git": "Git refused to move your branch forward.",
+    "deliver.conflict": "The result and your branch have changed the same places of files differently.",
+    "deliver.unverified": "The build, a suite or a test of a criterion fails with the result on top of your branch.",
 }
 """What stops a command."""
 

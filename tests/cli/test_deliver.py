@@ -65,7 +65,7 @@ def elsewhere(kept: Kept) -> None:
         ),
         (
             ahead,
-            "main was not moved: main has moved since; `git merge --squash treadle/sweep-1/result` takes it over",
+            "`treadle deliver sweep-1 --rebase`",
         ),
         (elsewhere, "main was not moved: you are not on main any more; mend that, then `treadle deliver sweep-1`"),
     ],
@@ -170,9 +170,8 @@ def test_only_what_is_not_delivered_yet_can_be_meant(kept: Kept) -> None:
     kept.git("merge", "-q", "--squash", "treadle/third/result")
     kept.git("commit", "-q", "-m", "by hand")
     assert "main has the result, " in treadle("status", "third").out
-    said = treadle("deliver").err
-    assert "main was not moved: main has moved since" in said, "of fourth, for nothing is left of third"
-    assert "treadle/fourth/result" in said
+    assert "`treadle deliver fourth --rebase`" in treadle("deliver").err, "nothing is left of third"
+    assert treadle("deliver", "--rebase").out.startswith("main has the result of fourth, ")
 
 
 def test_alone_it_mentions_a_result_that_nobody_has_taken_over(kept: Kept) -> None:

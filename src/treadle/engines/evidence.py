@@ -19,6 +19,7 @@ from treadle.views.chronicle import Chronicle
 from treadle.views.evidence import Evidence, Proved
 from treadle.views.evidence_log import Record
 from treadle.views.evidence_of import Beside, evidence, unverified
+from treadle.views.result import Result
 
 REASON: Final = "Unverified"
 _REJECTED: Final = "MergeRejected"
@@ -48,6 +49,15 @@ async def stored_evidence(project: Project, store: Store, run: str) -> Evidence:
 
 async def chronicle_and_evidence(project: Project, store: Store, run: str) -> tuple[Chronicle, Evidence]:
     """A run's history, and the evidence that follows from it."""
+    return _proved(store, run, await result_of(project, store.run(run)))
+
+
+def logged_evidence(store: Store, run: str) -> Evidence:
+    """The evidence of a run, from its log and its payloads; where the result is, only the repository knows."""
+    return _proved(store, run, None)[1]
+
+
+def _proved(store: Store, run: str, result: Result | None) -> tuple[Chronicle, Evidence]:
     log = _Log(store, run)
     record = log.catch_up()
     beside = Beside(
@@ -55,7 +65,7 @@ async def chronicle_and_evidence(project: Project, store: Store, run: str) -> tu
         name=record.name,
         agents=agents_of(record, log.chronicle.protocol),
         strays=tuple(store.strays(record.id)),
-        result=await result_of(project, record),
+        result=result,
     )
     now = time.time_ns() // 1_000_000
     return log.chronicle, evidence(log.chronicle, log.record, store.payloads.get, beside, now)

@@ -175,6 +175,12 @@ class Upgraded(Fact, frozen=True, kw_only=True):
     """Where steps went: `graph.old` → `new`."""
 
 
+class Reopened(Fact, frozen=True, kw_only=True):
+    """A run that has ended well goes on at its last merge, because the branch it was for has moved."""
+
+    actor: str = ""
+
+
 Event = (
     RunStarted
     | SessionStarted
@@ -187,4 +193,5 @@ Event = (
     | Replied
     | Signalled
     | Upgraded
+    | Reopened
 )

@@ -24,6 +24,8 @@ from treadle.views.moment import moment
 
 _JOINS: Final = frozenset({"merge", "fold"})
 _SHOWN: Final = 3
+UNMERGED: Final = "evidence.not_merged"
+"""The code of the one gap that the merge of an instance itself closes."""
 
 
 class Gap(NamedTuple):
@@ -212,7 +214,7 @@ class Prover:
         joins = [one.id for one in chain if any(step.effect in _JOINS for step in self._tree.graph(one).steps.values())]
         merged = {step.instance for step, *_ in self._steps if step.act in merges}
         if joins and joins[0] not in merged and joins[0] != merging:
-            yield Gap("evidence.not_merged", f"the work of {joins[0]} has not been merged since")
+            yield Gap(UNMERGED, f"the work of {joins[0]} has not been merged since")
 
     def _is_good(self, exit_: str) -> bool:
         declared = self._tree.protocol.exits.get(tag_of(exit_))

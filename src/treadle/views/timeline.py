@@ -25,6 +25,7 @@ from treadle.kernel.events import (
     Exited,
     Failed,
     Idle,
+    Reopened,
     Replied,
     RunStarted,
     SessionStarted,
@@ -148,6 +149,9 @@ def _event(made: Move) -> str:
             if event.name == "level":
                 return f"{who} sets the run to level {event.item}"
             return f"{who} says {event.name} to {where}{f' for {event.item}' if event.item else ''}"
+        case Reopened():
+            who = f"a person ({event.actor})" if event.actor else "a person"
+            return f"{who} takes the run up again, for its branch has moved"
     return f"the run moves to protocol {event.protocol[:19]}"
 
 
