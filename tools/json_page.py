@@ -9,12 +9,24 @@ from typing import Any, Final
 
 import msgspec
 
-from treadle.cli import agent_listing, agent_verdict, bank_documents, documents, talk_documents, trial_documents
+from treadle.cli import (
+    agent_listing,
+    agent_verdict,
+    bank_documents,
+    documents,
+    forgetting,
+    talk_documents,
+    traces,
+    trial_documents,
+)
 from treadle.cli.health import line
+from treadle.engines import cleaning, tidying
+from treadle.engines import forgetting as engine_forgetting
 from treadle.kernel import commands, events
 from treadle.protocol import items, model
 from treadle.protocol.drawing import row
 from treadle.simulate import explore, run, scope
+from treadle.store import cleaning as store_cleaning
 from treadle.talk import dispatched
 from treadle.testing.model_server import exchange
 from treadle.views import (
@@ -53,6 +65,8 @@ DOCUMENTS: Final[dict[str, type[msgspec.Struct]]] = {
     "treadle show --json, of a question": Inquiry,
     "treadle evidence --json": Evidence,
     "treadle cost --json": Cost,
+    "treadle gc --json": forgetting.Collected,
+    "treadle uninstall --json": traces.Traces,
     "treadle memory show --json": bank_documents.Bank,
     "treadle memory check --json": bank_documents.BankExamination,
     "treadle spec check --json": documents.Judgement,
@@ -100,7 +114,8 @@ The same as [JSON Schema](json.schema.json).
 
 SOURCES: Final = (
     row, run, explore, scope, model, items, line, documents, trial_documents, agent_listing, agent_verdict,
-    dispatched, talk_documents, activity, asking, branches, commands,
+    dispatched, talk_documents, forgetting, traces, cleaning, store_cleaning, engine_forgetting, tidying,
+    activity, asking, branches, commands,
     cost, estimate, events, evidence, exchange, listing, rest, result, status, timeline, used, yours,
 )  # fmt: skip
 """Where the structures come from, those that others extend first; a string under a field says what it means."""

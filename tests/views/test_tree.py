@@ -31,7 +31,7 @@ def test_a_claim_is_shown_with_the_checks_that_it_must_pass() -> None:
         "root",
         "tests",
         "checks",
-        "TestsReady claimed, checking checkpoint scope scope_tests build manifest red",
+        "TestsReady claimed, checking checkpoint scope scope_tests build manifest_complete red",
     )
 
 

@@ -16,6 +16,7 @@ from treadle.config.project import Project
 from treadle.engines.advised import advised
 from treadle.engines.client import Client
 from treadle.engines.driving import Driver, driver_of
+from treadle.engines.evidence import stored_evidence
 from treadle.engines.pinned import pinned
 from treadle.engines.result import result_of
 from treadle.engines.waiting import rests
@@ -85,7 +86,10 @@ def standing(project: Project, store: Store, run: str) -> Standing:
     """How a run stands."""
     record = store.run(run)
     waiting, result = Client(project, store).waiting(run), asyncio.run(result_of(project, record))
-    return Standing(run, record.outcome, waiting, result, advised(store, run) if record.outcome else ())
+    if not record.outcome:
+        return Standing(run, record.outcome, waiting, result)
+    evidence = asyncio.run(stored_evidence(project, store, run))
+    return Standing(run, record.outcome, waiting, result, advised(store, run), evidence)
 
 
 async def _all(

@@ -11,16 +11,19 @@ from treadle.errors import TreadleError
 UNWELL: Final = 1
 FAILED: Final = 2
 WAITS: Final = 3
+ACCEPTED: Final = 4
 BUG: Final = 70
 UNWRITABLE: Final = 74
 INTERRUPTED: Final = 130
 EXITS: Final = {
-    0: "all is well",
-    UNWELL: "not what was hoped for: a run has ended, but not well, or is not as it was recorded; the checks "
+    0: "all is well; of a run: every criterion is verified",
+    UNWELL: "not what was hoped for: a run has ended, but not well, or without all criteria verified, or is not as it "
+    "was recorded; the checks "
     "have refused your work; doctor has found something to repair; explore has not seen every state; or whoever "
     "read the output went away before its end",
     FAILED: "something is wrong that you can repair: the arguments, a file, or what was found",
     WAITS: "a run waits for a person",
+    ACCEPTED: "a run has ended well by a person's word: not every criterion is verified",
     BUG: "a bug in treadle",
     UNWRITABLE: "standard output or standard error cannot be written to: the disk is full, or it is closed",
     INTERRUPTED: "interrupted with Ctrl-C",

@@ -1,5 +1,6 @@
 """All runs of the project: from their records, or with where each stands."""
 
+import asyncio
 import shlex
 import time
 from functools import cache
@@ -8,11 +9,11 @@ from typing import Final
 import typer
 
 from treadle.cli.output import harmless, print_json, print_table
-from treadle.cli.proving import prove
 from treadle.cli.reading import driver, read_run, reading
 from treadle.cli.situation import print_status
 from treadle.cli.standing import in_hand
 from treadle.config.project import Project, open_project
+from treadle.engines.evidence import stored_evidence
 from treadle.engines.pinned import agents_of
 from treadle.errors import TreadleError
 from treadle.store.records import Run, foremost
@@ -96,7 +97,7 @@ def _line(project: Project, store: Store, run: Run) -> RunLine:
     """One run; one that cannot be read says why, and hides none of the others."""
     now = time.time_ns() // 1_000_000
     try:
-        found, proved = prove(project, store, run)
+        found, proved = read_run(store, run.id), asyncio.run(stored_evidence(project, store, run.id))
         state = found.chronicle.state
         known = Known(
             run=run.id,

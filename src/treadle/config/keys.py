@@ -195,7 +195,12 @@ KEYS: Final = (
         "Names of variables that agents get besides PATH, HOME, LANG, TERM and TMPDIR.",
         (),
     ),
-    Key("git.branch_prefix", kinds.PREFIX, "What the names of a run's branches begin with.", "treadle"),
+    Key(
+        "git.branch_prefix",
+        kinds.PREFIX,
+        "What the name of a run's result branch begins with: PREFIX/RUN/result.",
+        "treadle",
+    ),
     Key(
         "git.merge",
         kinds.choice("branch", "ask", "auto", "never"),

@@ -13,7 +13,7 @@ from treadle.config.project import Project
 from treadle.engines.errands import sent
 from treadle.engines.pinned import MANUAL, Level, pinned
 from treadle.engines.starting import can_start
-from treadle.engines.surroundings import project_texts
+from treadle.engines.surroundings import toolchain_texts
 from treadle.engines.waiting import Waiting, waiting_for
 from treadle.errors import TreadleError
 from treadle.kernel.advance import OUTAGE
@@ -48,7 +48,7 @@ class Client:
         """What a run waits for."""
         history = history or self._store.load(run)
         settings = pinned(self._store.run(run))
-        texts = project_texts(settings.config, self._project.root)
+        texts = toolchain_texts(settings.config.toolchain, self._project.root)
         folder = self._project.runs / run
         return waiting_for(history.protocol, history.state, settings, folder, self._store.payloads, texts)
 

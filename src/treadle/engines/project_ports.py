@@ -10,7 +10,9 @@ from treadle.enclosures.box import Box
 from treadle.enclosures.container import Container
 from treadle.enclosures.opening import CONTAINER, open_box
 from treadle.engines.containers import container_of
+from treadle.engines.evidence import VerifiedMerges
 from treadle.engines.notifier import SettingsNotifier
+from treadle.engines.older_branches import move_older_branches
 from treadle.engines.pinned import pinned
 from treadle.evidence.cache import Cache
 from treadle.evidence.merge_verifier import MergeVerifier
@@ -76,13 +78,17 @@ class ProjectPorts:
         policy = msgspec.convert(settings.config.git.merge, Policy)
         notifier = SettingsNotifier(settings.config.notifications)
         own_dump = dump if settings.config.toolchain.api_dump else None
-        effects = GitEffects(opened.lanes, opened.checkouts, verifier_of, policy, notifier, own_dump)
+        git = GitEffects(opened.lanes, opened.checkouts, verifier_of, policy, notifier, own_dump)
+        effects = VerifiedMerges(git, self._store, run.id)
         checks = Verifier(facts, tools, cache, scope)
         return Ports(opened.lanes, checks, effects, opened.integration, container, box)
 
     async def _open(self, prefix: str) -> Opened:
         if prefix not in self._opened:
-            self._opened[prefix] = await open_git(self._project, self._rules_of, prefix)
+            opened = await open_git(self._project, self._rules_of, prefix)
+            if not self._opened:
+                await move_older_branches(opened.repository, opened.refs, self._store)
+            self._opened[prefix] = opened
         return self._opened[prefix]
 
     def _rules_of(self, state: State, job: RunAgent) -> Rules:

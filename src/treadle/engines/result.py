@@ -10,7 +10,7 @@ from treadle.engines.pinned import pinned
 from treadle.errors import PortError, TreadleError
 from treadle.git.delivery import Obstacle, fast_forward, undelivered
 from treadle.git.integration import Integration, Trunk
-from treadle.git.names import Names
+from treadle.git.names import Names, shown
 from treadle.git.refs import Refs
 from treadle.git.repository import open_repository
 from treadle.git.three_way import three_way
@@ -62,17 +62,20 @@ async def _integration(project: Project, run: Run) -> Integration:
 
 async def _found(integration: Integration, run: Run) -> Result | None:
     names = integration.names(run.id)
-    if not await integration.refs.get(names.start):  # nothing was ever begun, and looking must not begin it
+    refs = await integration.every_ref(run.id)
+    if names.start not in refs:  # nothing was ever begun, and looking must not begin it
         return None
     trunk = await integration.begin(run.id)
-    branch, commit = await _holder(integration, names, trunk)
-    if not commit:
+    ref = await _holder(integration, names, trunk, refs)
+    if not ref:
         return None
+    commit, there = refs[ref], await integration.refs.below(*names.spaces, names.older)
+    branch = next((shown(one) for one in there if ref in (one, names.moved(one))), commit)
     merge = pinned(run).config.git.merge
     taken = bool(trunk.branch) and await _has(integration, trunk, commit)
-    unmerged = _NO_MERGE if merge == "auto" and branch != names.result else ""
+    unmerged = _NO_MERGE if merge == "auto" and commit == refs.get(names.integration(ROOT)) else ""
     return Result(
-        branch=branch.removeprefix(_HEADS),
+        branch=branch,
         commit=commit,
         into=trunk.branch.removeprefix(_HEADS),
         taken=taken,
@@ -81,15 +84,15 @@ async def _found(integration: Integration, run: Run) -> Result | None:
     )
 
 
-async def _holder(integration: Integration, names: Names, trunk: Trunk) -> tuple[str, str]:
-    """The branch with the result and its commit: the run's own for it, else where accepted work of the root came
-    together. What lies on a lane's branch may have been refused, and is no result.
+async def _holder(integration: Integration, names: Names, trunk: Trunk, refs: Mapping[str, str]) -> str:
+    """The ref with the result: the run's own branch for it, else where accepted work of the root came together.
+
+    What an activity recorded may have been refused, and is no result.
     """
-    refs = await integration.refs.below(names.spaces[0])
     for ref in (names.result, names.integration(ROOT)):
         if ref in refs and await _changes(integration, refs, ref, trunk):
-            return ref, refs[ref]
-    return "", ""
+            return ref
+    return ""
 
 
 async def _changes(integration: Integration, refs: Mapping[str, str], ref: str, trunk: Trunk) -> bool:

@@ -11,7 +11,7 @@ from treadle.agents.registry import Surroundings as AgentSurroundings
 from treadle.agents.registry import key_variables, logins, runner_of
 from treadle.agents.tail import AROUND
 from treadle.config.kinds import parse_prices
-from treadle.config.model import Config, Limits, Toolchain
+from treadle.config.model import Limits, Toolchain
 from treadle.config.project import Project
 from treadle.config.redaction import Redaction, redaction_of
 from treadle.enclosures.enclosure import OPEN, Enclosure
@@ -27,7 +27,6 @@ from treadle.kernel.lifecycle import ROOT
 from treadle.kernel.state import State
 from treadle.memory.shape import FILE as MEMORY
 from treadle.ports import Progress, Runner
-from treadle.prompts.names import PREFIX
 from treadle.prompts.question import question
 from treadle.protocol.checks.declarations import TOOLCHAIN
 from treadle.protocol.memory_bank import has_bank
@@ -78,8 +77,11 @@ class ProjectSurroundings:
             self._ports[run.id] = await self._project_ports.of(run)
 
     async def settle(self, state: State) -> None:
-        """Bring together what was accepted last, for no command will ask for it any more."""
-        await self._ports[state.run].integration.head(state, ROOT)
+        """Bring together what was accepted last, for no command will ask for it any more, and give it a branch."""
+        integration = self._ports[state.run].integration
+        head = await integration.head(state, ROOT)
+        if pinned(self._store.run(state.run)).config.git.merge != "never":
+            await integration.offer(state.run, head.commit)
 
     def world(self, run: Run) -> World:
         settings = pinned(run)
@@ -118,7 +120,7 @@ class ProjectSurroundings:
 
     def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:
         config = pinned(run).config
-        texts = project_texts(config, self._project.root)
+        texts = toolchain_texts(config.toolchain, self._project.root)
         container, box = self._ports[run.id].container, self._ports[run.id].box
         is_apart = bool(container or (box and not box.network))  # with a loopback of its own
         server, tools = INSIDE if container else HERE, None if is_apart else self._tools
@@ -139,7 +141,7 @@ class ProjectSurroundings:
         asked = history.state.asks.get(ask)
         if asked is None or asked.command is None:
             return ""
-        texts = project_texts(settings.config, self._project.root)
+        texts = toolchain_texts(settings.config.toolchain, self._project.root)
         return str(question(history.protocol, history.state, asked.command, self._store.payloads, texts))
 
     def _runner(self, settings: Pinned, made: Callable[[str], Runner], job: RunAgent) -> Runner | None:
@@ -186,11 +188,6 @@ def make_runner(project: Project, settings: Pinned, agent: str, enclosure: Enclo
         root=project.root, allowed=allowed, patience=patience, recording=recording, enclosure=enclosure
     )
     return runner_of(agent, around)
-
-
-def project_texts(config: Config, root: Path) -> dict[str, str]:
-    """What texts say of a project: its commands, and what its branches begin with."""
-    return {**toolchain_texts(config.toolchain, root), PREFIX: config.git.branch_prefix}
 
 
 def toolchain_texts(toolchain: Toolchain, root: Path) -> dict[str, str]:

@@ -9,7 +9,7 @@ from random import Random
 from typing import Final
 
 from treadle.evidence.diffs import added_lines
-from treadle.evidence.findings import Problem, problem
+from treadle.evidence.findings import Problem, note, problem
 from treadle.evidence.subject import Subject
 from treadle.evidence.suite import before
 from treadle.toolchains.results import TestRun
@@ -42,7 +42,7 @@ async def second_look(s: Subject, tree: str, run: TestRun) -> tuple[list[Problem
     differing = [id_ for id_, one in alone.items() if not _passes(one, id_)]
     told = f"{len(chosen)} tests were run again, each in a process of its own, because {reasons[0]}"
     problems = [await _judged(s, tree, id_, alone[id_]) for id_ in differing]
-    return problems, [f"{told}; {len(differing)} of them ended otherwise"]
+    return problems, [str(note(f"{told}; {len(differing)} of them ended otherwise", code="green.run_again"))]
 
 
 def _chosen(s: Subject, tree: str, run: TestRun, reasons: list[str]) -> list[str]:
@@ -62,8 +62,8 @@ async def _judged(s: Subject, tree: str, id_: str, alone: TestRun) -> Problem:
     company = await s.measure.suite(tree, again=1)
     if _passes(again, id_) or not _passes(company, id_):
         what = "is flaky: its verdict changes from run to run with nothing changed"
-        return problem(what, test=id_, expected="the same verdict every time")
+        return problem(what, test=id_, expected="the same verdict every time", code="green.flaky")
     test = alone.tests.get(id_)
     said = "; ".join(alone.bent) or (test.message.strip().partition("\n")[0][:300] if test else alone.ended)
     what = f"was bent: it passes together with the others and not alone, twice each (alone: {said})"
-    return problem(what, test=id_, expected=_HONEST)
+    return problem(what, test=id_, expected=_HONEST, code="green.bent")

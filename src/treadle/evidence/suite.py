@@ -51,6 +51,7 @@ async def collected(s: Subject) -> Collected:
         return await s.measure.collected(s.work.tree)
     return Collected(
         ids=run.collected,
+        files={id_: test.file for id_, test in run.tests.items() if test.file},
         errors={id_: test for id_, test in run.tests.items() if test.phase == "collect"},
         problems=run.problems if not run.collected else (),
         bent=run.bent,

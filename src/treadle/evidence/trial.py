@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from treadle.evidence.examples import Example
-from treadle.evidence.one_for_many import function_of
+from treadle.evidence.manifest import function_of
 from treadle.evidence.subject import Subject
 from treadle.evidence.wrong_implementations import Wrong
 from treadle.git.trees import Entry

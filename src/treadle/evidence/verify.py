@@ -94,7 +94,7 @@ async def _run_all(s: Subject) -> dict[str, Found]:
     for number, ref in enumerate(s.job.checks, 1):
         reason = next((name for name in _refused(s, outcomes) if ref.name in POINTLESS_AFTER.get(name, ())), "")
         if reason:
-            said = failed(f"was not looked at, because '{reason}' failed")
+            said = failed(f"was not looked at, because '{reason}' failed", code="check.skipped")
             outcomes[_name(ref)] = msgspec.structs.replace(said, skipped=True)
         else:
             outcomes[_name(ref)] = await _run(msgspec.structs.replace(s, arg=ref.arg), ref, number)
@@ -146,7 +146,7 @@ async def _asked(s: Subject, ref: CheckRef) -> Found:
     """What a check says; a fault of ours, or of the surroundings, is a failed check that says so."""
     check = CHECKS.get(ref.name)
     if check is None:
-        return failed(f"there is no check '{ref.name}'")
+        return failed(f"there is no check '{ref.name}'", code="check.unknown")
     try:
         one = await check(s)
         told = {**await by_criterion(s), **await counted(s)} if one.ran and ref.name in RUN_THE_SUITE else {}
@@ -156,15 +156,17 @@ async def _asked(s: Subject, ref: CheckRef) -> Found:
     except PortError as error:
         if error.retryable and not ref.advisory:
             raise
-        return failed(f"could not be checked: {error}")
+        return failed(f"could not be checked: {error}", code="check.unavailable")
     except Exception as error:
-        return failed(f"could not be checked, which is a bug in treadle: {type(error).__name__}: {error}")
+        return failed(
+            f"could not be checked, which is a bug in treadle: {type(error).__name__}: {error}", code="check.crashed"
+        )
 
 
 async def _notes(s: Subject, outcomes: dict[str, Found]) -> tuple[str, ...]:
     """What changed beside the work, and what the tests were like before the run, wherever they were run anyway."""
     ran = [name for name, one in outcomes.items() if one.ran and name.partition(":")[0] in RUN_THE_SUITE]
-    return (*meanwhile(s), *(await told_before(s) if ran else ()))
+    return (*map(str, meanwhile(s)), *map(str, await told_before(s) if ran else ()))
 
 
 async def _fields(s: Subject, outcomes: dict[str, Found]) -> dict[str, Json]:
@@ -177,7 +179,7 @@ async def _fields(s: Subject, outcomes: dict[str, Found]) -> dict[str, Json]:
         ref = next((ref for ref in reversed(s.job.checks) if not ref.advisory and _derives(ref)), None)
         if error.retryable or ref is None:
             raise
-        outcomes[_name(ref)] = failed(f"its fields could not be computed: {error}")
+        outcomes[_name(ref)] = failed(f"its fields could not be computed: {error}", code="check.unavailable")
         return {}
 
 
@@ -207,6 +209,7 @@ def _result(s: Subject, ref: CheckRef, one: Found) -> CheckResult:
         "tree": one.tree or s.work.tree,
         **(one.ran or Ran(duration=one.took)).evidence,
         "report": one.report,
+        "findings": one.findings,
         **one.facts,
     }
     if ref.advisory:

@@ -80,7 +80,7 @@ class GitEffects:
     async def _merge(self, job: RunEffect, case: Case) -> Outcome:
         subject = merge_subject(job.inst, case, await self._changed(job, case))
         witness = Witness(self._verifier_of(job, case))
-        wanted = Wanted(f"{subject}\n", keep_commits=self._step(job, case).keep_commits)
+        wanted = Wanted(f"{subject}\n", self._step(job, case).keep_commits, _papers(case))
         done = await self._merging.merge(case.state, job.inst, job.id, wanted, verify_by(witness))
         if isinstance(done, Refused):
             return await self._with_results(self._refused(job, case, done), witness, case, done.commit)
@@ -206,6 +206,13 @@ class GitEffects:
     @staticmethod
     def _step(job: RunEffect, case: Case) -> Step:
         return case.protocol.graphs[job.graph].steps[job.step]
+
+
+def _papers(case: Case) -> tuple[str, ...]:
+    """Files of every instance that the result of the run does not carry."""
+    papers = [one for one in case.protocol.artifacts.values() if not one.delivered]
+    places = [place_of(one, given_to(inst, case)) for one in papers for inst in case.state.insts]
+    return tuple(sorted({place for place in places if place}))
 
 
 def _folded_groups(graph: Graph, step: Step) -> tuple[str, ...]:

@@ -64,8 +64,10 @@ class GoTest(msgspec.Struct, frozen=True, kw_only=True):
         command = with_options(self.command, "-json", "-list", ".")
         stream, finished = await self._run(path, command)
         limits = ("subtests are known only when they run", *([NO_FILES] if files is not None else []))
+        places = placed(path, await self._packages(path))
         return Collected(
             ids=tuple(stream.listed),
+            files={id_: places[id_][0] for id_ in stream.listed if id_ in places},
             errors={id: test for id, test in stream.tests.items() if test.verdict == "error"},
             problems=tuple(problems_of(command, finished)),
             limits=limits,

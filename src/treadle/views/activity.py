@@ -43,6 +43,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """None: it has not run (yet)."""
     report: str
     """Where its report lies."""
+    codes: tuple[str, ...] = ()
+    """The kinds of problems that it has found; its record in `payloads` has the findings."""
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,5 +19,7 @@ async def traceable(s: Subject) -> Found:
     place = listed.files[0] if listed.files else ""
     wanted = 'an entry "<test>": "<criterion id>: …"'
     return found(
-        problem("stands for no criterion", place, test=id_, expected=wanted) for id_ in open_ if id_ not in before
+        problem("stands for no criterion", place, test=id_, expected=wanted, code="manifest.untraceable")
+        for id_ in open_
+        if id_ not in before
     )
