@@ -1,10 +1,12 @@
 """Work that a person hands in, and what the checks make of it."""
 
+import re
 from pathlib import Path
+from typing import Final
 
 import pytest
 
-from tests.cli.kept import run
+from tests.cli.kept import Kept, run
 from tests.cli.treadle import Outcome, treadle
 
 pytestmark = pytest.mark.usefixtures("kept")
@@ -67,3 +69,27 @@ def test_evidence_names_the_program_that_did_the_work(monkeypatch: pytest.Monkey
     monkeypatch.setenv("LOGNAME", "alice")
     assert run().code == 0
     assert treadle("evidence", "--json").json()["agents"] == {"worker": "scripted:sweeper.yaml"}
+
+
+CHECK: Final = re.compile(r"check (\d+) of (\d+) · ([\w:]+): (passed|failed|skipped)")
+
+
+@pytest.mark.parametrize("more", [[], ["--resume"]])
+def test_each_check_is_a_line_as_it_ends(more: list[str]) -> None:
+    sweep(run("--level", "0"))
+    done = treadle("done", "--exit", "Did", "--field", "summary=swept", *more)
+    assert done.code == 0, done
+    assert CHECK.findall(done.out) == [("1", "2", "commit", "passed"), ("2", "2", "scope", "passed")]
+
+
+def test_on_a_terminal_each_check_is_shown_too(kept: Kept) -> None:
+    sweep(run("--level", "0"))
+    shown = kept.on_terminal("done", "--exit", "Did", "--field", "summary=swept")
+    assert ("2", "2", "scope", "passed") in CHECK.findall(shown)
+
+
+def test_a_check_that_fails_says_so_as_it_ends() -> None:
+    lane = Path(run("--level", "0").out.partition("work in ")[2].partition(",")[0])
+    (lane / "elsewhere.txt").write_text("not mine to write\n")
+    done = treadle("done", "--exit", "Did", "--field", "summary=swept")
+    assert (done.code, CHECK.findall(done.out)[-1]) == (1, ("2", "2", "scope", "failed"))

@@ -130,8 +130,8 @@ def _checks(told: Story) -> Iterator[str]:
         payload = told.payloads.get(check.report) if check.report else None
         record = payload if isinstance(payload, dict) else {}
         advisory = " (advisory)" if check.advisory else ""
-        codes = f" [{', '.join(found)}]" if (found := _codes(record)) else ""
-        yield f"{check_name(check.check, check.arg)}: {_SIGNS[check.ok]}{advisory}{codes}"
+        kinds = f" [{', '.join(check.codes)}]" if check.codes else ""
+        yield f"{check_name(check.check, check.arg)}: {_SIGNS[check.ok]}{advisory}{kinds}"
         if check not in above:  # else the page has begun with it
             yield from (f"  {line}" for line in words_of(payload).splitlines())
         yield from (f"  {line}" for line in _run(record, failed=check.ok is False))
@@ -142,13 +142,6 @@ def _checks(told: Story) -> Iterator[str]:
         yield from (f"  {line}" for line in _readable(told.payloads.get(failure.detail)))
     yield from (f"not obeyed at {plain(it.time)}: {it.what}: {it.detail}" for it in told.strays)
     yield f"verdict: {told.verdict}"
-
-
-def _codes(record: dict[str, Json]) -> list[str]:
-    """The kinds of problems in a check's record, each once; records of older versions have none."""
-    listed = record.get("findings")
-    found = [it for it in listed if isinstance(it, dict) and not it.get("note")] if isinstance(listed, list) else []
-    return list(dict.fromkeys(str(it["code"]) for it in found if it.get("code")))
 
 
 def _run(record: dict[str, Json], *, failed: bool) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import time
+from typing import Literal
 
 import msgspec
 
@@ -24,11 +25,12 @@ from treadle.git.commit_message import work_subject
 from treadle.git.record import Recorded
 from treadle.kernel.commands import RunChecks
 from treadle.kernel.events import CheckResult
-from treadle.ports import Case, Verdict
+from treadle.ports import Case, CheckProgress, Progress, Verdict
 from treadle.protocol import catalogue
 from treadle.protocol.artifact_place import place_of
 from treadle.protocol.items import Json, canonical
 from treadle.protocol.model import CheckRef
+from treadle.toolchains.process import COUNT
 
 
 class Verifier:
@@ -89,13 +91,14 @@ class Verifier:
 async def _run_all(s: Subject) -> dict[str, Found]:
     """The outcomes in the order of the gate; what has become pointless is not run, and has not passed."""
     outcomes: dict[str, Found] = {}
-    for ref in s.job.checks:
+    for number, ref in enumerate(s.job.checks, 1):
         reason = next((name for name in _refused(s, outcomes) if ref.name in POINTLESS_AFTER.get(name, ())), "")
         if reason:
             said = failed(f"was not looked at, because '{reason}' failed", code="check.skipped")
             outcomes[_name(ref)] = msgspec.structs.replace(said, skipped=True)
         else:
-            outcomes[_name(ref)] = await _run(msgspec.structs.replace(s, arg=ref.arg), ref)
+            outcomes[_name(ref)] = await _run(msgspec.structs.replace(s, arg=ref.arg), ref, number)
+        _tell(s, ref, number, outcomes[_name(ref)])
     return changed_files(s, outcomes)
 
 
@@ -104,11 +107,39 @@ def _refused(s: Subject, outcomes: dict[str, Found]) -> list[str]:
     return [refs[name].name for name, one in outcomes.items() if not one.ok and not refs[name].advisory]
 
 
-async def _run(s: Subject, ref: CheckRef) -> Found:
-    """One check, and how long it took."""
+async def _run(s: Subject, ref: CheckRef, number: int) -> Found:
+    """One check, and how long it took; its tests are counted while they run."""
     began = time.monotonic()
-    one = await _asked(s, ref)
+    _tell(s, ref, number)
+    counting = COUNT.set(lambda done, tests: _tell(s, ref, number, tests=(done, tests)))
+    try:
+        one = await _asked(s, ref)
+    finally:
+        COUNT.reset(counting)
     return msgspec.structs.replace(one, took=time.monotonic() - began)
+
+
+def _tell(
+    s: Subject, ref: CheckRef, number: int, outcome: Found | None = None, tests: tuple[int, int] = (0, 0)
+) -> None:
+    """Tell the live view where the checks are; without an outcome, the check runs."""
+    ended: Literal["passed", "failed", "skipped"] = "passed"
+    if outcome and not outcome.ok:
+        ended = "skipped" if outcome.skipped else "failed"
+    s.case.watch(
+        Progress(
+            check=CheckProgress(
+                check=_called(ref),
+                number=number,
+                of=len(s.job.checks),
+                state=ended if outcome else "running",
+                advisory=ref.advisory,
+                elapsed=outcome.took if outcome else 0.0,
+                tests_done=tests[0],
+                tests=tests[1],
+            )
+        )
+    )
 
 
 async def _asked(s: Subject, ref: CheckRef) -> Found:

@@ -9,7 +9,7 @@ from treadle.store.records import Run
 from treadle.views.activity import who_of, worker_of
 from treadle.views.branches import Branch
 from treadle.views.chronicle import Chronicle
-from treadle.views.evidence import Evidence
+from treadle.views.evidence import Evidence, Ruling
 from treadle.views.moment import duration, moment
 from treadle.views.result import Result
 from treadle.views.status import Condition, Status
@@ -94,7 +94,10 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     places: tuple[Place, ...] = ()
     """Where its instances stand, those first that a person should see first; none once it has ended."""
     usage: Used | None = None
+    verdict: Ruling | None = None
     verified: int = 0
+    waived: int = 0
+    """Criteria that are not verified, and that a person let pass."""
     criteria: int = 0
     delivered: bool | None = None
     """Whether your branch has the result; null if there is none, or none yet."""
@@ -132,7 +135,9 @@ def run_line(now: Status, chronicle: Chronicle, proved: Evidence, agents: Mappin
         elapsed=now.elapsed,
         places=tuple(sorted(places, key=lambda it: RANK[it.status])),
         usage=now.usage,
+        verdict=proved.verdict,
         verified=proved.tally.verified,
+        waived=proved.tally.waived,
         criteria=proved.tally.criteria,
         delivered=now.result.taken if now.result else None,
         result=now.result,
@@ -185,5 +190,6 @@ def _result(run: RunLine) -> str:
     if run.problem:
         return run.problem
     shown = f"{run.verified} of {run.criteria} verified" if run.criteria else ""
+    shown += f" and {run.waived} by a person's word" if run.waived else ""
     delivered = {True: "delivered", False: "not delivered", None: ""}[run.delivered]
     return ", ".join(filter(None, (run.outcome, shown, delivered)))
