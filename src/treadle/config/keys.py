@@ -195,6 +195,13 @@ KEYS: Final = (
         "Names of variables that agents get besides PATH, HOME, LANG, TERM and TMPDIR.",
         (),
     ),
+    Key(
+        "environment.notes",
+        kinds.choice("quote", "off"),
+        "Whether agents read the project's notes for agents (AGENTS.md, CLAUDE.md, GEMINI.md of the commit that a run "
+        "starts from) in their prompt, as a quotation.",
+        "quote",
+    ),
     Key("git.branch_prefix", kinds.PREFIX, "What the names of a run's branches begin with.", "treadle"),
     Key(
         "git.merge",
