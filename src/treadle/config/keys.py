@@ -196,6 +196,13 @@ KEYS: Final = (
         (),
     ),
     Key(
+        "environment.notes",
+        kinds.choice("quote", "off"),
+        "Whether agents read the project's notes for agents (AGENTS.md, CLAUDE.md, GEMINI.md of the commit that a run "
+        "starts from) in their prompt, as a quotation.",
+        "quote",
+    ),
+    Key(
         "git.branch_prefix",
         kinds.PREFIX,
         "What the name of a run's result branch begins with: PREFIX/RUN/result.",

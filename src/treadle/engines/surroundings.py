@@ -2,9 +2,10 @@
 
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
+from typing import Final
 
 from treadle.agents.process import Patience
 from treadle.agents.registry import Surroundings as AgentSurroundings
@@ -21,6 +22,7 @@ from treadle.engines.project_ports import Ports, ProjectPorts
 from treadle.engines.recording import recording_of
 from treadle.engines.telling_aloud import TellingAloud
 from treadle.engines.telling_once import TellingOnce
+from treadle.git.integration import Integration
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.events import Usage
 from treadle.kernel.lifecycle import ROOT
@@ -45,8 +47,19 @@ from treadle.runtime.world import World
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 
+_LONGEST_NOTE: Final = 1_000_000
+"""Bytes; far more than is quoted of it."""
 Hear = Callable[[str, str, Progress], None]
 """Told of every sign of life: run, activity, progress."""
+
+
+async def _notes(integration: Integration, run: str, paths: Sequence[str]) -> Mapping[str, str]:
+    """The project's notes for agents, as the commit has them that the run starts from."""
+    return await integration.repository.texts((await integration.begin(run)).commit, paths, _LONGEST_NOTE)
+
+
+async def _none(_paths: Sequence[str]) -> Mapping[str, str]:
+    return {}
 
 
 def hear_nothing(_run: str, _act: str, _progress: Progress) -> None:
@@ -116,6 +129,7 @@ class ProjectSurroundings:
             show=partial(_show, views, banked, told, self._seating(run.id)),
             bank=partial(_bank, banked, protocol),
             files_of=told.of_instance,
+            notes=partial(_notes, ports.integration, run.id) if settings.config.environment.notes == "quote" else _none,
         )
 
     def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:

@@ -216,6 +216,19 @@ class Repository:
         found = (await self._objects.read([f"{commit}:{path}"]))[0]
         return found.data if found is not None and found.kind == "blob" else None
 
+    async def texts(self, commit: str, paths: Sequence[str], most: int) -> dict[str, str]:
+        """Those of some files that a commit has as plain files of at most so many bytes; links are not followed."""
+        said = await self.git("ls-tree", "-z", "-l", commit, "--", *paths) if paths else None
+        found: dict[str, str] = {}
+        for line in said.out.decode(errors="replace").split("\0") if said else ():
+            facts, _, path = line.partition("\t")
+            words = facts.split()
+            if len(words) == 4 and words[0].startswith("100") and words[3].isdecimal() and int(words[3]) <= most:
+                found[path] = words[2]
+        contents = await self.blobs(list(found.values()))
+        texts = {path: data.decode(errors="replace") for path, data in zip(found, contents, strict=True)}
+        return {path: texts[path] for path in paths if path in texts}
+
 
 # The user's own settings count where the repository is found: it may belong to somebody else, by the user's leave.
 _WITH_SETTINGS: Final = {"GIT_CONFIG_GLOBAL": "", "GIT_CONFIG_NOSYSTEM": ""}

@@ -12,7 +12,7 @@ import msgspec
 
 Authority = Literal["agent", "git", "tests", "kernel", "api", "manifest"]
 """Who fills a field in. Only `agent` fields are asked of the agent; the rest is computed by the orchestrator."""
-Routing = Literal["", "value", "items"]
+Routing = Literal["", "value", "items", "asked"]
 Severity = Literal["INFO", "WARN", "BLOCKER"]
 Proof = Literal["", "red", "green", "approval", "contract", "plan"]
 Kind = Literal["agent", "effect", "check", "ask", "map"]

@@ -10,7 +10,7 @@ from treadle.protocol.reading.source import Node
 
 RECORD_KEYS: Final = ("key", "apart", "refers", "criterion_by", "about")
 EXIT_KEYS: Final = ("route_on", "severity", "route_hint", "proves", "proves_when", "symbol", "about", "also")
-_ROUTES: Final[tuple[Routing, ...]] = ("value", "items")
+_ROUTES: Final[tuple[Routing, ...]] = ("value", "items", "asked")
 
 
 def record(part: Part) -> Record:
@@ -117,7 +117,7 @@ def _routing(part: Part | None) -> Routing:
     if part.node.value is True:
         return "value"
     if not isinstance(part.node.value, str):
-        part.expected("true or `items`")
+        part.expected("true, `items` or `asked`")
         return ""
     return part.as_choice(_ROUTES, "")
 
