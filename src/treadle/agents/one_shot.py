@@ -164,7 +164,10 @@ class OneShot(msgspec.Struct, frozen=True, kw_only=True):
             return name
         if found := shutil.which(name, path=path):
             return found
-        raise PortError(f"there is no program '{name}' in the folders of PATH; `treadle agents` says how to get it")
+        raise PortError(
+            f"there is no program '{name}' in the folders of PATH; `treadle agents` says how to get it",
+            code="agent.missing",
+        )
 
 
 class _OneShotSession(msgspec.Struct, frozen=True):

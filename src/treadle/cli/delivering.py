@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from treadle.cli.guard import complain
+from treadle.cli.guard import blame, complain
 from treadle.cli.standing import Standing
 from treadle.config.project import Project
 from treadle.engines.result import take_over
@@ -18,9 +18,12 @@ def deliver(project: Project, store: Store, run: str) -> str:
     """Move the user's branch forward to the result of a run; what is said about it."""
     record = store.run(run)
     if not record.outcome:
-        raise TreadleError(f"{run} has not ended; see `treadle status {run}`")
+        raise TreadleError(f"{run} has not ended; see `treadle status {run}`", code="run.open")
     if not is_good(record.outcome):
-        raise TreadleError(f"{run} has ended with {record.outcome}; only the result of a good end is taken over")
+        raise TreadleError(
+            f"{run} has ended with {record.outcome}; only the result of a good end is taken over",
+            code="deliver.bad_end",
+        )
     found = asyncio.run(take_over(project, record))
     return f"{found.into} has the result of {run}, {found.commit[:12]}"
 
@@ -37,4 +40,4 @@ def offer(project: Project, store: Store, stands: Standing) -> None:
     try:
         typer.echo(deliver(project, store, stands.run))
     except TreadleError as error:  # the run itself has ended well
-        complain(str(error))
+        complain(blame(error))

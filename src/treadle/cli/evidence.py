@@ -21,9 +21,9 @@ def evidence(
     from treadle.errors import TreadleError
 
     if as_json and html:
-        raise TreadleError("--json and --html are two things; ask for one of them at a time")
+        raise TreadleError("--json and --html are two things; ask for one of them at a time", code="usage.conflict")
     if force and not html:
-        raise TreadleError("--force is about the file of --html; name one")
+        raise TreadleError("--force is about the file of --html; name one", code="usage.conflict")
     found = read_evidence(run)
     if html:
         write_page(found, html, force=force)

@@ -40,7 +40,9 @@ class Cleaned(msgspec.Struct, frozen=True, kw_only=True):
 def clean(project: Project, store: Store, runs: Sequence[Run], *, dry: bool, branches: bool = False) -> Cleaned:
     """Remove runs that have ended; any other is left alone, whoever asks."""
     if project.own.is_symlink() or project.local.is_symlink():
-        raise TreadleError(f"{project.local} is a link; Treadle removes only what is inside the project")
+        raise TreadleError(
+            f"{project.local} is a link; Treadle removes only what is inside the project", code="file.link"
+        )
     ended = store.clean([run.id for run in runs], dry=True).runs
     known = [run for run in runs if run.id in ended]
     forgotten = asyncio.run(forget_runs(project, known, branches=branches, dry=dry))
@@ -91,5 +93,7 @@ def _remove(parent: Path, name: str, dry: bool) -> int:
         try:
             shutil.rmtree(folder)
         except OSError as error:
-            raise PortError(f"{folder} cannot be removed: {error.strerror}; check the permissions") from None
+            raise PortError(
+                f"{folder} cannot be removed: {error.strerror}; check the permissions", code="file.unwritable"
+            ) from None
     return count

@@ -35,12 +35,14 @@ async def take_over(project: Project, run: Run) -> Result:
     integration = await _integration(project, run)
     found = await _found(integration, run)
     if found is None:
-        raise TreadleError(f"{run.id} has changed nothing; there is nothing to take over")
+        raise TreadleError(f"{run.id} has changed nothing; there is nothing to take over", code="deliver.nothing")
     if not found.taken:
         trunk = await integration.begin(run.id)
         if obstacle := await fast_forward(integration, trunk, found.commit):
             hint = _way(run.id, found, obstacle, trunk)
-            raise TreadleError(f"{found.into or 'your branch'} was not moved: {obstacle.why}; {hint}")
+            raise TreadleError(
+                f"{found.into or 'your branch'} was not moved: {obstacle.why}; {hint}", code="deliver.blocked"
+            )
         found = await _found(integration, run) or found
     return found
 
