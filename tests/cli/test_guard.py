@@ -58,7 +58,7 @@ def test_what_stands_behind_two_dashes_is_no_option(
 def test_findings_stand_below_the_message(capsys: pytest.CaptureFixture[str]) -> None:
     assert guard(raising(ProtocolError("v3 has 2 errors", ("node.impl: one", "node.tests: two")))) == 2
     assert (
-        capsys.readouterr().err == "treadle: v3 has 2 errors\n  node.impl: one\n  node.tests: two [protocol.invalid]\n"
+        capsys.readouterr().err == "treadle: v3 has 2 errors\n  node.impl: one\n  node.tests: two\n[protocol.invalid]\n"
     )
 
 

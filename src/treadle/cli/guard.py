@@ -121,8 +121,10 @@ def asks_for_json() -> bool:
 
 
 def blame(error: TreadleError) -> str:
-    """An error for people, with its code at the end."""
-    return f"{error} [{error.code}]"
+    """An error for people, with its code at the end; below a text of several lines, which may be there to copy."""
+    text = str(error)
+    gap = "\n" if "\n" in text else " "
+    return f"{text}{gap}[{error.code}]"
 
 
 def complain(text: str) -> None:
