@@ -83,6 +83,7 @@ DOCUMENTS: Final[dict[str, type[msgspec.Struct]]] = {
     "treadle doctor --json": documents.Health,
     "treadle agents --json": agent_listing.KnownAgents,
     "treadle agents try --json": agent_verdict.Trial,
+    "any command --json that fails": documents.FailedCommand,
     "treadle model-server --json": exchange.Welcome,
     "treadle model-server --json, each request": exchange.Exchange,
 }
@@ -92,7 +93,8 @@ INTRO: Final = """\
 Every document has the key `schema`, a number. It grows when a key is removed or changes its meaning; new keys may
 appear under the same number, so a reader should skip those that it does not know. Moments are ISO 8601 in UTC, empty
 if there is none yet; `elapsed` and the like are seconds. Standard output has the document and nothing else; what is
-wrong is said on standard error, and by the exit code. In recorded events and commands (`event`, `command`) keys that
+wrong is said on standard error, and by the exit code. A command that fails prints the document of its error instead;
+its `code` is stable ([Codes](codes.md)). In recorded events and commands (`event`, `command`) keys that
 have their default are left out.
 
 `treadle resume --json` prints the document of `treadle run --json` too, or a list of them if it has driven several

@@ -1,6 +1,5 @@
 """Forgetting runs: what has ended goes, what goes on stays, and one is told what that freed."""
 
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -8,8 +7,6 @@ import pytest
 from tests.cli.chores import Chores
 from tests.cli.treadle import treadle
 from tests.recorded import add_run, drive, record
-from treadle.cli.forgetting import meant
-from treadle.errors import TreadleError
 from treadle.protocol.load import load
 from treadle.store.sqlite import Store
 
@@ -59,20 +56,17 @@ def test_a_dry_run_removes_nothing(here: Path) -> None:
 
 
 def test_an_unfinished_run_is_refused_by_name(here: Path) -> None:
-    assert treadle("gc", "--run", "young").code == 2
-    with closing(Store(here / ".treadle" / "local" / "store.db")) as store, pytest.raises(TreadleError) as refused:
-        meant(store, "young", None)
-    assert refused.value.code == "gc.unfinished"
+    outcome = treadle("gc", "--run", "young")
+    assert (outcome.code, outcome.error, "`treadle abort young`" in outcome.err) == (2, "run.open", True)
     assert "young" in ids()
     assert folders(here) == ["old"]
 
 
 @pytest.mark.parametrize("age", ["", "-1", "1y", "30 d", "d", "9999999d"])
-def test_an_age_is_a_number_and_a_unit(here: Path, age: str) -> None:
-    assert treadle("gc", f"--older-than={age}").code == 2
-    with closing(Store(here / ".treadle" / "local" / "store.db")) as store, pytest.raises(TreadleError) as refused:
-        meant(store, None, age)
-    assert refused.value.code == "gc.age"
+@pytest.mark.usefixtures("here")
+def test_an_age_is_a_number_and_a_unit(age: str) -> None:
+    outcome = treadle("gc", f"--older-than={age}")
+    assert (outcome.code, outcome.error) == (2, "usage.value")
 
 
 def test_without_runs_there_is_nothing_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,8 +156,8 @@ def test_what_is_no_answer_may_not_end_and_costs_nothing(idler: Agent, path: str
 def test_who_says_nothing_is_asked_once(idler: Agent) -> None:
     held = idler.ends()
     assert held.code == GOES_ON
-    assert "work of sweep-1 (attempt 1) has not ended:\n- nothing in" in held.err
-    assert "has not ended" in message(idler.ends(again=True))
+    assert "work of sweep-1 (attempt 1) has not ended [hook.not_ended]:\n- nothing in" in held.err
+    assert "[hook.not_ended]" in message(idler.ends(again=True))
 
 
 def test_an_old_body_counts_only_where_it_is_asked_for(idler: Agent) -> None:

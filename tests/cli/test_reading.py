@@ -43,14 +43,15 @@ def test_without_a_store_there_are_no_runs_yet(here: Path) -> None:
     assert treadle("runs") == Outcome(0, "no runs yet; `treadle run SPEC` starts one\n", "")
     assert treadle("runs", "--json").json() == {"schema": 1, "runs": []}
     for command in READERS:
-        assert treadle(*command) == Outcome(2, "", "treadle: no runs yet; `treadle run SPEC` starts one\n")
+        found = treadle(*command)
+        assert (found.code, found.out, found.error) == (2, "", "run.none")
     assert not store_of(here).exists()
 
 
 def test_outside_of_a_project_one_is_told_so(here: Path) -> None:
     for command in (["runs"], *READERS):
         outcome = treadle(*command)
-        assert (outcome.code, "is not in a project" in outcome.err) == (2, True)
+        assert (outcome.code, outcome.error) == (2, "project.missing")
     assert list(here.iterdir()) == []
 
 
@@ -111,14 +112,16 @@ def test_of_the_only_run_an_activity_is_shown_without_its_name(here: Path) -> No
     shown = treadle("show", "scaffold#1.1")
     assert shown.code == 0
     assert shown == treadle("show", "only", "scaffold#1.1")
-    said = "treadle: say what to show: an activity or a question; `treadle log{}` names them\n"
-    assert treadle("show") == Outcome(2, "", said.format(""))
-    assert treadle("show", "only") == Outcome(2, "", said.format(" only"))
+    for words in ([], ["only"]):
+        asked = treadle("show", *words)
+        assert (asked.code, asked.out, asked.error) == (2, "", "usage.missing")
+        assert f"`{' '.join(['treadle', 'log', *words])}`" in asked.err
     store = Store(store_of(here))
     add_run(store, "other", load("v3"))
     store.close()
-    several = Outcome(2, "", "treadle: say which run 'scaffold#1.1' is of: other, only\n")
-    assert treadle("show", "scaffold#1.1") == several
+    several = treadle("show", "scaffold#1.1")
+    assert (several.code, several.out, several.error) == (2, "", "run.ambiguous")
+    assert "other, only" in several.err
     assert treadle("show", "on", "scaffold#1.1") == shown
 
 
@@ -178,20 +181,16 @@ def test_a_long_prompt_is_cut_and_shown_whole_if_asked_for(here: Path) -> None:
     assert "line 30\n… 1 more line\n" in shown
     assert "treadle show r 'root:scaffold#1.1' --prompt" in shown
     assert treadle("show", "scaffold#1.1", "--prompt").out == prompt.read_text(encoding="utf-8")
-    assert treadle("show", "merge", "--prompt").err == (
-        "treadle: only an agent has a prompt, and this is none's work; leave --prompt out\n"
-    )
+    assert treadle("show", "merge", "--prompt").error == "usage.conflict"
     assert treadle("show", "merge", "--prompt", "--json").code == 2
 
 
 def test_a_name_that_is_not_clear_is_not_guessed(here: Path) -> None:
     record(here, refuses=1)
     several, none = treadle("show", "r", "scaffold"), treadle("show", "r", "scafold#1.1")
-    assert (several.code, several.err) == (
-        2,
-        "treadle: 'scaffold' could be root:scaffold#1.1, root:scaffold#1.2; give more of it\n",
-    )
-    assert (none.code, "did you mean 'root:scaffold#1.1'?" in none.err) == (2, True)
+    assert (several.code, several.error) == (2, "usage.ambiguous")
+    assert "root:scaffold#1.1, root:scaffold#1.2" in several.err
+    assert (none.code, none.error, "'root:scaffold#1.1'" in none.err) == (2, "usage.unknown", True)
 
 
 def test_what_an_agent_wrote_cannot_act_on_a_terminal(here: Path) -> None:

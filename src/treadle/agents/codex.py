@@ -177,7 +177,7 @@ def _lent_settings() -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise PortError(f"{file}, your settings of Codex, cannot be read: {error}") from None
+        raise PortError(f"{file}, your settings of Codex, cannot be read: {error}", code="agent.settings") from None
     return {name: found[name] for name in _LENT if name in found}
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import typer
 
-from treadle.cli.guard import complain
+from treadle.cli.guard import blame, complain
 from treadle.cli.standing import Standing, exit_code
 from treadle.config.project import Project
 from treadle.engines.delivery import CONFLICT, DeliveryRefusal, is_reopened, reopen, take_over, take_over_rebased
@@ -26,7 +26,7 @@ def deliver(project: Project, store: Store, run: str, *, rebase: bool = False) -
     if not record.outcome:
         raise TreadleError(
             f"{run} has not ended; `treadle resume {run}` drives it, `treadle status {run}` shows it",
-            code="deliver.unended",
+            code="run.open",
         )
     if not is_good(record.outcome):
         said = f"{run} has ended with {record.outcome}; only the result of a good end is taken over"
@@ -73,4 +73,4 @@ def offer(project: Project, store: Store, stands: Standing) -> None:
     try:
         typer.echo(deliver(project, store, stands.run))
     except TreadleError as error:  # the run itself has ended well
-        complain(str(error))
+        complain(blame(error))

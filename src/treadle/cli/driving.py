@@ -7,7 +7,7 @@ from typing import Final
 import typer
 
 from treadle.cli.delivering import offer
-from treadle.cli.guard import FAILED, INTERRUPTED, complain
+from treadle.cli.guard import FAILED, INTERRUPTED, blame, complain
 from treadle.cli.interrupting import run_interruptibly
 from treadle.cli.output import is_terminal, print_json
 from treadle.cli.progress_board import Board, Lines, Picture, Silent
@@ -110,7 +110,7 @@ async def _of_several(project: Project, store: Store, driver: Driver, run: str, 
     except TreadleError as error:
         if str(error) not in said:
             said.add(str(error))
-            complain(str(error))
+            complain(blame(error))
         return False
     return True
 

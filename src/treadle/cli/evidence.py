@@ -24,9 +24,11 @@ def evidence(
     from treadle.errors import TreadleError
 
     if as_json + bool(html) + manifest > 1:
-        raise TreadleError("--json, --html and --manifest are different things; ask for one of them at a time")
+        raise TreadleError(
+            "--json, --html and --manifest are different things; ask for one of them at a time", code="usage.conflict"
+        )
     if force and not html:
-        raise TreadleError("--force is about the file of --html; name one")
+        raise TreadleError("--force is about the file of --html; name one", code="usage.conflict")
     found = read_evidence(run)
     if html:
         write_page(found, html, force=force)

@@ -121,7 +121,9 @@ def carry_out(project: Project, plan: Plan) -> None:
 
 def _refuse_way_out(root: Path, path: Path) -> None:
     if not path.parent.resolve().is_relative_to(root.resolve()):
-        raise TreadleError(f"{path.parent} is a link that leads out of the project; remove it, then try again")
+        raise TreadleError(
+            f"{path.parent} is a link that leads out of the project; remove it, then try again", code="file.link"
+        )
 
 
 def _faults(root: Path, name: str, protocol: Protocol | None) -> list[str]:
@@ -133,7 +135,7 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise TreadleError(f"{folder} cannot be made: {error.strerror}") from None
+        raise TreadleError(f"{folder} cannot be made: {error.strerror}", code="file.unwritable") from None
 
 
 def _settings(found: list[Found], agents: list[str], loaded: Protocol | None, protocol: str | None) -> str:

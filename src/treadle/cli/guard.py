@@ -87,8 +87,7 @@ def _guarded(run: Callable[[], object], watched: _Watched, heard: _Watched) -> i
     except KeyboardInterrupt:
         return INTERRUPTED
     except TreadleError as error:
-        complain(str(error))
-        return FAILED
+        return _failed(error)
     except UnicodeEncodeError as error:
         said = f"{error.encoding} cannot say {error.object[error.start : error.end]!a}"
         return unwritable(f"{said}; set PYTHONIOENCODING=utf-8")  # it counts for more than PYTHONUTF8 and the locale
@@ -97,6 +96,38 @@ def _guarded(run: Callable[[], object], watched: _Watched, heard: _Watched) -> i
             return UNWRITABLE
         return unwritable(error.strerror) if error is watched.failure else _bug(error)
     return 0
+
+
+def _failed(error: TreadleError) -> int:
+    """Tells what stopped a command: to programs that asked for JSON as a document, to people as a sentence."""
+    if not asks_for_json():
+        complain(blame(error))
+        return FAILED
+    complain(str(error))
+    from treadle.cli.documents import FailedCommand  # only a failure needs it
+    from treadle.cli.output import print_json
+
+    try:
+        print_json(FailedCommand.of(error))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return UNWELL
+    except OSError as broken:
+        return unwritable(broken.strerror)
+    return FAILED
+
+
+def asks_for_json() -> bool:
+    """Whether the command line asks for JSON; what comes after `--` is no option."""
+    words = sys.argv[1:]
+    return "--json" in words[: words.index("--") if "--" in words else None]
+
+
+def blame(error: TreadleError) -> str:
+    """An error for people, with its code at the end; below a text of several lines, which may be there to copy."""
+    text = str(error)
+    gap = "\n" if "\n" in text else " "
+    return f"{text}{gap}[{error.code}]"
 
 
 def complain(text: str) -> None:
@@ -123,6 +154,6 @@ def hush(stream: TextIO | None = None) -> None:
 def _bug(error: Exception) -> int:
     if os.environ.get("TREADLE_DEBUG"):
         raise error
-    complain(f"this is a bug in treadle: {type(error).__name__}: {error}")
+    complain(f"this is a bug in treadle: {type(error).__name__}: {error} [treadle.bug]")
     complain("set TREADLE_DEBUG=1 and run it again for the details to report")
     return BUG

@@ -79,7 +79,11 @@ async def _read(work: Work, ways: Ways, final: str, *, legacy: bool) -> Reading:
 def _hold(call: Call, said: _Answer, problems: Sequence[str]) -> Reply:
     work = said.mine.work
     note(call, work)
-    lines = [f"{_step(work)} has not ended:", *(f"- {line}" for line in problems), *_form(work, said.ways)]
+    lines = [
+        f"{_step(work)} has not ended [hook.not_ended]:",
+        *(f"- {line}" for line in problems),
+        *_form(work, said.ways),
+    ]
     return hold("\n".join(lines), is_again=call.is_again)
 
 

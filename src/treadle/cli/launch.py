@@ -107,9 +107,11 @@ def prepare(project: Project, order: Order) -> Launch:
         inspect(project, protocol, wanted)
     except Unfit as error:
         hints = can_be_done(name, sound(name), completed(wanted.config.toolchain, project.root))
-        raise TreadleError("; ".join([str(error), *hints])) from None
+        raise TreadleError("; ".join([str(error), *hints]), code=error.code) from None
     except ProtocolError as error:
-        raise ProtocolError(error.message + _others(order, wanted.spec, protocol.name), error.findings) from None
+        raise ProtocolError(
+            error.message + _others(order, wanted.spec, protocol.name), error.findings, code=error.code
+        ) from None
     _refuse_broken_tools(project, protocol, wanted)
     wanted = msgspec.structs.replace(wanted, used=asyncio.run(_used(project, wanted.config.git.branch_prefix)))
     return Launch(project, protocol, wanted, inspect(project, protocol, wanted))
@@ -121,7 +123,7 @@ def _refuse_broken_tools(project: Project, protocol: Protocol, wanted: Wanted) -
     broken = [line for line in lines if line.is_fatal]
     if broken:
         told = "; ".join(f"{line.what}: {line.detail} ({line.fix})" for line in broken)
-        raise TreadleError(f"what the checks of {protocol.name} run cannot start here: {told}")
+        raise TreadleError(f"what the checks of {protocol.name} run cannot start here: {told}", code="toolchain.broken")
 
 
 def _others(order: Order, spec: str, asked: str) -> str:

@@ -86,9 +86,9 @@ def resumable(project: Project, store: Store, run: str | None) -> list[str]:
     if run is None:
         found = [it.id for it in store.runs() if not it.outcome and not driver_of(it)]
         if not found:
-            raise TreadleError("there is no run to resume; `treadle run SPEC` starts one")
+            raise TreadleError("there is no run to resume; `treadle run SPEC` starts one", code="run.none")
         return list(reversed(found))
     if outcome := store.run(run).outcome:
-        raise TreadleError(f"{run} has ended with {outcome}; `treadle run SPEC` starts another one")
+        raise TreadleError(f"{run} has ended with {outcome}; `treadle run SPEC` starts another one", code="run.ended")
     Client(project, store).resume(run)
     return [run]

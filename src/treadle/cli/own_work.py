@@ -27,7 +27,9 @@ def in_hand(run: str, step: str) -> Work:
     project = around()
     with opened_store(project) as store:
         if run and (outcome := store.run(run).outcome):
-            raise TreadleError(f"{run} has ended with {outcome}; there is nothing to hand in any more")
+            raise TreadleError(
+                f"{run} has ended with {outcome}; there is nothing to hand in any more", code="run.ended"
+            )
         return Client(project, store).work(run, step, current_folder())
 
 
@@ -60,7 +62,9 @@ def hand_in(work: Work, file: str | None, exit_: str | None, fields: Sequence[st
     ways = read_exits(work.bundle)
     if file is None and exit_ is None:
         names = " | ".join(exit_name(ways.protocol, name) for name in ways.exits)
-        raise TreadleError(f"say how {work.step} ended: --exit {names}, or a FILE with the answer")
+        raise TreadleError(
+            f"say how {work.step} ended: --exit {names}, or a FILE with the answer", code="usage.missing"
+        )
     task = Assignment(
         act=work.act, token=work.token, retry=work.retry, bundle=work.bundle, out=work.out, ways=ways
     )  # fmt: skip

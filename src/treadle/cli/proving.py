@@ -77,5 +77,5 @@ def write_page(found: Evidence, file: Path, *, force: bool) -> None:
         write_again(file, page, lambda text: force or MADE in text)
     except TreadleError as error:
         hint = "; --force writes over it" if "is something else" in str(error) else ""
-        raise TreadleError(f"{error}{hint}") from None
+        raise TreadleError(f"{error}{hint}", code=error.code) from None
     typer.echo(harmless(f"{file} is written: open it in a browser"))

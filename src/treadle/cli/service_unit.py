@@ -33,7 +33,7 @@ def install_unit(project: Project) -> str:
     """Write the unit of a project; what was done, and what is left to do."""
     root = str(project.root)
     if not root.isprintable():
-        raise TreadleError(f"{root!a}: systemd takes no such path; move the project")
+        raise TreadleError(f"{root!a}: systemd takes no such path; move the project", code="service.path")
     folder, name = _units(), _unit_name(project)
     folder.mkdir(parents=True, exist_ok=True)
     text = _UNIT.format(

@@ -97,5 +97,7 @@ def _remove(parent: Path, name: str, dry: bool) -> int:
         try:
             shutil.rmtree(folder)
         except OSError as error:
-            raise PortError(f"{folder} cannot be removed: {error.strerror}; check the permissions") from None
+            raise PortError(
+                f"{folder} cannot be removed: {error.strerror}; check the permissions", code="file.unwritable"
+            ) from None
     return count

@@ -49,10 +49,13 @@ def pinned(run: Run) -> Pinned:
         found = msgspec.convert(run.settings, Pinned)
     except msgspec.ValidationError as error:
         raise PortError(
-            f"run {run.id}: its settings cannot be read ({error}); was it started by another treadle?"
+            f"run {run.id}: its settings cannot be read ({error}); was it started by another treadle?",
+            code="run.settings",
         ) from None
     if found.format != FORMAT:
-        raise PortError(f"run {run.id} was started by another treadle (format {found.format}); use that one")
+        raise PortError(
+            f"run {run.id} was started by another treadle (format {found.format}); use that one", code="run.newer"
+        )
     return found
 
 

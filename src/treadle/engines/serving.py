@@ -39,7 +39,9 @@ def only_one(project: Project) -> Iterator[None]:
     except BlockingIOError:
         pid = os.pread(file, 20, 0).decode(errors="replace").strip() or "another one"
         os.close(file)
-        raise TreadleError(f"{project.root} is served already, by process {pid}; one is enough") from None
+        raise TreadleError(
+            f"{project.root} is served already, by process {pid}; one is enough", code="service.running"
+        ) from None
     try:
         with writing(path):
             os.ftruncate(file, 0)
@@ -96,7 +98,7 @@ class Service:
         except TreadleError as error:
             record = self._store.run(run)
             if not driver_of(record):
-                self._tell(run, f"cannot be driven: {error}")
+                self._tell(run, f"cannot be driven: {error} [{error.code}]")
                 await self._set_aside(record, error)
         finally:
             del self._tasks[run]

@@ -77,7 +77,10 @@ class GitEffects:
             known = self._notify
         if known is None:
             what = _MISSING.get(job.effect, "nothing of that name")
-            raise PortError(f"the effect '{job.effect}' of the step '{job.step}' cannot be done yet: {what} is missing")
+            raise PortError(
+                f"the effect '{job.effect}' of the step '{job.step}' cannot be done yet: {what} is missing",
+                code="git.effect",
+            )
         return await known(job, case)
 
     async def _merge(self, job: RunEffect, case: Case) -> Outcome:
@@ -184,11 +187,17 @@ class GitEffects:
         """The artifact `delta` becomes one of the artifact `deltas`."""
         artifacts, values = case.protocol.artifacts, given_to(job.inst, case)
         if "delta" not in artifacts or "deltas" not in artifacts:
-            raise PortError("the effect 'archive' needs the artifacts 'delta' (what is archived) and 'deltas' (where)")
+            raise PortError(
+                "the effect 'archive' needs the artifacts 'delta' (what is archived) and 'deltas' (where)",
+                code="git.effect",
+            )
         source = place_of(artifacts["delta"], values)
         target = place_of(artifacts["deltas"], {**values, "date": DATE})
         if not source or not target:
-            raise PortError(f"nobody knows where {artifacts['delta'].path} or {artifacts['deltas'].path} lies here")
+            raise PortError(
+                f"nobody knows where {artifacts['delta'].path} or {artifacts['deltas'].path} lies here",
+                code="git.effect",
+            )
         date = datetime.fromtimestamp((case.state.now or case.state.started) / 1000, UTC).date().isoformat()
         message = f"{name_of(job.inst, case)}: archive the delta\n"
         done = await self._archiving.archive(case.state, job.inst, source, target, date, message)

@@ -250,7 +250,7 @@ def instance(state: State, inst: str) -> Instance:
     """An instance of a run, or a `PortError`: nothing is done for one that the run does not know."""
     found = state.insts.get(inst)
     if found is None:
-        raise PortError(f"the run {state.run!r} has no instance {inst!r}")
+        raise PortError(f"the run {state.run!r} has no instance {inst!r}", code="run.no_instance")
     return found
 
 

@@ -151,7 +151,10 @@ class Lanes:
     async def _of(self, run: str, act: str) -> tuple[Slot, Lease]:
         found = await asyncio.to_thread(self._leases.find, run, act)
         if found is None:
-            raise PortError(f"the activity {act!r} of the run {run!r} has no lane; it was given to another one since")
+            raise PortError(
+                f"the activity {act!r} of the run {run!r} has no lane; it was given to another one since",
+                code="git.no_lane",
+            )
         handed = self._handed.get((run, act))
         return (found[0], handed[0]) if handed else found
 

@@ -92,7 +92,7 @@ class Merging:
             if await self._publish(state, inst, done):
                 return await self._finish(state, inst, done)
             done = None  # the parent's branch was moved meanwhile: once more, on its new head
-        raise PortError(f"the branch that {inst} is merged into does not hold still", retryable=True)
+        raise PortError(f"the branch that {inst} is merged into does not hold still", retryable=True, code="git.moved")
 
     async def _try(self, state: State, inst: str, wanted: Wanted, verify: Verify) -> Completed | Refused:
         head = await self._integration.head(state, inst)

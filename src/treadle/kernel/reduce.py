@@ -74,7 +74,9 @@ from treadle.protocol.model import Protocol
 def reduce(protocol: Protocol, state: State, event: Event) -> tuple[State, tuple[Command, ...]]:
     """Apply one event: the next state, and what is to be done. Stale events return the same state and nothing."""
     if isinstance(event, RunStarted) == bool(state.run):
-        raise IllegalEvent("a run starts exactly once, with RunStarted" if state.run else "the run has not started")
+        raise IllegalEvent(
+            "a run starts exactly once, with RunStarted" if state.run else "the run has not started", code="event.order"
+        )
     if state.outcome and not isinstance(event, Reopened):
         return state, ()
     t = Turn(protocol, state, event.ts)
@@ -116,7 +118,9 @@ def _hand_on_pools(t: Turn) -> bool:
 
 def _run_started(t: Turn, e: RunStarted) -> bool:
     if e.semantics != SEMANTICS:
-        raise IllegalEvent(f"the run wants kernel semantics {e.semantics}, this kernel has {SEMANTICS}")
+        raise IllegalEvent(
+            f"the run wants kernel semantics {e.semantics}, this kernel has {SEMANTICS}", code="run.newer"
+        )
     t.state = msgspec.structs.replace(t.state, run=e.run, protocol=e.protocol, level=e.level, started=e.ts)
     create(t, t.protocol.root, e.input)
     if t.protocol.limits.wall:

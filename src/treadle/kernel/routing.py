@@ -38,7 +38,9 @@ def follow(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot, route: R
     record(t, inst, frame, key, slot)
     if route.to == frame.step and not route.fresh and _is_spent(t, inst, frame):
         if spent:
-            raise IllegalEvent(f"{inst.graph}.{frame.step}: {key} leads back to a step without attempts left")
+            raise IllegalEvent(
+                f"{inst.graph}.{frame.step}: {key} leads back to a step without attempts left", code="event.no_row"
+            )
         leave(t, inst, frame, _spent_becomes(t, inst, frame, key, slot), slot, spent=key)
         return
     if route.charge and not _charge(t, inst, route.charge):
@@ -58,7 +60,9 @@ def choose(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot) -> Route
         for route in rows:
             if holds(route.when, lookup):
                 return route
-    raise IllegalEvent(f"{inst.graph}.{frame.step}: no row for {key}; check the protocol before running it")
+    raise IllegalEvent(
+        f"{inst.graph}.{frame.step}: no row for {key}; check the protocol before running it", code="event.no_row"
+    )
 
 
 def spawn_refused(t: Turn, inst: Instance, route: Route, slot: Slot) -> str:

@@ -103,7 +103,9 @@ async def write(home: Path, files: Mapping[str, bytes]) -> Path:
     try:
         return await asyncio.to_thread(_write, home, files)
     except OSError as error:
-        raise PortError(f"the bundle cannot be written to {home}: {error}", retryable=True) from error
+        raise PortError(
+            f"the bundle cannot be written to {home}: {error}", retryable=True, code="file.unwritable"
+        ) from error
 
 
 def _write(home: Path, files: Mapping[str, bytes]) -> Path:

@@ -40,7 +40,8 @@ def prompt(
     name = template_of(protocol, step)
     if not name:
         raise ProtocolError(
-            f"{protocol.name}: a step of role '{step.role}' has no template; run `treadle protocol check`"
+            f"{protocol.name}: a step of role '{step.role}' has no template; run `treadle protocol check`",
+            code="protocol.template",
         )
     text = render(protocol.templates, name, spoken(protocol, step, variables))
     commands = variables.get("toolchain")

@@ -114,12 +114,15 @@ def assignment(env: Mapping[str, str]) -> Assignment:
         raise TreadleError(
             f"this works only inside of a step that treadle has started: {', '.join(missing)} not set;"
             " an agent's program has these variables in its environment; if you are the agent yourself,"
-            " `treadle done` hands your work in"
+            " `treadle done` hands your work in",
+            code="emit.outside",
         )
     bundle, out = Path(env[BUNDLE]), Path(env[OUT])
     for name, folder in ((BUNDLE, bundle), (OUT, out)):
         if not folder.is_dir():
-            raise TreadleError(f"{name} names {folder}, and there is no such folder; has the step ended?")
+            raise TreadleError(
+                f"{name} names {folder}, and there is no such folder; has the step ended?", code="emit.outside"
+            )
     retry = env.get(RETRY, "")
     demands = read_demands(bundle)
     return Assignment(

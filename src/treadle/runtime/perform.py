@@ -47,12 +47,13 @@ class Perform:
         try:
             return await work
         except MemoryFailure as error:
-            why, detail = "store", str(error)
+            why, detail, code = "store", str(error), error.code
         except TreadleError as error:
-            detail = str(error)
+            detail, code = str(error), error.code
         except Exception as error:  # a fault of ours must not take the run with it
             detail = f"this is a bug in treadle: {type(error).__name__}: {error}"
-        ref = self._world.payloads.put({"report": detail})
+            code = "treadle.bug"
+        ref = self._world.payloads.put({"report": detail, "error": code})
         return Failed(id=event_id(job, "failed"), ts=self._world.clock.now(), act=job.id, why=why, detail_ref=ref)
 
     async def _effect(self, job: RunEffect, state: State) -> Event:

@@ -107,7 +107,9 @@ async def run(
         )
     except (OSError, ValueError) as error:
         os.close(reading)
-        raise PortError(f"{command[0]} could not be started in {cwd}: {error}; is the folder there?") from None
+        raise PortError(
+            f"{command[0]} could not be started in {cwd}: {error}; is the folder there?", code="toolchain.broken"
+        ) from None
     finally:
         os.close(writing)
     kept = Kept()

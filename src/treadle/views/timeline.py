@@ -68,6 +68,8 @@ class Happened(msgspec.Struct, frozen=True, kw_only=True):
     type: str
     text: str
     """What happened and what followed, for people."""
+    code: str = ""
+    """What broke or is out of reach; [Codes](codes.md) lists them. Empty for everything else."""
     event: Event
     """The event itself, as it was recorded."""
     orders: tuple[Order, ...]
@@ -85,6 +87,7 @@ def happened(made: Move, find: Find | None = None) -> Happened:
         time=moment(made.event.ts),
         type=type(made.event).__name__,
         text=told(made, _why(made.event, find) if find else "", kinds),
+        code=_code(made.event, find),
         event=made.event,
         orders=tuple(Order(type=type(command).__name__, id=command.id) for command in made.commands),
         codes=kinds,
@@ -93,7 +96,8 @@ def happened(made: Move, find: Find | None = None) -> Happened:
 
 def line(one: Happened) -> str:
     """An event on one line."""
-    return f"{one.seq:5}  {one.time[:10]} {one.time[11:19]}  {one.text}"
+    code = f" [{one.code}]" if one.code else ""
+    return f"{one.seq:5}  {one.time[:10]} {one.time[11:19]}  {one.text}{code}"
 
 
 def told(made: Move, why: str = "", kinds: Sequence[str] = ()) -> str:
@@ -117,6 +121,18 @@ def _codes(event: Event, find: Find) -> tuple[str, ...]:
     results = event.results if isinstance(event, Checked | Exited) else ()
     failed = [one.report_ref for one in results if not one.ok and not one.skipped]
     return tuple(dict.fromkeys(code for ref in failed for code in codes(anything(find, ref))))
+
+
+def _code(event: Event, find: Find | None) -> str:
+    """The code of the error that ended an activity; older logs have only the kind of its end."""
+    match event:
+        case Failed(why=why, detail_ref=ref):
+            details = anything(find, ref) if find and ref else None
+            code = details.get("error") if isinstance(details, dict) else None
+            return code if isinstance(code, str) else f"activity.{why}"
+        case Unavailable(why=why):
+            return f"outage.{why}"
+    return ""
 
 
 def _event(made: Move) -> str:
