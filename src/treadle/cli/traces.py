@@ -158,7 +158,8 @@ class Uninstalling:
         placed = Placed(self._project.local)
         for name in placed.paths():
             path = self._project.root / name
-            is_inside = path.resolve().is_relative_to(self._project.root.resolve())
+            # An agent may have written the list: it must lead neither out of the project nor into git's own files.
+            is_inside = path.resolve().is_relative_to(self._project.root.resolve()) and ".git" not in path.parts
             with suppress(OSError):
                 if is_inside and not path.is_symlink() and placed.is_ours(name, path.read_bytes()):
                     yield path
