@@ -90,7 +90,9 @@ def found(problems: Iterable[Problem] = (), notes: Iterable[str] = (), ran: Ran 
     return Found(problems=tuple(dict.fromkeys(problems)), notes=tuple(dict.fromkeys(notes)), ran=ran, tree=tree)
 
 
-def problem(what: str, file: str = "", line: int = 0, test: str = "", expected: str = "", *, code: str = "") -> Problem:
+def problem(
+    what: str, file: str = "", line: int = 0, test: str = "", expected: str = "", *, code: str = ""
+) -> Problem:
     """A problem; `code` names its kind."""
     return Problem(what=what, file=file, line=line, test=test, expected=expected, code=code)
 
