@@ -14,19 +14,17 @@ EVIDENCE: Final[dict[str, str]] = {
 
 ERRORS: Final[dict[str, str]] = {
     "treadle.error": "A command failed for a reason that has no code of its own.",
-    "gc.age": "`treadle gc --older-than` was given something that is no age.",
+    "file.link": "A path is a link where Treadle follows none.",
+    "file.unwritable": "A file cannot be written.",
+    "run.open": "The run has not ended.",
+    "usage.value": "An option has a value that it cannot take.",
     "gc.branches": "`treadle gc --branches` was given without the runs that it is for.",
-    "gc.link": "`.treadle` is a link, and nothing outside of the project is removed.",
-    "gc.replayed": "A run cannot be forgotten because an unfinished one replays it.",
-    "gc.unfinished": "A run cannot be forgotten because it has not ended.",
     "uninstall.driven": "Treadle is not removed because a process drives a run.",
-    "uninstall.link": "Treadle is not removed because its folder is a link.",
     "uninstall.repository": "Treadle is not removed because the repository cannot be read.",
     "uninstall.served": "Treadle is not removed because `treadle serve` serves the project.",
     "uninstall.unconfirmed": "Treadle is not removed because no person has confirmed it.",
     "uninstall.undelivered": "Treadle is not removed because no branch of the user's has the result of a run.",
     "uninstall.unfinished": "Treadle is not removed because a run has not ended.",
-    "uninstall.unwritable": "A file or folder of Treadle's cannot be removed.",
     "protocol.invalid": "A protocol cannot be loaded or does not pass its checks.",
 }
 """What stops a command."""

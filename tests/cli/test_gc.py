@@ -62,7 +62,7 @@ def test_an_unfinished_run_is_refused_by_name(here: Path) -> None:
     assert treadle("gc", "--run", "young").code == 2
     with closing(Store(here / ".treadle" / "local" / "store.db")) as store, pytest.raises(TreadleError) as refused:
         meant(store, "young", None)
-    assert refused.value.code == "gc.unfinished"
+    assert refused.value.code == "run.open"
     assert "young" in ids()
     assert folders(here) == ["old"]
 
@@ -72,7 +72,7 @@ def test_an_age_is_a_number_and_a_unit(here: Path, age: str) -> None:
     assert treadle("gc", f"--older-than={age}").code == 2
     with closing(Store(here / ".treadle" / "local" / "store.db")) as store, pytest.raises(TreadleError) as refused:
         meant(store, None, age)
-    assert refused.value.code == "gc.age"
+    assert refused.value.code == "usage.value"
 
 
 def test_without_runs_there_is_nothing_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -168,7 +168,7 @@ def test_a_folder_that_is_a_link_is_refused(plain: Kept, tmp_path_factory: pytes
     (plain.root / ".treadle").symlink_to(tmp_path_factory.mktemp("elsewhere"))
     with pytest.raises(TreadleError) as refused:
         Uninstalling(Project(plain.root), config=True)
-    assert refused.value.code == "uninstall.link"
+    assert refused.value.code == "file.link"
 
 
 def test_refs_go_though_somebody_has_removed_the_folder(plain: Kept) -> None:

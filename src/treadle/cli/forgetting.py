@@ -49,10 +49,10 @@ def meant(store: Store, word: str | None, older_than: str | None) -> list[Run]:
         return [run for run in old if run.id not in replayed]
     run = store.run(pick(word, [run.id for run in store.runs()], "run"))
     if not run.outcome:
-        raise TreadleError(f"run {run.id} has not ended; `treadle abort {run.id}` ends it", code="gc.unfinished")
+        raise TreadleError(f"run {run.id} has not ended; `treadle abort {run.id}` ends it", code="run.open")
     if other := replayed.get(run.id):
         text = f"{other} has not ended and replays run {run.id}; `treadle abort {other}` ends it"
-        raise TreadleError(text, code="gc.replayed")
+        raise TreadleError(text, code="run.open")
     return [run]
 
 
@@ -71,7 +71,7 @@ def _age(text: str) -> int:
     found = _AGE.fullmatch(text)
     if found is None:
         raise TreadleError(
-            f"--older-than {text[:40]!r} is no age; give a number and s, m, h, d or w: 30d", code="gc.age"
+            f"--older-than {text[:40]!r} is no age; give a number and s, m, h, d or w: 30d", code="usage.value"
         )
     return int(found[1]) * _SECONDS[found[2]]
 
