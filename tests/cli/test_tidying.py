@@ -107,6 +107,7 @@ def test_leftovers_and_old_measurements_go(kept: Kept, monkeypatch: pytest.Monke
         local / "measured" / "aa" / "1.json",
         local / "worktrees" / ".lane-9.json.999999999.0123abcd",
         local / "runs" / "unknown" / "acts" / "x" / "out.txt",
+        local / "runs" / "first" / "acts" / "conversations" / "one" / "home" / "login.json",
         scratch / "treadle-index-abc" / "index",
     ]
     young = [
@@ -118,10 +119,10 @@ def test_leftovers_and_old_measurements_go(kept: Kept, monkeypatch: pytest.Monke
     for path in [*old, *young]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x")
-    for path in [*old, young[2], old[2].parents[2], old[3].parent, young[2].parent]:
+    for path in [*old, young[2], old[2].parents[2], old[4].parent, young[2].parent]:
         os.utime(path, (OLD, OLD))
     found = tidy()
-    assert (found["cache"]["count"], found["leftovers"]["count"]) == (1, 3)
+    assert (found["cache"]["count"], found["leftovers"]["count"], found["conversations"]["count"]) == (1, 3, 1)
     assert not any(path.exists() for path in old)
     assert all(path.exists() for path in young)
     assert (local / "runs" / "first").is_dir()

@@ -13,10 +13,11 @@ from tests.cli.test_older_branches import make_older
 from tests.cli.treadle import Outcome, treadle
 from treadle.cli.service_unit import install_unit, installed_unit
 from treadle.cli.traces import Uninstalling, refuse
-from treadle.config.project import Project
+from treadle.config.project import Project, make_local
 from treadle.config.projects import Projects
 from treadle.engines.serving import only_one
 from treadle.errors import TreadleError
+from treadle.runtime.placed import Placed
 
 
 @pytest.fixture
@@ -146,11 +147,28 @@ def test_another_worktree_with_runs_keeps_its_refs(plain: Kept, tmp_path_factory
     assert all("/second/" in ref for ref in refs)
 
 
+def test_shown_files_go_unless_somebody_changed_them_or_they_lie_elsewhere(plain: Kept) -> None:
+    before = seen(plain)
+    own, changed, tracked = ".ai/STATE.json", "notes/x.md", "flows/own.md"
+    (plain.root / tracked).write_text("{}")
+    plain.git("add", tracked)
+    placed = Placed(make_local(Project(plain.root)))
+    for name in (own, changed, tracked, ".git/description", "../outside"):
+        path = plain.root / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("{}")
+        placed.note(name, b"{}")
+    (plain.root / changed).write_text("mine")
+    assert treadle("uninstall", "--yes", "--json").json()["files"] == [own, ".treadle/local"]
+    assert (plain.root.parent / "outside").is_file()
+    assert set(seen(plain)["files"]) == {*before["files"], "notes", changed, tracked}
+
+
 def test_a_folder_that_is_a_link_is_refused(plain: Kept, tmp_path_factory: pytest.TempPathFactory) -> None:
     (plain.root / ".treadle").symlink_to(tmp_path_factory.mktemp("elsewhere"))
     with pytest.raises(TreadleError) as refused:
         Uninstalling(Project(plain.root), config=True)
-    assert refused.value.code == "uninstall.link"
+    assert refused.value.code == "file.link"
 
 
 def test_refs_go_though_somebody_has_removed_the_folder(plain: Kept) -> None:

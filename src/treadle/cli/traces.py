@@ -84,7 +84,7 @@ class Uninstalling:
     def __init__(self, project: Project, *, config: bool) -> None:
         if project.own.is_symlink() or project.local.is_symlink():
             text = f"{project.own} or a folder in it is a link; Treadle removes only what is inside the project"
-            raise TreadleError(f"{text}: remove the link", code="uninstall.link")
+            raise TreadleError(f"{text}: remove the link", code="file.link")
         self._project, self._config = project, config
         self._runs: list[Run] = []
 
@@ -131,7 +131,7 @@ class Uninstalling:
                 await asyncio.to_thread(remove, path)
             except OSError as error:
                 text = f"{path} cannot be removed: {error.strerror}; check the permissions, then try again"
-                raise TreadleError(text, code="uninstall.unwritable") from None
+                raise TreadleError(text, code="file.unwritable") from None
             if path.parent != project.root:
                 _remove_if_empty(path.parent)
         return msgspec.structs.replace(traces, removed=True)
@@ -158,7 +158,8 @@ class Uninstalling:
         placed = Placed(self._project.local)
         for name in placed.paths():
             path = self._project.root / name
-            is_inside = path.resolve().is_relative_to(self._project.root.resolve())
+            # An agent may have written the list: it must lead neither out of the project nor into git's own files.
+            is_inside = path.resolve().is_relative_to(self._project.root.resolve()) and ".git" not in path.parts
             with suppress(OSError):
                 if is_inside and not path.is_symlink() and placed.is_ours(name, path.read_bytes()):
                     yield path

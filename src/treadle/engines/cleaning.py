@@ -55,7 +55,7 @@ def refuse_links(project: Project) -> None:
     """A `TreadleError` if Treadle's own folder leads out of the project."""
     if project.own.is_symlink() or project.local.is_symlink():
         text = f"{project.local} is a link; Treadle removes only what is inside the project: remove the link"
-        raise TreadleError(text, code="gc.link")
+        raise TreadleError(text, code="file.link")
 
 
 def _size(project: Project) -> int:

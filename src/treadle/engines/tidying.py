@@ -150,8 +150,10 @@ async def _pack_run(opened: Opened, project: Project, run: Run, *, dry: bool) ->
 
 def _conversations(project: Project, ended: Sequence[Run]) -> Iterator[Path]:
     """Homes that agents had, with their logins and transcripts: no agent goes on with one when the run has ended."""
+    folders = {path.name: path for path in _inside(project.runs) if not path.is_symlink()}
     for run in ended:
-        yield from (path for path in _inside(project.runs / run.id / "acts") if path.name == _CONVERSATIONS)
+        inside = _inside(folders[run.id] / "acts") if run.id in folders else []
+        yield from (path for path in inside if path.name == _CONVERSATIONS)
 
 
 def _outworn(folder: Path, now: float) -> Iterator[Path]:
