@@ -151,7 +151,8 @@ def test_each_check_is_told_as_it_begins_and_ends(tmp_path: Path, monkeypatch: p
         case = stage.case
         watch = lambda progress: heard.append(progress.check)  # noqa: E731
         monkeypatch.setattr(stage, "case", lambda claim: replace(case(claim), watch=watch))
-        tests = {"tests/calc/test_add.py": TEST, "tests/calc/test_manifest.json": MANIFEST}
+        own = f"{TEST}\n# another tree than that of other tests, whose runs may be known\n"
+        tests = {"tests/calc/test_add.py": own, "tests/calc/test_manifest.json": MANIFEST}
         await stage.claim("tests", "TestsReady", tests, checks="commit red")
         await stage.claim("tests", "TestsReady", {}, checks="commit red", n="1.2")
 
@@ -163,3 +164,18 @@ def test_each_check_is_told_as_it_begins_and_ends(tmp_path: Path, monkeypatch: p
     begun = [one.check for one in heard if one.state == "running" and not one.tests]
     assert begun[:2] == ["commit", "red"]
     assert [one for one in heard if one.check == "red" and one.tests_done == one.tests > 0], "its tests are counted"
+
+
+def test_a_view_that_fails_decides_nothing_about_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_progress: object) -> None:
+        raise BrokenPipeError
+
+    async def story() -> None:
+        stage = await (await Stage(tmp_path).start()).scaffolded()
+        case = stage.case
+        monkeypatch.setattr(stage, "case", lambda claim: replace(case(claim), watch=broken))
+        tests = {"tests/calc/test_add.py": TEST, "tests/calc/test_manifest.json": MANIFEST}
+        verdict = await stage.claim("tests", "TestsReady", tests, checks="commit red")
+        assert [one.ok for one in verdict.results] == [True, True]
+
+    run(story())

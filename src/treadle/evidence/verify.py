@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import time
+from contextlib import suppress
 from typing import Literal
 
 import msgspec
@@ -126,20 +127,18 @@ def _tell(
     ended: Literal["passed", "failed", "skipped"] = "passed"
     if outcome and not outcome.ok:
         ended = "skipped" if outcome.skipped else "failed"
-    s.case.watch(
-        Progress(
-            check=CheckProgress(
-                check=_called(ref),
-                number=number,
-                of=len(s.job.checks),
-                state=ended if outcome else "running",
-                advisory=ref.advisory,
-                elapsed=outcome.took if outcome else 0.0,
-                tests_done=tests[0],
-                tests=tests[1],
-            )
-        )
+    now = CheckProgress(
+        check=_called(ref),
+        number=number,
+        of=len(s.job.checks),
+        state=ended if outcome else "running",
+        advisory=ref.advisory,
+        elapsed=outcome.took if outcome else 0.0,
+        tests_done=tests[0],
+        tests=tests[1],
     )
+    with suppress(Exception):  # a view that fails, such as a closed pipe, decides nothing about the work
+        s.case.watch(Progress(check=now))
 
 
 async def _asked(s: Subject, ref: CheckRef) -> Found:
