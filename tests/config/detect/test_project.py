@@ -263,3 +263,8 @@ def test_node_tools_are_set_up_only_if_they_are_installed(tmp_path: Path) -> Non
     assert (codes(found), "lint" in found.commands) == (["init.tool_missing"], False)
     (tmp_path / "node_modules/.bin/vitest").unlink()
     assert "init.not_installed" in codes(detect(tmp_path)[0])
+
+
+def test_a_package_without_dependencies_needs_no_installation(tmp_path: Path) -> None:
+    found = detect(project(tmp_path, {"package.json": '{"scripts": {"test": "node --test"}}'}))[0]
+    assert codes(found) == []

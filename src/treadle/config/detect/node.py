@@ -43,7 +43,7 @@ def node(folder: Folder) -> Found | None:
     commands |= style
     stray = strays(folder)
     lanes = (Hint("init.lanes_found", stray),) if stray else ()
-    advice = (*advice, *lanes, *missing, *_there(folder, test))
+    advice = (*advice, *lanes, *missing, *_there(folder, test, needs))
     language = "TypeScript" if folder.has("tsconfig.json") else "JavaScript"
     return Found(
         language=language,
@@ -81,7 +81,7 @@ def _test(folder: Folder, script: str, needs: set[str]) -> tuple[str, Guess | No
 def _node_words(script: str) -> tuple[str, ...]:
     """The words of `node --test …` in a script that needs no shell: alone, or after linters, whose verdict is another.
 
-    Patterns (`test/*.test.js`) are node's own business.
+    Patterns (`test/*.test.js`) are put in by whoever runs it.
     """
     *before, last = script.split("&&")
     if not script.isprintable() or any(char in last for char in "&|;<>$`"):
@@ -118,11 +118,12 @@ def _is_there(folder: Folder, program: str, package: str, needs: set[str]) -> bo
     return package in needs
 
 
-def _there(folder: Folder, test: Guess | None) -> tuple[Hint, ...]:
+def _there(folder: Folder, test: Guess | None, needs: set[str]) -> tuple[Hint, ...]:
     """What to do where packages, or the test runner among them, are not installed."""
-    if not folder.has("node_modules"):
-        return (Hint("init.not_installed", f"`{_manager(folder)} install`: node_modules is not there yet"),)
     program = next((word for word in test.words if word.startswith(f"{_BIN}/")), "") if test else ""
+    if not folder.has("node_modules"):
+        missing = Hint("init.not_installed", f"`{_manager(folder)} install`: node_modules is not there yet")
+        return (missing,) if needs or program else ()
     name = program.removeprefix(f"{_BIN}/")
     if name and not folder.has(f"node_modules/.bin/{name}"):
         return (Hint("init.not_installed", f"`{_manager(folder)} install`: node_modules has no {name}"),)
