@@ -48,7 +48,7 @@ from treadle.views.activity import Story
 from treadle.views.asking import Inquiry
 from treadle.views.cost import Cost
 from treadle.views.evidence import Evidence
-from treadle.views.listing import Listing
+from treadle.views.listing import Listing, Overview
 from treadle.views.rest import Rest
 from treadle.views.status import Status
 from treadle.views.timeline import Happened
@@ -58,7 +58,8 @@ DOCUMENTS: Final[dict[str, type[msgspec.Struct]]] = {
     "treadle say --json": talk_documents.Heard,
     "treadle projects list --json": talk_documents.RegisteredProjects,
     "treadle runs --json": Listing,
-    "treadle status --json": Status,
+    "treadle status --json": Overview,
+    "treadle status RUN --json": Status,
     "treadle log --json": Happened,
     "treadle show --json": Story,
     "treadle show --json, of a question": Inquiry,

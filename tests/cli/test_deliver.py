@@ -39,7 +39,7 @@ def test_programs_are_told_where_the_result_is() -> None:
     assert {key: told["result"][key] for key in ("branch", "into", "taken", "merge", "why")} == {
         "branch": "treadle/sweep-1/result", "into": "main", "taken": False, "merge": "branch", "why": "",
     }  # fmt: skip
-    assert treadle("status", "--json").json()["result"] == told["result"]
+    assert treadle("status", "sweep-1", "--json").json()["result"] == told["result"]
 
 
 def dirty(kept: Kept) -> None:
@@ -196,11 +196,15 @@ def test_alone_it_mentions_a_result_that_nobody_has_taken_over(kept: Kept) -> No
 
 
 def test_what_goes_on_is_shown_before_what_has_ended_later() -> None:
+    def below() -> str:
+        return treadle("status").out.rpartition("\n\n")[2]
+
     assert run("--level", "1", "--name", "first").code == 3
     assert run("--level", "1", "--name", "second").code == 3
-    assert treadle("status").out.startswith("second ")
+    hints = [line.partition("  ")[0] for line in below().splitlines()]
+    assert hints == ["treadle status second", "treadle status first"], "of several, each is named with its command"
     assert treadle("abort", "second").code == 0
-    assert treadle("status").out.startswith("first "), "it waits for a person"
+    assert below().startswith("first "), "it waits for a person"
     assert treadle("status", "second").out.startswith("second ")
     assert treadle("abort", "first").code == 0
-    assert treadle("status").out.startswith("second ")
+    assert below().startswith("second ")

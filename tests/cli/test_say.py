@@ -120,7 +120,7 @@ def test_an_agent_that_nobody_drives_waits_and_is_not_at_work(chores: Chores) ->
 
 def test_a_time_that_was_up_while_nobody_drove_is_told(chores: Chores, monkeypatch: pytest.MonkeyPatch) -> None:
     let_go(chores)
-    (busy,) = treadle("status", "--json").json()["activities"]
+    (busy,) = treadle("status", "sweep-1", "--json").json()["activities"]
     assert busy["overdue"] is False
     due = int(datetime.fromisoformat(busy["due"]).timestamp() * 1000)
     monkeypatch.setattr("treadle.engines.client.SystemClock", lambda: StillClock(due))

@@ -8,6 +8,7 @@ from treadle.cli.activity_page import read_story, why
 from treadle.cli.driving import standing
 from treadle.cli.reading import read_run
 from treadle.config.project import Project
+from treadle.engines.client import login_name
 from treadle.engines.pinned import pinned
 from treadle.engines.taking_up import take_up
 from treadle.engines.waiting import is_handed_out, works_in_hand
@@ -90,7 +91,8 @@ def _handed_in(project: Project, store: Store, call: Call, said: _Answer, claim:
     given = {name: value for name, value in claim.fields.items() if value is not None}
     asked = said.ways.fields(claim.exit)
     answer = exit_object(claim.exit, {name: value for name, value in given.items() if name in asked})
-    found = task.hand_in(answer, channel)
+    by = f"{login_name()} with {call.mate}" if call.mate else login_name()
+    found = task.hand_in(answer, channel, by)
     if isinstance(found, Faulty):
         if work.act not in store.load(work.run).state.acts:
             return NOTHING  # somebody else was faster

@@ -10,7 +10,7 @@ from treadle.cli.guard import UNWELL
 from treadle.cli.handing_in import STDIN, answer, refuse
 from treadle.cli.reading import read_run
 from treadle.config.project import Project, current_folder, open_project, owner_of
-from treadle.engines.client import Client
+from treadle.engines.client import Client, login_name
 from treadle.engines.opening import opened_store
 from treadle.errors import TreadleError
 from treadle.ports import Work
@@ -65,7 +65,7 @@ def hand_in(work: Work, file: str | None, exit_: str | None, fields: Sequence[st
         act=work.act, token=work.token, retry=work.retry, bundle=work.bundle, out=work.out, ways=ways
     )  # fmt: skip
     given = answer(ways, file, exit_, fields, option="--exit")
-    found = given if isinstance(given, Faulty) else task.hand_in(given, "emit")
+    found = given if isinstance(given, Faulty) else task.hand_in(given, "emit", login_name())
     if isinstance(found, Faulty):
         refuse(found)
     return f"{work.step} is handed in: {exit_words(ways.protocol, found.key)}"

@@ -68,7 +68,7 @@ class Client:
             ask=question.id,
             choice=chosen,
             note_ref=note_ref,
-            actor=self._actor or me(),
+            actor=self._actor or login_name(),
         )
         self._store.post(run, reply)
         return question
@@ -268,8 +268,8 @@ def _fresh(id_: str) -> str:
     return f"{id_}:{secrets.token_hex(4)}"
 
 
-def me() -> str:
-    """Who sits at this machine; empty if that cannot be known."""
+def login_name() -> str:
+    """The name of the person at this terminal; empty if the system does not know it."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

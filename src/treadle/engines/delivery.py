@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from treadle.config.project import Project
-from treadle.engines.client import me
+from treadle.engines.client import login_name
 from treadle.engines.evidence import logged_evidence
 from treadle.engines.project_ports import ProjectPorts
 from treadle.engines.result import find_result, integration_of
@@ -104,7 +104,7 @@ async def reopen(project: Project, store: Store, run: Run) -> bool:
     await integration.move(run.id, ROOT, found.commit, carried.base)
     lease = await store.claim(run.id, clock.now())
     try:
-        event = Reopened(id=f"{run.id}!reopened:{history.state.seq}", ts=clock.now(), actor=me())
+        event = Reopened(id=f"{run.id}!reopened:{history.state.seq}", ts=clock.now(), actor=login_name())
         await Desk(store, lease, clock).take([Arrival(event)])
     finally:
         await store.release(lease)

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Final
 
 from treadle.config.project import Project
-from treadle.engines.pinned import pinned
+from treadle.engines.pinned import agents_of
 from treadle.engines.result import result_of
 from treadle.git.outcome import outcome
 from treadle.kernel.commands import RunEffect
@@ -44,22 +44,31 @@ class _Log:
 
 async def stored_evidence(project: Project, store: Store, run: str) -> Evidence:
     """The evidence of a run, from its log, its payloads and the repository."""
-    return logged_evidence(store, run, await result_of(project, store.run(run)))
+    return (await chronicle_and_evidence(project, store, run))[1]
 
 
-def logged_evidence(store: Store, run: str, result: Result | None = None) -> Evidence:
-    """The evidence of a run, from its log and its payloads; where the result is, only the repository knows."""
+async def chronicle_and_evidence(project: Project, store: Store, run: str) -> tuple[Chronicle, Evidence]:
+    """A run's history, and the evidence that follows from it."""
+    return _read(store, run, await result_of(project, store.run(run)))
+
+
+def logged_evidence(store: Store, run: str) -> Evidence:
+    """The evidence of a run, from its log and its payloads alone; it does not say where the result is."""
+    return _read(store, run, None)[1]
+
+
+def _read(store: Store, run: str, result: Result | None) -> tuple[Chronicle, Evidence]:
     log = _Log(store, run)
     record = log.catch_up()
-    settings, protocol = pinned(record), log.chronicle.protocol
     beside = Beside(
         run=record.id,
         name=record.name,
-        agents={role: settings.agent_of(role) for role in protocol.roles} if protocol else {},
+        agents=agents_of(record, log.chronicle.protocol),
         strays=tuple(store.strays(record.id)),
         result=result,
     )
-    return evidence(log.chronicle, log.record, store.payloads.get, beside, time.time_ns() // 1_000_000)
+    now = time.time_ns() // 1_000_000
+    return log.chronicle, evidence(log.chronicle, log.record, store.payloads.get, beside, now)
 
 
 class VerifiedMerges:

@@ -1,5 +1,6 @@
 """How a run was started: everything that has to be the same whenever it is driven on."""
 
+from contextlib import suppress
 from typing import Final, Literal
 
 import msgspec
@@ -8,6 +9,7 @@ from treadle.config.agents import parse_agent
 from treadle.config.model import Config
 from treadle.errors import PortError
 from treadle.kernel.commands import RunAgent
+from treadle.protocol.model import Protocol
 from treadle.store.records import Run
 
 FORMAT: Final = 1
@@ -52,3 +54,11 @@ def pinned(run: Run) -> Pinned:
     if found.format != FORMAT:
         raise PortError(f"run {run.id} was started by another treadle (format {found.format}); use that one")
     return found
+
+
+def agents_of(run: Run, protocol: Protocol | None) -> dict[str, str]:
+    """Role → its agent, as a run was started; empty before it has begun, and for settings that cannot be read."""
+    with suppress(PortError):
+        settings = pinned(run)
+        return {role: settings.agent_of(role) for role in protocol.roles} if protocol else {}
+    return {}

@@ -103,6 +103,7 @@ class ProjectSurroundings:
             clock=SystemClock(),
             payloads=self._store.payloads,
             runner_of=partial(self._runner, settings, cache(runner)),
+            agent_of=lambda job: "" if settings.is_by_person(job) else settings.agent_of(job.role),
             model_of=model_of,
             workspace=ports.workspace,
             checks=ports.checks,

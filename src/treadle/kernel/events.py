@@ -90,6 +90,8 @@ class Exited(Fact, frozen=True, kw_only=True):
     act: str
     envelope: Envelope
     channel: str = ""
+    actor: str = ""
+    """The person or the agent that did the work; empty for effects, and in logs that did not keep it."""
     usage: Usage = Usage()
     results: tuple[CheckResult, ...] = ()
     """What an effect has checked before it ended so; nothing is decided by it."""

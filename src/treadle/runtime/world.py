@@ -20,6 +20,8 @@ class World:
     payloads: Payloads
     runner_of: Callable[[RunAgent], Runner | None]
     """Who does it; None: it is left as it is, to be started or found by another process."""
+    agent_of: Callable[[RunAgent], str] = lambda _job: ""
+    """The name of the agent that does it, for the log; empty: a person, who is named in the answer."""
     model_of: Callable[[str, int], str]
     """The model for a role at a tier; empty: the agent's own choice."""
     workspace: Workspace

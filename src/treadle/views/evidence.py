@@ -69,6 +69,8 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
     step: str
     title: str
     who: str
+    by: str = ""
+    """The person or agent that did it, by the log; empty for effects and checks."""
     exit: str
     proves: str
     """`plan`, `red`, `green`, `approval`, `contract`; empty: nothing by itself."""
@@ -168,6 +170,8 @@ class Setback(msgspec.Struct, frozen=True, kw_only=True):
     instance: str
     step: str
     who: str
+    by: str = ""
+    """The person or agent whose work it was; empty for effects, checks and messages."""
     attempt: int
     time: str
     what: str
@@ -247,7 +251,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     elapsed: float
     events: int
     agents: dict[str, str]
-    """Role → the agent that had it."""
+    """Role → the persons and agents that really worked in it, by the log."""
     usage: Used
     result: Result | None
     verdict: Ruling = "unverified"

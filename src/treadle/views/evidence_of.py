@@ -12,7 +12,7 @@ from treadle.views.evidence import Decision, Evidence, Part, Proved, Standing, T
 from treadle.views.evidence_criteria import Prover
 from treadle.views.evidence_log import Record, Said
 from treadle.views.evidence_records import Find, anything, payload, text
-from treadle.views.evidence_steps import Lost, Taken, lost, taken
+from treadle.views.evidence_steps import Lost, Taken, lost, taken, workers
 from treadle.views.evidence_tree import Tree
 from treadle.views.moment import moment, seconds
 from treadle.views.result import Result
@@ -26,7 +26,7 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     name: str
     agents: dict[str, str]
-    """Role → its agent."""
+    """Role → its agent, as the run was started; only what the log does not say is taken from it."""
     strays: tuple[Stray, ...] = ()
     result: Result | None = None
 
@@ -34,7 +34,8 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True):
 def evidence(chronicle: Chronicle, record: Record, find: Find, beside: Beside, now: int) -> Evidence:
     """What is proved of a run, and what is not."""
     state, protocol = chronicle.state, chronicle.protocol
-    steps, losses = taken(chronicle, record, find, now), lost(chronicle, find, beside.strays)
+    steps = taken(chronicle, record, find, now, beside.agents)
+    losses = lost(chronicle, find, beside.strays, beside.agents)
     tree = Tree(protocol, state, find) if protocol else None
     prover = _prover(tree, steps, losses, record, chronicle, find) if tree else None
     criteria = [prover.proved(state.insts[it], id_) for it, id_ in tree.answers()] if prover and tree else []
@@ -54,7 +55,7 @@ def evidence(chronicle: Chronicle, record: Record, find: Find, beside: Beside, n
         changed=moment(state.now),
         elapsed=seconds(state.started, end),
         events=state.seq,
-        agents=beside.agents,
+        agents=workers(chronicle, beside.agents),
         usage=used(state.usage),
         result=beside.result,
         verdict=tally.ruling,
