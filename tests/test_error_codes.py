@@ -9,7 +9,7 @@ from typing import Final, get_args, get_type_hints
 import pytest
 
 from treadle import errors
-from treadle.codes import CODES, ERRORS, EVIDENCE, PROTOCOL
+from treadle.codes import ADVICE, CODES, ERRORS, EVIDENCE, PROTOCOL
 from treadle.errors import TreadleError
 from treadle.kernel.events import Failed, Outages
 from treadle.protocol.check import CHECKS, FINER
@@ -22,7 +22,7 @@ CODED: Final = {*RAISED, "Finding", "Unclear", "warn", "missing"}
 """Whoever makes one of these says which kind of problem it is."""
 ELSEWHERE: Final = ("evidence", "git", "simulate", "views")
 """Rooms that call something else a `Finding`; `evidence` has a test of its own."""
-FORM: Final = re.compile(r"[a-z]+\.[a-z_]+")
+FORM: Final = re.compile(r"[a-z_]+\.[a-z_]+")
 
 
 def _modules() -> Iterator[tuple[str, ast.Module]]:
@@ -86,15 +86,15 @@ def test_every_registered_code_is_used() -> None:
     failures = (f"activity.{why}" for why in get_args(get_type_hints(Failed)["why"]))
     used = {*_texts(), *outages, *failures, *(f"protocol.{word}" for word in (*CHECKS, *FINER))}
     stands = " ".join(text for text in used if "[" in text)
-    unused = [code for code in (*ERRORS, *PROTOCOL) if code not in used and f"[{code}]" not in stands]
+    unused = [code for code in (*ERRORS, *PROTOCOL, *ADVICE) if code not in used and f"[{code}]" not in stands]
     assert unused == []
 
 
-@pytest.mark.parametrize("codes", [EVIDENCE, ERRORS, PROTOCOL])
+@pytest.mark.parametrize("codes", [EVIDENCE, ERRORS, PROTOCOL, ADVICE])
 def test_the_registry_is_sorted_and_each_code_has_a_sentence(codes: dict[str, str]) -> None:
     assert list(codes) == sorted(codes)
     assert [code for code, text in codes.items() if not FORM.fullmatch(code) or not text.endswith(".")] == []
 
 
 def test_no_code_stands_in_two_lists() -> None:
-    assert len(CODES) == len(EVIDENCE) + len(ERRORS) + len(PROTOCOL)
+    assert len(CODES) == len(EVIDENCE) + len(ERRORS) + len(PROTOCOL) + len(ADVICE)
