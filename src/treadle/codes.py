@@ -279,6 +279,7 @@ ERRORS: Final[dict[str, str]] = {
     "deliver.git": "Git refused to move your branch forward.",
     "deliver.moved": "Your branch has moved since the run began; `--rebase` puts the result on top of it.",
     "deliver.nothing": "No result is left to deliver.",
+    "deliver.unproved": "Not every criterion of the run is verified, and no person has let the result pass.",
     "deliver.unverified": "The build, a suite or a test of a criterion fails with the result on top of your branch.",
     "demo.failed": "A demo came to a stop.",
     "demo.none": "The protocol has no demo in a real repository.",

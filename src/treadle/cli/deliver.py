@@ -21,8 +21,14 @@ def deliver(
             help="If your branch has moved since the run began: rebase the result onto it and verify it there first.",
         ),
     ] = False,
+    accept: Annotated[
+        str,
+        typer.Option("--accept", metavar="WHY", help="Deliver it though not every criterion is verified; say why."),
+    ] = "",
 ) -> None:
     """Moves your branch forward to a run's result. Exit code 2: why not; then nothing is changed.
+
+    A result is delivered only if every criterion is verified, or by a person's word (exit code 4).
 
     With --rebase, conflicts go to the run's own rebase step, if its protocol has one: the run goes on as with `resume`.
     """
@@ -35,6 +41,6 @@ def deliver(
     project, meant = open_project(), to_deliver(run)
     with opened_store(project) as store:
         if rebase:
-            raise typer.Exit(deliver_rebased(project, store, meant))
-        typer.echo(deliver_(project, store, meant))
+            raise typer.Exit(deliver_rebased(project, store, meant, accept))
+        typer.echo(deliver_(project, store, meant, accept=accept))
         raise typer.Exit(delivery_code(store, meant))

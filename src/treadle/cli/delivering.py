@@ -9,19 +9,23 @@ import typer
 from treadle.cli.guard import blame, complain
 from treadle.cli.standing import Standing, exit_code
 from treadle.config.project import Project
-from treadle.engines.delivery import CONFLICT, DeliveryRefusal, is_reopened, reopen, take_over, take_over_rebased
+from treadle.engines.delivery import CONFLICT, DeliveryRefusal, is_reopened, reopen, take_over, take_over_rebased, vouch
 from treadle.engines.evidence import logged_evidence
 from treadle.errors import TreadleError
 from treadle.git.delivery import MOVED
 from treadle.store.sqlite import Store
+from treadle.views.evidence_words import score
 from treadle.views.result import is_good
 
 _ROUNDS: Final = 3
 """How often a run is taken up again because its branch has moved once more."""
 
 
-def deliver(project: Project, store: Store, run: str, *, rebase: bool = False) -> str:
-    """Move the user's branch forward to the result of a run; what is said about it."""
+def deliver(project: Project, store: Store, run: str, *, rebase: bool = False, accept: str = "") -> str:
+    """Move the user's branch forward to the result of a run; what is said about it.
+
+    `accept` is a person's reason to deliver a result of which not every criterion is verified.
+    """
     record = store.run(run)
     if not record.outcome:
         raise TreadleError(
@@ -31,12 +35,29 @@ def deliver(project: Project, store: Store, run: str, *, rebase: bool = False) -
     if not is_good(record.outcome):
         said = f"{run} has ended with {record.outcome}; only the result of a good end is taken over"
         raise TreadleError(said, code="deliver.bad_end")
+    _hold_back(store, run, accept)
     taking = take_over_rebased(project, store, record, complain) if rebase else take_over(project, record)
     found = asyncio.run(taking)
     return f"{found.into} has the result of {run}, {found.commit[:12]}"
 
 
-def deliver_rebased(project: Project, store: Store, run: str) -> int:
+def _hold_back(store: Store, run: str, accept: str) -> None:
+    """Refuse a result that is not verified, unless a person lets it pass; the log keeps the word."""
+    found = logged_evidence(store, run)
+    if found.verdict != "unverified":
+        return
+    if not accept.strip():
+        open_ = [f"{one.spec}/{one.id}" for one in found.criteria if one.standing != "verified" and not one.waiver]
+        named = f"{', '.join(open_[:5])}{' …' if len(open_) > 5 else ''}"
+        raise TreadleError(
+            f"{score(found)}, without {named}; `treadle evidence {run}` says what is missing, and "
+            f'`treadle deliver {run} --accept "WHY"` delivers it by your word',
+            code="deliver.unproved",
+        )
+    asyncio.run(vouch(store, store.run(run), accept))
+
+
+def deliver_rebased(project: Project, store: Store, run: str, accept: str = "") -> int:
     """Deliver onto a branch that has moved; conflicts go to the run's own rebase step, if it has one. The exit code."""
     from treadle.cli.driving import drive  # which asks here what becomes of a result
 
@@ -44,7 +65,7 @@ def deliver_rebased(project: Project, store: Store, run: str) -> int:
         return code
     for _ in range(_ROUNDS):
         try:
-            typer.echo(deliver(project, store, run, rebase=True))
+            typer.echo(deliver(project, store, run, rebase=True, accept=accept))
             return delivery_code(store, run)
         except DeliveryRefusal as refusal:
             if refusal.code != CONFLICT or not asyncio.run(reopen(project, store, store.run(run))):

@@ -181,6 +181,13 @@ class Reopened(Fact, frozen=True, kw_only=True):
     actor: str = ""
 
 
+class Vouched(Fact, frozen=True, kw_only=True):
+    """A person lets the result of a run that has ended pass, though criteria are not verified."""
+
+    actor: str = ""
+    note_ref: str = ""
+
+
 Event = (
     RunStarted
     | SessionStarted
@@ -194,4 +201,5 @@ Event = (
     | Signalled
     | Upgraded
     | Reopened
+    | Vouched
 )

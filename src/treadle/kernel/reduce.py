@@ -61,6 +61,7 @@ from treadle.kernel.events import (
     TimerFired,
     Unavailable,
     Upgraded,
+    Vouched,
 )
 from treadle.kernel.lifecycle import create, last_merge, reopen
 from treadle.kernel.outages import unavailable
@@ -77,7 +78,7 @@ def reduce(protocol: Protocol, state: State, event: Event) -> tuple[State, tuple
         raise IllegalEvent(
             "a run starts exactly once, with RunStarted" if state.run else "the run has not started", code="event.order"
         )
-    if state.outcome and not isinstance(event, Reopened):
+    if state.outcome and not isinstance(event, Reopened | Vouched):
         return state, ()
     t = Turn(protocol, state, event.ts)
     if not _RULES[type(event)](t, event):
@@ -152,6 +153,11 @@ def _reopened(t: Turn, _e: Reopened) -> bool:
     return bool(step)
 
 
+def _vouched(t: Turn, _e: Vouched) -> bool:
+    """A word for the record: it moves nothing, and only a run that has ended has a result to vouch for."""
+    return bool(t.state.outcome)
+
+
 def _misfit(protocol: Protocol, inst: Instance, frame: Frame, step: str) -> str:
     """Why a frame cannot stand at a step of the new protocol; empty if it can."""
     graph = protocol.graphs.get(inst.graph)
@@ -176,4 +182,5 @@ _RULES: Final[dict[type[Any], Callable[[Turn, Any], bool]]] = {
     Signalled: signalled,
     Upgraded: _upgraded,
     Reopened: _reopened,
+    Vouched: _vouched,
 }

@@ -13,6 +13,7 @@ from treadle.kernel.events import (
     Signalled,
     TimerFired,
     Unavailable,
+    Vouched,
 )
 from treadle.protocol.items import Item, Routed
 
@@ -41,6 +42,8 @@ def describe(event: Event) -> str:
             return f"a person answers {event.ask}: {event.choice}"
         case Signalled():
             return f"a person sends {event.name} {event.step} to {event.inst}".replace("  ", " ")
+        case Vouched():
+            return "a person accepts the result as it is"
         case Reopened():
             return "a person takes the run up again"
     return f"the run moves to protocol {event.protocol}"

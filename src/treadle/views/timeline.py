@@ -32,6 +32,7 @@ from treadle.kernel.events import (
     Signalled,
     TimerFired,
     Unavailable,
+    Vouched,
 )
 from treadle.kernel.replay import Move
 from treadle.kernel.state import State
@@ -165,6 +166,9 @@ def _event(made: Move) -> str:
             if event.name == "level":
                 return f"{who} sets the run to level {event.item}"
             return f"{who} says {event.name} to {where}{f' for {event.item}' if event.item else ''}"
+        case Vouched():
+            who = f"a person ({event.actor})" if event.actor else "a person"
+            return f"{who} accepts the result as it is, though criteria are not verified"
         case Reopened():
             who = f"a person ({event.actor})" if event.actor else "a person"
             return f"{who} takes the run up again, for its branch has moved"
