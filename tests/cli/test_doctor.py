@@ -204,6 +204,7 @@ def test_the_box_of_agents(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "detail": "bubblewrap: writes only to its scope, own processes, its network",
         "fix": "",
         "required": False,
+        "code": "",
     }
     (root / "treadle.toml").write_text('[workspace]\nbox = "off"\n')
     line = told()["sandbox of agents"]

@@ -16,6 +16,7 @@ from treadle.engines.pinned import pinned
 from treadle.engines.result import result_of
 from treadle.errors import TreadleError
 from treadle.views.evidence import Evidence
+from treadle.views.evidence_baseline import with_baseline
 from treadle.views.evidence_log import Record
 from treadle.views.evidence_of import Beside, evidence
 from treadle.views.evidence_text import Row, rows
@@ -40,7 +41,9 @@ def read_evidence(word: str | None) -> Evidence:
             strays=tuple(store.strays(run.id)),
             result=asyncio.run(result_of(project, run)),
         )
-        return evidence(found.chronicle, record, store.payloads.get, beside, time.time_ns() // 1_000_000)
+        now = time.time_ns() // 1_000_000
+        proved = evidence(found.chronicle, record, store.payloads.get, beside, now)
+        return with_baseline(proved, settings.baseline, store.payloads.get)
 
 
 def print_evidence(found: Evidence) -> None:

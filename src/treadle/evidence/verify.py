@@ -133,7 +133,7 @@ async def _asked(s: Subject, ref: CheckRef) -> Found:
 async def _notes(s: Subject, outcomes: dict[str, Found]) -> tuple[str, ...]:
     """What changed beside the work, and what the tests were like before the run, wherever they were run anyway."""
     ran = [name for name, one in outcomes.items() if one.ran and name.partition(":")[0] in RUN_THE_SUITE]
-    return (*meanwhile(s), *(await told_before(s) if ran else ()))
+    return (*map(str, meanwhile(s)), *map(str, await told_before(s) if ran else ()))
 
 
 async def _fields(s: Subject, outcomes: dict[str, Found]) -> dict[str, Json]:
@@ -176,6 +176,7 @@ def _result(s: Subject, ref: CheckRef, one: Found) -> CheckResult:
         "tree": one.tree or s.work.tree,
         **(one.ran or Ran(duration=one.took)).evidence,
         "report": one.report,
+        "findings": one.findings,
         **one.facts,
     }
     if ref.advisory:

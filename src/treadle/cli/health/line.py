@@ -13,6 +13,8 @@ class Line(msgspec.Struct, frozen=True):
     detail: str = ""
     fix: str = ""
     required: bool = False
+    code: str = ""
+    """Stable name of what is wrong, listed in `codes.py`; empty if nothing is, or it has none."""
 
     @property
     def is_fatal(self) -> bool:
@@ -29,6 +31,6 @@ def warn(what: str, detail: str, fix: str = "") -> Line:
     return Line(what, "warn", detail, fix)
 
 
-def missing(what: str, detail: str, fix: str, *, required: bool = False) -> Line:
+def missing(what: str, detail: str, fix: str, *, required: bool = False, code: str = "") -> Line:
     """Something is not there."""
-    return Line(what, "missing", detail, fix, required)
+    return Line(what, "missing", detail, fix, required, code)
