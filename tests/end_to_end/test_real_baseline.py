@@ -207,3 +207,20 @@ def test_a_program_that_goes_missing_in_the_middle_costs_no_attempt(
     assert (ended.code, bool(seen)) == (3, True), ended.out + ended.err
     stopped = treadle("evidence", "it", "--json").json()["setbacks"]
     assert {one["act"] for one in stopped} == {"root:tests#1.1"}, "it is the first attempt still"
+
+
+def test_a_run_that_was_created_without_a_baseline_gets_it_when_it_is_taken_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(tmp_path, monkeypatch, {"tests/basket/test_old.py": OLD})
+    with opened_store(Project(place.root), create=True) as store:
+        name = prepare(Project(place.root), _order()).start(store)
+    assert treadle("status", name, "--json").json()["baseline"] is None
+
+    taken_up = treadle("resume", name)
+
+    assert taken_up.code == 3, taken_up.out + taken_up.err
+    assert "baseline: 2 passed, 2 failed" in taken_up.out
+    found = treadle("status", name, "--json").json()["baseline"]
+    assert (found["passed"], found["failed"]) == (2, 2)
+    assert [one["code"] for one in found["tests"]] == ["baseline.failing"] * 2
