@@ -34,7 +34,7 @@ class Baseline:
         self._git, self._measure, self._start, self._origin = git, measure, start, origin
 
     async def excuses(
-        self, run: TestRun, ids: Iterable[str], head: str, earlier: TestRun, adopted: Collection[str] = ()
+        self, run: TestRun, ids: Collection[str], head: str, earlier: TestRun, adopted: Collection[str] = ()
     ) -> dict[str, str]:
         """Those of some tests that the work at `head` is not charged for, each with the code that says why.
 
@@ -52,8 +52,10 @@ class Baseline:
                 continue
             old = await self._unchanged(base, head, run, left)
             failing = {id_ for id_ in old & red_at_start(seen, run) if id_ not in earlier.passed}
-            if base == self._start:  # what failed later only waits for somebody's work
+            if base == self._start:
                 found |= dict.fromkeys(failing, FAILING)
+            else:  # what failed there, and not at the start, waits for somebody's work
+                old, failing = old & seen.passed, set()
             found |= dict.fromkeys(await self._unstable(tree, seen, run, sorted(old), failing), FLAKY)
         return found
 

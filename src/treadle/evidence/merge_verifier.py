@@ -103,7 +103,7 @@ class MergeVerifier:
         old = await self._old(run, [id_ for id_ in bad(run) if id_ not in left], there)
         return excused | {one.test: one for one in excuse_notes(old)}
 
-    async def _old(self, run: TestRun, ids: Iterable[str], earlier: TestRun) -> dict[str, str]:
+    async def _old(self, run: TestRun, ids: list[str], earlier: TestRun) -> dict[str, str]:
         """Those of some tests that nobody has changed, and that were failing or unstable before the run."""
         start = await self._git.start(self._case.state.run)
         origin = await self._git.origin(self._case.state, self._inst.id)
