@@ -31,6 +31,7 @@ EVIDENCE: Final[dict[str, str]] = {
     "suite.unrunnable": "The tests could not be run.",
     "unbroken.failing": "A step broke a test that passed before it.",
     "unbroken.lost": "A step lost a test that passed before it.",
+    "unbroken.unknown": "The test command fails since a step that may add failing tests; it names none.",
 }
 """What checks of an agent's work say."""
 

@@ -270,6 +270,7 @@ def test_flaky():
 OLDER = "tests/calc/test_old.py::test_old"
 PASSES = "from src.calc.old import old\n\n\ndef test_old() -> None:\n    assert old() == 1\n"
 RENAMED = PASSES.replace("test_old", "test_older")
+SKIPPED = PASSES.replace("def test", "import pytest\n\n\n@pytest.mark.skip\ndef test")
 REWRITTEN = PASSES.replace("== 1", "== 3")
 
 
@@ -347,11 +348,12 @@ def test_a_test_that_is_unstable_on_the_base_refuses_no_step(tmp_path: Path) -> 
         ({"src/calc/old.py": "def old() -> int:\n    return 2\n"}, {OLDER: "unbroken.failing"}),
         ({"src/calc/old.py": None}, {"tests/calc/test_old.py": "unbroken.failing"}),
         ({"tests/calc/test_old.py": None}, {OLDER: "unbroken.lost"}),
+        ({"tests/calc/test_old.py": SKIPPED}, {OLDER: "unbroken.failing"}),
         ({"tests/calc/test_old.py": RENAMED}, {}),
         ({"tests/calc/test_old.py": REWRITTEN}, {}),
         ({"src/calc/new.py": SKELETON, "tests/calc/test_add.py": TEST}, {}),
     ],
-    ids=["broken", "uncollected", "lost", "renamed", "rewritten", "harmless"],
+    ids=["broken", "uncollected", "lost", "skipped", "renamed", "rewritten", "harmless"],
 )
 def test_a_step_that_breaks_what_passed_is_refused_there(
     tmp_path: Path, files: dict[str, str | None], expected: dict[str, str]

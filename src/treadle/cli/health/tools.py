@@ -19,7 +19,7 @@ from treadle.protocol.model import Protocol
 from treadle.protocol.reach import Reach
 from treadle.toolchains.canary_trial import canary_fault
 from treadle.toolchains.environment import environment
-from treadle.toolchains.fitness import commands_of, cures, lacks, where_to_set
+from treadle.toolchains.fitness import commands_of, cures, lacks, needs_tests, where_to_set
 from treadle.toolchains.process import scratch_folder
 from treadle.toolchains.toolchain import completed
 
@@ -45,8 +45,8 @@ async def toolchain_lines(
     """
     settings = completed(config.toolchain, project.root)
     required = commands_of(protocol, settings, within, advisory=True) if protocol else frozenset({"test"})
-    # What the settings name is handed to agents, too, whether a check of this protocol runs it or not.
-    required |= {name for name in _NAMED if config.toolchain.command(name)} if protocol else frozenset()
+    if protocol and needs_tests(protocol, within):  # its agents write code, and are handed what the settings name
+        required |= {name for name in _NAMED if config.toolchain.command(name)}
     names = [name for name in TOOLCHAIN if name in required or within is None]
     named = {name: settings.command(name, root=str(project.root)) for name in names}
     if config.workspace.driver == CONTAINER:  # what is on this machine says nothing about the image

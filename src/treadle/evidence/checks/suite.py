@@ -14,6 +14,7 @@ from treadle.evidence.flaky import described_flaky, flaky_among, may_be_chance, 
 from treadle.evidence.frozen import may_change, measured_tree
 from treadle.evidence.hiding import hiding
 from treadle.evidence.manifest import read_manifest
+from treadle.evidence.one_for_many import function_of
 from treadle.evidence.second_look import second_look
 from treadle.evidence.subject import Subject
 from treadle.evidence.suite import (
@@ -99,32 +100,49 @@ async def unbroken(s: Subject) -> Found:
     run, earlier = await gate_run(s), await before(s)
     if problems := unbelievable(run):
         return found(problems, ran=ran(run))
-    if not earlier.tests and not run.tests:  # a toolchain that tells the exit code alone
-        broken = earlier.exit == 0 and run.exit != 0
-        ends = problem(f"the test command succeeded before, and ends with {run.exit} now", code="unbroken.failing")
-        return found([ends] if broken else [], ran=ran(run))
-    written = set(ids_in(run, [one.path for one in s.changed_files() if may_change(s, one.path)]))
-    failing = [id_ for id_, test in bad(run).items() if id_ in earlier.passed and not (id_ in written and is_red(test))]
-    old = await excused(s, run, failing)
-    problems = [_broken(run.tests[id_]) for id_ in failing if id_ not in old]
+    mine = [one.path for one in s.changed_files() if may_change(s, one.path)]
+    if not earlier.tests and not run.tests:
+        return _by_exit_code(run, earlier, writes_tests=any(map(s.tests.is_test, mine)))
+    written, now = set(ids_in(run, mine)), run.tests
+    stopped = [id_ for id_ in sorted(earlier.passed & now.keys()) if now[id_].verdict != "passed"]
+    changed = [id_ for id_ in stopped if not (id_ in written and is_red(now[id_]))]
+    old = await excused(s, run, changed)
+    problems = [_broken(now[id_]) for id_ in changed if id_ not in old]
+
+    # A file that cannot be collected any more is named once, instead of each test that was in it.
     uncollected = [id_ for id_, test in bad(run).items() if test.phase == "collect" and id_ not in earlier.tests]
-    problems += [_broken(run.tests[id_]) for id_ in uncollected if ids_in(earlier, [file_of(id_, run)])]
-    known = {file_of(id_, run) for id_ in uncollected}
-    gone = [id_ for id_ in earlier.passed - set(run.collected) if file_of(id_, earlier) not in known]
+    problems += [_broken(now[id_]) for id_ in uncollected if ids_in(earlier, [file_of(id_, run)])]
+    unread = {file_of(id_, run) for id_ in uncollected}
+
+    # A test may get another name in a file that the step rewrote. Of one with parameters, the function has to be there:
+    # some projects have ids that are other ones in every run.
+    functions = {function_of(id_) for id_ in run.collected}
+    gone = sorted(id_ for id_ in earlier.passed if function_of(id_) not in functions)
     rewritten = {path for path in s.paths() if may_change(s, path)}
-    kept = len(run.collected) >= len(earlier.collected)  # a test in a file of its own may get another name
+    is_kept = len(run.collected) >= len(earlier.collected)
     problems += [
         problem("passed before this step, and is gone", test=id_, expected=_KEPT, code="unbroken.lost")
-        for id_ in sorted(gone)
-        if not (kept and file_of(id_, earlier) in rewritten)
+        for id_ in gone
+        if file_of(id_, earlier) not in unread and not (is_kept and file_of(id_, earlier) in rewritten)
     ]
     said = found(problems, excuse_notes(old), ran(run))
     return msgspec.structs.replace(said, facts={EXCUSED: dict[str, Json](old)} if old else {})
 
 
+def _by_exit_code(run: TestRun, earlier: TestRun, *, writes_tests: bool) -> Found:
+    """What a toolchain says that tells the exit code alone; of a step that adds tests, which may be red, nothing."""
+    if earlier.exit != 0 or run.exit == 0:
+        return found(ran=ran(run))
+    what = f"the test command succeeded before this step, and ends with {run.exit} now"
+    if writes_tests:
+        return found(notes=[note(f"{what}; which tests fail, nobody can tell", code="unbroken.unknown")], ran=ran(run))
+    return found([problem(what, expected=_KEPT, code="unbroken.failing")], ran=ran(run))
+
+
 def _broken(test: TestResult) -> Problem:
     one = described(test)
-    what = f"passed before this step, and {one.what}" if test.phase != "collect" else one.what
+    how = one.what if test.verdict in ("failed", "error", "xpassed") else f"is {test.verdict} now"
+    what = f"passed before this step, and {how}" if test.phase != "collect" else how
     return problem(what, one.file, one.line, one.test, _KEPT, code="unbroken.failing")
 
 
