@@ -89,8 +89,9 @@ def test_a_test_tool_that_is_missing_is_fatal(root: Path) -> None:
     (root / "treadle.toml").write_text(f"[toolchain]\n{commands}")
     found = treadle("doctor")
     assert found.code == 1
-    assert "needed and missing: toolchain test\n" in found.out
-    assert told()["toolchain lint"]["state"] == "missing"
+    lines = told()
+    assert all(lines[f"toolchain {name}"]["code"] == "env.missing" for name in ("test", "lint"))
+    assert all(lines[f"toolchain {name}"]["required"] for name in ("test", "lint")), "the settings name both"
 
 
 def test_a_module_that_is_missing_is_told_with_its_cure(root: Path) -> None:

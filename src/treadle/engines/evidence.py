@@ -5,7 +5,7 @@ from functools import cache
 from typing import Final
 
 from treadle.config.project import Project
-from treadle.engines.pinned import agents_of
+from treadle.engines.pinned import agents_of, pinned
 from treadle.engines.result import result_of
 from treadle.git.outcome import outcome
 from treadle.kernel.commands import RunEffect
@@ -17,6 +17,7 @@ from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.views.chronicle import Chronicle
 from treadle.views.evidence import Evidence, Proved
+from treadle.views.evidence_baseline import with_baseline
 from treadle.views.evidence_log import Record
 from treadle.views.evidence_of import Beside, evidence, unverified
 from treadle.views.result import Result
@@ -68,7 +69,8 @@ def _proved(store: Store, run: str, result: Result | None) -> tuple[Chronicle, E
         result=result,
     )
     now = time.time_ns() // 1_000_000
-    return log.chronicle, evidence(log.chronicle, log.record, store.payloads.get, beside, now)
+    found = evidence(log.chronicle, log.record, store.payloads.get, beside, now)
+    return log.chronicle, with_baseline(found, pinned(record).baseline, store.payloads.get)
 
 
 class VerifiedMerges:

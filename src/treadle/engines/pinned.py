@@ -11,6 +11,7 @@ from treadle.errors import PortError
 from treadle.kernel.commands import RunAgent
 from treadle.protocol.model import Protocol
 from treadle.store.records import Run
+from treadle.views.baseline import Baseline
 
 FORMAT: Final = 1
 MANUAL: Final = "manual"
@@ -30,6 +31,8 @@ class Pinned(msgspec.Struct, frozen=True, kw_only=True):
     level: Level = 2
     """As it was started; 0: people are the agents; 1: each agent waits for a person's go; 2: as the protocol says."""
     format: int = FORMAT
+    baseline: Baseline | None = None
+    """How the tests ended on the base commit; None if no check needs them, or an older version started the run."""
 
     def agent_of(self, role: str) -> str:
         return self.agents.get(role) or self.config.agent_of(role)

@@ -33,6 +33,7 @@ from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.toolchains.fitness import lacks, told
 from treadle.toolchains.toolchain import completed
+from treadle.views.baseline import Baseline
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 _ROLE: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*)=(.+)", re.DOTALL)
@@ -52,6 +53,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """`AGENT` for every role, or `ROLE=AGENT`."""
     name: str = ""
     level: Level = 2
+    baseline: Baseline | None = None
+    """How the tests ended on the base commit, if they were run."""
     used: frozenset[str] = frozenset()
     """Parts of refs that runs have left in the repository, also those that the store has forgotten."""
 
@@ -67,8 +70,9 @@ def inspect(project: Project, protocol: Protocol, wanted: Wanted) -> Pinned:
         agents=agents_of(protocol, wanted),
         spec=wanted.file,
         level=wanted.level,
+        baseline=wanted.baseline,
     )
-    enclosure = asyncio.run(_enclosure(project, wanted.config))
+    enclosure = asyncio.run(enclosure_of(project, wanted.config))
     _can_be_checked(project, protocol, settings.config, within)
     if wanted.level:
         can_start(project, settings, enclosure, roles(protocol, within))
@@ -106,7 +110,8 @@ def untold(project: Project, protocol: Protocol, settings: Pinned) -> list[Blind
     return blind_limits(settings.config, protocol.limits, able)
 
 
-async def _enclosure(project: Project, config: Config) -> Enclosure:
+async def enclosure_of(project: Project, config: Config) -> Enclosure:
+    """What agents and checks of a run with these settings run in."""
     opened = await (open_container if is_enclosed(config) else open_box)(config.workspace, project)
     return opened or OPEN
 

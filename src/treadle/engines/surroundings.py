@@ -89,6 +89,10 @@ class ProjectSurroundings:
         if run.id not in self._ports:
             self._ports[run.id] = await self._project_ports.of(run)
 
+    async def start_of(self, run: Run) -> str:
+        """The commit that a run starts from; its world is prepared."""
+        return (await self._ports[run.id].integration.begin(run.id, run.created)).commit
+
     async def settle(self, state: State) -> None:
         """Bring together what was accepted last, for no command will ask for it any more, and give it a branch."""
         integration = self._ports[state.run].integration

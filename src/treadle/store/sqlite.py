@@ -72,6 +72,12 @@ class Store:
             )
             self._post(run.id, start)
 
+    def note_settings(self, run: str, settings: dict[str, Any]) -> None:
+        """Keep what was found out about a run before its first agent started, beside how it was started."""
+        with spoken(self.path), transaction(self._db):
+            text = msgspec.json.encode(settings).decode()
+            self._db.execute("UPDATE runs SET settings = ? WHERE run = ?", (text, run))
+
     def runs(self) -> list[Run]:
         """All runs, the latest first."""
         with spoken(self.path):

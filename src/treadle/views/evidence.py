@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from treadle.views.baseline import Baseline
 from treadle.views.result import Result
 from treadle.views.status import Condition, Pinned
 from treadle.views.used import Used
@@ -264,3 +265,5 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     setbacks: tuple[Setback, ...]
     decisions: tuple[Decision, ...]
     waivers: tuple[Waiver, ...]
+    baseline: Baseline | None = None
+    """How the tests ended before the run, and which of them are known to fail or to be unstable since then."""

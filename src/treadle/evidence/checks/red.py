@@ -8,6 +8,7 @@ from typing import Final
 
 from treadle.evidence.asserting import asserting_beside
 from treadle.evidence.borrowed import borrowed_constants
+from treadle.evidence.failed_before import EXCUSED, excuse_notes, excused
 from treadle.evidence.findings import Found, Problem, found, note, problem, some
 from treadle.evidence.flaky import described_flaky, flaky_among
 from treadle.evidence.frozen import measured_tree
@@ -21,6 +22,7 @@ from treadle.evidence.subject import Subject
 from treadle.evidence.suite import bad, before, described, file_of, ids_in, measured, owned_files, ran, unbelievable
 from treadle.evidence.test_quality import is_readable, smells
 from treadle.git.trees import Entry
+from treadle.protocol.items import Json
 from treadle.toolchains.results import TestResult, TestRun
 from treadle.toolchains.test_names import function_of
 
@@ -54,12 +56,15 @@ async def _red(s: Subject, exactly: int, *, may_pass: bool = False) -> Found:
         return _by_exit_code(run)
     earlier = await before(s)
     fresh = await new_tests(s, run)
+    broken = [id_ for id_ in bad(run) if id_ in earlier.passed and id_ not in fresh]
+    old = await excused(s, run, [*(id_ for id_ in fresh if id_ in earlier.tests), *broken])
+    fresh = [id_ for id_ in fresh if id_ not in old]
     failing = [id_ for id_ in fresh if is_red(run.tests[id_])]
     flaky = await flaky_among(s, await measured_tree(s), run, failing, times=1)
     reds = [id_ for id_ in failing if id_ not in flaky]
     problems = [_not_red(s, run.tests[id_]) for id_ in fresh if id_ not in failing]
     problems += [described_flaky(run, id_) for id_ in flaky]
-    problems += _no_longer_green(s, run, earlier, fresh)
+    problems += [one for one in _no_longer_green(s, run, earlier, fresh) if one.test not in old]
     satisfied = [id_ for id_ in _written_now(s, run) if id_ not in fresh and _is_new_and_passes(id_, run, earlier)]
     hollow = await noticing(s, run, satisfied) if may_pass else []
     known = [id_ for one in hollow for id_ in one.noticed] + (_unreadable(run, satisfied) if may_pass else [])
@@ -68,9 +73,9 @@ async def _red(s: Subject, exactly: int, *, may_pass: bool = False) -> Found:
     problems += [problem(said, test=id_, expected=wanted, code="red.vacuous") for id_ in satisfied if id_ not in proved]
     problems += _count(reds, exactly, bool(proved))
     problems += await _skipped(s, run, earlier)
-    shallow, notes = await _quality(s, run, [*reds, *satisfied])
+    shallow, smelt = await _quality(s, run, [*reds, *satisfied])
     sharp = await sharpness(s, run, reds, refuses=not exactly and not problems)
-    notes += [*sharp.notes, *await _stands_on_old_ones(s, run, earlier)]
+    notes: list[Problem] = [*smelt, *excuse_notes(old), *sharp.notes, *await _stands_on_old_ones(s, run, earlier)]
     blunt = [await sharpness(s, run, one.noticed, refuses=not problems, on=one.tree) for one in hollow]
     notes += [_proof(id_, run, may_pass) for id_ in proved]
     notes += [said for one in blunt for said in one.notes]
@@ -82,6 +87,7 @@ async def _red(s: Subject, exactly: int, *, may_pass: bool = False) -> Found:
         facts={
             "red": list(reds),
             "red_on_skeleton": list(proved),
+            **({EXCUSED: dict[str, Json](old)} if old else {}),
             **({"flaky": list(flaky)} if flaky else {}),
             **{name: fact for one in (*blunt, sharp) for name, fact in one.facts.items()},
         },
