@@ -205,11 +205,11 @@ def test_the_box_of_agents(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "detail": "bubblewrap: writes only to its scope, own processes, its network",
         "fix": "",
         "required": False,
-        "code": "",
+        "code": "doctor.ok",
     }
     (root / "treadle.toml").write_text('[workspace]\nbox = "off"\n')
     line = told()["sandbox of agents"]
-    assert (line["state"], line["fix"]) == ("warn", "set `workspace.box` to `auto`")
+    assert (line["state"], line["code"]) == ("warn", "box.off")
 
 
 def test_a_script_of_the_project_is_found_and_not_started(root: Path) -> None:

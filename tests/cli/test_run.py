@@ -139,7 +139,7 @@ def test_at_level_zero_a_person_is_the_agent() -> None:
 
 def test_the_level_of_a_run_is_changed_on_the_way(chores: Chores) -> None:
     run("--level", "0")
-    assert treadle("status", "--json").json()["level"] == 0
+    assert treadle("status", "sweep-1", "--json").json()["level"] == 0
     assert "sweep-1 goes on at level 1" in treadle("level", "1").out
     assert "work is yours" in treadle("say", "status").out, "what was begun by hand is ended by hand"
     assert treadle("done", "--exit", "Did", "--field", "summary=by hand").code == 0

@@ -131,9 +131,11 @@ def prepare(project: Project, order: Order) -> Launch:
         inspect(project, protocol, wanted)
     except Unfit as error:
         hints = can_be_done(name, sound(name), completed(wanted.config.toolchain, project.root))
-        raise TreadleError("; ".join([str(error), *hints])) from None
+        raise TreadleError("; ".join([str(error), *hints]), code=error.code) from None
     except ProtocolError as error:
-        raise ProtocolError(error.message + _others(order, wanted.spec, protocol.name), error.findings) from None
+        raise ProtocolError(
+            error.message + _others(order, wanted.spec, protocol.name), error.findings, code=error.code
+        ) from None
     _refuse_broken_tools(project, protocol, wanted)
     wanted = msgspec.structs.replace(wanted, used=asyncio.run(_used(project, wanted.config.git.branch_prefix)))
     return Launch(project, protocol, wanted, inspect(project, protocol, wanted))

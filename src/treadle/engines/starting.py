@@ -77,9 +77,14 @@ def inspect(project: Project, protocol: Protocol, wanted: Wanted) -> Pinned:
     if wanted.level:
         can_start(project, settings, enclosure, roles(protocol, within))
     if wanted.name and not NAME.fullmatch(wanted.name):
-        raise TreadleError(f"--name {wanted.name[:80]!r}: use ASCII letters, digits, - and _ only, 60 at most")
+        raise TreadleError(
+            f"--name {wanted.name[:80]!r}: use ASCII letters, digits, - and _ only, 60 at most", code="run.name"
+        )
     if slug(wanted.name) in wanted.used:
-        raise TreadleError(f"there is a run {wanted.name} already, or its branches and refs are; give another --name")
+        raise TreadleError(
+            f"there is a run {wanted.name} already, or its branches and refs are; give another --name",
+            code="run.exists",
+        )
     return settings
 
 
@@ -114,7 +119,7 @@ async def enclosure_of(project: Project, config: Config) -> Enclosure:
 def _can_be_checked(project: Project, protocol: Protocol, config: Config, within: Reach) -> None:
     """Refuse a run whose checks ask more of the project's toolchain than it can do."""
     if found := lacks(protocol, config.toolchain, has_file=project.file.exists(), within=within):
-        raise Unfit(f"{protocol.name} cannot pass its checks here: {told(found)}")
+        raise Unfit(f"{protocol.name} cannot pass its checks here: {told(found)}", code="toolchain.unfit")
 
 
 def start(project: Project, store: Store, protocol: Protocol, wanted: Wanted) -> str:
@@ -142,7 +147,7 @@ def _told(agents: Iterable[str], roles: Mapping[str, object]) -> tuple[dict[str,
             own[match[1]] = match[2]
         else:
             hint = suggest(match[1], roles) or f"there are {', '.join(roles)}"
-            raise TreadleError(f"--agent {text}: there is no role '{match[1]}'; {hint}")
+            raise TreadleError(f"--agent {text}: there is no role '{match[1]}'; {hint}", code="agent.unknown_role")
     return own, for_all
 
 

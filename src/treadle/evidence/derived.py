@@ -102,7 +102,7 @@ async def _count_skipped(s: Subject) -> Json:
 
 
 async def _tests_by_criterion(s: Subject) -> dict[str, list[str]]:
-    return (await read_manifest(s)).by_criterion((await measured(s)).collected)
+    return (await read_manifest(s)).by_criterion(await measured(s))
 
 
 async def _passing(s: Subject) -> dict[str, list[str]]:

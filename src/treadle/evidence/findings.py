@@ -75,7 +75,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a check; it has passed if there is no problem."""
 
     problems: tuple[Problem, ...] = ()
-    notes: tuple[Problem | str, ...] = ()
+    notes: tuple[Problem, ...] = ()
     """Worth reading, and no reason to refuse."""
     ran: Ran | None = None
     tree: str = ""
@@ -104,7 +104,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         """Problems and notes as data, as many of each as the report shows."""
         return [
             *(one.data for one in self.problems[:MOST]),
-            *({**_coded(one).data, "note": True} for one in self.notes[:MOST]),
+            *({**one.data, "note": True} for one in self.notes[:MOST]),
         ]
 
 
@@ -112,12 +112,8 @@ def found(
     problems: Iterable[Problem] = (), notes: Iterable[Problem | str] = (), ran: Ran | None = None, tree: str = ""
 ) -> Found:
     """An outcome, without repetitions. A note may be plain text, which has no code."""
-    noted = tuple(dict.fromkeys(map(_coded, notes)))
-    return Found(problems=tuple(dict.fromkeys(problems)), notes=noted, ran=ran, tree=tree)
-
-
-def _coded(one: Problem | str) -> Problem:
-    return problem(one) if isinstance(one, str) else one
+    noted = [problem(one) if isinstance(one, str) else one for one in notes]
+    return Found(problems=tuple(dict.fromkeys(problems)), notes=tuple(dict.fromkeys(noted)), ran=ran, tree=tree)
 
 
 def problem(what: str, file: str = "", line: int = 0, test: str = "", expected: str = "", *, code: str = "") -> Problem:
@@ -130,7 +126,7 @@ def note(what: str, file: str = "", line: int = 0, test: str = "", *, code: str)
     return Problem(what=what, file=file, line=line, test=test, code=code)
 
 
-def failed(what: str, file: str = "", expected: str = "", *, code: str = "") -> Found:
+def failed(what: str, file: str = "", expected: str = "", *, code: str) -> Found:
     """An outcome with one problem."""
     return Found(problems=(problem(what, file, expected=expected, code=code),))
 

@@ -1,12 +1,14 @@
 """What a merge or a rebase has to pass before anybody sees it: `git.verifier.Verifier` over the project's tools."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+import msgspec
+
 from treadle.evidence.cache import Cache
-from treadle.evidence.failed_before import Baseline, excuse_notes
+from treadle.evidence.failed_before import Baseline, excuse_notes, red_at_start
 from treadle.evidence.findings import Problem, Ran, note, problem, some
 from treadle.evidence.left_red import left_red
 from treadle.evidence.manifest import has_own_manifest, manifest_place, parse
@@ -22,6 +24,8 @@ from treadle.toolchains.command import NOT_CHOSEN
 from treadle.toolchains.results import Built, TestRun
 
 _LEFT_RED: Final = "is to fail until somebody implements what it is about"
+_FAILS_THERE: Final = "fails on the branch without the result, too"
+_UNSTABLE: Final = "failed once and passed once with nothing changed"
 
 
 class MergeVerifier:
@@ -118,7 +122,7 @@ class MergeVerifier:
         place = manifest_place(self._case.protocol, payload(self._case, self._inst.input.ref))
         head = commit or await self._git.head(self._case.state, self._inst.id)
         data = await self._git.show(head, place) if place else None
-        return parse(place, data.decode(errors="replace")).tests(run.collected) if data else set()
+        return parse(place, data.decode(errors="replace")).tests(run) if data else set()
 
     async def _own_files(self) -> set[str]:
         origin = await self._git.origin(self._case.state, self._inst.id)
@@ -166,3 +170,88 @@ def _of_run(run: TestRun, excused: Mapping[str, Problem | None] = MappingProxyTy
 def _is_of_others(run: TestRun) -> bool:
     """Whether a bad exit code says nothing about the tests that were asked for: the whole suite ran with them."""
     return NOT_CHOSEN in run.limits and bool(run.chosen) and not run.problems
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """Why a result does not hold on the user's branch."""
+
+    what: str
+    """`build`, `contract`, `suite` or `criteria`."""
+    details: str
+    tests: tuple[str, ...] = ()
+
+
+class DeliveryVerifier:
+    """Looks at a finished result on top of a commit that the run has not seen.
+
+    What fails on that commit already is not charged to the result. A test that stands for a criterion has no excuse.
+    """
+
+    def __init__(self, git: Git, tools: Tools, cache: Cache, case: Case, asker: str) -> None:
+        self._git, self._tools, self._case = git, tools, case
+        self._measure = Measure(git, tools, cache, case.state.run, asker)
+
+    async def verify(self, commit: str, onto: str, own: Collection[str], proofs: Collection[str]) -> Failure | None:
+        """Why a commit must not be delivered on top of `onto`; None if it may.
+
+        `own` are the files that the result changes, `proofs` the tests that stand for its criteria.
+        """
+        tree = await self._git.tree(commit)
+        built = _tried(await self._measure.command("build", tree))
+        if not built.ok:
+            return Failure("build", built.details)
+        contract = await self._contract(commit, tree)
+        if not contract.ok:
+            return Failure("contract", contract.details, contract.failing)
+        if not self._tools.settings.test:
+            return Failure("criteria", "the project has no test command any more", tuple(proofs)) if proofs else None
+        run = await self._measure.suite(tree)
+        if lost := sorted(id_ for id_ in proofs if id_ not in run.passed):
+            details = [str(described(run.tests[id_])) if id_ in run.tests else f"{id_} is not run" for id_ in lost]
+            return Failure("criteria", "\n".join(details), tuple(lost))
+        tried = _of_run(run, await self._excused(run, tree, onto, own))
+        if not tried.ok:
+            return Failure("suite", tried.details, tried.failing)
+        if gone := await self._gone(run, onto, own):
+            return Failure("suite", f"tests of the branch are not found any more: {some(gone)}", tuple(gone))
+        return None
+
+    async def _contract(self, commit: str, tree: str) -> Tried:
+        """The contract suites of the run: by the project's command, or as the tests that its planners named."""
+        built = await self._measure.command("contract", tree)
+        if built is not None or not self._tools.settings.test:
+            return _tried(built)
+        said = [
+            one.payload.get("contractSuite")
+            for it in self._case.state.insts.values()
+            for one in accepted(self._case, it)
+        ]
+        entries = await self._git.entries(commit)
+        places = {place for place in said if isinstance(place, str) and place in entries}
+        return _of_run(await self._measure.suite(tree, files=sorted(places))) if places else _tried(None)
+
+    async def _excused(self, run: TestRun, tree: str, onto: str, own: Collection[str]) -> dict[str, Problem]:
+        """Tests of others that fail on the branch already, or do not always fail; each with the reason."""
+        if not run.is_believable:
+            return {}
+        others = [id_ for id_ in bad(run) if file_of(id_, run) not in own]
+        known: dict[str, str] = {}
+        if others:
+            before = await self._measure.known_suite(await self._git.tree(onto))
+            known = dict.fromkeys((id_ for id_ in red_at_start(before, run) if id_ in others), _FAILS_THERE)
+        if left := [id_ for id_ in others if id_ not in known and id_ in run.collected]:
+            again = await self._measure.suite(tree, ids=left, again=1, mirrors=False)
+            known |= dict.fromkeys((id_ for id_ in left if again.is_believable and id_ in again.passed), _UNSTABLE)
+        codes = {_FAILS_THERE: "baseline.failing", _UNSTABLE: "baseline.flaky"}
+        excused = {id_: note(why, test=id_, code=codes[why]) for id_, why in known.items()}
+        left_out = {id_ for id_ in left_red(self._case) if id_ in bad(run)}
+        return excused | {id_: note(_LEFT_RED, test=id_, code="green.left_red") for id_ in left_out}
+
+    async def _gone(self, run: TestRun, onto: str, own: Collection[str]) -> list[str]:
+        """Tests of the branch that passed there and are not found any more, in files that the result leaves alone."""
+        tree = await self._git.tree(onto)
+        gone = [id_ for id_ in (await self._measure.collected(tree)).ids if id_ not in run.collected]
+        if not gone:
+            return []
+        before = await self._measure.known_suite(tree)
+        return [id_ for id_ in gone if id_ in before.passed and file_of(id_, before) not in own]

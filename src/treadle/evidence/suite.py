@@ -58,6 +58,7 @@ async def collected(s: Subject) -> Collected:
         return await s.measure.collected(s.work.tree)
     return Collected(
         ids=run.collected,
+        files={id_: test.file for id_, test in run.tests.items() if test.file},
         errors={id_: test for id_, test in run.tests.items() if test.phase == "collect"},
         problems=run.problems if not run.collected else (),
         bent=run.bent,
@@ -147,5 +148,5 @@ async def _touched(s: Subject, base: str) -> set[str]:
 async def foreign_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> set[str]:
     """Those of some tests that are others': neither in a file of this instance, nor listed in its own manifest."""
     owned = await owned_files(s)
-    listed = (await read_manifest(s)).tests(run.collected) if has_own_manifest(s.case.protocol) else set()
+    listed = (await read_manifest(s)).tests(run) if has_own_manifest(s.case.protocol) else set()
     return {id_ for id_ in ids if file_of(id_, run) not in owned and id_ not in listed}

@@ -62,7 +62,9 @@ class Checkouts:
                 os.close(lock)
             else:
                 return slot, lock
-        raise PortError(f"{_MOST} checks run at once in {self._folder}; wait for some to end", retryable=True)
+        raise PortError(
+            f"{_MOST} checks run at once in {self._folder}; wait for some to end", retryable=True, code="git.no_room"
+        )
 
     def _opened(self, lock: Path) -> int:
         with writing(lock):

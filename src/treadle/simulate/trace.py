@@ -6,6 +6,7 @@ from treadle.kernel.events import (
     Exited,
     Failed,
     Idle,
+    Reopened,
     Replied,
     RunStarted,
     SessionStarted,
@@ -40,6 +41,8 @@ def describe(event: Event) -> str:
             return f"a person answers {event.ask}: {event.choice}"
         case Signalled():
             return f"a person sends {event.name} {event.step} to {event.inst}".replace("  ", " ")
+        case Reopened():
+            return "a person takes the run up again"
     return f"the run moves to protocol {event.protocol}"
 
 

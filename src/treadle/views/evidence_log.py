@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from treadle.kernel.events import Checked, Exited, Failed, Replied, Signalled, Upgraded
+from treadle.kernel.events import Checked, Exited, Failed, Reopened, Replied, Signalled, Upgraded
+from treadle.kernel.lifecycle import ROOT
 from treadle.kernel.replay import Move
 from treadle.kernel.state import Ask
 
@@ -43,6 +44,8 @@ class Record:
                 self._hear(made, "", event.inst, event.step, "", event.name, event.data_ref)
             case Upgraded() as event:
                 self._hear(made, "", "", "", "", f"moves the run to the protocol {event.protocol[:19]}", "")
+            case Reopened() as event:
+                self._hear(made, event.actor, ROOT, "", "", "takes the run up again, for the branch has moved", "")
             case _:
                 pass
 

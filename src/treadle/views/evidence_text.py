@@ -116,7 +116,9 @@ def _instance(found: Evidence, one: Part) -> Iterator[Row]:
     for step in found.accepted:
         if step.instance == one.id:
             proves = f" (proves {step.proves})" if step.proves else ""
-            yield Row(depth + 2, depth + 4, f"{step.act} {step.exit}{proves} {step.commit[:12]} {_checks(step.checks)}")
+            by = f" by {step.by}" if step.by else ""
+            said = f"{step.act} {step.exit}{by}{proves} {step.commit[:12]} {_checks(step.checks)}"
+            yield Row(depth + 2, depth + 4, said)
 
 
 def _checks(checks: Iterable[Check]) -> str:
@@ -131,7 +133,8 @@ def _before(found: Evidence) -> Iterator[Row]:
 
 def _setbacks(found: Evidence) -> Iterator[Row]:
     for one in found.setbacks:
-        who = f" by {one.who}" if one.who else ""
+        name = f" ({one.by})" if one.by else ""
+        who = f" by {one.who}{name}" if one.who else ""
         why = f" ({', '.join(one.why)} failed)" if one.why else ""
         yield Row(0, 2, f"{plain(one.time)} {one.act} {one.kind}: {one.what}{why}{who}")
         yield from (Row(4, 6, line) for line in one.report.splitlines()[:6] if line.strip())

@@ -94,7 +94,7 @@ class Timer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """A run at a moment: `treadle status --json`."""
+    """A run at a moment: `treadle status RUN --json`."""
 
     schema: Literal[1] = 1
     run: str

@@ -70,11 +70,11 @@ def _lacking(
     if protocol and (found := lacks(protocol, settings, has_file=project.file.exists(), within=within)):
         fixes = [*cures(found), *(can_be_done(name, protocol, settings) if within is None else ())]
         what, fix = "; ".join(lack.what for lack in found), "; ".join(fixes)
-        return [missing(f"checks of {protocol.name}", what, fix, required=True)]
+        return [missing(f"checks of {protocol.name}", what, fix, required=True, code="toolchain.unfit")]
     if settings.test:
         return []
     fix = f"set `toolchain.test` {where_to_set(has_file=project.file.exists())}"
-    return [warn("toolchain test", "no command to run the tests with", fix)]
+    return [warn("toolchain test", "no command to run the tests with", fix, code="toolchain.missing")]
 
 
 async def _command(name: str, words: tuple[str, ...], root: Path, scratch: Path, *, required: bool) -> Line:
@@ -89,12 +89,14 @@ async def _command(name: str, words: tuple[str, ...], root: Path, scratch: Path,
         return ok(what, path)
     said = await ask([path, *question], cwd=root, env=environment(scratch))
     if said.is_late:
-        return warn(what, f"{' '.join(words[:3])}: {said.first_line}", "see why it takes so long")
+        return warn(
+            what, f"{' '.join(words[:3])}: {said.first_line}", "see why it takes so long", code="toolchain.slow"
+        )
     if not said.is_well:
         detail = f"{' '.join(words[:3])}: {said.first_line}"
         return missing(what, detail, _advice(words, name), required=required, code="env.broken")
     if name == "test" and is_treadles(path, root):
-        return warn(what, f"{said.first_line} ({path}), which is Treadle's own environment", _OWN)
+        return warn(what, f"{said.first_line} ({path}), which is Treadle's own environment", _OWN, code="toolchain.own")
     return ok(what, f"{said.first_line} ({path})")
 
 

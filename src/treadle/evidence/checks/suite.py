@@ -14,7 +14,6 @@ from treadle.evidence.flaky import described_flaky, flaky_among, may_be_chance, 
 from treadle.evidence.frozen import may_change, measured_tree
 from treadle.evidence.hiding import hiding
 from treadle.evidence.manifest import read_manifest
-from treadle.evidence.one_for_many import function_of
 from treadle.evidence.second_look import second_look
 from treadle.evidence.subject import Subject
 from treadle.evidence.suite import (
@@ -34,6 +33,7 @@ from treadle.evidence.suite import (
 )
 from treadle.protocol.items import Json
 from treadle.toolchains.results import TestResult, TestRun
+from treadle.toolchains.test_names import function_of
 
 _KEPT: Final = "it passes as before: keep what it needs, or put the new part elsewhere"
 
@@ -50,7 +50,7 @@ async def measure(s: Subject) -> Found:
 async def owed(s: Subject) -> Found:
     """A test of this work fails: there is something to make pass."""
     run, listed = await measured(s), await read_manifest(s)
-    own = listed.tests(run.collected)
+    own = listed.tests(run)
     failing = [id_ for id_ in bad(run) if id_ in own]
     if problems := unbelievable(run):
         return found(problems, ran=ran(run))
@@ -183,7 +183,7 @@ def _nothing(run: TestRun) -> str:
 async def _of_the_end(s: Subject, run: TestRun, failing: Iterable[str]) -> set[str]:
     """Contract tests that were red before: they speak about the finished work."""
     files = await contract_files(s)
-    listed = (await read_manifest(s)).by_criterion(run.collected, contract=True)
+    listed = (await read_manifest(s)).by_criterion(run, contract=True)
     contract = {id_ for ids in listed.values() for id_ in ids}
     earlier = bad(await before(s))
     return {id_ for id_ in failing if id_ in earlier and (id_ in contract or file_of(id_, run) in files)}
