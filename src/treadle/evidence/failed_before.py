@@ -120,7 +120,7 @@ async def excused(s: Subject, run: TestRun, ids: Iterable[str]) -> dict[str, str
     adopted: set[str] = set()
     if has_own_manifest(s.case.protocol):
         listed, earlier = await read_manifest(s), await read_manifest(s, start)
-        adopted = listed.tests(run.collected) - earlier.tests(run.collected)
+        adopted = listed.tests(run) - earlier.tests(run)
     baseline = Baseline(s.git, s.measure, start, origin)
     return await baseline.excuses(run, asked, s.work.commit, await before(s), adopted)
 
