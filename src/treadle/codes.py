@@ -388,7 +388,6 @@ ERRORS: Final[dict[str, str]] = {
     "project.name": "The name cannot be a project's name, or is taken.",
     "project.registry": "The list of projects is damaged.",
     "project.unknown": "No project of this name is registered.",
-    "protocol.invalid": "A protocol cannot be loaded or does not pass its checks.",
     "recording.damaged": "A recording cannot be played.",
     "recording.diverged": "The run has taken another course than its recording.",
     "recording.missing": "There is no such recording.",

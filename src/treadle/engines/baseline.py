@@ -113,4 +113,4 @@ def _refuse_unrunnable(run: TestRun, config: Config) -> None:
 
 
 def _no_rules(_state: State, _job: RunAgent) -> Rules:
-    raise PortError("no agent works before a run has begun")
+    raise PortError("no agent works before a run has begun", code="agent.start")
