@@ -14,8 +14,10 @@ import msgspec
 from tests.cli.treadle import treadle
 from tests.end_to_end.cast import Cast
 from tests.git.place import git
+from treadle.cli.standing import exit_code
 from treadle.config.project import Project
 from treadle.engines.client import Client
+from treadle.engines.evidence import logged_evidence
 from treadle.kernel.events import Event, Replied, Signalled
 from treadle.kernel.state import State
 from treadle.ports import Work
@@ -25,6 +27,7 @@ from treadle.protocol.items import Json
 from treadle.protocol.model import base_of
 from treadle.store.sqlite import Store
 from treadle.views.chronicle import Chronicle, Deed
+from treadle.views.result import is_good
 
 RUN: Final = "story"
 RESULT: Final = f"treadle/{RUN}/result"
@@ -61,6 +64,10 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
             ended = [act for act, deed in chronicle.deeds.items() if deed.ended and act not in told]
             told |= set(ended)
             course += [f"{act} {_left(chronicle.deeds[act])}" for act in ended]
+        proved = logged_evidence(store, RUN)
+        if is_good(chronicle.state.outcome):  # whatever the story is about: exit code 0 means that all is verified
+            assert proved.verdict != "unverified", [(it.id, it.instance, it.missing) for it in proved.criteria]
+            assert exit_code(chronicle.state.outcome, proved) == (4 if any(it.waiver for it in proved.criteria) else 0)
         return cls(
             root=project.root,
             state=chronicle.state,

@@ -14,7 +14,7 @@ from treadle.kernel.commands import (
     RunEffect,
     SetTimer,
 )
-from treadle.kernel.events import Checked, Event, Exited, Failed, TimerFired, Unavailable
+from treadle.kernel.events import Checked, Event, Exited, Failed, Replied, TimerFired, Unavailable
 from treadle.kernel.reduce import outstanding
 from treadle.kernel.state import State
 
@@ -28,6 +28,10 @@ class Ledger:
         self.open: dict[str, Open] = {}
         self.timers: dict[str, SetTimer] = {}
         self.done: Done | None = None
+        self.unverified: set[str] = set()
+        """Instances whose merge was refused because criteria are not verified, and that no person has decided about."""
+        self.unasked: list[str] = []
+        """Merges that were tried again without such a decision."""
 
     def enter(self, event: Event, commands: tuple[Command, ...]) -> None:
         """Strike out what the event answers, then note what the commands ask for."""
@@ -37,8 +41,12 @@ class Ledger:
 
     def _strike(self, event: Event) -> None:
         match event:
-            case Exited(act=act) if isinstance(self.open.get(act), RunAgent | RunEffect):
+            case Exited(act=act, envelope=envelope) if isinstance(job := self.open.get(act), RunAgent | RunEffect):
+                if isinstance(job, RunEffect) and envelope.key == "MergeRejected.Unverified":
+                    self.unverified.add(job.inst)
                 del self.open[act]
+            case Replied(ask=ask) if isinstance(asked := self.open.get(ask), AskHuman):
+                self.unverified.discard(asked.inst)
             case Checked(act=act) if isinstance(self.open.get(act), RunChecks):
                 del self.open[act]
             case Failed(act=act):
@@ -52,6 +60,8 @@ class Ledger:
         match command:
             case RunAgent() | RunEffect() | RunChecks() | AskHuman():
                 self.open[command.id] = command
+                if isinstance(command, RunEffect) and command.effect == "merge" and command.inst in self.unverified:
+                    self.unasked.append(f"unverified: {command.id} merges again, and no person was asked")
             case SetTimer():
                 self.timers[command.id] = command
             case CancelTimer(id=id_):
@@ -65,6 +75,8 @@ class Ledger:
         """Where this account and the state's own list of open commands disagree."""
         mine = [self.done] if self.done else [*self.open.values(), *self.timers.values()]
         theirs = outstanding(state)
+        if self.unasked:
+            return self.unasked
         if len(mine) == len(theirs) and {_name(c): c for c in mine} == {_name(c): c for c in theirs}:
             return []
         known = {_name(command) for command in mine}

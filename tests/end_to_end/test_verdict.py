@@ -1,0 +1,112 @@
+"""Criteria belong to their spec, and a merge needs the evidence or a person's word."""
+
+import json
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.treadle import treadle
+from tests.end_to_end.ending import RESULT, End
+from tests.end_to_end.honest import played
+from tests.end_to_end.world import World
+
+MANIFEST, TESTS = "tests/basket/test_manifest.json", "tests/basket/test_adding.py"
+OLD_TEST = "def test_old():\n    assert 1 + 1 == 2\n\n\ndef test_older():\n    assert 2 + 2 == 4\n"
+OLD = {"test_old.py::test_old": "AC-2: of another time"}
+MINE = {
+    "test_contract.py::test_the_total_of_a_basket": "contract:AC-1",
+    "test_adding.py::test_the_sum": "AC-1",
+    "test_adding.py::test_a_bad_quantity_is_refused": "AC-3",
+}
+
+
+def manifest(spec: str | None, entries: dict[str, str]) -> str:
+    return json.dumps({**({"spec_id": spec} if spec else {}), "acceptance_criteria_map": entries})
+
+
+def leaf(place: Path, spec: str | None = "first") -> World:
+    """A leaf in a folder that an earlier feature has left a test and a manifest in."""
+    given: dict[str, Any] = played("leaf")
+    old = {"tests/basket/test_old.py": OLD_TEST, MANIFEST: manifest(spec, OLD)}
+    return World(place, **given | {"files": given["files"] | old})
+
+
+def honest(world: World, step: str) -> dict[str, str]:
+    return next(it for it in world.cast.others if it.step == step).turn.write
+
+
+def codes(end: End, act: str) -> list[str]:
+    """The codes of what the checks of an activity have refused."""
+    deed = end.deeds[act]
+    results = deed.checked.results if deed.checked else deed.claim.results if deed.claim else ()
+    records: list[Any] = [end.payloads[it.report_ref] for it in results if not it.ok]
+    return [one["code"] for it in records for one in it["findings"] if not one.get("note")]
+
+
+@pytest.mark.parametrize("spec", ["first", None])
+def test_an_older_manifest_neither_hurts_nor_helps(place: Path, spec: str | None) -> None:
+    end = leaf(place, spec).run()
+    assert end.outcome == "Merged"
+    assert end.standings() == dict.fromkeys(("AC-1", "AC-2", "AC-3"), "verified by root")
+    assert json.loads(end.git("show", f"{RESULT}:{MANIFEST}")) == json.loads(manifest(spec, OLD)), "as it was"
+
+
+@pytest.mark.parametrize("spec", ["first", None])
+@pytest.mark.parametrize("kept", ["first", "basket"])
+def test_an_older_entry_stands_for_no_criterion(place: Path, spec: str | None, kept: str) -> None:
+    world = leaf(place, spec)
+    tests = honest(world, "tests")[TESTS].replace("test_ten_pieces_are_cheaper", "test_the_sum_of_many")
+    world.agent("tests", write={TESTS: tests, MANIFEST: manifest(kept, OLD | MINE)}, exit={"type": "TestsReady"})
+    end = world.run()
+    assert "manifest.uncovered" in codes(end, "root:tests#1.1")
+    assert end.outcome == "Merged", "the next attempt is honest"
+
+
+def test_a_manifest_in_another_name_is_refused(place: Path) -> None:
+    world = leaf(place)
+    write = {**honest(world, "tests"), MANIFEST: manifest("third", MINE)}
+    world.agent("tests", write=write, exit={"type": "TestsReady"})
+    assert "manifest.foreign" in codes(world.run(), "root:tests#1.1")
+
+
+def test_a_name_that_fits_several_tests_is_refused(place: Path) -> None:
+    world = leaf(place)
+    write = honest(world, "tests")
+    twice = "from basket import total\n\n\ndef test_the_sum():\n    assert total([]) == 0\n"
+    listed = manifest("basket", {**MINE, "test_the_sum": "AC-1"})
+    world.agent(
+        "tests", write={**write, "tests/basket/test_more.py": twice, MANIFEST: listed}, exit={"type": "TestsReady"}
+    )
+    assert "manifest.ambiguous" in codes(world.run(), "root:tests#1.1")
+
+
+def stands_on_an_old_test(place: Path) -> World:
+    """The test author lets a test that always passed stand for AC-2, and nobody builds that."""
+    world = leaf(place)
+    tests = honest(world, "tests")[TESTS].partition("@pytest")[0] + "\n\ndef test_a_bad_quantity_is_refused():\n"
+    tests += '    with pytest.raises(ValueError, match="lamp"):\n        total([Item("lamp", 0, 2005)])\n'
+    listed = MINE | {"test_old.py::test_older": "AC-2: it holds already"}
+    world.agent("tests", write={TESTS: tests, MANIFEST: manifest("basket", listed)}, exit={"type": "TestsReady"})
+    return world
+
+
+def test_what_nobody_has_seen_failing_is_not_merged_without_a_word(place: Path) -> None:
+    end = stands_on_an_old_test(place).run()
+    assert (end.outcome, end.steps()[-1]) == ("", "merge MergeRejected.Unverified")
+    assert [it.id.partition("#")[0] for it in end.open] == ["root:unverified"]
+    assert codes(end, "root:merge#1.1") == ["evidence.never_red"]
+
+
+def test_a_person_can_let_it_pass_and_the_evidence_says_so(place: Path) -> None:
+    end = stands_on_an_old_test(place).run({"root:unverified": ("accept", "It always did.")})
+    assert end.outcome == "Merged"
+    proved = end.evidence()
+    tally = proved["tally"]
+    assert (proved["verdict"], tally["verified"], tally["waived"]) == ("accepted", 2, 1)
+    [waived] = [it for it in proved["criteria"] if it["standing"] != "verified"]
+    assert (waived["spec"], waived["id"], waived["codes"]) == ("basket", "AC-2", ["evidence.never_red"])
+    assert (waived["waiver"]["choice"], waived["waiver"]["note"]) == ("accept", "It always did.")
+    with chdir(end.root):
+        assert treadle("deliver", "story").code == 4, "by a person's word"
