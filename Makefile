@@ -31,7 +31,7 @@ test-agents: $(READY) agents mcp-tools orchestrator-core ## the tests that start
 # Where packages cannot be had, this says so, and their tests are skipped with the same reason.
 test-real: $(READY) ## the tests that add features to real packages whose suites are quick
 	@$(PY) -m tools.real_projects.install || true
-	timeout --kill-after=30 1500 $(PYTEST) -m "real and not soak_full" -n auto --dist worksteal
+	timeout --kill-after=30 1200 $(PYTEST) -m "real and not soak_full" -n auto --dist worksteal
 
 check: $(READY) node-tools ## format, lint, types, import rules, generated docs, protocols
 	$(PY) -m ruff format --check .
@@ -56,6 +56,7 @@ soak: $(READY) ## the long random runs: SOAK_MINUTES=10 each
 	else $(PYTEST) -m soak --collect-only -q; fi
 
 soak-full: $(READY) real-projects ## the real packages, those with slow suites too; writes docs/real-projects.md
+	$(PYTEST) -m soak_full -n auto --dist worksteal --ignore tests/real_projects/test_stories.py
 	$(PY) -m tools.real_projects.measure
 
 docs: $(READY) ## write the generated pages anew

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.real
 Clone = Callable[[str], RealProject]
 QUICK = "inflection"
 """A package whose suite takes a second."""
-ONE_OF_EACH = ("inflection", "merge-json-schemas", "uuid")
+ONE_OF_EACH = (QUICK, *(pytest.param(name, marks=pytest.mark.soak_full) for name in ("merge-json-schemas", "uuid")))
 ALL = {"AC-1": "verified", "AC-2": "verified", "AC-3": "verified"}
 FIRST = {"1.1"}
 UNSTABLE = """\

@@ -11,14 +11,17 @@ from tests.real_projects.project import Ended, RealProject
 
 pytestmark = pytest.mark.real
 
+full = pytest.mark.soak_full
 PACKAGES = ("inflection", "merge-json-schemas", "uuid")
 """One of each language."""
+QUICK_FIRST = ("inflection", *(pytest.param(name, marks=full) for name in PACKAGES[1:]))
 TWO_CRITERIA = msgspec.structs.replace(SHARE, criteria=SHARE.criteria[:2])
 PROVED = ("AC-1",)
 OLDER = {"other-spec": "older", "no-spec": ""}
+"""The spec id of the older manifest."""
 
 
-@pytest.mark.parametrize("older", OLDER)
+@pytest.mark.parametrize("older", ["other-spec", pytest.param("no-spec", marks=full)])
 @pytest.mark.parametrize("protocol", ["v3", "fractal", "waterfall"])
 @pytest.mark.parametrize("name", PACKAGES)
 def test_an_older_manifest_stands_for_nothing(
@@ -31,7 +34,7 @@ def test_an_older_manifest_stands_for_nothing(
     check_refused(project, addition, ended)
 
 
-@pytest.mark.parametrize("name", PACKAGES)
+@pytest.mark.parametrize("name", QUICK_FIRST)
 def test_an_agent_that_keeps_the_older_spec_id_proves_nothing(name: str, clone: Callable[[str], RealProject]) -> None:
     """The agent adds its tests below the older id, so that the file as a whole belongs to another spec."""
     project = clone(name)
@@ -44,7 +47,7 @@ def test_an_agent_that_keeps_the_older_spec_id_proves_nothing(name: str, clone: 
 
 
 @pytest.mark.parametrize("protocol", ["dptr", "riper"])
-@pytest.mark.parametrize("name", PACKAGES)
+@pytest.mark.parametrize("name", QUICK_FIRST)
 def test_a_plan_without_a_criterion_is_no_proof_of_it(
     name: str, protocol: str, clone: Callable[[str], RealProject]
 ) -> None:
