@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.real_projects.project import RealProject
-from tools.real_projects.packages import PACKAGES, RECORD, Package
+from tests.real_projects.project import RealProject, package_named
+from tools.real_projects.packages import RECORD
 
 
 @pytest.fixture
@@ -35,7 +35,3 @@ def record() -> Callable[..., None]:
                 file.write(json.dumps(numbers) + "\n")
 
     return write
-
-
-def package_named(name: str) -> Package:
-    return next(package for package in PACKAGES if package.name == name)

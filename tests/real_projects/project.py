@@ -18,12 +18,14 @@ import pytest
 from tests.git.place import git
 from tests.real_projects.features import Addition
 from tests.real_projects.scripts import Rules
-from tools.real_projects.packages import COMMAND, GO, NODE, PYTHON, Package
+from tools.real_projects.packages import COMMAND, GO, NODE, PACKAGES, PYTHON, Package
 from treadle.protocol.test_paths import is_test
 
 PATIENCE: Final = 900.0
 """Seconds for one command."""
 NODE_TEST: Final = "node --test --test-reporter=junit --test-reporter-destination={report}"
+NODE_TEST_FILES: Final = f"{NODE_TEST} test/*.test.js"
+"""Only what is called a test: node would run what tests share, too, where it lies beside them."""
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -118,13 +120,13 @@ class RealProject:
             raise
         return Ended(process.returncode, out, err)
 
-    def set_up(self) -> Ended:
-        """`treadle init`, what a person has to add to its file, and a commit of it."""
+    def set_up(self, node_test: str = NODE_TEST_FILES) -> Ended:
+        """`treadle init`, what a person has to change in its file, and a commit of it."""
         done = self.treadle("init")
         file = self.root / "treadle.toml"
         if self.package.language == "javascript":
             text = file.read_text()
-            text = text.replace('kind = "command"', 'kind = "junit"').replace('"npm run test"', f'"{NODE_TEST}"')
+            text = text.replace('kind = "command"', 'kind = "junit"').replace('"npm run test"', f'"{node_test}"')
             file.write_text("\n".join(line for line in text.splitlines() if not line.startswith("lint =")) + "\n")
         self.commit("Set up Treadle")
         return done
@@ -202,6 +204,10 @@ class RealProject:
             for event in checked
             if any(not it["ok"] and not it.get("advisory") for it in event.get("results", []))
         ]
+
+
+def package_named(name: str) -> Package:
+    return next(package for package in PACKAGES if package.name == name)
 
 
 def _step(question: str) -> str:

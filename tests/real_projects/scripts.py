@@ -67,16 +67,15 @@ def fractal(addition: Addition, proves: tuple[str, ...] = (), spec_id: str = "")
             run=[extend(addition, spec_id=spec_id)],
         ),
         {
-            "step": "test_author",
-            "turns": [
-                {
-                    "write": tests,
-                    "run": [extend(addition, *tested, spec_id=spec_id)],
-                    "exit": {"type": "EmitChallenge", "intent": addition.feature.criteria[0].text},
-                },
-                {"exit": {"type": "ConcludeSuite", "summary": "A test for each criterion."}},
-            ],
+            "visit": "1",
+            **turn(
+                "test_author",
+                {"type": "EmitChallenge", "intent": addition.feature.criteria[0].text},
+                write=tests,
+                run=[extend(addition, *tested, spec_id=spec_id)],
+            ),
         },
+        turn("test_author", {"type": "ConcludeSuite", "summary": "A test for each criterion."}),
         turn("implementer", {"type": "TestPassed"}, write={addition.module: addition.code()}),
         turn("reviewer", {"type": "Approve", "signOff": "The criteria are met."}),
     ]

@@ -1,13 +1,14 @@
 """What people met who tried Treadle on real repositories, each as a case."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.real_projects import scripts
 from tests.real_projects.features import INITIALS, ROMAN, SHARE, Addition, Feature, GoAddition
-from tests.real_projects.project import RealProject
+from tests.real_projects.project import NODE_TEST, RealProject, package_named
 
 pytestmark = pytest.mark.real
 
@@ -135,9 +136,9 @@ def test_a_scaffold_that_breaks_other_tests_is_refused_at_once(name: str, clone:
     rules = scripts.v3(addition)
     at_scaffold = next(rule for rule in rules if rule["step"] == "scaffold")
     honest = at_scaffold["turns"][0]
-    file, broken = breakage(project)
+    file, whole, broken = breakage(project)
     breaking = {**honest, "write": {**honest["write"], file: broken}}
-    mending = {**honest, "run": [["git", "checkout", "main", "--", file], *honest["run"]]}
+    mending = {**honest, "write": {**honest["write"], file: whole}}
     at_scaffold["turns"] = [breaking, mending]
 
     ended = project.run(addition, rules)
@@ -146,6 +147,13 @@ def test_a_scaffold_that_breaks_other_tests_is_refused_at_once(name: str, clone:
     assert tries.pop("root:scaffold") == ["1.1", "1.2"]
     assert {it for of_step in tries.values() for it in of_step} == FIRST, "no implementer pays for it"
     assert project.standings(SHARE.id) == ALL
+
+
+def test_a_helper_beside_the_tests_of_node_is_no_failure(tmp_path: Path) -> None:
+    """`node --test` runs test/utils.js, too, which has no tests and was there before the work."""
+    project = RealProject(package_named("merge-json-schemas"), tmp_path / "work")
+    assert project.set_up(NODE_TEST).code == 0
+    check_honest_run(project, SHARE)
 
 
 def test_go_tests_may_be_named_by_their_file(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,18 +225,18 @@ def same_name(addition: Addition, test: str) -> dict[str, str]:
             return {"others/others_test.go": text}
 
 
-def breakage(project: RealProject) -> tuple[str, str]:
-    """A file of the package with a change that breaks its tests, inside of what a planner may write."""
-    python, go = "def pluralize(word: str) -> str:\n", "func Parse(s string) (UUID, error) {\n"
+def breakage(project: RealProject) -> tuple[str, str, str]:
+    """A file of the package that a planner may write, its text, and one that breaks its tests."""
+    python, go = "def pluralize(word: str) -> str:\n", "func (uuid UUID) URN() string {\n"
     javascript = "function arraysUnion (keyword, values, mergedSchema) {\n"
     file, before, added = {
         "inflection": ("inflection/__init__.py", python, "    return word\n\n\ndef unused(word: str) -> str:\n"),
         "merge-json-schemas": ("lib/resolvers.js", javascript, "  values = []\n"),
-        "uuid": ("uuid.go", go, "\ts = s[:0]\n"),
+        "uuid": ("uuid.go", go, "\tuuid[0] = 0\n"),
     }[project.package.name]
     text = (project.root / file).read_text()
     assert before in text
-    return file, text.replace(before, before + added, 1)
+    return file, text, text.replace(before, before + added, 1)
 
 
 def setting(told: Any, name: str) -> Any:
