@@ -125,6 +125,18 @@ class Addition:
             self.contract_file: self.contract_suite(),
         }
 
+    def stubs(self) -> dict[str, str]:
+        """What an author of tests may add to the code in the waterfall: bodies that say that they are not written."""
+        return {self.interface: self.interface_text(), self.module: self.skeleton()}
+
+    def stubbed_tests(self, *criteria: str) -> str:
+        """Tests that fail for the right reason where only the stubs are there."""
+        return self.tests(*criteria)
+
+    def built(self) -> dict[str, str]:
+        """The code in place of the stubs."""
+        return {self.module: self.code()}
+
     def listed(self, *criteria: str) -> dict[str, str]:
         """What a manifest says of the contract suite and of the tests of some criteria."""
         contract = {self.full_name(self.contract_file, "contract"): f"contract:{self.feature.criteria[0].id}"}
@@ -235,6 +247,21 @@ class JavaScriptAddition(Addition):
     def inner_tests(self, *criteria: str) -> str:
         return self.tests(*criteria).replace(f"/{self.feature.name}')", f"/{self.feature.name}-of')")
 
+    def stubs(self) -> dict[str, str]:
+        """None: `'use strict'` and `module.exports` count as more than a stub."""
+        return {}
+
+    def stubbed_tests(self, *criteria: str) -> str:
+        name = self.feature.name
+        file = f"../{self.package.target}/{name}"
+        required = f"const {{ {name} }} = require('{file}')\n"
+        guarded = f"const there = require('node:fs').existsSync(`${{__dirname}}/{file}.js`)\n"
+        guarded += f"const {name} = there ? require('{file}').{name} : () => {{}}\n"
+        return self.tests(*criteria).replace(required, guarded)
+
+    def built(self) -> dict[str, str]:
+        return {self.interface: self.interface_text(), self.module: self.code()}
+
     def interface_text(self) -> str:
         name = self.feature.name
         return (
@@ -317,6 +344,19 @@ class GoAddition(Addition):
         outer = self.tests(*criteria).replace("package tests", f"package {self.package_name}")
         outer = outer.replace(f'\n\n\t"{self.package.registered}"', "")
         return outer.replace(f"{self.package_name}.{self.exported}(", f"{self.called}(")
+
+    def stubs(self) -> dict[str, str]:
+        return {self.interface: self._exported(self.code('panic("not implemented")'))}
+
+    def built(self) -> dict[str, str]:
+        return {self.interface: self._exported(self.code())}
+
+    def _exported(self, code: str) -> str:
+        """The implementation as the exported function itself, for one that only calls another is no stub."""
+        return code.replace(
+            self.declared,
+            f"// {self.exported}: {self.feature.description}\nfunc {self.exported}({self.signature}) string",
+        )
 
     def interface_text(self) -> str:
         words = ", ".join(name for name, _ in self.feature.parameters)

@@ -120,7 +120,7 @@ class RealProject:
             raise
         return Ended(process.returncode, out, err)
 
-    def set_up(self, node_test: str = NODE_TEST_FILES) -> Ended:
+    def set_up(self, node_test: str = NODE_TEST_FILES, formats: bool = False) -> Ended:
         """`treadle init`, what a person has to change in its file, and a commit of it."""
         done = self.treadle("init")
         file = self.root / "treadle.toml"
@@ -128,6 +128,9 @@ class RealProject:
             text = file.read_text()
             text = text.replace('kind = "command"', 'kind = "junit"').replace('"npm run test"', f'"{node_test}"')
             file.write_text("\n".join(line for line in text.splitlines() if not line.startswith("lint =")) + "\n")
+        if self.package.language == "go" and not formats:  # files of the package itself are not as gofmt wants them
+            lines = [line for line in file.read_text().splitlines() if not line.startswith("format =")]
+            file.write_text("\n".join(lines) + "\n")
         self.commit("Set up Treadle")
         return done
 
@@ -196,14 +199,14 @@ class RealProject:
                 found.setdefault(step, []).append(attempt)
         return found
 
-    def refused(self, run: str) -> list[str]:
-        """Activities whose claims a check has refused."""
+    def refused(self, run: str) -> dict[str, set[str]]:
+        """Activities whose claims were refused, and the checks that did so."""
         checked = [event for event in self.events(run) if event["type"] == "Checked"]
-        return [
-            event["act"]
+        failed = {
+            event["act"]: {it["check"] for it in event.get("results", []) if not it["ok"] and not it.get("advisory")}
             for event in checked
-            if any(not it["ok"] and not it.get("advisory") for it in event.get("results", []))
-        ]
+        }
+        return {act: checks for act, checks in failed.items() if checks}
 
 
 def package_named(name: str) -> Package:

@@ -119,16 +119,15 @@ def waterfall(addition: Addition, proves: tuple[str, ...] = (), spec_id: str = "
     path = f"  /{feature.name}:\n    get:\n      responses:\n        '200': {{description: {feature.name}}}\n"
     marks = " ".join(f"@{it}" for it in tested)
     comment = "#" if addition.package.language == "python" else "//"
-    tests = f"{comment} docs/bdd/{STORY}.md: @unit {marks}\n{addition.tests(*tested)}"
+    tests = f"{comment} docs/bdd/{STORY}.md: @unit {marks}\n{addition.stubbed_tests(*tested)}"
     listed = {name: what for name, what in addition.listed(*tested).items() if not what.startswith("contract")}
     manifest = [sys.executable, _EXTEND, WATERFALL_MANIFEST, spec_id or STORY, json.dumps(listed)]
-    scaffold = {name: text for name, text in addition.scaffold().items() if name != addition.contract_file}
     return [
         turn("bdd", SPECIFIED, write={f"docs/bdd/{STORY}.md": bdd}),
         turn("sdd-delta", says("pass"), write={f"docs/deltas/{STORY}.md": delta}),
         turn("contract", says("pass"), append={OPENAPI: path}),
-        turn("scaffold", says("pass"), write={**scaffold, addition.test_file: tests}, run=[manifest]),
-        turn("impl", says("pass"), write={addition.module: addition.code()}),
+        turn("scaffold", says("pass"), write={**addition.stubs(), addition.test_file: tests}, run=[manifest]),
+        turn("impl", says("pass"), write=addition.built()),
         turn("verify", VERIFIED, append={SDD: f"\n## {feature.name}\n{feature.description}\n"}),
         turn("update-memory", says("pass"), append={MEMORY: f"{STORY} is done: {feature.name}.\n"}),
     ]

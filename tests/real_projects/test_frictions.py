@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.real_projects import scripts
@@ -78,6 +79,7 @@ def test_a_result_is_rebased_when_the_branch_has_moved(clone: Clone) -> None:
 def test_a_rebase_that_breaks_the_tests_is_not_delivered(clone: Clone) -> None:
     """The branch has meanwhile got a test that the result fails: it is verified again before the branch moves."""
     project = clone(QUICK)
+    assert "--rebase" in project.treadle("deliver", "--help").out
     check_honest_run(project, SHARE)
     file = f"{project.package.tests}/test_no_share.py"
     text = "import importlib.util\n\n\ndef test_no_share():\n"
@@ -156,6 +158,17 @@ def test_a_helper_beside_the_tests_of_node_is_no_failure(tmp_path: Path) -> None
     check_honest_run(project, SHARE)
 
 
+@pytest.mark.soak_full
+def test_a_formatter_that_fails_before_the_work_is_not_charged_to_it(tmp_path: Path) -> None:
+    """`init` sets gofmt up, and seven files of the package were written for an older one."""
+    project = RealProject(package_named("uuid"), tmp_path / "work")
+    assert project.set_up(formats=True).code == 0
+    addition = msgspec.structs.replace(SHARE, criteria=SHARE.criteria[:1]).in_(project.package)
+    ended = project.run(addition, scripts.fractal(addition), "--protocol", "fractal")
+    assert ended.code == 0, ended
+    assert project.standings(SHARE.id) == {"AC-1": "verified"}
+
+
 def test_go_tests_may_be_named_by_their_file(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(GoAddition, "names_files", True)
     check_honest_run(clone("uuid"), SHARE)
@@ -184,7 +197,8 @@ def test_a_missing_linter_is_found_before_an_agent_is_paid(clone: Clone) -> None
     (project.root / "treadle.toml").unlink()
     project.write({"ruff.toml": "line-length = 100\n"})
     assert project.set_up().code == 0
-    assert project.treadle("doctor", "--json").code != 0
+    states = {line["what"]: line["state"] for line in project.treadle("doctor", "--json").json()["lines"]}
+    assert states["toolchain lint"] != "ok"
     addition = SHARE.in_(project.package)
     ended = project.run(addition, scripts.fractal(addition), "--protocol", "fractal")
     assert ended.code == 2, ended

@@ -66,15 +66,6 @@ PACKAGES: Final = (
         suite=500,
     ),
     Package(
-        name="tabulate",
-        language="python",
-        registered="tabulate",
-        version="0.10.0",
-        target="tabulate",
-        tests="test",
-        suite=300,
-    ),
-    Package(
         name="more-itertools",
         language="python",
         registered="more-itertools",
@@ -92,7 +83,6 @@ PACKAGES: Final = (
         target="src/humanize",
         tests="tests",
         suite=800,
-        slow=True,
         leaves_out=("tests/test_benchmarks.py",),
     ),
     Package(
