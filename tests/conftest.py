@@ -12,3 +12,9 @@ settings.load_profile("steady")
 def _no_box(monkeypatch: pytest.MonkeyPatch) -> None:
     """Agents of tests note what they do where the test looks, outside of their lanes; tests of the box ask for one."""
     monkeypatch.setenv("TREADLE_SET", "workspace.box=off")
+
+
+@pytest.fixture(autouse=True)
+def _no_installed_agents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test starts an agent of this machine that it has not put on the PATH itself."""
+    monkeypatch.setenv("TREADLE_AGENTS", "/nowhere")

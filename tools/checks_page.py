@@ -1,6 +1,5 @@
 """The page of the static checks: what each proves, from its own docstring, and what a slip makes it say."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
@@ -14,7 +13,8 @@ INTRO: Final = """\
 # What is checked
 
 `treadle protocol check` proves these properties before a protocol may run. Each finding names the file, the line, the
-part of the protocol and what to do; with `--json` it also carries the number of its check. What is wrong in the text
+part of the protocol and what to do; with `--json` it also carries the number of its check
+and its code, which stands before each property here. What is wrong in the text
 itself (a key that does not exist, a number where text is wanted) is found while it is read and has the number 0.
 
 What is marked *finer* is looked at only when nothing else is wrong. The theory, and what is not proved, stands at the
@@ -33,7 +33,7 @@ class Example(NamedTuple):
 
 def checks_page() -> str:
     """The page."""
-    numbers = sorted({_number(prove) for prove in (*CHECKS, *FINER)})
+    numbers = sorted({_number(prove) for prove in (*CHECKS.values(), *FINER.values())})
     examples = read_examples()
     return INTRO + "".join(_section(number, examples[number]) for number in numbers)
 
@@ -73,8 +73,8 @@ def _written(example: Example, place: Path) -> Path:
 
 
 def _section(number: int, example: Example) -> str:
-    proofs = "".join(f"- {_proof(prove)}\n" for prove in _numbered(CHECKS, number))
-    proofs += "".join(f"- *finer:* {_proof(prove)}\n" for prove in _numbered(FINER, number))
+    proofs = "".join(f"- `protocol.{word}`: {_proof(prove)}\n" for word, prove in _numbered(CHECKS, number))
+    proofs += "".join(f"- `protocol.{word}`, *finer:* {_proof(prove)}\n" for word, prove in _numbered(FINER, number))
     where = f"`{example.protocol}/{example.file}`"
     slip = f"{_code(example.new)} instead of {_code(example.old)}" if example.new else f"without {_code(example.old)}"
     return f"\n## {number}\n\n{proofs}\nIn {where}, {slip}:\n\n```text\n{said(number, example)}\n```\n"
@@ -84,8 +84,8 @@ def _code(text: str) -> str:
     return f"`{' '.join(text.split())}`"
 
 
-def _numbered(checks: Iterable[Check], number: int) -> list[Check]:
-    return [prove for prove in checks if _number(prove) == number]
+def _numbered(checks: dict[str, Check], number: int) -> list[tuple[str, Check]]:
+    return [(word, prove) for word, prove in checks.items() if _number(prove) == number]
 
 
 def _number(prove: Check) -> int:

@@ -13,6 +13,7 @@ from typer.main import get_command
 
 from tools.beside_page import beside_page
 from tools.checks_page import checks_page
+from tools.codes_page import codes_page
 from tools.config_page import config_page
 from tools.contradictions import contradictions_page
 from tools.coverage_map import coverage_page
@@ -63,6 +64,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "json.md", MADE + json_page()
     yield "json.schema.json", json_schema()
     yield "checks.md", MADE + checks_page()
+    yield "codes.md", MADE + codes_page()
     yield "coverage.md", MADE + coverage_page()
     yield "contradictions.md", MADE + contradictions_page()
     yield "beside.md", MADE + beside_page()

@@ -9,12 +9,24 @@ from typing import Any, Final
 
 import msgspec
 
-from treadle.cli import agent_listing, agent_verdict, bank_documents, documents, talk_documents, trial_documents
+from treadle.cli import (
+    agent_listing,
+    agent_verdict,
+    bank_documents,
+    documents,
+    forgetting,
+    talk_documents,
+    traces,
+    trial_documents,
+)
 from treadle.cli.health import line
+from treadle.engines import cleaning, tidying
+from treadle.engines import forgetting as engine_forgetting
 from treadle.kernel import commands, events
 from treadle.protocol import items, model
 from treadle.protocol.drawing import row
 from treadle.simulate import explore, run, scope
+from treadle.store import cleaning as store_cleaning
 from treadle.talk import dispatched
 from treadle.testing.model_server import exchange
 from treadle.views import (
@@ -36,7 +48,7 @@ from treadle.views.activity import Story
 from treadle.views.asking import Inquiry
 from treadle.views.cost import Cost
 from treadle.views.evidence import Evidence
-from treadle.views.listing import Listing
+from treadle.views.listing import Listing, Overview
 from treadle.views.rest import Rest
 from treadle.views.status import Status
 from treadle.views.timeline import Happened
@@ -46,12 +58,15 @@ DOCUMENTS: Final[dict[str, type[msgspec.Struct]]] = {
     "treadle say --json": talk_documents.Heard,
     "treadle projects list --json": talk_documents.RegisteredProjects,
     "treadle runs --json": Listing,
-    "treadle status --json": Status,
+    "treadle status --json": Overview,
+    "treadle status RUN --json": Status,
     "treadle log --json": Happened,
     "treadle show --json": Story,
     "treadle show --json, of a question": Inquiry,
     "treadle evidence --json": Evidence,
     "treadle cost --json": Cost,
+    "treadle gc --json": forgetting.Collected,
+    "treadle uninstall --json": traces.Traces,
     "treadle memory show --json": bank_documents.Bank,
     "treadle memory check --json": bank_documents.BankExamination,
     "treadle spec check --json": documents.Judgement,
@@ -68,6 +83,7 @@ DOCUMENTS: Final[dict[str, type[msgspec.Struct]]] = {
     "treadle doctor --json": documents.Health,
     "treadle agents --json": agent_listing.KnownAgents,
     "treadle agents try --json": agent_verdict.Trial,
+    "any command --json that fails": documents.FailedCommand,
     "treadle model-server --json": exchange.Welcome,
     "treadle model-server --json, each request": exchange.Exchange,
 }
@@ -77,7 +93,8 @@ INTRO: Final = """\
 Every document has the key `schema`, a number. It grows when a key is removed or changes its meaning; new keys may
 appear under the same number, so a reader should skip those that it does not know. Moments are ISO 8601 in UTC, empty
 if there is none yet; `elapsed` and the like are seconds. Standard output has the document and nothing else; what is
-wrong is said on standard error, and by the exit code. In recorded events and commands (`event`, `command`) keys that
+wrong is said on standard error, and by the exit code. A command that fails prints the document of its error instead;
+its `code` is stable ([Codes](codes.md)). In recorded events and commands (`event`, `command`) keys that
 have their default are left out.
 
 `treadle resume --json` prints the document of `treadle run --json` too, or a list of them if it has driven several
@@ -99,7 +116,8 @@ The same as [JSON Schema](json.schema.json).
 
 SOURCES: Final = (
     row, run, explore, scope, model, items, line, documents, trial_documents, agent_listing, agent_verdict,
-    dispatched, talk_documents, activity, asking, branches, commands,
+    dispatched, talk_documents, forgetting, traces, cleaning, store_cleaning, engine_forgetting, tidying,
+    activity, asking, branches, commands,
     cost, estimate, events, evidence, exchange, listing, rest, result, status, timeline, used, yours,
 )  # fmt: skip
 """Where the structures come from, those that others extend first; a string under a field says what it means."""

@@ -17,10 +17,11 @@ class TreadleError(Exception):
 
     code = "treadle.error"
 
-    def __init__(self, message: str = "", *, code: str = "") -> None:
+    def __init__(self, message: str = "", *, code: str = "", findings: tuple[object, ...] = ()) -> None:
         super().__init__(message)
         if code:
             self.code = code
+        self.findings = findings
 
 
 class ProtocolError(TreadleError):
@@ -29,9 +30,8 @@ class ProtocolError(TreadleError):
     code = "protocol.invalid"
 
     def __init__(self, message: str, findings: tuple[object, ...] = (), *, code: str = "") -> None:
-        super().__init__(message, code=code)
+        super().__init__(message, code=code, findings=findings)
         self.message = message
-        self.findings = findings
 
     def __str__(self) -> str:
         return "\n".join([self.message, *(f"  {finding}" for finding in self.findings)])
@@ -40,17 +40,25 @@ class ProtocolError(TreadleError):
 class IllegalEvent(TreadleError):
     """An event that the run cannot take; the run is unchanged."""
 
+    code = "event.illegal"
+
 
 class ReplayDivergence(TreadleError):
     """A history disagrees with its hashes or with what the kernel makes of it."""
+
+    code = "log.diverged"
 
 
 class Unfit(TreadleError):
     """The project's tools cannot do what the checks of a run ask of them."""
 
+    code = "toolchain.unfit"
+
 
 class PortError(TreadleError):
     """The surroundings failed (store, git, an agent program); trying again may help if `retryable`."""
+
+    code = "port.failed"
 
     def __init__(self, message: str, *, retryable: bool = False, code: str = "") -> None:
         super().__init__(message, code=code)
@@ -59,6 +67,8 @@ class PortError(TreadleError):
 
 class MemoryFailure(PortError):
     """What agents say to each other cannot be kept or read; the activity that needs it cannot begin."""
+
+    code = "memory.failed"
 
 
 _HELPS: Final = {
@@ -78,4 +88,6 @@ def writing(what: object) -> Iterator[None]:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         advice = _HELPS.get(error.errno or 0, "see that it can be written, then try again")
-        raise PortError(f"{what} cannot be written: {reason}; {advice}", retryable=True) from error
+        raise PortError(
+            f"{what} cannot be written: {reason}; {advice}", retryable=True, code="file.unwritable"
+        ) from error

@@ -97,14 +97,31 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
         return self.home / "out"
 
 
+class CheckProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """A check of a claim that begins, counts tests, or has ended."""
+
+    check: str
+    number: int
+    """Its place among the checks of the claim, from 1."""
+    of: int
+    state: Literal["running", "passed", "failed", "skipped"]
+    advisory: bool = False
+    elapsed: float = 0.0
+    tests_done: int = 0
+    """Tests that have ended, of the suite that the check runs; 0 if it runs none, or its tool does not tell."""
+    tests: int = 0
+    """Tests of that suite; 0: not known."""
+
+
 class Progress(msgspec.Struct, frozen=True):
-    """A sign of life of an agent, for the live view and against the nudge."""
+    """A sign of life of an agent or of checks, for the live view and against the nudge."""
 
     text: str = ""
     usage: Usage | None = None
     """What has been used so far, in all."""
     note: str = ""
     """Something that people should know now, whoever is at work."""
+    check: CheckProgress | None = None
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,6 +146,10 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Watch = Callable[[Progress], None]
+
+
+def watch_nothing(_progress: Progress) -> None:
+    """Nobody looks."""
 
 
 class Session(Protocol):
@@ -227,6 +248,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     payloads: Payloads
     claim: Mapping[str, Json] = {}
     """The fields that the agent has given; empty for check steps and effects."""
+    watch: Watch = watch_nothing
+    """Hears of each check as it begins and ends."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):

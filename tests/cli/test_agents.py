@@ -12,8 +12,11 @@ import pytest
 from tests.cli.chores import Chores
 from tests.cli.treadle import treadle
 from tests.real_agents import inside_apart
+from treadle.agents.claude import Claude
+from treadle.agents.one_shot import OneShot
 from treadle.cli.agent_trial import DATA
 from treadle.config.agents import PROGRAMS
+from treadle.errors import PortError
 from treadle.protocol.check import check
 from treadle.protocol.load import load
 from treadle.testing.model_server.server import ModelServer
@@ -80,6 +83,32 @@ def test_without_any_agent_it_says_how_to_get_one(place: Place) -> None:
     assert PROGRAMS[-1].install in treadle("agents").out, "also if others are here"
     assert "not installed" in said.out
     assert not place.left
+
+
+def test_agents_that_make_agents_has_installed_are_found_behind_the_path(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = place.home / ".cache" / "treadle" / "agents" / "node_modules" / ".bin"
+    folder.mkdir(parents=True)
+    monkeypatch.delenv("TREADLE_AGENTS")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    node = '#!/bin/sh\necho "1.2.3 by ${0##*/} ${1##*/} $2"\n'
+    for name, text in {"codex": "#!/usr/bin/env node\n", "node": node, "goose": node, "claude": node}.items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    own = place.program("claude", "#!/bin/sh\necho 4.5.6\n")
+    found = listing()
+    origins = {name: (one["path"], one["origin"]) for name, one in found.items() if one["path"]}
+    assert origins == {"claude": (str(own), "PATH"), "codex": (str(folder / "codex"), "make agents")}
+    assert found["codex"]["version"] == "1.2.3 by node codex --version", "by the node that was installed with it"
+    claude = OneShot(dialect=Claude())
+    claude.ready()
+    own.unlink()
+    claude.ready()
+    (folder / "claude").unlink()
+    with pytest.raises(PortError) as caught:
+        claude.ready()
+    assert caught.value.code == "agent.missing"
 
 
 def test_a_version_is_told_also_after_complaints_and_by_a_program_with_nothing_of_ours(

@@ -35,7 +35,7 @@ def test_an_agent_that_uses_more_than_one_may_is_stopped_and_gets_as_much_again_
     assert "root:work#1.1 led to it: worker, held up" in treadle("status").out
     again = treadle("answer", "sweep-1", "continue", "--resume")
     assert (again.code, "sweep-1 asks: A budget is spent" in again.out) == (3, True)
-    told = treadle("status", "--json").json()
+    told = treadle("status", "sweep-1", "--json").json()
     assert (told["usage"]["tokens_in"], told["activities"][0]["attempt"]) == (1000, 1)
 
 
@@ -56,12 +56,12 @@ def test_a_run_that_has_used_its_tokens_asks() -> None:
     result = run("limits.tokens=500", protocol="ask", exit=DID)
     assert (result.code, "sweep-1 asks: The run has used its tokens" in result.out) == (3, True)
     assert "It has used 501 so far. The price of 501 tokens is not known." in result.out
-    told = treadle("status", "--json").json()
+    told = treadle("status", "sweep-1", "--json").json()
     assert (told["limits"]["tokens"], told["limits"]["granted"]) == (500, 1)
     assert "used: 500 tokens in (400 of the cache), 1 out of 500, cost unknown\n" in treadle("status").out
     assert "A person is asked beyond 500 tokens." in treadle("cost", "sweep-1").out
     assert treadle("answer", "sweep-1", "run!limit", "continue").code == 0
-    assert treadle("status", "--json").json()["limits"]["tokens"] == 1000
+    assert treadle("status", "sweep-1", "--json").json()["limits"]["tokens"] == 1000
 
 
 def test_a_limit_that_cannot_stop_the_agent_is_told_when_the_run_begins() -> None:
@@ -102,11 +102,13 @@ def test_who_tells_nothing_is_stopped_by_time_alone() -> None:
 def test_a_price_that_nobody_has_told_is_unknown_and_not_nothing(chores: Chores) -> None:
     run("limits.cost=5.0", exit=DID)
     said = treadle("cost", "sweep-1").out
-    assert "| worker | 1 | 500 | 80 % | 1 | unknown | " in said
-    assert "Nobody has told the price of 501 tokens: no cost and no limit in money counts them." in said
-    total = treadle("cost", "sweep-1", "--json").json()["total"]
+    assert "| worker | 1 | 500 | 80 % | 1 | ? | " in said
+    assert len([line for line in said.splitlines() if "nknown" in line]) == 1, "unknowns are one line"
+    used = treadle("cost", "sweep-1", "--json").json()
+    assert used["unknown"]["tokens"] == 501
+    total = used["total"]
     assert (total["cost"], total["unpriced"], total["cached"]) == (0.0, 501, 400)
     assert "cost unknown" in treadle("show", "sweep-1", "root:work#1.1").out
     shown = chores.on_terminal("cost", "sweep-1", columns=80)
-    for word in ("Conversation", "Tokens in", "80 %", "unknown"):
+    for word in ("Conversation", "Tokens in", "80 %", "Unknown"):
         assert word in shown, "on 80 columns nothing is folded"

@@ -76,8 +76,13 @@ def test_an_unknown_key() -> None:
 def test_mistakes_in_the_file(project: Path) -> None:
     (project / "treadle.toml").write_text("[limits]\nagent = 3\n")
     found = treadle("config", "--json")
-    assert (found.code, found.out) == (2, "")
-    assert "treadle.toml:2: limits.agent: there is no such key (did you mean 'agents'?)" in found.err
+    error = found.json()["error"]
+    assert (found.code, error["code"]) == (2, "config.unknown_key")
+    assert [(it["file"], it["line"], it["where"], it["code"]) for it in error["findings"]] == [
+        ("treadle.toml", 2, "limits.agent", "config.unknown_key")
+    ]
+    assert "'agents'" in error["findings"][0]["hint"]
+    assert (treadle("config").code, treadle("config").error) == (2, "config.unknown_key")
 
 
 def test_json_is_everything(project: Path) -> None:

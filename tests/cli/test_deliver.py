@@ -17,9 +17,9 @@ def test_a_good_end_says_where_the_result_is_and_how_it_is_taken_over(kept: Kept
     assert result.code == 0
     said = (
         "sweep-1 has ended with Finished\n"
-        "the result is on the branch treadle/sweep-1/root/int\n"
+        "the result is on the branch treadle/sweep-1/result\n"
         "  treadle deliver sweep-1  moves main forward to it\n"
-        "  git merge --squash treadle/sweep-1/root/int  takes it over by hand;"
+        "  git merge --squash treadle/sweep-1/result  takes it over by hand;"
     )
     assert said in result.out
     assert said.partition("\n")[2] in treadle("status").out
@@ -37,9 +37,9 @@ def test_programs_are_told_where_the_result_is() -> None:
     told = run("--json").json()
     assert (told["schema"], told["code"], told["outcome"]) == (1, 0, "Finished")
     assert {key: told["result"][key] for key in ("branch", "into", "taken", "merge", "why")} == {
-        "branch": "treadle/sweep-1/root/int", "into": "main", "taken": False, "merge": "branch", "why": "",
+        "branch": "treadle/sweep-1/result", "into": "main", "taken": False, "merge": "branch", "why": "",
     }  # fmt: skip
-    assert treadle("status", "--json").json()["result"] == told["result"]
+    assert treadle("status", "sweep-1", "--json").json()["result"] == told["result"]
 
 
 def dirty(kept: Kept) -> None:
@@ -65,7 +65,7 @@ def elsewhere(kept: Kept) -> None:
         ),
         (
             ahead,
-            "main was not moved: main has moved since; `git merge --squash treadle/sweep-1/root/int` takes it over",
+            "`treadle deliver sweep-1 --rebase`",
         ),
         (elsewhere, "main was not moved: you are not on main any more; mend that, then `treadle deliver sweep-1`"),
     ],
@@ -94,10 +94,10 @@ def test_a_head_that_was_detached_has_no_branch_to_move(kept: Kept) -> None:
     kept.git("checkout", "-q", "--detach")
     result = run()
     assert "treadle deliver" not in result.out
-    assert "the result is on the branch treadle/sweep-1/root/int\n" in result.out
+    assert "the result is on the branch treadle/sweep-1/result\n" in result.out
     said = treadle("deliver", "sweep-1").err
     assert "your head was detached" in said
-    assert "`git branch NAME treadle/sweep-1/root/int`" in said
+    assert "`git branch NAME treadle/sweep-1/result`" in said
     assert "mend that" not in said
 
 
@@ -136,7 +136,7 @@ def test_a_served_run_says_that_it_is_driven_and_where_its_result_is(kept: Kept)
     assert lines == [
         "treadle: sweep-1 is taken up where it was\n",
         "treadle: sweep-1 has ended with Finished\n",
-        "treadle: sweep-1 the result is on the branch treadle/sweep-1/root/int\n",
+        "treadle: sweep-1 the result is on the branch treadle/sweep-1/result\n",
     ]
 
 
@@ -163,16 +163,16 @@ def test_only_what_is_not_delivered_yet_can_be_meant(kept: Kept) -> None:
     sweep(kept, "second")
     assert treadle("deliver").out.startswith("main has the result of second, ")
     nothing = treadle("deliver")
-    assert (nothing.code, nothing.err) == (2, "treadle: nothing is left to deliver of second, first\n")
+    assert (nothing.code, nothing.error, "second, first" in nothing.err) == (2, "deliver.nothing", True)
     sweep(kept, "third")
     sweep(kept, "fourth")
-    assert treadle("deliver").err == "treadle: say which run: fourth, third\n"
-    kept.git("merge", "-q", "--squash", "treadle/third/root/int")
+    either = treadle("deliver")
+    assert (either.error, "fourth, third" in either.err) == ("run.ambiguous", True)
+    kept.git("merge", "-q", "--squash", "treadle/third/result")
     kept.git("commit", "-q", "-m", "by hand")
     assert "main has the result, " in treadle("status", "third").out
-    said = treadle("deliver").err
-    assert "main was not moved: main has moved since" in said, "of fourth, for nothing is left of third"
-    assert "treadle/fourth/root/int" in said
+    assert "`treadle deliver fourth --rebase`" in treadle("deliver").err, "nothing is left of third"
+    assert treadle("deliver", "--rebase").out.startswith("main has the result of fourth, ")
 
 
 def test_alone_it_mentions_a_result_that_nobody_has_taken_over(kept: Kept) -> None:
@@ -191,17 +191,21 @@ def test_alone_it_mentions_a_result_that_nobody_has_taken_over(kept: Kept) -> No
     kept.git("checkout", "-q", "main")
     sweep(kept, "second")
     assert "treadle deliver second " in treadle().out
-    kept.git("merge", "-q", "--squash", "treadle/second/root/int")
+    kept.git("merge", "-q", "--squash", "treadle/second/result")
     kept.git("commit", "-q", "-m", "by hand")
     assert "deliver" not in treadle().out
 
 
 def test_what_goes_on_is_shown_before_what_has_ended_later() -> None:
+    def below() -> str:
+        return treadle("status").out.rpartition("\n\n")[2]
+
     assert run("--level", "1", "--name", "first").code == 3
     assert run("--level", "1", "--name", "second").code == 3
-    assert treadle("status").out.startswith("second ")
+    hints = [line.partition("  ")[0] for line in below().splitlines()]
+    assert hints == ["treadle status second", "treadle status first"], "of several, each is named with its command"
     assert treadle("abort", "second").code == 0
-    assert treadle("status").out.startswith("first "), "it waits for a person"
+    assert below().startswith("first "), "it waits for a person"
     assert treadle("status", "second").out.startswith("second ")
     assert treadle("abort", "first").code == 0
-    assert treadle("status").out.startswith("second ")
+    assert below().startswith("second ")

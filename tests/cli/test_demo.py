@@ -102,7 +102,7 @@ PROMISES: Final = {
             ("root/agenda/entries:test_author#1.1", "passes already: it demands nothing that is missing"),
             ("root/clock:implementer#1.1", "_Time takes a wrong value for the right one: '9:30' == '10:15'"),
             ("root/agenda:fix#1.1", "an empty line between two events breaks it"),
-            ("root/agenda:merger#1.1", '"symbol": "timetable.agenda.listing.agenda"'),
+            ("root/agenda:merger#1.1", "symbol: timetable.agenda.listing.agenda"),
         ),
         answer="treadle answer timetable root:escalate Clarified --note",
         tests=9,
@@ -167,7 +167,7 @@ PROMISES: Final = {
             r"root:merge#1\.1 claims MergeComplete .*→ the run ends: Merged",
         ),
         shown=(
-            ("root/money:merge#1.1", '"impactLevel": "Breaking"'),
+            ("root/money:merge#1.1", "impactLevel: Breaking"),
             ("root/money:merge#1.1", "to_cents"),
             ("root/basket/lines:tests#1.1", "the tests pass whatever is returned"),
         ),

@@ -89,8 +89,9 @@ def test_a_test_tool_that_is_missing_is_fatal(root: Path) -> None:
     (root / "treadle.toml").write_text(f"[toolchain]\n{commands}")
     found = treadle("doctor")
     assert found.code == 1
-    assert "needed and missing: toolchain test\n" in found.out
-    assert told()["toolchain lint"]["state"] == "missing"
+    lines = told()
+    assert all(lines[f"toolchain {name}"]["code"] == "env.missing" for name in ("test", "lint"))
+    assert all(lines[f"toolchain {name}"]["required"] for name in ("test", "lint")), "the settings name both"
 
 
 def test_a_module_that_is_missing_is_told_with_its_cure(root: Path) -> None:
@@ -204,10 +205,11 @@ def test_the_box_of_agents(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "detail": "bubblewrap: writes only to its scope, own processes, its network",
         "fix": "",
         "required": False,
+        "code": "doctor.ok",
     }
     (root / "treadle.toml").write_text('[workspace]\nbox = "off"\n')
     line = told()["sandbox of agents"]
-    assert (line["state"], line["fix"]) == ("warn", "set `workspace.box` to `auto`")
+    assert (line["state"], line["code"]) == ("warn", "box.off")
 
 
 def test_a_script_of_the_project_is_found_and_not_started(root: Path) -> None:

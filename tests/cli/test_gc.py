@@ -33,30 +33,31 @@ def ids() -> list[str]:
 
 
 def test_runs_that_ended_long_ago_go(here: Path) -> None:
-    outcome = treadle("gc", "--older-than", "0")
+    outcome = treadle("gc", "--older-than", "0", "--json")
     assert outcome.code == 0
-    assert outcome.out.startswith("removed: old\n  9 events, ")
-    assert " of files\n" in outcome.out
+    found = outcome.json()["forgotten"]
+    assert (found["freed"]["runs"], found["freed"]["events"]) == (["old"], 9)
+    assert found["files"] > 0
     assert (ids(), folders(here)) == (["young"], [])
     assert treadle("replay", "young").code == 0
 
 
 def test_young_ones_stay_unless_they_are_named(here: Path) -> None:
-    assert treadle("gc").out.startswith("there is nothing to remove; unfinished runs are never touched")
+    assert treadle("gc", "--json").json()["forgotten"]["freed"]["runs"] == []
     assert (ids(), folders(here)) == (["young", "old"], ["old"])
-    assert treadle("gc", "--run", "ol").out.startswith("removed: old\n")
+    assert treadle("gc", "--run", "ol", "--json").json()["forgotten"]["freed"]["runs"] == ["old"]
     assert ids() == ["young"]
 
 
 def test_a_dry_run_removes_nothing(here: Path) -> None:
-    outcome = treadle("gc", "--run", "old", "--dry-run")
-    assert outcome.out.startswith("would be removed: old\n  9 events, ")
+    outcome = treadle("gc", "--run", "old", "--dry-run", "--json").json()
+    assert (outcome["dry_run"], outcome["forgotten"]["freed"]["runs"]) == (True, ["old"])
     assert (ids(), folders(here)) == (["young", "old"], ["old"])
 
 
 def test_an_unfinished_run_is_refused_by_name(here: Path) -> None:
     outcome = treadle("gc", "--run", "young")
-    assert (outcome.code, outcome.err) == (2, "treadle: run young has not ended; `treadle abort young` ends it\n")
+    assert (outcome.code, outcome.error, "`treadle abort young`" in outcome.err) == (2, "run.open", True)
     assert "young" in ids()
     assert folders(here) == ["old"]
 
@@ -65,7 +66,7 @@ def test_an_unfinished_run_is_refused_by_name(here: Path) -> None:
 @pytest.mark.usefixtures("here")
 def test_an_age_is_a_number_and_a_unit(age: str) -> None:
     outcome = treadle("gc", f"--older-than={age}")
-    assert (outcome.code, "is no age; give a number and s, m, h, d or w" in outcome.err) == (2, True)
+    assert (outcome.code, outcome.error) == (2, "usage.value")
 
 
 def test_without_runs_there_is_nothing_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +82,6 @@ def test_a_run_that_an_unfinished_one_replays_stays(tmp_path: Path, monkeypatch:
     treadle("run", "chore.yaml", "-p", "ask", "--agent", "replay:first", "--name", "again")
     named = treadle("gc", "--run", "first")
     assert (named.code, named.out) == (2, "")
-    assert "again has not ended and replays run first; `treadle abort again` ends it" in named.err
     swept = treadle("gc", "--older-than", "0")
     assert (swept.code, "run first is kept" in swept.err, ids()) == (0, True, ["again", "first"])
     treadle("abort", "again")

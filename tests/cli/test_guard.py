@@ -1,3 +1,4 @@
+import json
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import pytest
 
 from treadle.cli.guard import guard
 from treadle.errors import PortError, ProtocolError, TreadleError
+from treadle.protocol.findings import Finding, Place
 
 
 def raising(error: BaseException) -> Callable[[], NoReturn]:
@@ -23,13 +25,41 @@ def test_a_command_that_ends_well() -> None:
 
 
 def test_an_error_is_a_sentence_and_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
-    assert guard(raising(TreadleError("v3.yaml:7: unknown key 'setps'; did you mean 'steps'?"))) == 2
-    assert capsys.readouterr().err == "treadle: v3.yaml:7: unknown key 'setps'; did you mean 'steps'?\n"
+    assert guard(raising(TreadleError("v3.yaml:7: unknown key", code="config.unknown_key"))) == 2
+    assert capsys.readouterr() == ("", "treadle: v3.yaml:7: unknown key [config.unknown_key]\n")
+
+
+def test_a_program_gets_the_error_as_a_document(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["treadle", "protocol", "show", "own", "--json"])
+    found = Finding(
+        Place("own.yaml", 7, 3), "node.impl", "is never reached", "remove it", code="protocol.unreachable_step"
+    )
+    assert guard(raising(ProtocolError("own does not pass", (found, "and 1 more"), code="protocol.unsound"))) == 2
+    out, err = capsys.readouterr()
+    error = json.loads(out)["error"]
+    assert (error["code"], error["message"]) == ("protocol.unsound", "own does not pass")
+    assert [(it["file"], it["line"], it["code"]) for it in error["findings"]] == [
+        ("own.yaml", 7, "protocol.unreachable_step")
+    ]
+    assert err.startswith("treadle: own does not pass\n")
+
+
+@pytest.mark.parametrize(("arguments", "asked"), [(["say", "--", "--json"], False), (["say", "--json", "--"], True)])
+def test_what_stands_behind_two_dashes_is_no_option(
+    arguments: list[str], asked: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["treadle", *arguments])
+    assert guard(raising(PortError("busy", code="store.locked"))) == 2
+    assert bool(capsys.readouterr().out) is asked
 
 
 def test_findings_stand_below_the_message(capsys: pytest.CaptureFixture[str]) -> None:
     assert guard(raising(ProtocolError("v3 has 2 errors", ("node.impl: one", "node.tests: two")))) == 2
-    assert capsys.readouterr().err == "treadle: v3 has 2 errors\n  node.impl: one\n  node.tests: two\n"
+    assert (
+        capsys.readouterr().err == "treadle: v3 has 2 errors\n  node.impl: one\n  node.tests: two\n[protocol.invalid]\n"
+    )
 
 
 def test_an_interrupt() -> None:
@@ -86,7 +116,7 @@ def test_an_error_that_nobody_can_be_told_is_no_bug(arguments: list[str]) -> Non
 
 def test_an_error_acts_on_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert guard(raising(TreadleError("a\x1b[31mb\u202e"))) == 2
-    assert capsys.readouterr().err == "treadle: a␛[31mb⟨U+202E⟩\n"
+    assert capsys.readouterr().err == "treadle: a␛[31mb⟨U+202E⟩ [treadle.error]\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["--version"], ["protocol", "draw", "v3"]])

@@ -61,7 +61,7 @@ def bot(chores: Chores) -> Iterator[Bot]:
     file = chores.root / ".treadle/local/say.json"
     with chores.background("serve") as served:
         until(file.exists, "it listens")
-        until(lambda: treadle("status", "--json").json()["driver"], "it drives")
+        until(lambda: treadle("status", "sweep-1", "--json").json()["driver"], "it drives")
         yield Bot(file)
         served.terminate()
         served.wait(30)
@@ -75,7 +75,7 @@ def test_a_bot_answers_and_the_service_goes_on(chores: Chores, bot: Bot) -> None
     assert (unclear["understood"], "did you mean 'accept'?" in unclear["text"]) == (False, True)
     again = bot.says("retry: the corners too", actor="alice\x1b")
     assert "Received: confirm: retry." in again["text"]
-    until(lambda: '"root:confirm#2.1"' in treadle("status", "--json").out, "it asks again")
+    until(lambda: '"root:confirm#2.1"' in treadle("status", "sweep-1", "--json").out, "it asks again")
     bot.says("stop for today", actor="alice")
     assert bot.says("continue")["run"] == "sweep-1"
     done = bot.says("accept", actor="bob")

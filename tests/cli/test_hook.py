@@ -72,6 +72,15 @@ def test_the_front_matter_of_a_handoff_counts_and_its_body_is_kept(agent: Agent)
     assert "claims Did (handoff)" in treadle("log", "sweep-1").out
 
 
+def test_evidence_names_the_person_and_the_team_member_of_a_hook(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOGNAME", "alice")
+    agent.writes("swept/floor.txt", "clean\n")
+    agent.writes(".ai/executor-result", DID)
+    assert agent.ends(teammate_name="sweeper-2").code == 0
+    accepted = treadle("evidence", "sweep-1", "--json").json()["accepted"]
+    assert [it["by"] for it in accepted if it["step"] == "work"] == ["alice with sweeper-2"]
+
+
 def test_the_last_message_counts_too(agent: Agent) -> None:
     agent.writes("swept/floor.txt", "clean\n")
     answer = json.dumps({"exit": {"type": "Did", "summary": "swept"}})
@@ -147,8 +156,8 @@ def test_what_is_no_answer_may_not_end_and_costs_nothing(idler: Agent, path: str
 def test_who_says_nothing_is_asked_once(idler: Agent) -> None:
     held = idler.ends()
     assert held.code == GOES_ON
-    assert "work of sweep-1 (attempt 1) has not ended:\n- nothing in" in held.err
-    assert "has not ended" in message(idler.ends(again=True))
+    assert "work of sweep-1 (attempt 1) has not ended [hook.not_ended]:\n- nothing in" in held.err
+    assert "[hook.not_ended]" in message(idler.ends(again=True))
 
 
 def test_an_old_body_counts_only_where_it_is_asked_for(idler: Agent) -> None:

@@ -105,7 +105,8 @@ def test_settings_with_comments_are_left_alone_and_it_is_said_what_to_do(project
     assert f"{file} is not JSON: " in told.err
     assert "(line 2, column 3)" in told.err
     assert "Claude Code takes plain JSON only: with a comment in it" in told.err
-    by_hand = told.err.partition("put this into it by hand:\n")[2]
+    assert told.error == "hook.settings"
+    by_hand = told.err.partition("put this into it by hand:\n")[2].rpartition("[")[0]
     assert "put this" not in treadle("hook", "uninstall", "--agent", "claude").err
     assert file.read_text() == text
 

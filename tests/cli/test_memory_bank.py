@@ -96,7 +96,7 @@ def test_documents_that_agents_have_committed(here: Project) -> None:
     write(here.root, {plan: "# Plan\n[↗️σ₂:R1]\n"})
     git(here.root, "add", plan)
     git(here.root, "commit", "-q", "-m", "plan")
-    git(here.root, "update-ref", "refs/heads/treadle/one/root/int", "HEAD")
+    git(here.root, "update-ref", "refs/treadle/one/root/int", "HEAD")
     assert treadle("memory", "show", "tdd_plan").out == "# Plan\n[↗️σ₂:R1]\n\n"
     assert f"{plan}:2: tdd_plan: [↗️σ₂:R1] leads to a document that is not there" in treadle("memory", "check").out
 

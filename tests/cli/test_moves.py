@@ -156,7 +156,7 @@ def test_a_choice_whose_note_is_the_answer_is_refused_without_one(chores: Chores
         refused = treadle("retry", "sweep-1", *note)
         assert (refused.code, refused.out) == (2, "")
         assert "`treadle answer sweep-1 root:confirm retry --note TEXT`" in refused.err
-    choices = treadle("status", "--json").json()["questions"][0]["choices"]
+    choices = treadle("status", "sweep-1", "--json").json()["questions"][0]["choices"]
     assert [one["needs_note"] for one in choices] == [False, True, False]
     assert treadle("answer", "sweep-1", "retry", "--note", "the corners, too").code == 0
 

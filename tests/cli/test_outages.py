@@ -73,7 +73,7 @@ def test_the_wait_is_announced_survives_a_kill_and_can_be_cut_short(chores: Chor
     with chores.background(*RUN) as first:
         until(is_waiting, "the run waits")
         due = state().timers[OUTAGE]
-        told = treadle("status", "--json").json()
+        told = treadle("status", "sweep-1", "--json").json()
         assert (told["status"], told["outage"]["why"]) == ("waits", "quota")
         assert told["outage"]["said"] == "the script says that there is an outage: quota"
         assert [(act["phase"], act["attempt"]) for act in told["activities"]] == [("held", 1)]
@@ -85,7 +85,7 @@ def test_the_wait_is_announced_survives_a_kill_and_can_be_cut_short(chores: Chor
         first.communicate(timeout=30)
     assert "nobody drives it; `treadle resume sweep-1` goes on" in treadle("status").out
     with chores.background("resume") as second:
-        until(lambda: treadle("status", "--json").json()["driver"], "another process drives it")
+        until(lambda: treadle("status", "sweep-1", "--json").json()["driver"], "another process drives it")
         assert state().timers[OUTAGE] == due
         tried = treadle("resume", "sweep-1")
         assert (tried.code, tried.out.splitlines()[0]) == (0, "sweep-1 tries again what was held up")

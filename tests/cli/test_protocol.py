@@ -97,14 +97,12 @@ def test_findings_have_place_and_hint_and_exit_code_2() -> None:
     write_own(text=OWN.replace('Done: "@end:Finished"', "Done: hepl"))
     found = treadle("protocol", "check", "own")
     assert found.code == 2
-    assert (
-        ".treadle/protocols/own/protocol.yaml:13: main.work: Done leads to unknown step 'hepl' (did you mean"
-        in found.out
-    )
-    lines = [
-        it["line"] for it in treadle("protocol", "check", "own", "--json").json()["findings"] if "hepl" in it["message"]
-    ]
-    assert lines == [13]
+    assert ".treadle/protocols/own/protocol.yaml:13: main.work: " in found.out
+    findings = treadle("protocol", "check", "own", "--json").json()["findings"]
+    told = [(it["line"], it["where"], it["code"], "'help'" in it["hint"]) for it in findings if "hepl" in it["message"]]
+    assert told == [(13, "main.work", "protocol.unknown_target", True)]
+    refused = treadle("protocol", "sim", "own", "--json")
+    assert (refused.code, refused.json()["error"]["code"]) == (2, "protocol.unsound")
 
 
 def test_a_file_that_does_not_load_is_a_finding_too() -> None:
@@ -113,7 +111,8 @@ def test_a_file_that_does_not_load_is_a_finding_too() -> None:
     assert found.code == 2
     assert "own/protocol.yaml:2:" in found.out
     assert "'rot'" in found.out
-    assert "own" in {it["protocol"] for it in treadle("protocol", "check", "own", "--json").json()["findings"]}
+    findings = treadle("protocol", "check", "own", "--json").json()["findings"]
+    assert {(it["protocol"], it["code"]) for it in findings} == {("own", "protocol.malformed")}
 
 
 @pytest.mark.parametrize("text", ["", "just words", "a: [", "- 1\n- 2\n", "protocol: &x\nroot: *x\n", "\x00"])
@@ -319,7 +318,10 @@ def test_an_unknown_name_is_a_finding_of_check_and_stops_no_other() -> None:
     assert "wn: there is no protocol 'wn' (did you mean 'own'?)" in found.out
     assert "own: 1 graph, 2 steps, nothing is wrong" in found.out
     listed = treadle("protocol", "check", "wn", "own", "--json")
-    assert (listed.code, [it["protocol"] for it in listed.json()["findings"]]) == (2, ["wn"])
+    assert (listed.code, [(it["protocol"], it["code"]) for it in listed.json()["findings"]]) == (
+        2,
+        [("wn", "protocol.unknown")],
+    )
 
 
 def test_list_has_the_problem_of_a_protocol_that_does_not_load() -> None:

@@ -139,7 +139,7 @@ def test_at_level_zero_a_person_is_the_agent() -> None:
 
 def test_the_level_of_a_run_is_changed_on_the_way(chores: Chores) -> None:
     run("--level", "0")
-    assert treadle("status", "--json").json()["level"] == 0
+    assert treadle("status", "sweep-1", "--json").json()["level"] == 0
     assert "sweep-1 goes on at level 1" in treadle("level", "1").out
     assert "work is yours" in treadle("say", "status").out, "what was begun by hand is ended by hand"
     assert treadle("done", "--exit", "Did", "--field", "summary=by hand").code == 0
@@ -203,16 +203,17 @@ def test_a_protocol_that_runs_tests_needs_to_know_how(chores: Chores) -> None:
     assert treadle("spec", "new", "--protocol", "v3", "spec.yaml").code == 0
     result = treadle("run", "spec.yaml", "--level", "0")
     assert result.code == 2
-    assert "v3 cannot pass its checks here: node.scaffold (contract_exists) runs the tests, and nothing" in result.err
+    assert "v3 cannot pass its checks here: node.scaffold (unbroken) runs the tests, and nothing" in result.err
     by_code = treadle("run", "spec.yaml", "--level", "0", "--set", "toolchain.test=pytest")
     assert (by_code.code, 'set `toolchain.kind` to "pytest"' in by_code.err) == (2, True)
     gone = ("--set", "toolchain.kind=pytest", "--set", "toolchain.test=no-such-tool", "--set", "toolchain.lint=none")
     missing = treadle("run", "spec.yaml", "--level", "0", *gone)
-    assert (missing.code, missing.err.count("there is no program")) == (2, 1)
+    assert (missing.code, missing.err.count("there is no program")) == (2, 2)
     assert "toolchain test: there is no program 'no-such-tool'" in missing.err
     assert not (chores.root / ".treadle/local/store.db").exists()
     there = ("--set", "toolchain.kind=pytest", "--set", f"toolchain.test={sys.executable} -m pytest")
-    assert treadle("run", "spec.yaml", "--level", "0", *there, "--set", "toolchain.lint=none").code == 3
+    assert treadle("run", "spec.yaml", "--level", "0", *there, "--set", "toolchain.lint=none").code == 2
+    assert treadle("run", "spec.yaml", "--level", "0", *there).code == 3
 
 
 def test_a_spec_for_another_protocol_is_told_from_a_bad_one(chores: Chores) -> None:

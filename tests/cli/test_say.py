@@ -77,9 +77,10 @@ def test_of_several_that_could_be_meant_none_is_taken() -> None:
     gone = treadle("say", "abort")
     assert "what is to be given up? Say which:" in gone.err
     assert "abort everything" in gone.err
-    assert treadle("say", "accept flor").err.startswith(
-        "treadle: there is no project, story or run 'flor' here; did you"
-    )
+    assert (either.error, gone.error) == ("say.ambiguous", "say.ambiguous")
+    unknown = treadle("say", "accept flor")
+    assert (unknown.error, "'flor'" in unknown.err) == ("say.unknown", True)
+    assert treadle("say", "accept flor", "--json").json()["code"] == "say.unknown"
     one = treadle("say", "accept the floor")
     assert (one.code, "Received: floor confirm: accept." in one.out, "floor all complete ✓" in one.out) == (
         3,
@@ -120,7 +121,7 @@ def test_an_agent_that_nobody_drives_waits_and_is_not_at_work(chores: Chores) ->
 
 def test_a_time_that_was_up_while_nobody_drove_is_told(chores: Chores, monkeypatch: pytest.MonkeyPatch) -> None:
     let_go(chores)
-    (busy,) = treadle("status", "--json").json()["activities"]
+    (busy,) = treadle("status", "sweep-1", "--json").json()["activities"]
     assert busy["overdue"] is False
     due = int(datetime.fromisoformat(busy["due"]).timestamp() * 1000)
     monkeypatch.setattr("treadle.engines.client.SystemClock", lambda: StillClock(due))

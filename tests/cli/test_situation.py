@@ -1,18 +1,21 @@
 """How a run stands is called the same wherever one looks."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.cli.kept import Kept, run
 from tests.cli.treadle import treadle
+from treadle.cli import listing
 
 pytestmark = pytest.mark.usefixtures("kept")
 
 
 def test_work_in_your_hands_is_called_yours_wherever_one_looks() -> None:
     run("--level", "0")
-    now = treadle("status", "--json").json()
+    now = treadle("status", "sweep-1", "--json").json()
     (mine,) = now["yours"]
     assert (now["status"], mine["step"], now["activities"][0]["due"]) == ("asks", "work", "")
     assert Path(mine["prompt"]).is_file()
@@ -26,13 +29,13 @@ def test_work_in_your_hands_is_called_yours_wherever_one_looks() -> None:
     assert mine["exits"][0] == {"exit": "Did", "fields": ["summary"], "optional": ["details"]}
     assert treadle("runs", "--json").json()["runs"][0]["status"] == "asks"
     treadle("pause", "sweep-1")
-    assert treadle("status", "--json").json()["status"] == "paused"
+    assert treadle("status", "sweep-1", "--json").json()["status"] == "paused"
     assert "paused; `treadle resume sweep-1` takes that back" in treadle("status").out
 
 
 def test_a_run_that_waits_for_a_go_is_called_the_same_by_both_commands() -> None:
     run("--level", "1")
-    assert treadle("status", "--json").json()["status"] == "asks"
+    assert treadle("status", "sweep-1", "--json").json()["status"] == "asks"
     assert treadle("runs", "--json").json()["runs"][0]["status"] == "asks"
 
 
@@ -44,7 +47,7 @@ def test_the_tree_is_drawn_as_soon_as_a_run_is_resumed(kept: Kept) -> None:
 
 def test_a_person_who_is_the_agent_reads_how_people_hand_in() -> None:
     run("--level", "0")
-    prompt = Path(treadle("status", "--json").json()["yours"][0]["prompt"]).read_text()
+    prompt = Path(treadle("status", "sweep-1", "--json").json()["yours"][0]["prompt"]).read_text()
     assert "Command: `treadle done sweep-1 --exit Did --field summary=… [--field details=…]`" in prompt
     assert "emit" not in prompt
 
@@ -53,7 +56,38 @@ def test_a_person_who_is_the_agent_reads_how_people_hand_in() -> None:
 def test_what_is_to_be_copied_is_on_one_line_on_a_narrow_terminal(kept: Kept, more: list[str]) -> None:
     run("--level", "0")
     shown = kept.on_terminal("status", *more, columns=40)
-    mine = treadle("status", "--json").json()["yours"][0]
+    mine = treadle("status", "sweep-1", "--json").json()["yours"][0]
     assert mine["prompt"] in shown
     assert mine["lane"] in shown
     assert "treadle done sweep-1 --exit Did --field summary=… [--field details=…]" in shown
+
+
+def test_without_a_run_all_runs_are_shown_with_where_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "_ENDED", 1)
+    for name in ("first", "second"):
+        assert run("--name", name).code == 0
+    assert run("--level", "0", "--name", "third").code == 3
+    found = treadle("status", "--json").json()
+    assert ([it["run"] for it in found["runs"]], found["folded"]) == (["third", "second"], 1)
+    going, ended = found["runs"]
+    assert (going["spec"], going["protocol"], going["status"], going["outcome"]) == ("SWEEP-1", "kept", "asks", "")
+    (at,) = going["places"]
+    assert (at["step"], at["attempt"], at["attempts"], at["waits_for"], at["who"]) == ("work", 1, 3, "person", "worker")
+    assert (ended["outcome"], ended["places"], ended["delivered"]) == ("Finished", [], False)
+    assert ended["usage"]["currency"] == "USD"
+    lines = treadle("status").out.splitlines()
+    assert [line.split(" | ")[0] for line in lines if line.startswith("| ")][-2:] == ["| third", "| second"]
+    assert [line for line in lines if "treadle done third --exit Did" in line], (
+        "the only one that goes on is told whole"
+    )
+
+
+def test_a_run_that_cannot_be_read_hides_no_other(kept: Kept) -> None:
+    run("--level", "1")
+    (line,) = treadle("status", "--json").json()["runs"]
+    assert [(at["waits_for"], at["by"]) for at in line["places"]] == [("person", "")], "it waits for a go"
+    with closing(sqlite3.connect(kept.root / ".treadle" / "local" / "store.db")) as db, db:
+        db.execute("UPDATE events SET body = x'00' WHERE seq = 1")
+    (line,) = treadle("status", "--json").json()["runs"]
+    assert line["problem"], "a run that cannot be read says so, and hides no other"
+    assert treadle("status").code == 0

@@ -33,7 +33,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 def test_files_that_are_as_they_were_written_are_no_news(here: Project) -> None:
     assert STATE not in treadle("status").out
-    assert treadle("status", "--json").json()["edited"] == []
+    assert treadle("status", "one", "--json").json()["edited"] == []
     assert here.state()["status"] == "running"
 
 
@@ -41,7 +41,7 @@ def test_a_work_order_that_somebody_has_changed_is_told_and_not_obeyed(here: Pro
     (here.root / STATE).write_text(here.text(STATE).replace('"running"', '"passing"'))
     told = f'{STATE} was changed by somebody, or is somebody\'s own (status "passing", not "running"): nothing obeys it'
     assert told in treadle("status").out
-    assert treadle("status", "--json").json()["edited"] == [told]
+    assert treadle("status", "one", "--json").json()["edited"] == [told]
     assert "root/US-1:bdd" not in here.text(STATE)
     assert here.state()["status"] == "passing", "looking changes nothing"
 

@@ -98,7 +98,7 @@ def test_a_person_is_everybody_of_a_team(root: Path, monkeypatch: pytest.MonkeyP
     say("approve")
     for step in ("scaffold", "breakdown"):
         hand_in(root, step)
-    mine = treadle("status", "--json").json()["yours"]
+    mine = treadle("status", "shop", "--json").json()["yours"]
     assert [one["instance"] for one in mine] == [f"{TEAMED.at}/function", f"{TEAMED.at}/page"]
     for one in mine:
         assert "You own these files, and no others" in treadle("show", "shop", one["id"], "--prompt").out
@@ -115,7 +115,7 @@ def test_a_person_is_everybody_of_a_team(root: Path, monkeypatch: pytest.MonkeyP
         assert treadle("done", str(root / "answer.json"), "--resume").code == 3
     for step in ("verify", "update-memory"):
         hand_in(root, step)
-    assert treadle("status", "--json").json()["outcome"] == "Done"
+    assert treadle("status", "shop", "--json").json()["outcome"] == "Done"
 
 
 def answer(root: Path, name: str) -> None:
@@ -124,7 +124,7 @@ def answer(root: Path, name: str) -> None:
 
 def hand_in(root: Path, step: str) -> None:
     """Do a step by hand, and drive the run on."""
-    (mine,) = treadle("status", "--json").json()["yours"]
+    (mine,) = treadle("status", "shop", "--json").json()["yours"]
     assert mine["step"] == step
     write(Path(mine["lane"]), WRITTEN.get(step, {}))
     answer(root, step)

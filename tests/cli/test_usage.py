@@ -20,7 +20,7 @@ from tests.cli.treadle import treadle
 def test_a_mistake_is_told_in_one_line(arguments: str, said: str) -> None:
     result = treadle(*arguments.split())
     told = said.format(f"see `treadle {arguments} --help`")
-    assert (result.code, result.out, result.err) == (2, "", f"treadle: {told}\n")
+    assert (result.code, result.out, result.err) == (2, "", f"treadle: {told} [usage.invalid]\n")
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_words_of_the_library_are_framed_as_ours(arguments: str, begins: str, en
     result = treadle(*arguments.split())
     assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
     assert result.err.startswith(f"treadle: {begins}")
-    assert result.err.endswith(f"{ends}\n")
+    assert result.err.endswith(f"{ends} [usage.invalid]\n")
 
 
 def test_a_group_alone_shows_what_it_has() -> None:

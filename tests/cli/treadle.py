@@ -1,6 +1,7 @@
 """Runs the command line in this process, as a shell would see it."""
 
 import io
+import re
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Any, NamedTuple
@@ -17,6 +18,12 @@ class Outcome(NamedTuple):
 
     def json(self) -> Any:
         return msgspec.json.decode(self.out)
+
+    @property
+    def error(self) -> str:
+        """The code that standard error ends with."""
+        found = re.search(r"\[([a-z]+\.[a-z_]+)\]\n$", self.err)
+        return found[1] if found else ""
 
 
 def treadle(*arguments: str) -> Outcome:

@@ -108,7 +108,7 @@ def test_what_was_changed_until_the_time_was_up_is_handed_on(place: Path) -> Non
 
 def _git_knows_nothing_of_them(end: End) -> None:
     """What was committed in their place stays as it was, and what the user had is kept."""
-    branch = end.git("for-each-ref", "--format=%(refname)", "refs/heads/treadle/").splitlines()
+    branch = end.git("for-each-ref", "--format=%(refname)", "refs/treadle/*/*/int").splitlines()
     trees = [end.files(ref) for ref in branch]
     assert any("docs/bdd/US-1.md" in tree for tree in trees)
     assert all(tree[STATE].startswith('{"committed"') for tree in trees)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.end_to_end.ending import RESULT
 from tests.end_to_end.honest import played
 from tests.end_to_end.world import Move, World
 from treadle.kernel.events import Idle
@@ -50,7 +51,13 @@ def test_a_leaf_is_planned_tested_built_reviewed_and_merged(place: Path) -> None
     assert end.checks("root:tests#1.1")["red"]
     assert end.checks("root:impl#1.1")["green"]
 
-    assert end.subjects() == ["feat(basket): implement"]
+    assert end.subjects() == ["feat(basket): What the things in a basket cost"]
+    said = end.git("log", "-1", "--format=%(trailers:unfold)", RESULT).split("\n")
+    assert [line for line in said if line] == [
+        "Treadle-Run: story", "Criterion: basket/AC-1", "Criterion: basket/AC-2", "Criterion: basket/AC-3",
+    ]  # fmt: skip
+    body = end.git("log", "-1", "--format=%b", RESULT)
+    assert "    tests/basket/test_adding.py::test_a_bad_quantity_is_refused" in body.splitlines()
     assert end.git("rev-parse", "main") == end.git("rev-parse", "treadle/story/result^"), (
         "nobody moved the user's branch"
     )

@@ -119,7 +119,11 @@ def test_a_merge_that_does_not_hold_goes_back_to_the_implementer_with_the_reason
     assert [it["kind"] for it in end.evidence()["setbacks"] if it["act"] == "root:merge#1.1"] == ["sent back"]
 
     merged = end.payload("root:merge#2.1")["mergeCommit"]
-    assert end.git("log", "--format=%s", "main").splitlines() == ["feat(basket): implement", "Meanwhile", "Start"]
+    assert end.git("log", "--format=%s", "main").splitlines() == [
+        "feat(basket): What the things in a basket cost",
+        "Meanwhile",
+        "Start",
+    ]
     assert end.git("rev-parse", "main") == merged
     assert end.files("main")[CODE] == refusal.second.strip()
     assert set(refusal.commits) <= set(end.files("main"))

@@ -79,7 +79,7 @@ def test_a_tree_of_three_levels_is_built_from_below(place: Path) -> None:
     assert talks[f"{TAXED_PRICE.at}:scaffold#1.1"] == ("root:scaffold#1.1", True)
     assert talks[f"{TAXED_PRICE.at}:judge#1.1"] == (f"{TAXED_PRICE.at}:scaffold#1.1", True)
 
-    assert end.subjects() == ["feat(shop): implement"]
+    assert [it.partition(":")[0] for it in end.subjects()] == ["feat(shop)"]
     merged = end.payload(f"{TAXED_PRICE.at}:merge#1.1")
     assert {TAX.module, TAXED_PRICE.module} <= set(end.files(merged["mergeCommit"]))
     assert end.suite().startswith("11 passed")

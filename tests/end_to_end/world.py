@@ -130,6 +130,14 @@ class World:
             self._keep(project)
             return End.of(project, store, self.cast, person.heard)
 
+    def go_on(self) -> End:
+        """Play on, after something has happened to the run outside of the story."""
+        project = Project(self.root)
+        with opened_store(project) as store:
+            person = _Person(self.cast, Client(project, store), {}, [], lambda _: {})
+            asyncio.run(self._play(project, store, person))
+            return End.of(project, store, self.cast, person.heard)
+
     async def _play(self, project: Project, store: Store, person: "_Person") -> None:
         real = ProjectSurroundings(project, store)
         await real.prepare(store.run(RUN))

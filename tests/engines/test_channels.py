@@ -91,7 +91,7 @@ def test_that_nobody_could_be_told_is_said_where_the_run_is_watched(
         status = treadle("status").out
         assert f"people could not be told: {told}\n" in status
         assert "not obeyed" not in status
-        assert treadle("status", "--json").json()["untold"] == [told]
+        assert treadle("status", "sweep-1", "--json").json()["untold"] == [told]
         again = treadle("say", "retry").out
         assert again.count(told) == 1, "once, though there is more that could not be told"
         monkeypatch.setenv("MY_CHATS", address)

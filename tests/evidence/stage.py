@@ -214,6 +214,10 @@ class Stage:
         assert isinstance(value, dict)
         return value
 
+    def codes(self, verdict: Verdict, check: str) -> list[str]:
+        """The codes of what a check has found, its notes included."""
+        return [one["code"] for one in self.evidence(verdict, check)["findings"]]
+
     # stories that many tests begin with
 
     async def scaffolded(self) -> "Stage":

@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.evidence.stage import FILES, RUN, Stage, run
 from tests.git.place import git
 from treadle.evidence.cache import Cache
-from treadle.evidence.measure import Measure
+from treadle.evidence.measure import Measure, missing_module
+from treadle.toolchains.results import Built
 
 OLD = "tests/calc/test_old.py"
 
@@ -24,3 +27,18 @@ def test_a_run_without_mirrors_is_not_taken_for_one_that_has_some(tmp_path: Path
         assert await measure.known_suite(tree) == work, "whoever has run them"
 
     run(story())
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "module"),
+    [
+        (("python3", "-m", "ruff", "check"), "/usr/bin/python3: No module named ruff\n", "ruff"),
+        (("python3", "-m", "ruff", "check"), "src/a.py: ModuleNotFoundError: No module named 'numpy'\n", ""),
+        (("ruff", "check"), "No module named ruff\n", ""),
+        (("python3", "-m", "mypy"), "a.py:1: error: No module named mypy\nFound 1 error\n", ""),
+    ],
+)
+def test_a_module_that_the_environment_lacks_is_told_from_what_a_tool_says(
+    command: tuple[str, ...], output: str, module: str
+) -> None:
+    assert missing_module(Built(command=command, exit=1, output=output)) == module

@@ -87,10 +87,14 @@ def test_a_merge_is_not_held_up_by_what_failed_before_the_run(tmp_path: Path) ->
         head = await stage.facts.tree(await stage.facts.head(stage.state, "root"))
         async with stage.facts.checkout(head) as path:
             assert (await verifier(stage, "root").suite(path)).failing == ("tests/calc/test_add.py::test_adds",)
-            write(path, {"src/calc/add.py": ADD})
+        [blob] = await stage.facts.blobs([ADD.encode()])
+        green = await stage.facts.with_files(head, {"src/calc/add.py": Entry("100644", blob, "src/calc/add.py")})
+        async with stage.facts.checkout(green) as path:
             tried = await verifier(stage, "root").suite(path)
         assert tried.ok
-        assert tried.details == "tests/shop/test_broken.py::test_broken failed before this run, too"
+        assert [(one["test"], one["code"]) for one in tried.findings] == [
+            ("tests/shop/test_broken.py::test_broken", "baseline.failing")
+        ]
 
     run(story())
 

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from tests.evidence.stage import ADD, MANIFEST, SPEC, TEST, Stage, run
 from treadle.kernel.state import Slot
+from treadle.ports import CheckProgress
 from treadle.protocol.load import load
 from treadle.protocol.model import Field
 
@@ -137,5 +139,43 @@ def test_accepted_work_is_what_the_next_one_starts_from_and_refused_work_is_not(
         head = await stage.facts.entries(await stage.facts.head(stage.state, "root"))
         assert "src/calc/good.py" in head
         assert "src/calc/bad.py" not in head
+
+    run(story())
+
+
+def test_each_check_is_told_as_it_begins_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[CheckProgress] = []
+
+    async def story() -> None:
+        stage = await (await Stage(tmp_path).start()).scaffolded()
+        case = stage.case
+        watch = lambda progress: heard.append(progress.check)  # noqa: E731
+        monkeypatch.setattr(stage, "case", lambda claim: replace(case(claim), watch=watch))
+        own = f"{TEST}\n# another tree than that of other tests, whose runs may be known\n"
+        tests = {"tests/calc/test_add.py": own, "tests/calc/test_manifest.json": MANIFEST}
+        await stage.claim("tests", "TestsReady", tests, checks="commit red")
+        await stage.claim("tests", "TestsReady", {}, checks="commit red", n="1.2")
+
+    run(story())
+    ended = [(one.check, one.number, one.of, one.state) for one in heard if one.state != "running"]
+    assert ended == [
+        ("commit", 1, 2, "passed"), ("red", 2, 2, "passed"), ("commit", 1, 2, "failed"), ("red", 2, 2, "skipped"),
+    ]  # fmt: skip
+    begun = [one.check for one in heard if one.state == "running" and not one.tests]
+    assert begun[:2] == ["commit", "red"]
+    assert [one for one in heard if one.check == "red" and one.tests_done == one.tests > 0], "its tests are counted"
+
+
+def test_a_view_that_fails_decides_nothing_about_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_progress: object) -> None:
+        raise BrokenPipeError
+
+    async def story() -> None:
+        stage = await (await Stage(tmp_path).start()).scaffolded()
+        case = stage.case
+        monkeypatch.setattr(stage, "case", lambda claim: replace(case(claim), watch=broken))
+        tests = {"tests/calc/test_add.py": TEST, "tests/calc/test_manifest.json": MANIFEST}
+        verdict = await stage.claim("tests", "TestsReady", tests, checks="commit red")
+        assert [one.ok for one in verdict.results] == [True, True]
 
     run(story())

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.git.place import RUN, Stage, git, repository, run
 from treadle.git.checkout import Checkouts
-from treadle.git.cleanup import forget, remove_spare
+from treadle.git.cleanup import Spare, forget, remove_spare
 
 
 def test_a_forgotten_run_leaves_its_result_and_nothing_else(tmp_path: Path) -> None:
@@ -15,17 +15,20 @@ def test_a_forgotten_run_leaves_its_result_and_nothing_else(tmp_path: Path) -> N
         await stage.refs.put(result, commit)
         other = stage.integration.names("r2").integration("root")
         await stage.refs.put(other, commit)
-        assert await remove_spare(stage.project.worktrees) == []
+        assert await remove_spare(stage.project.worktrees) == Spare()
         assert await forget(stage.lanes, RUN, keep=result)
         assert await forget(stage.lanes, RUN, keep=result) == []
         assert git(stage.root, "for-each-ref", "--format=%(refname)").splitlines() == ["refs/heads/main", result, other]
         assert await forget(stage.lanes, RUN) == [result]
         checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
         async with checkouts.clean(commit) as held:
+            found = await remove_spare(stage.project.worktrees, dry=True)
             removed = await remove_spare(stage.project.worktrees)
-            assert [path.name for path in removed] == ["lane-1"]
+            assert [path.name for path in removed.paths] == ["lane-1"]
+            assert found == removed
+            assert removed.bytes > 0
             assert held.exists()
-        assert [path.name for path in await remove_spare(stage.project.worktrees)] == ["check-1"]
+        assert [path.name for path in (await remove_spare(stage.project.worktrees)).paths] == ["check-1"]
         assert sorted(path.name for path in stage.project.worktrees.iterdir()) == ["check-1.lock"]
 
     run(story())

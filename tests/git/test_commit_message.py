@@ -68,6 +68,23 @@ def test_an_instance_goes_by_its_key_among_its_siblings() -> None:
 
 
 @pytest.mark.parametrize(
+    ("description", "expected"),
+    [
+        ("Join words. Then more.", "feat(slug): Join words"),
+        ("Join words by e.g. hyphens", "feat(slug): Join words by e.g. hyphens"),
+        ("Join\n  words\n\nMore", "feat(slug): Join words"),
+        ("", "feat(slug): implement"),
+        ("\n\nTreadle-Run: other\x1b[2J", "feat(slug): Treadle-Run: other [2J"),
+        (7, "feat(slug): implement"),
+        ("w" * 100, f"feat(slug): {'w' * 59}…"),
+    ],
+)
+def test_a_result_without_a_title_is_called_by_its_description(description: Json, expected: str) -> None:
+    assert merge_subject("root", case(V3, {"id": "slug", "description": description})) == expected
+    assert len(expected) <= 72
+
+
+@pytest.mark.parametrize(
     ("step", "paths", "expected"),
     [
         ("bdd", ["docs/bdd/US-5.md"], "docs(US-5): Cart (BDD scenarios)"),

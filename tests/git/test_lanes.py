@@ -177,7 +177,8 @@ def test_a_project_is_opened_as_a_whole(tmp_path: Path) -> None:
         lane = await workspace.open(stage.state, stage.job())
         async with opened.checkouts.clean(lane.base) as path:
             assert (path / "README.md").exists()
-        assert git(stage.root, "branch", "--list", "bot/*") != ""
+        assert git(lane.path, "symbolic-ref", "--short", "HEAD") == "bot/r1/root/main", "as its agent sees it"
+        assert git(stage.root, "branch", "--format=%(refname:short)") == "main", "none while the work goes on"
 
     run(story())
 
@@ -278,7 +279,7 @@ def test_lanes_that_an_instance_leaves_are_free_for_others_and_its_leftovers_are
         job = stage.job()
         lane = await stage.lanes.open(stage.state, job)
         write(lane.path, {"src/open.py": "unfinished\n"})
-        await stage.lanes.leave(RUN, "root", lane.base)
+        await stage.lanes.leave(RUN, "root")
         wip = await stage.refs.get(stage.integration.names(RUN).of_activity(job.id, "wip"))
         assert stage.cat(wip, "src/open.py") == "unfinished"
         with pytest.raises(PortError, match="has no lane"):

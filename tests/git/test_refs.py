@@ -111,7 +111,7 @@ def test_what_another_process_wrote_is_watched_from_the_first_look_on(tmp_path: 
         stage = await Stage(repository(tmp_path)).start()
         await stage.integration.begin(RUN)
         commit = await stage.work({"a.txt": "a\n"})
-        ref = stage.integration.names(RUN).lane("root", "main")
+        ref = stage.integration.names(RUN).of_activity("root:impl#1.1", "recorded")
         later = await stage.start()
         await later.integration.begin(RUN)
         git(stage.root, "update-ref", ref, "main")

@@ -36,7 +36,7 @@ def test_the_last_try_is_kept_in_full() -> None:
         assert [(one.check, one.ok) for one in results] == [("build", True), ("contract", True), ("suite", True)]
         built, contract, _ = (memory.get(one.report_ref) for one in results)
         head = {"check": "build", "ok": True, "commit": "c0ffee", "tree": "7ree"}
-        assert built == {**head, **RAN, "report": ""}
+        assert built == {**head, **RAN, "report": "", "findings": []}
         assert isinstance(contract, dict)
         assert (contract["command"], contract["exit"], contract["output"]) == ([], None, "")
         assert contract["report"] == "the project has no command for it"

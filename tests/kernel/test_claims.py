@@ -7,7 +7,7 @@ from treadle.errors import IllegalEvent
 from treadle.kernel.commands import Cancel, CancelTimer, Notify, Nudge, RunAgent, RunChecks, SetTimer
 from treadle.kernel.events import Checked, CheckResult, Envelope, Exited
 from treadle.kernel.reduce import reduce
-from treadle.kernel.state import State
+from treadle.kernel.state import State, dump_state, load_state
 from treadle.protocol.items import Routed
 from treadle.protocol.model import Becomes, CheckRef, Exit, Field, Step, Thread
 from treadle.testing.scenario import Scenario
@@ -137,6 +137,26 @@ def test_a_failure_comes_again_also_after_another_one(prints: str, key: str) -> 
     assert run.inst().last["work"] == key
     run.answers("retry").says("Ready", fails=["green"], fingerprint="a")
     assert run.inst().failures["work"] == ("a", 1), "a new visit begins to count anew"
+
+
+def test_a_question_is_counted_over_all_visits_of_an_instance() -> None:
+    exits = {"Ask": Exit(fields={"what": Field(type="text", route="asked")})}
+    rows = {"Ready": to("@end:Done"), "Ask": to("human", when="same_question >= 3") + to("plan")}
+    steps = {"work": agent(rows), "plan": agent({"Ready": to("work")}), "human": ask(retry="work")}
+    run = Scenario(protocol(graph(steps), exits=exits))
+    for print_ in ("a", "b", "a", None, None, None, ""):
+        assert run.says("Ask", what=print_).where() == "plan"
+        run.says("Ready")
+    assert run.inst().asked == {"a": 2, "b": 1}
+    assert run.says("Ask", what="a").where() == "human"
+    assert run.answers("retry").says("Ask", what="a").where() == "human", "and the fourth time, too"
+    assert run.inst().asked == {"a": 4, "b": 1}
+    assert load_state(dump_state(run.state)) == run.state
+
+
+def test_a_run_without_questions_keeps_no_count_of_them() -> None:
+    run = Scenario(WORK_AND_REVIEW).says("Retry")
+    assert b"asked" not in dump_state(run.state), "so that the hashes of older logs stay as they are"
 
 
 def test_entering_from_elsewhere_starts_new_attempts() -> None:

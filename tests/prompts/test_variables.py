@@ -6,7 +6,6 @@ import pytest
 from tests.prompts.stage import TOOLCHAIN, Memory, places, scene
 from treadle.kernel.commands import AskHuman, RunAgent
 from treadle.kernel.reduce import outstanding
-from treadle.prompts.names import PREFIX
 from treadle.prompts.variables import SILENT, variables
 from treadle.protocol.checks.shapes import variables as declared
 from treadle.protocol.checks.subject import Subject
@@ -42,13 +41,6 @@ def test_every_step_has_the_variables_that_the_checker_promises(name: str) -> No
         found = variables(protocol, there.state, there.command, there.payloads, TOOLCHAIN)
         assert found.keys() == declared(protocol, flows[graph], there.step).keys(), (graph, step)
         msgspec.json.encode(found)
-
-
-def test_a_branch_begins_as_the_project_wants() -> None:
-    there = scene(V3, "node", "scaffold")
-    found = variables(V3, there.state, there.command, there.payloads, {**TOOLCHAIN, PREFIX: "bots"})
-    assert isinstance(found["node"], dict)
-    assert str(found["node"]["branch"]).startswith("bots/")
 
 
 def test_the_facts_of_an_agent_step() -> None:

@@ -41,14 +41,14 @@ def test_findings_come_in_the_order_of_the_checks() -> None:
 
 
 def test_every_check_says_its_number_and_what_it_proves() -> None:
-    numbers = [int((prove.__doc__ or "0.").partition(".")[0]) for prove in (*CHECKS, *FINER)]
+    numbers = [int((prove.__doc__ or "0.").partition(".")[0]) for prove in (*CHECKS.values(), *FINER.values())]
     assert set(numbers) == set(range(1, 24))
 
 
 def test_a_finding_stands_at_the_row_it_is_about() -> None:
     protocol = put(bugfix(), "graphs.main.steps.fix.routes", "Fixed", to("reviwe"))
     [finding] = check(protocol, Place)
-    assert finding.place.file == "graphs.main.steps.fix.routes.Fixed"
+    assert (finding.place.file, finding.code) == ("graphs.main.steps.fix.routes.Fixed", "protocol.unknown_target")
 
 
 def test_a_clone_stands_where_the_ask_does() -> None:

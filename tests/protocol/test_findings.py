@@ -37,6 +37,7 @@ def test_findings_as_json_are_flat() -> None:
             "hint": "did you mean 'impl'?",
             "check": 3,
             "level": "error",
+            "code": "",
         }
     ]
 

@@ -60,3 +60,13 @@ def test_equal_values_have_equal_addresses() -> None:
     assert content_ref({"b": 1, "a": "ä"}) == content_ref({"a": "ä", "b": 1})
     assert content_ref({"a": 1}) != content_ref({"a": True})
     assert content_ref(None) == "sha256:74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b"
+
+
+def test_a_question_is_known_again_whatever_its_case_blanks_and_signs() -> None:
+    fields = {"what": Field(type="text", route="asked"), "more": Field(type="[text]?", route="asked")}
+    first = routed_fields({}, fields, {"what": "Is `None` allowed?", "more": ["Why?", "How?"]})
+    again = routed_fields({}, fields, {"what": "  is NONE\n allowed", "more": ["why how"]})
+    assert first == again
+    assert len(str(first["what"])) == 16
+    assert routed_fields({}, fields, {"what": "Is None forbidden?"})["what"] != first["what"]
+    assert routed_fields({}, fields, {"what": "?! …"}) == {"what": "", "more": None}

@@ -121,7 +121,7 @@ def judge(name: str, everything: bool) -> list[Verdict]:
 
 _QUICK: Final = (graphs_mention_what_exists, exits_are_delivered, needs_are_met)
 _SLOW: Final = (templates_fit_their_steps,)
-_ORDER: Final = sorted((*CHECKS, *FINER), key=lambda prove: (prove in _SLOW, prove not in _QUICK))
+_ORDER: Final = sorted((*CHECKS.values(), *FINER.values()), key=lambda prove: (prove in _SLOW, prove not in _QUICK))
 """The checks, those first that find most for their time: one error is enough."""
 
 

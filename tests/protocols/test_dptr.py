@@ -93,6 +93,15 @@ def test_planner_and_critic_argue_until_the_plan_is_accepted() -> None:
     assert run.state.outcome == "Planned"
 
 
+def test_a_critic_who_asks_the_same_for_the_third_time_is_answered_by_a_person() -> None:
+    run = Scenario(part("plan")).says("PC")
+    for _ in range(2):
+        run.says("DA", questions="a").says("PR")
+    run.says("DA", questions="b").says("PR")
+    assert run.inst().spent == {"rounds": 3}
+    assert run.says("DA", questions="a").where() == "escalate"
+
+
 def test_six_more_rounds_are_enough_for_a_plan() -> None:
     run = Scenario(part("plan")).says("PC")
     for _ in range(6):

@@ -333,3 +333,12 @@ def test_a_status_query_is_answered_at_once_and_by_the_node_when_it_has_nothing_
     held = tree("a").signals("StatusQuery")
     assert "root:status" in held.running()
     assert held.says("Notified", at="root:status").where() == "glue"
+
+
+@pytest.mark.parametrize(("exit_", "field"), [("BlockedDependency", "missingSymbol"), ("SpecAmbiguity", "question")])
+def test_the_same_question_for_the_third_time_goes_to_a_person(exit_: str, field: str) -> None:
+    run = leaf()
+    for _ in range(2):
+        run.says("EmitChallenge").says(exit_, **{field: "a"}).says("InitLeaf")
+    assert run.says("EmitChallenge").says(exit_, **{field: "a"}).asked() == ["root:stuck@implementer"]
+    assert run.inst().spent["replans"] == 2

@@ -112,6 +112,25 @@ def test_what_blocks_the_implementer_goes_to_the_planner(exit_: str) -> None:
     assert f"impl.{exit_}" in run.job().inputs
 
 
+@pytest.mark.parametrize(("exit_", "field"), [("BlockedDependency", "missingSymbol"), ("SpecAmbiguity", "question")])
+def test_the_same_question_for_the_third_time_goes_to_a_person(exit_: str, field: str) -> None:
+    run = scaffolded()
+    for _ in range(2):
+        run.says("TestsReady").says(exit_, **{field: "a"}).says("InitWork", childSpecs=None)
+    run.says("TestsReady").says(exit_, **{field: "b"}).says("InitWork", childSpecs=None)
+    assert run.says("TestsReady").says(exit_, **{field: "a"}).asked() == ["root:stuck@impl"]
+    assert run.inst().spent == {"replans": 3}, "and costs no replan"
+    assert run.answers("retry", note="n").running() == ["root:impl"]
+
+
+def test_a_planner_who_asks_the_same_again_is_answered_by_a_person() -> None:
+    run = Scenario(V3)
+    for _ in range(2):
+        assert run.says("ClarificationNeeded", question="a").asked() == ["root:clarify"]
+        run.answers("Clarified", note="n")
+    assert run.says("ClarificationNeeded", question="a").asked() == ["root:stuck@scaffold"]
+
+
 def test_replanning_is_bounded() -> None:
     run = scaffolded()
     for _ in range(5):

@@ -24,7 +24,7 @@ def test_the_format_of_today_loads_for_ever() -> None:
     found = parse((GOLDEN / "answer-1.json").read_bytes(), ways_at(RED), FENCE)
     assert isinstance(found, tuple)
     assert summed_up(found[0]) == {"claim": "RC", "fields": {"message": "three"}}
-    assert found[1] == "mcp"
+    assert found[1].via == "mcp"
 
 
 def test_what_is_packed_can_be_unpacked() -> None:

@@ -15,7 +15,7 @@ from treadle.evidence.project_tools import ProjectTools
 from treadle.evidence.verify import Verifier
 from treadle.prompts.scope import scope
 from treadle.toolchains.junit import Junit
-from treadle.toolchains.node_command import REPORTER, with_reporter
+from treadle.toolchains.node_command import REPORTER, with_files, with_reporter
 from treadle.toolchains.results import TestRun
 from treadle.toolchains.sandbox import NONE
 from treadle.toolchains.toolchain import Toolchain
@@ -181,3 +181,23 @@ def test_red_green_and_frozen(tmp_path: Path) -> None:
         assert (said["ok"], "coverage is not available" in said["report"]) == (False, True)
 
     story_of(story())
+
+
+def test_patterns_are_those_of_the_checkout(tmp_path: Path) -> None:
+    node = str(node_tools()[0])
+    for name in ("test/b.test.js", "test/a.test.js", "test/deep/c.test.js", "test/help.js", "node_modules/x/d.test.js"):
+        write(tmp_path, name, "import test from 'node:test';\ntest('passes', () => {});\n")
+    write(tmp_path, "package.json", '{"type": "module"}')
+    command = (node, "--test", "--test-reporter=junit", "--test-reporter-destination={report}", "test/*.test.js")
+    ran = asyncio.run(Junit(command=command, timeout=60.0).test(tmp_path))
+    assert sorted(ran.tests) == ["test/a.test.js::passes", "test/b.test.js::passes"]
+    deep = with_files((node, "--test", "**/*.test.js", "none/*.js", "../*.js", "/*"), tmp_path)
+    assert deep[2:] == (
+        "test/a.test.js",
+        "test/b.test.js",
+        "test/deep/c.test.js",
+        "none/*.js",
+        "../*.js",
+        "/*",
+    )
+    assert with_files(("mocha", "*"), tmp_path) == ("mocha", "*")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.toolchains.projects import PYTEST, project, pytest_of, run, verdicts, write
+from treadle.toolchains.process import COUNT
 from treadle.toolchains.pytest_command import KNOWN_PLUGINS
 from treadle.toolchains.results import TestRun
 
@@ -374,3 +375,15 @@ def test_collected():
 """
     ran = run(project(tmp_path, tests__test_garbage=text))
     assert ran.is_green, ran.output
+
+
+def test_tests_are_counted_while_they_run(tmp_path: Path) -> None:
+    heard: list[tuple[int, int]] = []
+    path = project(tmp_path, tests__test_calc="def test_a(): pass\ndef test_b(): pass\n")
+    token = COUNT.set(lambda done, tests: heard.append((done, tests)))
+    try:
+        run(path)
+    finally:
+        COUNT.reset(token)
+    assert heard[-1] == (2, 2)
+    assert heard == sorted(heard)

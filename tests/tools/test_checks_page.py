@@ -6,7 +6,7 @@ from treadle.protocol.check import CHECKS, FINER
 
 def test_every_check_stands_on_the_page_once() -> None:
     page = checks_page()
-    for prove in (*CHECKS, *FINER):
+    for prove in (*CHECKS.values(), *FINER.values()):
         text = " ".join((prove.__doc__ or "").partition(".")[2].split())
         assert page.count(f"{text}\n") == 1, prove.__name__
 

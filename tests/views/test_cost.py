@@ -4,7 +4,7 @@ import pytest
 
 from tests.recorded import USED, record
 from tests.views.logs import NOW, played, read, written
-from treadle.cli.spending import print_cost
+from treadle.cli.cost import print_cost
 from treadle.kernel.advance import OUTAGE
 from treadle.kernel.events import Envelope, Exited, SessionStarted, TimerFired, Unavailable, Usage
 from treadle.protocol.load import load
@@ -44,7 +44,7 @@ def test_what_an_outage_has_cost_counts_and_an_unknown_price_stays_unknown() -> 
     used = cost(written(out, TimerFired(id="over", ts=NOW, timer=OUTAGE), done), "r")
     assert (used.total.tokens_in, used.total.cost, used.total.cached, used.total.unpriced) == (1005, 0.25, 900, 1010)
     assert [(share.name, share.activities) for share in used.attempts] == [("1", 1)]
-    assert [price(share.cost, share.unpriced) for share in used.steps] == ["0.25 + unknown"]
+    assert [price(share.cost, share.unpriced) for share in used.steps] == ["0.25 USD + unknown"]
 
 
 def test_conversations_are_told_by_how_they_began() -> None:
@@ -60,9 +60,16 @@ def test_what_nobody_has_told_is_not_known(capsys: pytest.CaptureFixture[str]) -
     run.says("pass_bdd", "bdd", complexity="S", parallel_tasks=0)
     used = cost(played(run), "r")
     assert (used.total.untold, used.total.activities) == (1, 2), "the second one is still at work"
+    assert (used.unknown.activities, used.unknown.tokens) == (1, 0)
     print_cost(used)
     told = capsys.readouterr().out
     assert "0.00" not in told
-    assert "below" not in told
-    assert told.count("unknown") > 10
-    assert "1 of 2 activities have told nothing of what they used" in told
+    assert [line for line in told.splitlines() if line.startswith("###")] == ["### By step"], "only the time is known"
+    assert len([line for line in told.splitlines() if "nknown" in line]) == 1, "unknowns are one line"
+
+
+def test_a_price_has_its_currency_and_unknown_ones_name_their_agent() -> None:
+    out = Unavailable(id="out", ts=NOW, act="root:work#1.1", why="rate", usage=OUT)
+    used = cost(written(out), "r", {"worker": "codex"})
+    assert used.currency == "USD"
+    assert (used.unknown.activities, used.unknown.tokens, used.unknown.agents) == (0, 1010, ("codex",))

@@ -15,7 +15,7 @@ from treadle.views.tree import tree
 def test_every_outage_is_told_with_its_time_or_with_who_ends_it(why: Outages) -> None:
     run = Scenario(WORK_AND_REVIEW).is_held_up(why, wait=90, grant="g" if why == "budget" else "")
     until = moment(run.state.timers.get(OUTAGE, 0))
-    assert outage(run.state, "try later") == Out(why=why, until=until, said="try later")
+    assert outage(run.state, "try later") == Out(why=why, code=f"outage.{why}", until=until, said="try later")
     ends = f"goes on at {plain(until)}" if until else "a person is asked"
     assert held(run.state) == f"held up, {WORDS[why]}; {ends}"
     (line,) = tree(run.protocol, run.state)

@@ -17,8 +17,10 @@ from treadle.kernel.events import (
     Replied,
     Signalled,
     TimerFired,
+    Unavailable,
 )
 from treadle.kernel.replay import Move, encode_event
+from treadle.protocol.items import Json
 from treadle.protocol.load import load
 from treadle.store.sqlite import Store
 from treadle.testing.scenario import Scenario
@@ -113,3 +115,21 @@ def test_what_broke_says_how() -> None:
     made = written().take(encode_event(Failed(id="f", ts=NOW, act=WORK, why="crash", detail_ref="text:no such tool")))
     said = happened(made, lambda ref: {"report": ref.removeprefix("text:")}).text
     assert said.startswith(f"{WORK} broke: no such tool → ")
+
+
+@pytest.mark.parametrize(
+    ("event", "details", "code"),
+    [
+        (
+            Failed(id="f", ts=NOW, act=WORK, why="crash", detail_ref="r"),
+            {"report": "", "error": "git.failed"},
+            "git.failed",
+        ),
+        (Failed(id="f", ts=NOW, act=WORK, why="crash", detail_ref="r"), {"report": "", "code": 3}, "activity.crash"),
+        (Failed(id="f", ts=NOW, act=WORK, why="invalid"), {}, "activity.invalid"),
+        (Unavailable(id="u", ts=NOW, act=WORK, why="quota", detail_ref="r"), {"report": ""}, "outage.quota"),
+    ],
+)
+def test_what_broke_has_a_code_also_in_older_logs(event: Event, details: Json, code: str) -> None:
+    one = happened(written().take(encode_event(event)), lambda _: details)
+    assert (one.code, line(one).endswith(f" [{code}]")) == (code, True)

@@ -1,3 +1,5 @@
+import msgspec
+
 from tests.protocol.sample import SAMPLE, STORIES, rows
 from treadle.protocol.load import load
 from treadle.protocol.model import Graph, Protocol, Route, Step
@@ -16,9 +18,10 @@ def spawned() -> Scenario:
 
 
 def test_children_stand_below_their_parent() -> None:
-    assert tree(V3, spawned().state)[1:] == [
-        Line(depth=1, instance="root/a", name="a", step="scaffold", mood="works", text="planner:Scaffold"),
-        Line(depth=1, instance="root/b", name="b", step="scaffold", mood="works", text="planner:Scaffold"),
+    at_work = {"step": "scaffold", "mood": "works", "waits_for": "agent", "text": "planner:Scaffold"}
+    assert [msgspec.structs.asdict(line) for line in tree(V3, spawned().state)[1:]] == [
+        {"depth": 1, "instance": "root/a", "name": "a", **at_work},
+        {"depth": 1, "instance": "root/b", "name": "b", **at_work},
     ]
 
 
@@ -28,7 +31,7 @@ def test_a_claim_is_shown_with_the_checks_that_it_must_pass() -> None:
         "root",
         "tests",
         "checks",
-        "TestsReady claimed, checking checkpoint scope scope_tests build manifest red",
+        "TestsReady claimed, checking checkpoint scope scope_tests build manifest_complete red",
     )
 
 

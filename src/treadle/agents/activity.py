@@ -32,5 +32,5 @@ def activity_of(work: Work) -> Activity:
     """The activity that an agent is to work on."""
     found = _ID.fullmatch(work.act)
     if found is None:
-        raise PortError(f"'{work.act}' is no id of an activity; one looks like `root:tests#1.1`")
+        raise PortError(f"'{work.act}' is no id of an activity; one looks like `root:tests#1.1`", code="agent.activity")
     return Activity(found["instance"], found["step"], int(found["visit"]), int(found["attempt"]))

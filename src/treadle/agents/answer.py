@@ -39,11 +39,16 @@ def put_file(folder: Path, name: str, data: bytes) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if folder.is_symlink():
-            raise PortError(f"{folder} is a link; an activity's files are written to its own folder only: remove it")
+            raise PortError(
+                f"{folder} is a link; an activity's files are written to its own folder only: remove it",
+                code="file.link",
+            )
         part.unlink(missing_ok=True)
         file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         with os.fdopen(file, "wb") as opened:
             opened.write(data)
         part.replace(folder / name)
     except OSError as error:
-        raise PortError(f"{folder / name} cannot be written: {error.strerror}", retryable=True) from None
+        raise PortError(
+            f"{folder / name} cannot be written: {error.strerror}", retryable=True, code="file.unwritable"
+        ) from None

@@ -98,6 +98,7 @@ class Codex(msgspec.Struct, frozen=True, kw_only=True):
             "cli_auth_credentials_store": "file",
             "check_for_update_on_startup": False,
             "developer_instructions": _INSTRUCTIONS,
+            "project_doc_max_bytes": 0,  # AGENTS.md is quoted in the prompt, from the commit that the run starts from
             "agents": {"enabled": False},  # its stream tells of one thread, and so does what it says that it used
             "analytics": {"enabled": False},
             "features": dict.fromkeys(("plugins", "apps", "hooks", "unbounded_connection_retries"), False)
@@ -176,7 +177,7 @@ def _lent_settings() -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise PortError(f"{file}, your settings of Codex, cannot be read: {error}") from None
+        raise PortError(f"{file}, your settings of Codex, cannot be read: {error}", code="agent.settings") from None
     return {name: found[name] for name in _LENT if name in found}
 
 

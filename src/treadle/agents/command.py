@@ -51,11 +51,13 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
         try:
             argv = tuple(shlex.split(text))
         except ValueError as error:
-            raise TreadleError(f"`{text}` is no command: {str(error).lower()}; check its quotes") from None
+            raise TreadleError(
+                f"`{text}` is no command: {str(error).lower()}; check its quotes", code="agent.invalid"
+            ) from None
         if not argv or not argv[0]:
-            raise TreadleError("a command needs a program: write `command:PROGRAM ARGS`")
+            raise TreadleError("a command needs a program: write `command:PROGRAM ARGS`", code="agent.invalid")
         if "\0" in text:
-            raise TreadleError("a command may not hold a NUL character; remove it")
+            raise TreadleError("a command may not hold a NUL character; remove it", code="agent.invalid")
         patience = patience or Patience()
         return cls(argv=argv, root=root.absolute(), allowed=allowed, patience=patience, enclosure=enclosure)
 
@@ -93,9 +95,15 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
         if found:
             return found
         if os.sep in name and Path(where).exists():
-            raise PortError(f"{where} cannot be executed; `chmod +x {where}` and a first line such as `#!/bin/sh` help")
+            raise PortError(
+                f"{where} cannot be executed; `chmod +x {where}` and a first line such as `#!/bin/sh` help",
+                code="agent.missing",
+            )
         place = str(self.root) if os.sep in name else "the folders of PATH"
-        raise PortError(f"there is no program '{name}' in {place}; install it, or name another one with --agent")
+        raise PortError(
+            f"there is no program '{name}' in {place}; install it, or name another one with --agent",
+            code="agent.missing",
+        )
 
 
 class _CommandSession(msgspec.Struct, frozen=True):

@@ -56,7 +56,9 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
             self.home.mkdir(parents=True, exist_ok=True)
             self.folder.chmod(0o700)
         except (OSError, shutil.Error) as error:
-            raise PortError(f"the folder {self.folder} of a conversation cannot be made: {error}") from None
+            raise PortError(
+                f"the folder {self.folder} of a conversation cannot be made: {error}", code="file.unwritable"
+            ) from None
         return name
 
     # what a program counts from the beginning of a conversation

@@ -48,7 +48,11 @@ async def sweep(kept: Kept, grace: float) -> None:
         await _gone(left, grace)
         number = signal.SIGKILL
     if left := await asyncio.to_thread(holding, kept.mark):
-        raise PortError(f"process {left[0].pid} of an agent cannot be ended; look at it with `ps`", retryable=True)
+        raise PortError(
+            f"process {left[0].pid} of an agent cannot be ended; look at it with `ps`",
+            retryable=True,
+            code="agent.stuck",
+        )
 
 
 async def _bid_farewell(kept: Kept) -> None:
@@ -61,6 +65,7 @@ async def _bid_farewell(kept: Kept) -> None:
         raise PortError(
             f"the container {words[-1]} of an agent cannot be ended: {said.first_line}; try `{shlex.join(words)}`",
             retryable=True,
+            code="agent.stuck",
         )
     with suppress(OSError):
         kept.farewell.unlink()

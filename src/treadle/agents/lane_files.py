@@ -28,7 +28,7 @@ class LaneFiles:
         if not os.path.lexists(old):
             if os.path.lexists(new):
                 return
-            raise PortError(f"'{path}' cannot be renamed: it is not there")
+            raise PortError(f"'{path}' cannot be renamed: it is not there", code="agent.path")
         new.parent.mkdir(parents=True, exist_ok=True)
         old.replace(new)
 
@@ -40,7 +40,7 @@ class LaneFiles:
         """Set the executable bits of a file that is there."""
         place = self._place(path)
         if place.is_symlink() or not place.is_file():
-            raise PortError(f"'{path}' cannot be made executable: it is no file")
+            raise PortError(f"'{path}' cannot be made executable: it is no file", code="agent.path")
         place.chmod(stat.S_IMODE(place.stat().st_mode) | 0o111)
 
     def _put(self, path: str, text: str, how: int) -> None:
@@ -54,9 +54,9 @@ class LaneFiles:
 
     def _place(self, path: str) -> Path:
         if fault := path_fault(path):
-            raise PortError(f"the path '{path[:80]}' {fault}")
+            raise PortError(f"the path '{path[:80]}' {fault}", code="agent.path")
         place = self.lane / clean_path(path)
         lane = self.lane.resolve()
         if not place.parent.resolve().is_relative_to(lane):
-            raise PortError(f"the path '{path}' leads out of the lane through a link")
+            raise PortError(f"the path '{path}' leads out of the lane through a link", code="agent.path")
         return place

@@ -1,7 +1,6 @@
 """An agent's program that is started once for each activity and tells a stream of events; a dialect for each kind."""
 
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Protocol
@@ -23,6 +22,7 @@ from treadle.agents.process import (
 )
 from treadle.agents.tail import end_of
 from treadle.agents.told import Lines, Reader, Told, read_all
+from treadle.config.agents import find_agent
 from treadle.enclosures.enclosure import OPEN, Enclosure
 from treadle.errors import PortError
 from treadle.kernel.events import Usage
@@ -119,7 +119,7 @@ class OneShot(msgspec.Struct, frozen=True, kw_only=True):
 
     def command(self, work: Work, home: Path, session: str, path: str) -> list[str]:
         """The words that start the program, which is looked for in the folders of a PATH."""
-        return [self._program(path), *self.dialect.argv(work, home, session)]
+        return [*self._program(path), *self.dialect.argv(work, home, session)]
 
     async def attach(self, work: Work, watch: Watch) -> Session | None:
         """The program that an earlier process has started for exactly this activity."""
@@ -158,13 +158,16 @@ class OneShot(msgspec.Struct, frozen=True, kw_only=True):
             talk.end_count(msgspec.structs.replace(before, **total))
         return Usage(**own)
 
-    def _program(self, path: str) -> str:
+    def _program(self, path: str) -> tuple[str, ...]:
         name = self.dialect.program
         if self.enclosure.is_apart:
-            return name
-        if found := shutil.which(name, path=path):
-            return found
-        raise PortError(f"there is no program '{name}' in the folders of PATH; `treadle agents` says how to get it")
+            return (name,)
+        if found := find_agent(name, path):
+            return found.words
+        raise PortError(
+            f"there is no program '{name}' in the folders of PATH; `treadle agents` says how to get it",
+            code="agent.missing",
+        )
 
 
 class _OneShotSession(msgspec.Struct, frozen=True):

@@ -56,7 +56,10 @@ def fill_text(text: str, context: Mapping[str, Json]) -> str:
 def find(context: Mapping[str, Json], name: str, keys: str) -> Json:
     """The value that a name and its keys lead to; a `PortError` tells where there is none."""
     if name not in context:
-        raise PortError(f"the placeholder '{{{name}{keys}}}' finds no '{name}' in the context of this activity")
+        raise PortError(
+            f"the placeholder '{{{name}{keys}}}' finds no '{name}' in the context of this activity",
+            code="agent.placeholder",
+        )
     value, way = context[name], name
     for key in _KEY.findall(keys):
         value = _step(value, key, way)
@@ -73,4 +76,4 @@ def _step(value: Json, key: str, way: str) -> Json:
         hint = suggest(key, value) or f"there are {', '.join(sorted(value)[:20])}"
     else:
         hint = f"it is a list of {len(value)}, counted from 0" if isinstance(value, list) else "it has nothing below it"
-    raise PortError(f"the placeholder '{{{way}[{key}]}}' finds no '{key}' in {way} ({hint})")
+    raise PortError(f"the placeholder '{{{way}[{key}]}}' finds no '{key}' in {way} ({hint})", code="agent.placeholder")

@@ -147,7 +147,7 @@ async def start_program(
 ) -> ProgramSession:
     """Start a program in the lane; one that already works on exactly this is taken over, never joined by another."""
     if lacking := lacks():
-        raise PortError(f"{lacking}; the agents `manual` and `scripted` work everywhere")
+        raise PortError(f"{lacking}; the agents `manual` and `scripted` work everywhere", code="agent.platform")
     if session := await attach_program(work, watch, patience, listen):
         return session
     kept = Kept.of(work)
@@ -159,7 +159,9 @@ async def start_program(
         _note(kept.farewell, "\0".join(launch.farewell))
         _note(kept.place, "" if place.enclosure == OPEN else place.enclosure.name)
     except OSError as error:
-        raise PortError(f"{error.filename} cannot be prepared for an agent: {error.strerror}", retryable=True) from None
+        raise PortError(
+            f"{error.filename} cannot be prepared for an agent: {error.strerror}", retryable=True, code="agent.start"
+        ) from None
     pid = _spawn_keeper(work, kept, launch.argv, launch.env, patience, place.stdin)
     return ProgramSession(work, await _introduced(kept, pid), watch, patience, listen)
 
@@ -198,7 +200,11 @@ async def attach_program(
     # The lock is held before its holder has written down who it is.
     while (keeper := kept.keeper()) is None and kept.taken() and not kept.keepers():
         if asyncio.get_running_loop().time() > until:
-            raise PortError(f"somebody holds {kept.lock} and does not say who; find out with `fuser`", retryable=True)
+            raise PortError(
+                f"somebody holds {kept.lock} and does not say who; find out with `fuser`",
+                retryable=True,
+                code="agent.held",
+            )
         await asyncio.sleep(_QUICK)
     return ProgramSession(work, keeper, watch, patience, listen) if keeper else None
 
@@ -233,7 +239,9 @@ def _spawn_keeper(
         return os.posix_spawn(sys.executable, command, marked, file_actions=actions, setsid=True, setsigmask=USUAL)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise PortError(f"no process could be started for {argv[0]}: {reason}", retryable=True) from None
+        raise PortError(
+            f"no process could be started for {argv[0]}: {reason}", retryable=True, code="agent.start"
+        ) from None
 
 
 async def _introduced(kept: Kept, pid: int) -> Process:
@@ -254,7 +262,7 @@ async def _introduced(kept: Kept, pid: int) -> Process:
     known = {TAKEN: "another one holds this activity", FULL: f"the disk of {kept.root} is full; make room"}
     why = known.get(os.waitstatus_to_exitcode(status)) if status is not None else None
     why = why or last_words("it did not say why", kept.log)
-    raise PortError(f"no keeper could be started for an agent: {why}", retryable=True)
+    raise PortError(f"no keeper could be started for an agent: {why}", retryable=True, code="agent.start")
 
 
 def _status(pid: int) -> int | None:

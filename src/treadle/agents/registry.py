@@ -68,7 +68,7 @@ def _replay(text: str, around: Surroundings) -> Runner:
         siblings = [path.name for path in folder.parent.iterdir()] if folder.parent.is_dir() else []
         near = difflib.get_close_matches(folder.name, siblings, n=1)
         hint = f"did you mean '{near[0]}'?" if near else "name a folder of recorded activities"
-        raise TreadleError(f"there is no recording {folder} ({hint})")
+        raise TreadleError(f"there is no recording {folder} ({hint})", code="recording.missing")
     return Replay(recording=FolderRecording(folder))
 
 
@@ -112,7 +112,7 @@ def runner_of(text: str, around: Surroundings) -> Runner:
     try:
         agent = parse_agent(text)
     except ValueError as error:
-        raise TreadleError(str(error)) from None
+        raise TreadleError(str(error), code="agent.unknown") from None
     return RUNNERS[agent.kind](agent.argument, around)
 
 

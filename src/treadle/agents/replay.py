@@ -78,7 +78,9 @@ class FolderRecording(msgspec.Struct, frozen=True):
             try:
                 return msgspec.json.decode(opened.read(_MAX_RECORD), type=Recorded)
             except msgspec.DecodeError as error:
-                raise PortError(f"{path} is no recorded activity: {error}; record it again") from None
+                raise PortError(
+                    f"{path} is no recorded activity: {error}; record it again", code="recording.damaged"
+                ) from None
 
 
 class Replay(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,7 +96,8 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
         if recorded is None:
             raise PortError(
                 f"the recording {self.recording.name} holds no {activity}: this run has taken another course; "
-                "start it with another agent"
+                "start it with another agent",
+                code="recording.diverged",
             )
         _playable(recorded, activity, self.recording.name)
         return await start_playing(work, lambda: _play(work, watch, recorded))
@@ -111,7 +114,10 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
 def _playable(recorded: Recorded, activity: Activity, name: str) -> None:
     if recorded.changed and not _COMMIT.fullmatch(recorded.commit):
         what = f"'{recorded.commit[:80]}' is no commit" if recorded.commit else "no commit is recorded"
-        raise PortError(f"the recording {name} cannot give back the files of {activity}: {what}; record the run again")
+        raise PortError(
+            f"the recording {name} cannot give back the files of {activity}: {what}; record the run again",
+            code="recording.damaged",
+        )
 
 
 async def _play(work: Work, watch: Watch, recorded: Recorded) -> Ended:

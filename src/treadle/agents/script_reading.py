@@ -30,12 +30,16 @@ def script_text(path: Path) -> str:
     """The text of a script, for agents or for a model that is played."""
     try:
         if path.stat().st_size > MAX_TEXT:
-            raise TreadleError(f"{path} has more than {MAX_TEXT} bytes; split it")
+            raise TreadleError(f"{path} has more than {MAX_TEXT} bytes; split it", code="file.too_large")
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise TreadleError(f"{path} is not UTF-8 at byte {error.start}; save it as UTF-8") from None
+        raise TreadleError(
+            f"{path} is not UTF-8 at byte {error.start}; save it as UTF-8", code="file.encoding"
+        ) from None
     except OSError as error:
-        raise TreadleError(f"the script {path} cannot be read: {error.strerror}; check its path") from None
+        raise TreadleError(
+            f"the script {path} cannot be read: {error.strerror}; check its path", code="file.unreadable"
+        ) from None
 
 
 def read_script(text: str, file: str) -> Script:
@@ -44,7 +48,7 @@ def read_script(text: str, file: str) -> Script:
     script = reading.script(read(text, file), file)
     if reading.findings:
         found = sorted(reading.findings, key=lambda finding: finding.place)
-        raise ProtocolError(f"{file} is no script for an agent", tuple(found))
+        raise ProtocolError(f"{file} is no script for an agent", tuple(found), code="script.invalid")
     return script
 
 
@@ -55,7 +59,7 @@ class _Reading:
         self.findings: list[Finding] = []
 
     def blame(self, place: Place, where: str, message: str, hint: str = "") -> None:
-        self.findings.append(Finding(place, where, message, hint))
+        self.findings.append(Finding(place, where, message, hint, code="script.invalid"))
 
     def script(self, node: Node, file: str) -> Script:
         top = self.mapping(node, "", _TOP)

@@ -74,7 +74,7 @@ class Scripted(msgspec.Struct, frozen=True, kw_only=True):
         context = context_of(work, activity)
         rule = self.script.rule(facts_of(context))
         if rule is None:
-            raise PortError(_no_turn(self.script, activity, context))
+            raise PortError(_no_turn(self.script, activity, context), code="script.no_turn")
         part = _Part(work, watch, rule.turn(activity.visit, activity.attempt), context, self)
         return await start_playing(work, lambda: _told(part.play(), self.script, rule))
 
@@ -99,7 +99,7 @@ class _Part:
         for line in self.turn.say:
             self._say(self._text(line))
         if self.turn.run and (lacking := lacks()):
-            raise PortError(lacking)
+            raise PortError(lacking, code="script.command")
         for at in range(len(self.turn.run)):  # of a turn that was interrupted, they may still be at work
             await end_all(Kept.of(self._inside(at)), self.agent.patience.asked)
         self._change_files()
@@ -145,13 +145,13 @@ class _Part:
             await session.cancel()
             raise
         if ended.code != 0:
-            raise PortError(f"`{' '.join(argv)}`: {ended.detail}")
+            raise PortError(f"`{' '.join(argv)}`: {ended.detail}", code="script.command")
 
     def _program(self, name: str, path: str) -> str:
         where = str(self.work.lane / name) if os.sep in name else name
         program = where if self.agent.enclosure.is_apart else shutil.which(where, path=path)
         if program is None:
-            raise PortError(f"there is no program '{name}'")
+            raise PortError(f"there is no program '{name}'", code="script.command")
         return program
 
     def _inside(self, at: int) -> Work:
@@ -226,7 +226,7 @@ def _read(path: Path) -> Json:
     try:
         value: Json = msgspec.json.decode(path.read_bytes())
     except (OSError, msgspec.DecodeError) as error:
-        raise PortError(f"{path} cannot be read: {error}") from None
+        raise PortError(f"{path} cannot be read: {error}", code="file.unreadable") from None
     return value
 
 

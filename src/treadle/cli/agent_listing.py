@@ -12,8 +12,8 @@ import msgspec
 from treadle.agents.one_shot import OneShot
 from treadle.agents.registry import Surroundings, runner_of
 from treadle.cli.output import harmless, print_table, say
-from treadle.cli.programs import ask, find_program, plain_environment
-from treadle.config.agents import PROGRAMS, Program
+from treadle.cli.programs import ask, plain_environment
+from treadle.config.agents import PROGRAMS, Program, find_agent
 from treadle.enclosures.box import Box, find_box
 from treadle.ports import Runner
 
@@ -27,6 +27,8 @@ class KnownAgent(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     path: str
     """Empty: it is not installed."""
+    origin: Literal["", "PATH", "make agents"] = ""
+    """Where it was found: on the PATH, or in the user's cache, where `make agents` installs it."""
     version: str
     login: str
     """Where a key or a login was found: a variable or a file, never what it holds. Empty: nowhere."""
@@ -56,11 +58,12 @@ async def listed() -> KnownAgents:
 
 
 async def _listed(program: Program, home: Path) -> KnownAgent:
-    path = find_program(program.name) or ""
+    there = find_agent(program.name)
     runner = runner_of(program.name, Surroundings(root=home))
     return KnownAgent(
         name=program.name,
-        path=path,
+        path=there.path if there else "",
+        origin=there.origin if there else "",
         version=await version_of(program, home),
         login=login_of(runner),
         resume=runner.abilities.resume,
@@ -73,9 +76,9 @@ async def _listed(program: Program, home: Path) -> KnownAgent:
 
 async def version_of(program: Program, home: Path) -> str:
     """As the program tells it, with another home and none of the user's keys; empty if it does not."""
-    path = find_program(program.name)
+    there = find_agent(program.name)
     env = plain_environment() | {"HOME": str(home)} | program.env
-    said = await ask([path, "--version"], env=env, cwd=home) if path else None
+    said = await ask([*there.words, "--version"], env=env, cwd=home) if there else None
     return version_in(said.text) if said and said.is_well else ""
 
 
@@ -95,12 +98,19 @@ def login_of(runner: Runner) -> str:
     return next(iter([*keys, *files, *others]), "")
 
 
+def _version(one: KnownAgent) -> str:
+    if not one.path:
+        return f"not installed: {one.install}"
+    said = harmless(one.version) or "here"
+    return f"{said}, by `make agents`" if one.origin == "make agents" else said
+
+
 def print_listing(found: KnownAgents) -> None:
     """A table, and what to do next."""
     rows = [
         (
             one.name,
-            harmless(one.version) or ("here" if one.path else f"not installed: {one.install}"),
+            _version(one),
             one.login or "none found",
             "resume, fork" if one.fork else "resume" if one.resume else "new only",
             ", ".join(_KEPT[perm] for perm in one.keeps) or "nothing",

@@ -74,7 +74,8 @@ def _named(text: str) -> Agent:
     agent = parse_agent(text)
     if agent.kind in _NOT_TRIED:
         raise TreadleError(
-            f"`{agent}` is {_NOT_TRIED[agent.kind]}: there is nothing to try; `treadle agents` lists others"
+            f"`{agent}` is {_NOT_TRIED[agent.kind]}: there is nothing to try; `treadle agents` lists others",
+            code="agent.untried",
         )
     if ready := getattr(runner, "ready", None):
         ready()
@@ -154,7 +155,9 @@ def _drive(folder: Path, agent: str, env: Mapping[str, str], patience: float, *,
                 say(f"  {step} …")
             time.sleep(_GLANCE)
         if not chronicle:
-            raise TreadleError(f"the trial could not be started in {folder}:\n{driving.last_words}")
+            raise TreadleError(
+                f"the trial could not be started in {folder}:\n{driving.last_words}", code="run.not_started"
+            )
 
 
 def _so_far(folder: Path) -> Chronicle | None:

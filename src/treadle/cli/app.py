@@ -43,6 +43,7 @@ COMMANDS = (
     "cost",
     "replay",
     "gc",
+    "uninstall",
     "model-server",
 )
 GROUPS = ("agents", "hook", "memory", "projects", "protocol", "spec")

@@ -35,7 +35,9 @@ def asked_for(project: Project, protocol: Protocol, name: str, spec: Path | None
     """What a run is to do; a `TreadleError` says what is missing, or why a part cannot be done alone."""
     text, file = (text_of_spec(spec), str(spec)) if spec else _own(project, name, only)
     if not text and protocol.graphs[protocol.root].input[1]:
-        raise TreadleError(f"{name} needs a SPEC; `treadle spec new --protocol {name}` writes an example")
+        raise TreadleError(
+            f"{name} needs a SPEC; `treadle spec new --protocol {name}` writes an example", code="spec.missing"
+        )
     if not only:
         return AskedFor(protocol, text, file)
     part = alone(protocol, only, library.terms(name))

@@ -32,7 +32,7 @@ def _dead(found: Read) -> Iterator[Finding]:
     for name, texts in found.texts.items():
         for path, text in texts.items() if not is_view(found.protocol.artifacts[name]) else ():
             for one in unresolved(text, found.protocol, known):
-                yield Finding(Place(path, one.line), name, one.what, one.hint)
+                yield Finding(Place(path, one.line), name, one.what, one.hint, code="bank.dead_reference")
 
 
 def _changed(found: Read) -> Iterator[Finding]:
@@ -45,7 +45,7 @@ def _changed(found: Read) -> Iterator[Finding]:
         place, run = Place(artifact.path), run_of(there)
         if not run:
             hint = "nothing reads it; remove it, or keep it elsewhere, and it is made again when the run moves"
-            yield Finding(place, name, "was changed by somebody, or is somebody's own", hint)
+            yield Finding(place, name, "was changed by somebody, or is somebody's own", hint, code="bank.changed")
         elif run == found.run.id and there != found.texts[name][artifact.path] and not found.driven:
             hint = f"`treadle memory show {name}` has it as it is; it is made again when the run moves"
-            yield Finding(place, name, "is older than the log", hint, level="warning")
+            yield Finding(place, name, "is older than the log", hint, level="warning", code="bank.stale")

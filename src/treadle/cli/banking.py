@@ -48,7 +48,9 @@ def read(word: str | None) -> Read:
             course.take(body)
         protocol = course.protocol or store.protocol(run.protocol)
         if not has_bank(protocol):
-            raise TreadleError(f"{run.id} has no memory bank: {protocol.name} has none; name a run of dptr or riper")
+            raise TreadleError(
+                f"{run.id} has no memory bank: {protocol.name} has none; name a run of dptr or riper", code="bank.none"
+            )
         texts = asyncio.run(read_bank(project, run, course, store.payloads))
         return Read(project, run, protocol, texts, bool(driver(run)))
 
@@ -60,7 +62,9 @@ def shown(found: Read, what: str) -> Bank:
     names = named(found.protocol, target) if target else list(found.protocol.artifacts)
     if not names:
         near = suggest(canonical(target), known_names(found.protocol))
-        raise TreadleError(f"there is no document '{target[:80]}'; {near or 'there are ' + _all(found.protocol)}")
+        raise TreadleError(
+            f"there is no document '{target[:80]}'; {near or 'there are ' + _all(found.protocol)}", code="bank.unknown"
+        )
     meant = [one for name in names for one in _documents(found, name)]
     if section:
         meant = [_only(meant, Reference(canonical(target), section))]
@@ -78,7 +82,7 @@ def listed(found: Bank) -> list[tuple[str, ...]]:
 def _latest(store: Store) -> Run:
     runs = [run for run in store.runs() if has_bank(store.protocol(run.protocol))]
     if not runs:
-        raise TreadleError("no run has a memory bank; runs of dptr and riper have one")
+        raise TreadleError("no run has a memory bank; runs of dptr and riper have one", code="bank.none")
     return runs[0]
 
 
@@ -111,7 +115,9 @@ def _only(meant: list[BankDocument], wanted: Reference) -> BankDocument:
                 return msgspec.structs.replace(each, text=_part(each.text, one.line))
     there = [f"R{one.number} {one.name}" if one.number else one.name for each in meant for one in each.sections]
     near = suggest(wanted.section, there)
-    raise TreadleError(f"there is no section '{wanted.section[:80]}'; {near or 'there are ' + '; '.join(there)}")
+    raise TreadleError(
+        f"there is no section '{wanted.section[:80]}'; {near or 'there are ' + '; '.join(there)}", code="bank.unknown"
+    )
 
 
 def _part(text: str, line: int) -> str:

@@ -26,7 +26,7 @@ def rules_file() -> Path | None:
         return None
     found = list(_no_file(path))
     if found:
-        raise ProtocolError(f"{path} cannot be loaded", tuple(found))
+        raise ProtocolError(f"{path} cannot be loaded", tuple(found), code="protocol.invalid")
     return path
 
 
@@ -57,7 +57,7 @@ def misplaced(known: Collection[str]) -> list[Finding]:
 def _no_folders() -> Iterator[Finding]:
     for path in (own_folder(""), *(own_folder(name) for name in ("protocols", "overlays", "templates"))):
         if os.path.lexists(path) and not path.is_dir():
-            yield Finding(Place(str(path)), "", "this must be a folder", "move it away", LOAD)
+            yield Finding(Place(str(path)), "", "this must be a folder", "move it away", LOAD, code="protocol.overlay")
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -65,7 +65,7 @@ def _entries(folder: Path) -> list[Path]:
     try:
         entries = list(folder.iterdir()) if folder.is_dir() else []
     except OSError as error:
-        raise TreadleError(f"{folder} cannot be read: {error.strerror}") from None
+        raise TreadleError(f"{folder} cannot be read: {error.strerror}", code="file.unreadable") from None
     return sorted(path for path in entries if not path.name.startswith(".") and path.suffix != NOTES)
 
 
@@ -75,7 +75,7 @@ def _overlay_faults(path: Path, known: Collection[str]) -> Iterator[Finding]:
         yield from faults
     elif path.suffix != OVERLAY:
         hint = f"rename it to {path.stem}{OVERLAY}" if path.suffix == ".yml" else "rename it, or move it away"
-        yield Finding(Place(str(path)), "", f"an overlay's name ends in {OVERLAY}", hint, LOAD)
+        yield Finding(Place(str(path)), "", f"an overlay's name ends in {OVERLAY}", hint, LOAD, code="protocol.overlay")
     else:
         yield from _extends_faults(path, known)
 
@@ -85,13 +85,15 @@ def _extends_faults(path: Path, known: Collection[str]) -> Iterator[Finding]:
         tree = read_tree(path)
     except ProtocolError as error:
         found = [it for it in error.findings if isinstance(it, Finding)]
-        yield from found or [Finding(Place(str(path)), "", error.message)]
+        yield from found or [Finding(Place(str(path)), "", error.message, code=error.code)]
         return
     name = extended(path)
     if not name:
         place = tree.key_place("extends")
         hint = f"write `extends:` and one of {', '.join(known)}"
-        yield Finding(place, "extends", "this overlay does not say which protocol it changes", hint, LOAD)
+        yield Finding(
+            place, "extends", "this overlay does not say which protocol it changes", hint, LOAD, code="protocol.overlay"
+        )
     elif name not in known:
         yield _unknown(tree.key_place("extends"), "extends", f"there is no protocol '{name}'", name, known)
 
@@ -108,12 +110,21 @@ def extended(path: Path) -> str:
 
 def _no_file(path: Path) -> Iterator[Finding]:
     if path.is_dir():
-        yield Finding(Place(str(path)), "", "this is a folder, and should be a file", "move it away", LOAD)
+        yield Finding(
+            Place(str(path)),
+            "",
+            "this is a folder, and should be a file",
+            "move it away",
+            LOAD,
+            code="protocol.overlay",
+        )
     elif path.is_symlink() and not path.exists():
-        yield Finding(Place(str(path)), "", "this link leads nowhere", "mend or remove it", LOAD)
+        yield Finding(
+            Place(str(path)), "", "this link leads nowhere", "mend or remove it", LOAD, code="protocol.overlay"
+        )
 
 
 def _unknown(place: Place, where: str, message: str, word: str, known: Collection[str]) -> Finding:
     there_are = f"there are {', '.join(known)}"
     hint = suggest(word, known)
-    return Finding(place, where, message, f"{hint} {there_are}" if hint else there_are, LOAD)
+    return Finding(place, where, message, f"{hint} {there_are}" if hint else there_are, LOAD, code="protocol.overlay")

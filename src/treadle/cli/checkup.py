@@ -50,7 +50,7 @@ def _settings() -> tuple[Settings, list[Line]]:
     try:
         return settings.here(), []
     except TreadleError as error:
-        return Settings({}), [missing("treadle.toml", str(error), "mend the settings", required=True)]
+        return Settings({}), [missing("treadle.toml", str(error), "mend the settings", required=True, code=error.code)]
 
 
 def _default(in_force: Settings) -> tuple[Config, Protocol | None, list[Line]]:
@@ -60,7 +60,11 @@ def _default(in_force: Settings) -> tuple[Config, Protocol | None, list[Line]]:
         protocol = library.opened(name).protocol
     except TreadleError as error:
         fix = f"`treadle protocol check {word(name)}`, or set `protocol.default`"
-        return in_force.config(), None, [missing(f"protocol {name}", str(error).splitlines()[0], fix, required=True)]
+        return (
+            in_force.config(),
+            None,
+            [missing(f"protocol {name}", str(error).splitlines()[0], fix, required=True, code=error.code)],
+        )
     return in_force.config(protocol.name), protocol, []
 
 

@@ -1,10 +1,22 @@
 """`treadle cost`: what a run has used, and who used it."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from treadle.cli.output import harmless, print_json, print_table
+from treadle.views.moment import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from treadle.views.cost import Cost, Share
+    from treadle.views.estimate import Estimate
+
 app = typer.Typer(pretty_exceptions_enable=False)
+
+_UNKNOWN: Final = "?"
+"""Stands in a table for what no agent reported; one line below says what that is."""
 
 
 @app.command("cost")
@@ -13,15 +25,93 @@ def cost(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
 ) -> None:
     """Shows the tokens and the money that a run has used: by role, step, instance and attempt."""
-    from treadle.cli import spending
-    from treadle.cli.output import print_json
     from treadle.cli.reading import read_run, reading
+    from treadle.engines.pinned import agents_of
     from treadle.views.cost import cost as cost_of
 
     with reading() as store:
         found = read_run(store, run)
-    used = cost_of(found.chronicle, found.record.id)
+    used = cost_of(found.chronicle, found.record.id, agents_of(found.record, found.chronicle.protocol))
     if as_json:
         print_json(used)
     else:
-        spending.print_cost(used)
+        print_cost(used)
+
+
+def print_cost(used: "Cost") -> None:
+    """Print one table for each way of adding up, the total in each, then the unknowns in one line, and the limits.
+
+    Parts that reported nothing have no line of their own; if no part reported anything, one table tells the time.
+    """
+    ways = (
+        ("Role", used.roles),
+        ("Step", used.steps),
+        ("Instance", used.instances),
+        ("Attempt", used.attempts),
+        ("Conversation", used.conversations),
+        ("Step and conversation", used.starts),
+    )
+    if not _is_reported(used.total):
+        times = [(harmless(it.name), str(it.activities), duration(it.seconds)) for it in (*used.steps, used.total)]
+        print_table(("Step", "Activities", "Time"), times, title="By step")
+    else:
+        for title, shares in ways:
+            lines = [_line(it, used.total) for it in (*filter(_is_reported, shares), used.total)]
+            print_table((title, *_columns(used)), lines, title=f"By {title.lower()}")
+    if used.estimates and _is_reported(used.total):
+        columns = ("Step", "Instances", "Estimated in", "Tokens in", "Estimated out", "Tokens out", "All together")
+        print_table(columns, [_expected(it) for it in used.estimates], title="Estimated and used")
+    for text in _notes(used):
+        typer.echo(harmless(text))
+
+
+def _columns(used: "Cost") -> tuple[str, ...]:
+    cached = ("Cached",) if used.total.cached else ()  # no agent reports a cache otherwise
+    return ("Activities", "Tokens in", *cached, "Tokens out", used.currency, "Time")
+
+
+def _line(share: "Share", total: "Share") -> tuple[str, ...]:
+    cached = f"{100 * share.cached // max(share.tokens_in, 1)} %" if share.cached else ""
+    money = [f"{share.cost:.2f}"] if share.cost or not share.unpriced else []
+    return (
+        harmless(share.name),
+        str(share.activities),
+        f"{share.tokens_in:,}",
+        *((cached,) if total.cached else ()),
+        f"{share.tokens_out:,}",
+        " + ".join([*money, *([_UNKNOWN] if share.unpriced else [])]),
+        duration(share.seconds),
+    )
+
+
+def _is_reported(share: "Share") -> bool:
+    """Whether anything is known of what a part has used."""
+    return bool(share.tokens_in or share.tokens_out or share.cost)
+
+
+def _expected(it: "Estimate") -> tuple[str, ...]:
+    is_known = it.verdict != "unknown"
+    return (
+        harmless(it.step),
+        str(it.instances),
+        f"{it.read_low:,} – {it.read_high:,}",
+        f"{it.tokens_in:,}" if is_known else _UNKNOWN,
+        f"{it.written_low:,} – {it.written_high:,}",
+        f"{it.tokens_out:,}" if is_known else _UNKNOWN,
+        f"{it.verdict} the estimate" if is_known else _UNKNOWN,
+    )
+
+
+def _notes(used: "Cost") -> "Iterator[str]":
+    unknown = used.unknown
+    parts: Sequence[str] = [
+        *([f"no price for {unknown.tokens:,} tokens"] if unknown.tokens else []),
+        *([f"no report from {unknown.activities} of {used.total.activities} activities"] if unknown.activities else []),
+    ]
+    if parts:
+        by = f" ({', '.join(unknown.agents)})" if unknown.agents else ""
+        yield f"Unknown: {' and '.join(parts)}{by}; no total and no limit in money counts it."
+    limits = [f"{used.limit:.2f} {used.currency}"] if used.limit else []
+    limits += [f"{used.limit_tokens:,} tokens"] if used.limit_tokens else []
+    if limits:
+        yield f"A person is asked beyond {' or '.join(limits)}."

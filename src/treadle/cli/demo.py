@@ -36,7 +36,7 @@ def demo(
     if not simulated and seed is None and faults is None:
         raise typer.Exit(perform(protocol, folder, agent or ""))
     if agent:
-        raise TreadleError("in a simulated run agents are played, too; leave --agent out")
+        raise TreadleError("in a simulated run agents are played, too; leave --agent out", code="usage.conflict")
     if folder is not None:
-        raise TreadleError(f"a simulated run has no repository; leave {folder} out")
+        raise TreadleError(f"a simulated run has no repository; leave {folder} out", code="usage.conflict")
     simulate(protocol, 1 if seed is None else seed, 0.1 if faults is None else faults, speed)

@@ -7,6 +7,7 @@ import msgspec
 
 from treadle.cli.health.line import Line
 from treadle.config.kinds import Value
+from treadle.errors import ProtocolError, TreadleError
 from treadle.protocol.drawing.row import Row
 from treadle.protocol.findings import Finding, Level, to_json
 from treadle.protocol.model import Protocol
@@ -101,6 +102,8 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     check: int
     """The number of the check that found it; 0: the file cannot be read."""
     level: Level
+    code: str
+    """The kind of problem; [Codes](codes.md) lists them."""
 
 
 class ProtocolFault(Fault, frozen=True, kw_only=True):
@@ -114,6 +117,30 @@ class Examination(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: Literal[1] = 1
     findings: tuple[ProtocolFault, ...]
+
+
+class Mistake(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a command failed."""
+
+    code: str
+    """The kind of error; [Codes](codes.md) lists them."""
+    message: str
+    """For people."""
+    findings: tuple[Fault, ...]
+    """What is wrong in files, one by one."""
+
+
+class FailedCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """What stopped a command that was called with `--json`."""
+
+    schema: Literal[1] = 1
+    error: Mistake
+
+    @classmethod
+    def of(cls, error: TreadleError) -> "FailedCommand":
+        found = [finding for finding in error.findings if isinstance(finding, Finding)]
+        message = error.message if isinstance(error, ProtocolError) else str(error)
+        return cls(error=Mistake(code=error.code, message=message, findings=faults(found)))
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,7 +22,10 @@ def done(
     step: Annotated[str, typer.Option(help="The step, if you have several in hand.")] = "",
     resume: Annotated[bool, typer.Option("--resume", help="Drive the run on, as `treadle resume` would.")] = False,
 ) -> None:
-    """Hands in your work as an agent. Exit code 0: taken; 1: the checks have refused it; 2: what is wrong with it."""
+    """Hands in your work as an agent, and shows each check while it runs.
+
+    Exit code 0: taken; 1: the checks have refused it; 2: what is wrong with it.
+    """
     from treadle.cli.moves import move
     from treadle.cli.own_work import around, hand_in, in_hand, judged, named
 
@@ -35,4 +38,5 @@ def done(
         still=lambda state: work.act in state.acts,
         verdict=lambda project, store: judged(project, store, work),
         project=around(),
+        shows_checks=True,
     )

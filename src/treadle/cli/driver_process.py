@@ -34,7 +34,9 @@ def call(folder: Path, *words: str) -> None:
         errors="replace",
     )
     if done.returncode:
-        raise TreadleError(f"`treadle {words[0]}` failed in {folder}: {done.stderr.strip() or done.stdout.strip()}")
+        raise TreadleError(
+            f"`treadle {words[0]}` failed in {folder}: {done.stderr.strip() or done.stdout.strip()}", code="demo.failed"
+        )
 
 
 class DriverProcess(AbstractContextManager["DriverProcess"]):

@@ -7,7 +7,7 @@ from typing import Final
 import typer
 
 from treadle.cli.delivering import offer
-from treadle.cli.guard import FAILED, INTERRUPTED, complain
+from treadle.cli.guard import FAILED, INTERRUPTED, blame, complain
 from treadle.cli.interrupting import run_interruptibly
 from treadle.cli.output import is_terminal, print_json
 from treadle.cli.progress_board import Board, Lines, Picture, Silent
@@ -16,6 +16,7 @@ from treadle.config.project import Project
 from treadle.engines.advised import advised
 from treadle.engines.client import Client
 from treadle.engines.driving import Driver, driver_of
+from treadle.engines.evidence import stored_evidence
 from treadle.engines.pinned import pinned
 from treadle.engines.result import result_of
 from treadle.engines.waiting import rests
@@ -28,10 +29,22 @@ _GLANCE: Final = 0.1
 _ADVICE: Final = "ending the agents and keeping their work; once more ends at once"
 
 
-def drive(project: Project, store: Store, runs: Sequence[str], *, as_json: bool = False, follow: bool = False) -> int:
-    """Drive runs until only people could move them, say how they stand, and return the exit code."""
+def drive(
+    project: Project,
+    store: Store,
+    runs: Sequence[str],
+    *,
+    as_json: bool = False,
+    follow: bool = False,
+    shows_checks: bool = False,
+) -> int:
+    """Drive runs until only people could move them, say how they stand, and return the exit code.
+
+    With `shows_checks`, each check that has ended is a line where there is no terminal; a terminal always shows them.
+    """
+    board = _board(store, runs, as_json=as_json, shows_checks=shows_checks)
     try:
-        return _drive(project, store, runs, as_json=as_json, follow=follow)
+        return _drive(project, store, runs, board, as_json=as_json, follow=follow)
     except BrokenPipeError:
         for run in runs:
             if not store.run(run).outcome:
@@ -43,8 +56,8 @@ def _goes_on(run: str) -> str:
     return f"`treadle resume {run}` goes on where {run} was"
 
 
-def _drive(project: Project, store: Store, runs: Sequence[str], *, as_json: bool, follow: bool) -> int:
-    several = driven(project, store, runs, _board(store, runs, as_json=as_json), follow=follow)
+def _drive(project: Project, store: Store, runs: Sequence[str], board: Board, *, as_json: bool, follow: bool) -> int:
+    several = driven(project, store, runs, board, follow=follow)
     if several is None:
         return INTERRUPTED
     stands = [standing(project, store, run) for run in runs]
@@ -73,7 +86,10 @@ def standing(project: Project, store: Store, run: str) -> Standing:
     """How a run stands."""
     record = store.run(run)
     waiting, result = Client(project, store).waiting(run), asyncio.run(result_of(project, record))
-    return Standing(run, record.outcome, waiting, result, advised(store, run) if record.outcome else ())
+    if not record.outcome:
+        return Standing(run, record.outcome, waiting, result)
+    evidence = asyncio.run(stored_evidence(project, store, run))
+    return Standing(run, record.outcome, waiting, result, advised(store, run), evidence)
 
 
 async def _all(
@@ -94,7 +110,7 @@ async def _of_several(project: Project, store: Store, driver: Driver, run: str, 
     except TreadleError as error:
         if str(error) not in said:
             said.add(str(error))
-            complain(str(error))
+            complain(blame(error))
         return False
     return True
 
@@ -122,7 +138,9 @@ async def _follow(project: Project, store: Store, run: str, board: Board) -> Non
         await asyncio.sleep(_GLANCE)
 
 
-def _board(store: Store, runs: Sequence[str], *, as_json: bool) -> Board:
+def _board(store: Store, runs: Sequence[str], *, as_json: bool, shows_checks: bool) -> Board:
     if as_json:
         return Silent()
-    return Picture() if is_terminal() else Lines(store.payloads, names_runs=len(runs) > 1)
+    if is_terminal():
+        return Picture()
+    return Lines(store.payloads, names_runs=len(runs) > 1, shows_checks=shows_checks)

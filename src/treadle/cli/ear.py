@@ -68,7 +68,9 @@ class Ear:
         except OSError as error:
             if self._is_named:
                 why = error.strerror or str(error)
-                raise TreadleError(f"--listen {self._host}:{self._port}: nothing can listen there: {why}") from None
+                raise TreadleError(
+                    f"--listen {self._host}:{self._port}: nothing can listen there: {why}", code="listen.unavailable"
+                ) from None
         try:
             return bound(self._host, 0)
         except OSError:
@@ -91,7 +93,7 @@ def bound(host: str, port: int) -> socket.socket:
 def _place(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     if not host or not port.isdigit() or int(port) > 65535:
-        raise TreadleError(f"--listen {text[:80]!a} is not HOST:PORT; write {HERE}:8123")
+        raise TreadleError(f"--listen {text[:80]!a} is not HOST:PORT; write {HERE}:8123", code="usage.value")
     return host.strip("[]"), int(port)
 
 

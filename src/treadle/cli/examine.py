@@ -79,7 +79,7 @@ def _scope_faults(name: str, protocol: Protocol) -> tuple[Finding, ...]:
         return findings_of(error, name)
     place = Place(str(folder(name) / FILE))
     return tuple(
-        Finding(place, f"scope {scope.name}", problem)
+        Finding(place, f"scope {scope.name}", problem, code="protocol.scope")
         for scope in named.values()
         for problem in misfits(protocol, scope)
     )
@@ -88,7 +88,9 @@ def _scope_faults(name: str, protocol: Protocol) -> tuple[Finding, ...]:
 def findings_of(error: TreadleError, place: str) -> tuple[Finding, ...]:
     """What an error says, as findings."""
     found = error.findings if isinstance(error, ProtocolError) else ()
-    return tuple(it for it in found if isinstance(it, Finding)) or (Finding(Place(place), "", str(error)),)
+    return tuple(it for it in found if isinstance(it, Finding)) or (
+        Finding(Place(place), "", str(error), code=error.code),
+    )
 
 
 def sound(name: str) -> Protocol:
@@ -97,7 +99,7 @@ def sound(name: str) -> Protocol:
     errors = _errors(found)
     if errors:
         more = (f"and {len(errors) - TOLD} more",) if len(errors) > TOLD else ()
-        raise ProtocolError(_refusal(name, errors), (*errors[:TOLD], *more))
+        raise ProtocolError(_refusal(name, errors), (*errors[:TOLD], *more), code="protocol.unsound")
     return found.protocol
 
 

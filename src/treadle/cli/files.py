@@ -18,7 +18,7 @@ _RECOGNISED: Final = 40
 def write_new(path: Path, text: str) -> None:
     """Writes a file that must not be there yet."""
     if os.path.lexists(path):
-        raise TreadleError(f"{path} is already there; give another name, or remove it first")
+        raise TreadleError(f"{path} is already there; give another name, or remove it first", code="file.exists")
     with _reported(path):
         _write(path, text)
 
@@ -27,7 +27,7 @@ def write_again(path: Path, text: str, is_ours: Callable[[str], bool]) -> None:
     """Writes a file, also in place of one that an earlier command wrote; anybody else's is left alone."""
     with _reported(path):
         if path.is_file() and path.stat().st_size and not is_ours(_beginning(path)):
-            raise TreadleError(f"{path} is something else; give another name, or remove it first")
+            raise TreadleError(f"{path} is something else; give another name, or remove it first", code="file.exists")
         _write(path.resolve() if path.is_symlink() else path, text)
 
 
@@ -35,9 +35,13 @@ def write_folder(folder: Path, texts: Mapping[str, str]) -> None:
     """Writes a folder that must not be there yet, or must be empty."""
     with _reported(folder):
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-            raise TreadleError(f"{folder} is already there and is no folder; give another name, or remove it first")
+            raise TreadleError(
+                f"{folder} is already there and is no folder; give another name, or remove it first", code="file.exists"
+            )
         if folder.is_dir() and any(folder.iterdir()):
-            raise TreadleError(f"{folder} is already there and is not empty; give another name, or remove it first")
+            raise TreadleError(
+                f"{folder} is already there and is not empty; give another name, or remove it first", code="file.exists"
+            )
         _fill(folder, texts)
 
 
@@ -56,7 +60,7 @@ def _fill(folder: Path, texts: Mapping[str, str]) -> None:
 
 def _write(path: Path, text: str) -> None:
     if path.is_dir():
-        raise TreadleError(f"{path} is a folder; give the name of a file")
+        raise TreadleError(f"{path} is a folder; give the name of a file", code="file.exists")
     if path.exists() and not path.is_file():  # a device or a pipe takes what it is given
         _pour(path, text)
         return
@@ -86,10 +90,12 @@ def _beside(path: Path) -> Path:
 def _reported(path: Path) -> Iterator[None]:
     try:
         if not path.absolute().parent.is_dir():
-            raise TreadleError(f"{path} cannot be written: there is no folder {path.parent}; create it first")
+            raise TreadleError(
+                f"{path} cannot be written: there is no folder {path.parent}; create it first", code="file.unwritable"
+            )
         yield
     except OSError as error:
-        raise TreadleError(f"{path} cannot be written: {error.strerror}") from None
+        raise TreadleError(f"{path} cannot be written: {error.strerror}", code="file.unwritable") from None
 
 
 def _beginning(path: Path) -> str:
@@ -97,4 +103,4 @@ def _beginning(path: Path) -> str:
         with path.open(encoding="utf-8", errors="replace") as file:
             return file.read(1000)
     except OSError as error:
-        raise TreadleError(f"{path} cannot be read: {error.strerror}") from None
+        raise TreadleError(f"{path} cannot be read: {error.strerror}", code="file.unreadable") from None

@@ -25,7 +25,7 @@ def in_form(text: str, file: Path) -> str:
             return msgspec.json.format(msgspec.json.encode(read(text, str(file)).plain()), indent=2).decode() + "\n"
         case other:
             what = f"nothing is known of files named *{other}" if other else "the name does not say which form it has"
-            raise TreadleError(f"{file}: {what}; let it end in .yaml, .md or .json")
+            raise TreadleError(f"{file}: {what}; let it end in .yaml, .md or .json", code="spec.format")
 
 
 def keeps_notes(file: Path) -> bool:

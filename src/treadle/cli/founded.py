@@ -74,7 +74,7 @@ def next_steps(plan: Plan, git_steps: list[str]) -> Iterator[str]:
     yield from git_steps
     if not plan.agents:
         yield INSTEAD
-    yield from plan.main.advice if plan.main else ()
+    yield from (f"{hint.text} [{hint.code}]" for hint in (plan.main.advice if plan.main else ()))
     for part, words in brought(str(library.folder(plan.named))).items() if plan.named else ():
         yield f"`treadle run --protocol {word(plan.named)} --only {part}`: {words}"
     for cure in cures(plan.lacks):

@@ -8,8 +8,7 @@ import msgspec
 from treadle.cli import library
 from treadle.cli.files import write_new
 from treadle.cli.left_off import stories_left_off
-from treadle.cli.programs import find_program
-from treadle.config.agents import PROGRAMS
+from treadle.config.agents import PROGRAMS, find_agent
 from treadle.config.detect.found import Found
 from treadle.config.detect.project import detect
 from treadle.config.kinds import Value
@@ -71,8 +70,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 def plan(project: Project, protocol: str | None) -> Plan:
     """What is to be done here."""
-    found, shown = detect(project.root), dict[str, str]()
-    agents = [program.name for program in PROGRAMS if find_program(program.name)]
+    found, shown = detect(project.root, os.environ), dict[str, str]()
+    agents = [program.name for program in PROGRAMS if find_agent(program.name)]
     loaded = library.opened(protocol).protocol if protocol else None
     wanted = {project.file.name: _settings(found, agents, loaded, protocol)}
     if protocol and loaded:
@@ -122,7 +121,9 @@ def carry_out(project: Project, plan: Plan) -> None:
 
 def _refuse_way_out(root: Path, path: Path) -> None:
     if not path.parent.resolve().is_relative_to(root.resolve()):
-        raise TreadleError(f"{path.parent} is a link that leads out of the project; remove it, then try again")
+        raise TreadleError(
+            f"{path.parent} is a link that leads out of the project; remove it, then try again", code="file.link"
+        )
 
 
 def _faults(root: Path, name: str, protocol: Protocol | None) -> list[str]:
@@ -134,7 +135,7 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise TreadleError(f"{folder} cannot be made: {error.strerror}") from None
+        raise TreadleError(f"{folder} cannot be made: {error.strerror}", code="file.unwritable") from None
 
 
 def _settings(found: list[Found], agents: list[str], loaded: Protocol | None, protocol: str | None) -> str:

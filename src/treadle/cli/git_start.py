@@ -37,7 +37,8 @@ async def refuse_git_folder(root: Path) -> None:
     if said.is_well and "true" in said.text.split():
         raise TreadleError(
             f"{root} is a bare repository or git's own folder, and has no files to work on; "
-            "`git clone` it, and go on in the clone"
+            "`git clone` it, and go on in the clone",
+            code="git.bare",
         )
 
 
@@ -57,4 +58,4 @@ def _agreed(question: str, yes: bool) -> bool:
 def _must(said: Said, what: str) -> None:
     if not said.is_well:
         hint = "; set `git config user.name` and `user.email`" if "user.email" in said.text else ""
-        raise TreadleError(f"{what} failed: {said.first_line}{hint}")
+        raise TreadleError(f"{what} failed: {said.first_line}{hint}", code="git.failed")

@@ -22,7 +22,7 @@ def refuse_what_is_missing(project: Project, part: Alone, value: Json, command: 
         return any(fnmatchcase(name, path) for name in names) if "*" in path else path in names
 
     if lacks := list(_told(project, part.missing(value, is_there), command)):
-        raise TreadleError(f"--only {part.step}: {'; '.join(lacks)}")
+        raise TreadleError(f"--only {part.step}: {'; '.join(lacks)}", code="spec.incomplete")
 
 
 def _told(project: Project, missing: Iterator[Missing], command: str) -> Iterator[str]:

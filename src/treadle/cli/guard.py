@@ -11,16 +11,19 @@ from treadle.errors import TreadleError
 UNWELL: Final = 1
 FAILED: Final = 2
 WAITS: Final = 3
+ACCEPTED: Final = 4
 BUG: Final = 70
 UNWRITABLE: Final = 74
 INTERRUPTED: Final = 130
 EXITS: Final = {
-    0: "all is well",
-    UNWELL: "not what was hoped for: a run has ended, but not well, or is not as it was recorded; the checks "
+    0: "all is well; of a run: every criterion is verified",
+    UNWELL: "not what was hoped for: a run has ended, but not well, or without all criteria verified, or is not as it "
+    "was recorded; the checks "
     "have refused your work; doctor has found something to repair; explore has not seen every state; or whoever "
     "read the output went away before its end",
     FAILED: "something is wrong that you can repair: the arguments, a file, or what was found",
     WAITS: "a run waits for a person",
+    ACCEPTED: "a run has ended well by a person's word: not every criterion is verified",
     BUG: "a bug in treadle",
     UNWRITABLE: "standard output or standard error cannot be written to: the disk is full, or it is closed",
     INTERRUPTED: "interrupted with Ctrl-C",
@@ -84,8 +87,7 @@ def _guarded(run: Callable[[], object], watched: _Watched, heard: _Watched) -> i
     except KeyboardInterrupt:
         return INTERRUPTED
     except TreadleError as error:
-        complain(str(error))
-        return FAILED
+        return _failed(error)
     except UnicodeEncodeError as error:
         said = f"{error.encoding} cannot say {error.object[error.start : error.end]!a}"
         return unwritable(f"{said}; set PYTHONIOENCODING=utf-8")  # it counts for more than PYTHONUTF8 and the locale
@@ -94,6 +96,38 @@ def _guarded(run: Callable[[], object], watched: _Watched, heard: _Watched) -> i
             return UNWRITABLE
         return unwritable(error.strerror) if error is watched.failure else _bug(error)
     return 0
+
+
+def _failed(error: TreadleError) -> int:
+    """Tells what stopped a command: to programs that asked for JSON as a document, to people as a sentence."""
+    if not asks_for_json():
+        complain(blame(error))
+        return FAILED
+    complain(str(error))
+    from treadle.cli.documents import FailedCommand  # only a failure needs it
+    from treadle.cli.output import print_json
+
+    try:
+        print_json(FailedCommand.of(error))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return UNWELL
+    except OSError as broken:
+        return unwritable(broken.strerror)
+    return FAILED
+
+
+def asks_for_json() -> bool:
+    """Whether the command line asks for JSON; what comes after `--` is no option."""
+    words = sys.argv[1:]
+    return "--json" in words[: words.index("--") if "--" in words else None]
+
+
+def blame(error: TreadleError) -> str:
+    """An error for people, with its code at the end; below a text of several lines, which may be there to copy."""
+    text = str(error)
+    gap = "\n" if "\n" in text else " "
+    return f"{text}{gap}[{error.code}]"
 
 
 def complain(text: str) -> None:
@@ -120,6 +154,6 @@ def hush(stream: TextIO | None = None) -> None:
 def _bug(error: Exception) -> int:
     if os.environ.get("TREADLE_DEBUG"):
         raise error
-    complain(f"this is a bug in treadle: {type(error).__name__}: {error}")
+    complain(f"this is a bug in treadle: {type(error).__name__}: {error} [treadle.bug]")
     complain("set TREADLE_DEBUG=1 and run it again for the details to report")
     return BUG

@@ -23,11 +23,13 @@ def answer(
     """The answer that the arguments stand for."""
     if (file is None) == (type_ is None):
         usage = _USAGE.format(option)
-        raise TreadleError(f"nothing to hand in; {usage}" if file is None else f"either or: {usage}")
+        raise TreadleError(
+            f"nothing to hand in; {usage}" if file is None else f"either or: {usage}", code="usage.missing"
+        )
     if type_ is not None:
         return from_arguments(ways, type_, fields, option)
     if fields:
-        raise TreadleError(f"--field goes with {option} only; the fields of a file stand in it")
+        raise TreadleError(f"--field goes with {option} only; the fields of a file stand in it", code="usage.conflict")
     if file is None or file == STDIN:
         return decode(sys.stdin.buffer.read(ways.limit + 1), "the answer", ways.limit)
     return _from_file(Path(file), option, ways.limit)
@@ -35,12 +37,12 @@ def answer(
 
 def refuse(found: Faulty) -> NoReturn:
     """Say what is wrong, a line each."""
-    raise TreadleError("\n  ".join(("not accepted:", *found.problems)))
+    raise TreadleError("\n  ".join(("not accepted:", *found.problems)), code="result.refused")
 
 
 def _from_file(path: Path, option: str, limit: int) -> object | Faulty:
     real = Path(os.path.realpath(path))  # unlike `resolve`, it never raises
     data = look(real.parent, real.name, str(path), limit)
     if data is None:
-        raise TreadleError(f"there is no file {path}; {_USAGE.format(option)}")
+        raise TreadleError(f"there is no file {path}; {_USAGE.format(option)}", code="file.missing")
     return data if isinstance(data, Faulty) else decode(data, str(path), limit)

@@ -80,7 +80,12 @@ class Hearing:
         except TreadleError as error:
             return _refused(HTTPStatus.CONFLICT, str(error))
         heard = Heard(
-            project=said.project, run=said.run, understood=said.understood, text=said.text, result=said.result
+            project=said.project,
+            run=said.run,
+            understood=said.understood,
+            code=said.code,
+            text=said.text,
+            result=said.result,
         )
         return Response(msgspec.json.encode(heard), media_type="application/json")
 

@@ -8,6 +8,7 @@ from treadle.cli.activity_page import read_story, why
 from treadle.cli.driving import standing
 from treadle.cli.reading import read_run
 from treadle.config.project import Project
+from treadle.engines.client import login_name
 from treadle.engines.pinned import pinned
 from treadle.engines.taking_up import take_up
 from treadle.engines.waiting import is_handed_out, works_in_hand
@@ -78,7 +79,11 @@ async def _read(work: Work, ways: Ways, final: str, *, legacy: bool) -> Reading:
 def _hold(call: Call, said: _Answer, problems: Sequence[str]) -> Reply:
     work = said.mine.work
     note(call, work)
-    lines = [f"{_step(work)} has not ended:", *(f"- {line}" for line in problems), *_form(work, said.ways)]
+    lines = [
+        f"{_step(work)} has not ended [hook.not_ended]:",
+        *(f"- {line}" for line in problems),
+        *_form(work, said.ways),
+    ]
     return hold("\n".join(lines), is_again=call.is_again)
 
 
@@ -90,7 +95,8 @@ def _handed_in(project: Project, store: Store, call: Call, said: _Answer, claim:
     given = {name: value for name, value in claim.fields.items() if value is not None}
     asked = said.ways.fields(claim.exit)
     answer = exit_object(claim.exit, {name: value for name, value in given.items() if name in asked})
-    found = task.hand_in(answer, channel)
+    by = f"{login_name()} with {call.mate}" if call.mate else login_name()
+    found = task.hand_in(answer, channel, by)
     if isinstance(found, Faulty):
         if work.act not in store.load(work.run).state.acts:
             return NOTHING  # somebody else was faster

@@ -24,12 +24,14 @@ def chosen(names: Sequence[str] | None, *, user: bool, every: bool = False) -> l
         if name not in _KNOWN:
             near = suggest(name, _KNOWN)
             raise TreadleError(
-                f"no hook can be put into '{name[:80]}'; {f'{near} ' if near else ''}there are claude, codex"
+                f"no hook can be put into '{name[:80]}'; {f'{near} ' if near else ''}there are claude, codex",
+                code="agent.unknown",
             )
     meant = [name for name in _KNOWN if name in (names or _KNOWN) and (names or every or shutil.which(name))]
     if not meant:
         raise TreadleError(
-            "neither claude nor codex is on your PATH; `treadle hook install --agent claude` does it anyway"
+            "neither claude nor codex is on your PATH; `treadle hook install --agent claude` does it anyway",
+            code="agent.missing",
         )
     return [_program(name, user=user) for name in meant]
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from treadle.cli.guard import UNWELL, complain, guard
+from treadle.cli.guard import UNWELL, blame, complain, guard
 from treadle.errors import TreadleError
 
 _TREADLES_OWN: Final = "TREADLE_ACT"
@@ -24,7 +24,7 @@ def _run(*, legacy: bool) -> None:
     try:
         code = _answer(legacy=legacy)
     except TreadleError as error:
-        complain(str(error))
+        complain(blame(error))
         code = UNWELL
     if code:
         raise SystemExit(code)
@@ -34,13 +34,15 @@ def _answer(*, legacy: bool) -> int:
     if os.environ.get(_TREADLES_OWN):
         return 0
     if sys.stdin is None or sys.stdin.isatty():
-        raise TreadleError("agents' programs call this when they end; `treadle hook install` tells them to")
+        raise TreadleError(
+            "agents' programs call this when they end; `treadle hook install` tells them to", code="hook.call"
+        )
     from treadle.hooks.call import LARGEST, read_call
     from treadle.results.faulty import Faulty
 
     call = read_call(sys.stdin.buffer.read(LARGEST + 1))
     if isinstance(call, Faulty):
-        raise TreadleError(call.problems[0])
+        raise TreadleError(call.problems[0], code="hook.call")
     from treadle.config.project import owner_of
 
     cwd = Path(os.path.realpath(call.cwd or "."))

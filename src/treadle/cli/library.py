@@ -39,7 +39,7 @@ def opened(name: str) -> Loaded:
     known = names()
     found = misplaced(known) if name in known else []
     if found:
-        raise ProtocolError("the project's changes cannot be put in force", tuple(found))
+        raise ProtocolError("the project's changes cannot be put in force", tuple(found), code="protocol.invalid")
     return loaded(name)
 
 
@@ -65,7 +65,8 @@ def folder(name: str) -> Path:
     if not os.path.exists(name) and Path(name).name == name:  # noqa: PTH110 - what is too long for a path is not there
         hint = suggest(name, known)
         raise TreadleError(
-            f"there is no protocol {quoted(name)}{f' ({hint})' if hint else ''}; there are {', '.join(known)}"
+            f"there is no protocol {quoted(name)}{f' ({hint})' if hint else ''}; there are {', '.join(known)}",
+            code="protocol.unknown",
         )
     return find(Path(name))
 
@@ -76,7 +77,10 @@ def example(name: str) -> str:
     for place in _lineage(own):
         if (place / EXAMPLE).is_file():
             return read_text(place / EXAMPLE)
-    raise ProtocolError(f"{own / EXAMPLE}: this protocol has no example of its input; write one, or see its page")
+    raise ProtocolError(
+        f"{own / EXAMPLE}: this protocol has no example of its input; write one, or see its page",
+        code="protocol.no_example",
+    )
 
 
 def terms(name: str) -> dict[str, Terms]:

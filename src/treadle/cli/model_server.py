@@ -43,7 +43,7 @@ def _actors(scripts: Path, project: Path) -> "Library":
     from treadle.testing.model_server.acting import Actors
 
     if not project.is_dir():
-        raise TreadleError(f"there is no folder {project}; name that of the project")
+        raise TreadleError(f"there is no folder {project}; name that of the project", code="file.missing")
     return Actors(load_script(scripts), Project(project.absolute()).runs)
 
 

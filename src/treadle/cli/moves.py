@@ -6,7 +6,8 @@ from collections.abc import Callable
 import typer
 
 from treadle.cli.driving import drive, standing
-from treadle.cli.output import print_json
+from treadle.cli.output import is_terminal, print_json
+from treadle.cli.progress_board import CheckLines, Silent
 from treadle.cli.standing import shown
 from treadle.config.project import Project, open_project
 from treadle.engines.client import Client
@@ -32,20 +33,27 @@ def move(
     still: Still = lambda _: False,
     verdict: Verdict = lambda _project, _store: 0,
     project: Project | None = None,
+    shows_checks: bool = False,
 ) -> None:
-    """Do something to a run; with `resume`, drive it on afterwards as `treadle resume` would."""
+    """Do something to a run; with `resume`, drive it on afterwards as `treadle resume` would.
+
+    With `shows_checks`, each check that this process makes is shown as it runs.
+    """
     project = project or open_project()
     with opened_store(project) as store:
         store.run(run)
         typer.echo(act(Client(project, store)))
         if resume and not driver_of(store.run(run)):
-            driven = drive(project, store, [run], follow=True)
+            driven = drive(project, store, [run], follow=True, shows_checks=shows_checks)
             raise typer.Exit(verdict(project, store) or driven)
-        raise typer.Exit(_settle(project, store, run, still, verdict))
+        raise typer.Exit(_settle(project, store, run, still, verdict, shows_checks=shows_checks))
 
 
-def _settle(project: Project, store: Store, run: str, still: Still, verdict: Verdict) -> int:
-    taken = asyncio.run(take_up(project, store, run, still))
+def _settle(
+    project: Project, store: Store, run: str, still: Still, verdict: Verdict, *, shows_checks: bool = False
+) -> int:
+    with CheckLines(live=is_terminal()) if shows_checks else Silent() as board:
+        taken = asyncio.run(take_up(project, store, run, still, board.hear))
     code = verdict(project, store)
     if taken.waits:
         typer.echo(f"process {taken.by}, which drives {run}, is not done with it yet; it will be")
@@ -78,9 +86,9 @@ def resumable(project: Project, store: Store, run: str | None) -> list[str]:
     if run is None:
         found = [it.id for it in store.runs() if not it.outcome and not driver_of(it)]
         if not found:
-            raise TreadleError("there is no run to resume; `treadle run SPEC` starts one")
+            raise TreadleError("there is no run to resume; `treadle run SPEC` starts one", code="run.none")
         return list(reversed(found))
     if outcome := store.run(run).outcome:
-        raise TreadleError(f"{run} has ended with {outcome}; `treadle run SPEC` starts another one")
+        raise TreadleError(f"{run} has ended with {outcome}; `treadle run SPEC` starts another one", code="run.ended")
     Client(project, store).resume(run)
     return [run]

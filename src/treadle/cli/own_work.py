@@ -10,7 +10,7 @@ from treadle.cli.guard import UNWELL
 from treadle.cli.handing_in import STDIN, answer, refuse
 from treadle.cli.reading import read_run
 from treadle.config.project import Project, current_folder, open_project, owner_of
-from treadle.engines.client import Client
+from treadle.engines.client import Client, login_name
 from treadle.engines.opening import opened_store
 from treadle.errors import TreadleError
 from treadle.ports import Work
@@ -27,7 +27,9 @@ def in_hand(run: str, step: str) -> Work:
     project = around()
     with opened_store(project) as store:
         if run and (outcome := store.run(run).outcome):
-            raise TreadleError(f"{run} has ended with {outcome}; there is nothing to hand in any more")
+            raise TreadleError(
+                f"{run} has ended with {outcome}; there is nothing to hand in any more", code="run.ended"
+            )
         return Client(project, store).work(run, step, current_folder())
 
 
@@ -60,12 +62,14 @@ def hand_in(work: Work, file: str | None, exit_: str | None, fields: Sequence[st
     ways = read_exits(work.bundle)
     if file is None and exit_ is None:
         names = " | ".join(exit_name(ways.protocol, name) for name in ways.exits)
-        raise TreadleError(f"say how {work.step} ended: --exit {names}, or a FILE with the answer")
+        raise TreadleError(
+            f"say how {work.step} ended: --exit {names}, or a FILE with the answer", code="usage.missing"
+        )
     task = Assignment(
         act=work.act, token=work.token, retry=work.retry, bundle=work.bundle, out=work.out, ways=ways
     )  # fmt: skip
     given = answer(ways, file, exit_, fields, option="--exit")
-    found = given if isinstance(given, Faulty) else task.hand_in(given, "emit")
+    found = given if isinstance(given, Faulty) else task.hand_in(given, "emit", login_name())
     if isinstance(found, Faulty):
         refuse(found)
     return f"{work.step} is handed in: {exit_words(ways.protocol, found.key)}"

@@ -74,7 +74,9 @@ class Performance:
             if store.runs():
                 return True
         if is_gone:
-            raise TreadleError(f"the run could not be started in {self._folder}:\n{driving.last_words}")
+            raise TreadleError(
+                f"the run could not be started in {self._folder}:\n{driving.last_words}", code="run.not_started"
+            )
         return False
 
     def _scene(self, made: Move, store: Store) -> Scene:
@@ -120,7 +122,8 @@ class Performance:
             said = driving.last_words
             raise TreadleError(
                 f"the run came to a stop; `cd {shlex.quote(str(self._folder))} && treadle status` shows where"
-                + (f"\n{said}" if said else "")
+                + (f"\n{said}" if said else ""),
+                code="demo.failed",
             )
         self._is_helped = False
         driving.start("resume", self._demo.run)

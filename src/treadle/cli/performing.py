@@ -96,14 +96,17 @@ def _demo_of(protocol: str) -> Demo:
     there = ", ".join(demos())
     watch_it = f"`treadle demo --simulated --protocol {shlex.quote(protocol)}`"
     raise TreadleError(
-        f"{protocol} has no demo in a real repository yet; there are demos of {there}; {watch_it} shows a random run"
+        f"{protocol} has no demo in a real repository yet; there are demos of {there}; {watch_it} shows a random run",
+        code="demo.none",
     )
 
 
 def _python() -> str:
     """A Python with pytest: the tests of a demo are real ones."""
     if not shutil.which("git"):
-        raise TreadleError("the demo makes a real repository and needs git, which is not on the PATH; install it")
+        raise TreadleError(
+            "the demo makes a real repository and needs git, which is not on the PATH; install it", code="git.missing"
+        )
     for name in dict.fromkeys([sys.executable, shutil.which("python3") or "", shutil.which("python") or ""]):
         if (
             name
@@ -111,7 +114,10 @@ def _python() -> str:
         ):
             return name
     install = f"`{shlex.quote(sys.executable)} -m pip install pytest`"
-    raise TreadleError(f"the demo runs real tests and needs pytest, which no Python here has; {install} installs it")
+    raise TreadleError(
+        f"the demo runs real tests and needs pytest, which no Python here has; {install} installs it",
+        code="toolchain.missing",
+    )
 
 
 def _program() -> str:

@@ -16,9 +16,9 @@ def pick(word: str, known: Iterable[str], what: str) -> str:
     if len(found) == 1 and word:
         return found[0]
     if word and found:
-        raise TreadleError(f"'{word[:80]}' could be {some(found)}; give more of it")
+        raise TreadleError(f"'{word[:80]}' could be {some(found)}; give more of it", code="usage.ambiguous")
     hint = suggest(word, names) or (f"there are {some(names)}" if names else "there are none yet")
-    raise TreadleError(f"there is no {what} '{word[:80]}'; {hint}")
+    raise TreadleError(f"there is no {what} '{word[:80]}'; {hint}", code="usage.unknown")
 
 
 def some(names: list[str]) -> str:

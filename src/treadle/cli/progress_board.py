@@ -10,9 +10,10 @@ import typer
 
 from treadle.cli.output import console, harmless
 from treadle.errors import PortError
+from treadle.kernel.commands import RunAgent
 from treadle.kernel.events import Usage
 from treadle.kernel.state import Instance, State
-from treadle.ports import Payloads, Progress
+from treadle.ports import CheckProgress, Payloads, Progress
 from treadle.protocol import model
 from treadle.views.exit_words import exit_words
 from treadle.views.moment import duration
@@ -22,7 +23,9 @@ from treadle.views.used import price
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.live import Live
 
+_MINUTE: Final = 60.0
 _LONGEST: Final = 100
 
 
@@ -59,14 +62,16 @@ class Silent(AbstractContextManager["Silent"]):
 class Lines(Silent):
     """One line for each instance that has changed, and before it why its last attempt came to nothing."""
 
-    def __init__(self, payloads: Payloads, *, names_runs: bool = False) -> None:
-        self._payloads, self._names_runs = payloads, names_runs
+    def __init__(self, payloads: Payloads, *, names_runs: bool = False, shows_checks: bool = False) -> None:
+        self._payloads, self._names_runs, self._shows_checks = payloads, names_runs, shows_checks
         self._before: dict[str, set[Line]] = {}
         self._explained: set[tuple[str, str]] = set()
         self._since: dict[str, int] = {}
 
     def hear(self, run: str, act: str, progress: Progress) -> None:
-        """Tell what people should know, once."""
+        """Tell what people should know, once; and each check as it ends, if that is wanted."""
+        if self._shows_checks and progress.check and progress.check.state != "running":
+            typer.echo(f"{act.rpartition(':')[0]}: {harmless(check_line(progress.check))}")
         if progress.note and (run, progress.note) not in self._explained:
             self._explained.add((run, progress.note))
             named = f"{run} " if self._names_runs else ""
@@ -116,6 +121,65 @@ def _said(line: Line) -> str:
     return " · ".join(part for part in (line.step, line.text) if part)
 
 
+class CheckLines(Silent):
+    """The checks of work that was handed in: a line for each that has ended, and on a terminal the one that runs."""
+
+    def __init__(self, *, live: bool) -> None:
+        self._now, self._since = CheckProgress(check="", number=0, of=0, state="running"), 0.0
+        self._live: Live | None = None
+        if live:
+            from rich.live import Live as RichLive
+
+            screen = console()
+            self._live = RichLive(console=screen, get_renderable=self._drawn, refresh_per_second=4, transient=True)
+
+    def __enter__(self) -> Self:
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live:
+            self._live.stop()
+
+    def hear(self, run: str, act: str, progress: Progress) -> None:  # noqa: ARG002
+        """Take the news of a check; a note is told as it comes."""
+        now = progress.check
+        if progress.note:
+            self._say(progress.note)
+        if now is None:
+            return
+        if now.number != self._now.number:
+            self._since = time.monotonic()
+        self._now = now
+        if now.state != "running":
+            self._say(check_line(now))
+
+    def _say(self, text: str) -> None:
+        if self._live:
+            self._live.console.print(harmless(text), markup=False, highlight=False, soft_wrap=True)
+        else:
+            typer.echo(harmless(text))
+
+    def _drawn(self) -> "RenderableType":
+        from rich.text import Text
+
+        is_running = self._now.number and self._now.state == "running"
+        return Text(harmless(check_line(self._now, time.monotonic() - self._since)) if is_running else "")
+
+
+def check_line(one: CheckProgress, elapsed: float | None = None) -> str:
+    """A check in a line: its place, its name, how it ended or how far its tests are, and how long it took."""
+    state = "advises" if one.state == "failed" and one.advisory else one.state
+    known = f" of {one.tests}" if one.tests else ""
+    tests = f", {one.tests_done}{known} tests" if one.tests_done else ""
+    took = one.elapsed if elapsed is None else elapsed
+    seconds = f"{took:.1f} s" if took < _MINUTE else duration(took)
+    return f"check {one.number} of {one.of} · {one.check}: {state}{tests} ({seconds})"
+
+
 class Picture:
     """The trees of all runs, redrawn in place: for how long, at which attempt, at what cost, the agent's last words."""
 
@@ -146,7 +210,9 @@ class Picture:
             self._told.add(progress.note)
             self._live.console.print(harmless(f"{run}: {progress.note}"), markup=False, highlight=False, soft_wrap=True)
         earlier = self._heard.get((run, act), Progress())
-        self._heard[run, act] = Progress(progress.text or earlier.text, progress.usage or earlier.usage)
+        self._heard[run, act] = Progress(
+            progress.text or earlier.text, progress.usage or earlier.usage, check=progress.check or earlier.check
+        )
 
     def _drawn(self) -> "RenderableType":
         from rich.console import Group
@@ -179,7 +245,9 @@ class Picture:
             timeout = protocol.graphs[job.graph].steps[job.step].timeout
             heard = self._heard.get((run, id_), Progress())
             since = duration(time.time() - (job.due / 1000 - timeout)) if job.due else ""
-            found[job.inst] = "  ".join(part for part in (since, harmless(heard.text)[:_LONGEST]) if part)
+            checking = act.phase == "verifying" or not isinstance(job, RunAgent)
+            said = check_line(heard.check) if checking and heard.check else heard.text
+            found[job.inst] = "  ".join(part for part in (since, harmless(said)[:_LONGEST]) if part)
         return found
 
 

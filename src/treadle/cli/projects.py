@@ -42,7 +42,9 @@ def add(
     project = open_project(folder)
     called = name or project.root.resolve().name
     if is_said(called):
-        raise TreadleError(f"'{called}' is something that is said to projects; choose another --name")
+        raise TreadleError(
+            f"'{called}' is something that is said to projects; choose another --name", code="project.name"
+        )
     Projects(os.environ).add(called, project)
     typer.echo(f'{called} is {project.root}; `treadle say "continue {called}"` speaks to it')
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import textwrap
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,14 +9,11 @@ import typer
 
 from treadle.cli.files import STDOUT, write_again
 from treadle.cli.output import console, harmless, is_terminal
-from treadle.cli.reading import Follower, find_run, reading
+from treadle.cli.reading import find_run, reading
 from treadle.config.project import open_project
-from treadle.engines.pinned import pinned
-from treadle.engines.result import result_of
+from treadle.engines.evidence import stored_evidence
 from treadle.errors import TreadleError
 from treadle.views.evidence import Evidence
-from treadle.views.evidence_log import Record
-from treadle.views.evidence_of import Beside, evidence
 from treadle.views.evidence_text import Row, rows
 
 _LEAST = 20
@@ -28,19 +24,18 @@ def read_evidence(word: str | None) -> Evidence:
     """The evidence of the run that is meant; the latest if none is named."""
     project = open_project()
     with reading(project) as store:
-        found, record = Follower(store, find_run(store, word)), Record()
-        for made in found.catch_up():
-            record.take(made)
-        run, settings = found.record, pinned(found.record)
-        protocol = found.chronicle.protocol
-        beside = Beside(
-            run=run.id,
-            name=run.name,
-            agents={role: settings.agent_of(role) for role in protocol.roles} if protocol else {},
-            strays=tuple(store.strays(run.id)),
-            result=asyncio.run(result_of(project, run)),
-        )
-        return evidence(found.chronicle, record, store.payloads.get, beside, time.time_ns() // 1_000_000)
+        return asyncio.run(stored_evidence(project, store, find_run(store, word).id))
+
+
+def manifest_of(found: Evidence) -> dict[str, object]:
+    """Which test stands for which criterion, as in `test_manifest.json`; a criterion of a part names its spec."""
+    entries: dict[str, list[str]] = {}
+    for one in found.criteria:
+        id_ = one.id if one.spec in ("", found.spec) else f"{one.spec}/{one.id}"
+        for test in one.tests:
+            entries.setdefault(test.id, []).append(f"{id_}: {one.text}" if one.text else id_)
+    listed = {test: stated[0] if len(stated) == 1 else stated for test, stated in entries.items()}
+    return {"spec_id": found.spec, "acceptance_criteria_map": listed}
 
 
 def print_evidence(found: Evidence) -> None:
@@ -82,5 +77,5 @@ def write_page(found: Evidence, file: Path, *, force: bool) -> None:
         write_again(file, page, lambda text: force or MADE in text)
     except TreadleError as error:
         hint = "; --force writes over it" if "is something else" in str(error) else ""
-        raise TreadleError(f"{error}{hint}") from None
+        raise TreadleError(f"{error}{hint}", code=error.code) from None
     typer.echo(harmless(f"{file} is written: open it in a browser"))

@@ -8,7 +8,7 @@ from treadle.cli.output import harmless
 from treadle.cli.reading import Follower
 from treadle.config.project import Project
 from treadle.engines.pinned import pinned
-from treadle.engines.surroundings import project_texts
+from treadle.engines.surroundings import toolchain_texts
 from treadle.errors import TreadleError
 from treadle.kernel.events import Replied
 from treadle.prompts.question import question
@@ -21,7 +21,7 @@ def wording(project: Project, store: Store, found: Follower, ask: str) -> str:
     """What a question says, as it was put; if that cannot be read any more, why."""
     put = found.chronicle.asked[ask]
     try:
-        texts = project_texts(pinned(found.record).config, project.root)
+        texts = toolchain_texts(pinned(found.record).config.toolchain, project.root)
         return question(store.protocol(put.state.protocol), put.state, put.command, store.payloads, texts).text
     except TreadleError as error:
         return f"(what it says cannot be read: {error})"

@@ -30,7 +30,7 @@ def reading(project: Project | None = None) -> Iterator[Store]:
     if not project.store.exists():
         from treadle.cli.left_off import before_any_run  # nobody with a run has to wait for it
 
-        raise TreadleError("; ".join([NO_RUNS, *before_any_run()]))
+        raise TreadleError("; ".join([NO_RUNS, *before_any_run()]), code="run.none")
     store = Store(project.store, reading=True)
     try:
         yield store
@@ -43,7 +43,7 @@ def find_run(store: Store, word: str | None, *, going: bool = False) -> Run:
     runs = store.runs()
     first = foremost(runs) if going else next(iter(runs), None)
     if first is None:
-        raise TreadleError(NO_RUNS)
+        raise TreadleError(NO_RUNS, code="run.none")
     return first if word is None else store.run(pick(word, [run.id for run in runs], "run"))
 
 
@@ -73,11 +73,12 @@ class Follower:
                 self._last = row[1]
                 yield self.chronicle.take(row[0])
         except ReplayDivergence as error:
-            raise ReplayDivergence(f"run {self.record.id}: {error}; {_MEND}") from None
+            raise ReplayDivergence(f"run {self.record.id}: {error}; {_MEND}", code=error.code) from None
         if seq + len(rows) != self.record.seq:
             raise ReplayDivergence(
                 f"run {self.record.id}: {self.record.seq} events were recorded, {seq + len(rows)} are in the store; "
-                f"{_MEND}"
+                f"{_MEND}",
+                code="log.incomplete",
             )
 
     def follow(self) -> Iterator[Move | None]:

@@ -30,7 +30,8 @@ def exported(session: str) -> str:
         if memory and session and session not in (known := sessions_in(memory)):
             near = suggest(session, known)
             raise TreadleError(
-                f"there is no dialogue '{session[:80]}'; {near or '`treadle memory sessions` lists them'}"
+                f"there is no dialogue '{session[:80]}'; {near or '`treadle memory sessions` lists them'}",
+                code="memory.unknown",
             )
         return dumped(Space(memory, session).read_graph() if memory else Graph())
 

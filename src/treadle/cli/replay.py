@@ -22,7 +22,7 @@ def replay(
         try:
             audit = store.audit(found.id)
         except ReplayDivergence as error:
-            complain(f"run {found.id} is not as it was recorded: {error}")
+            complain(f"run {found.id} is not as it was recorded: {error} [{error.code}]")
             complain("do not resume it; restore a backup of .treadle/local")
             raise typer.Exit(UNWELL) from None
     typer.echo(f"{found.id} is as it was recorded" + (f", and ended with {audit.outcome}" if audit.outcome else ""))

@@ -42,7 +42,7 @@ def run(
     """Starts a run and drives it. Exit code 0: a good end; 1: another end; 3: it waits for you."""
     from treadle.cli.driving import drive
     from treadle.cli.guard import complain
-    from treadle.cli.launch import Order, prepare
+    from treadle.cli.launch import Order, prepare, run_baseline
     from treadle.cli.uncommitted import unseen
     from treadle.config.project import open_project
     from treadle.engines.opening import opened_store
@@ -56,6 +56,7 @@ def run(
     for note in filter(None, (unseen(project.root, [str(spec or ""), *launch.files], launch.made), *launch.notes)):
         complain(note)
     with opened_store(project, create=True) as store:
-        id_ = launch.start(store)
+        baseline = run_baseline(launch, store, quiet=as_json)
+        id_ = launch.start(store, baseline)
         complain(f"run {id_} begins")
         raise typer.Exit(drive(project, store, [id_], as_json=as_json, follow=True))

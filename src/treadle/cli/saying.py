@@ -37,7 +37,7 @@ def say_to(message: str, *, as_json: bool) -> int:
             complain(line)
     said = speaker.hear(message)
     if not said.understood and not as_json:
-        raise TreadleError(said.text)
+        raise TreadleError(said.text, code=said.code)
     if not as_json:
         say(said.text)
     project = _project(projects, here, said)
@@ -45,7 +45,14 @@ def say_to(message: str, *, as_json: bool) -> int:
         said = _seen_through(speaker, project, said, as_json=as_json)
     if as_json:
         print_json(
-            Heard(project=said.project, run=said.run, understood=said.understood, text=said.text, result=said.result)
+            Heard(
+                project=said.project,
+                run=said.run,
+                understood=said.understood,
+                code=said.code,
+                text=said.text,
+                result=said.result,
+            )
         )
     return _code(said, project)
 

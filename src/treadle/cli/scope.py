@@ -24,11 +24,11 @@ def scope_of(protocol: Protocol, named: Mapping[str, Scope], words: Iterable[str
     settings: dict[str, Any] = {}
     for key, value in (_setting(word, named) for word in bounds):
         if key in settings:
-            raise TreadleError(f"the scope says {key} twice; say it once")
+            raise TreadleError(f"the scope says {key} twice; say it once", code="usage.value")
         settings[key] = value
     scope = msgspec.structs.replace(base, name=" ".join(given) or base.name, **settings)
     for problem in (*out_of_range(scope), *misfits(protocol, scope)):
-        raise TreadleError(problem)
+        raise TreadleError(problem, code="usage.value")
     return scope
 
 
@@ -37,14 +37,17 @@ def _setting(word: str, named: Mapping[str, Scope]) -> tuple[str, Any]:
     if key not in SETTABLE or not value:
         hint = suggest(key, [*SETTABLE, *named])
         keys = ", ".join(f"{it}=…" for it in SETTABLE)
-        raise TreadleError(f"'{word}' is no scope{f' ({hint})' if hint else ''}; write {', '.join(named)}, or {keys}")
+        raise TreadleError(
+            f"'{word}' is no scope{f' ({hint})' if hint else ''}; write {', '.join(named)}, or {keys}",
+            code="usage.value",
+        )
     if key == "graph":
         return key, value
     if key == "budgets" and value == ANY:
         return key, None
     numbers = tuple(_number(key, part) for part in value.split(","))
     if len(numbers) > 1 and key != "widths":
-        raise TreadleError(f"{word}: {key} is one number, such as {key}=1")
+        raise TreadleError(f"{word}: {key} is one number, such as {key}=1", code="usage.value")
     return key, numbers if key == "widths" else numbers[0]
 
 
@@ -53,4 +56,6 @@ def _number(key: str, text: str) -> int:
         return int(text)
     except ValueError:
         more = f", or {ANY}" if key == "budgets" else ""
-        raise TreadleError(f"{key}={text}: {key} is a whole number of at least {LEAST[key]}{more}") from None
+        raise TreadleError(
+            f"{key}={text}: {key} is a whole number of at least {LEAST[key]}{more}", code="usage.value"
+        ) from None

@@ -33,9 +33,8 @@ def install_unit(project: Project) -> str:
     """Write the unit of a project; what was done, and what is left to do."""
     root = str(project.root)
     if not root.isprintable():
-        raise TreadleError(f"{root!a}: systemd takes no such path; move the project")
-    name = f"treadle-{re.sub('[^a-z0-9]+', '-', project.root.name.lower()) or 'project'}-{_digest(root)}.service"
-    folder = _units()
+        raise TreadleError(f"{root!a}: systemd takes no such path; move the project", code="service.path")
+    folder, name = _units(), _unit_name(project)
     folder.mkdir(parents=True, exist_ok=True)
     text = _UNIT.format(
         mark=_MARK,
@@ -50,6 +49,28 @@ def install_unit(project: Project) -> str:
         f"What it does: journalctl --user -u {name} -f\n"
         "To go on while nobody is logged in: loginctl enable-linger"
     )
+
+
+def installed_unit(project: Project) -> Path | None:
+    """The unit of a project, if `treadle serve --install` has written one."""
+    path = _units() / _unit_name(project)
+    try:
+        return path if path.read_text(encoding="utf-8", errors="replace").startswith(_MARK) else None
+    except OSError:
+        return None
+
+
+def remove_unit(project: Project) -> None:
+    """Remove the unit of a project, and the links by which systemd starts it at login."""
+    if path := installed_unit(project):
+        links = (link for link in path.parent.glob(f"*.wants/{path.name}") if link.is_symlink())
+        for one in (*links, path):
+            one.unlink(missing_ok=True)
+
+
+def _unit_name(project: Project) -> str:
+    name = re.sub("[^a-z0-9]+", "-", project.root.name.lower()) or "project"
+    return f"treadle-{name}-{_digest(str(project.root))}.service"
 
 
 def _units() -> Path:

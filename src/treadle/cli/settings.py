@@ -32,7 +32,7 @@ def one(settings: Settings, name: str, protocol: str = "") -> Setting:
     path = tuple(name.split("."))
     if find_key(path) is None:
         hint = suggest(name, (key.name for key in KEYS)) or "`treadle config --keys` lists them"
-        raise TreadleError(f"there is no key '{name[:80]}' ({hint})")
+        raise TreadleError(f"there is no key '{name[:80]}' ({hint})", code="config.unknown_key")
     inner = general(path)
     return settings.find(".".join(inner), path[1] if inner != path else protocol)
 

@@ -29,7 +29,7 @@ def show(
     from treadle.errors import TreadleError
 
     if as_json and prompt:
-        raise TreadleError("--json and --prompt are two things; ask for one of them at a time")
+        raise TreadleError("--json and --prompt are two things; ask for one of them at a time", code="usage.conflict")
     project = open_project()
     with reading(project) as store:
         run, word = to_show(store, run_or_id, id_)

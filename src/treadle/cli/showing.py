@@ -36,7 +36,9 @@ def shown(project: Project, store: Store, found: Follower, id_: str) -> tuple[St
 def prompt_of(document: Story | Inquiry) -> str:
     """All that an agent was told; an error if nobody was."""
     if not isinstance(document, Story) or document.kind != "agent":
-        raise TreadleError("only an agent has a prompt, and this is none's work; leave --prompt out")
+        raise TreadleError(
+            "only an agent has a prompt, and this is none's work; leave --prompt out", code="usage.conflict"
+        )
     return visible(document.prompt.rstrip("\n")) or NO_PROMPT
 
 

@@ -13,6 +13,7 @@ from treadle.cli.question_page import wording
 from treadle.cli.reading import Follower, driver
 from treadle.cli.standing import in_hand
 from treadle.config.project import Project
+from treadle.engines.pinned import pinned
 from treadle.engines.result import result_of
 from treadle.engines.surroundings import checkout_of
 from treadle.kernel.state import State
@@ -63,6 +64,7 @@ def situation(project: Project, store: Store, found: Follower) -> Status:
         outage=_said_of_outage(store, found.chronicle.state),
         advice=tuple(advice(found.chronicle.deeds.values(), store.payloads.get)),
         result=asyncio.run(result_of(project, record)),
+        baseline=pinned(record).baseline,
     )
     return status(found.chronicle, known, time.time_ns() // 1_000_000)
 

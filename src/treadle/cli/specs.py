@@ -62,7 +62,9 @@ def _judged(file: Path, protocol: str | None) -> Judged:
         return _guessed(file, text)
     model = looked_at(protocol)
     if not _input_type(model):
-        raise TreadleError(f"{protocol} asks for no input, so there is nothing to check {file} against")
+        raise TreadleError(
+            f"{protocol} asks for no input, so there is nothing to check {file} against", code="spec.not_asked"
+        )
     message, findings = _faults(model, file, text)
     return Judged(str(file), () if findings else (protocol,), message, findings)
 
@@ -80,7 +82,10 @@ def _guessed(file: Path, text: str) -> Judged:
     keys, usual = _keys(file, text), _usual()
     near = max(models, key=lambda name: (len(keys & _fields(models[name])), name == usual, -len(faults[name][1])))
     if not keys & _fields(models[near]):
-        raise TreadleError(f"{file} has no field that any protocol asks for; name the one you mean: --protocol NAME")
+        raise TreadleError(
+            f"{file} has no field that any protocol asks for; name the one you mean: --protocol NAME",
+            code="spec.no_protocol",
+        )
     message = f"{file} is good for no protocol; {_GUESS.format(near)} (--protocol names another of {', '.join(models)})"
     return Judged(str(file), (), message, faults[near][1])
 
@@ -147,5 +152,8 @@ def text_of_spec(file: Path) -> str:
     if str(file) == _STDIN:
         return read_stream(sys.stdin.buffer, "standard input", MAX_TEXT)
     if not os.path.lexists(file):
-        raise TreadleError(f"{file} is not there; `treadle spec new --protocol NAME {word(file)}` writes an example")
+        raise TreadleError(
+            f"{file} is not there; `treadle spec new --protocol NAME {word(file)}` writes an example",
+            code="spec.missing",
+        )
     return read_text(file, MAX_TEXT)

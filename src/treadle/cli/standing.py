@@ -7,7 +7,7 @@ import msgspec
 
 from treadle.agents.activity import activity_of
 from treadle.agents.manual import instructions
-from treadle.cli.guard import UNWELL, WAITS
+from treadle.cli.guard import ACCEPTED, UNWELL, WAITS
 from treadle.cli.output import is_terminal
 from treadle.config.project import Project
 from treadle.engines.pinned import pinned
@@ -22,6 +22,8 @@ from treadle.store.records import Run
 from treadle.views.advice import Advice
 from treadle.views.advice import told as told_advice
 from treadle.views.asking import Choice, commands
+from treadle.views.evidence import Evidence
+from treadle.views.evidence_words import score
 from treadle.views.moment import moment
 from treadle.views.rest import Posed, Rest
 from treadle.views.result import Result, is_good, told
@@ -38,13 +40,15 @@ class Standing(msgspec.Struct, frozen=True):
     result: Result | None = None
     advice: tuple[Advice, ...] = ()
     """What checks advise of what was accepted, if it has ended."""
+    evidence: Evidence | None = None
+    """What is proved of it, if it has ended."""
 
     @property
     def code(self) -> int:
         """The exit code of a command that has driven it."""
         if not self.outcome:
             return WAITS
-        return 0 if is_good(self.outcome) else UNWELL
+        return exit_code(self.outcome, self.evidence)
 
     def as_json(self) -> Rest:
         """How it stands, for programs."""
@@ -59,12 +63,13 @@ class Standing(msgspec.Struct, frozen=True):
             agents=self.waiting.agents,
             due=moment(self.waiting.due),
             result=self.result,
+            verdict=self.evidence.verdict if self.evidence else "",
         )
 
     def lines(self) -> Iterator[str]:
         """How it stands, for people."""
         if self.outcome:
-            yield f"{self.run} has ended with {self.outcome}"
+            yield f"{self.run} has ended with {self.outcome}{self._verdict()}"
             yield from told_advice(self.run, self.advice)
             if self.result:
                 yield from told(self.run, self.result, good=is_good(self.outcome))
@@ -81,6 +86,13 @@ class Standing(msgspec.Struct, frozen=True):
             yield f"{inst} is paused; `treadle resume {self.run}` goes on"
         if self.waiting.agents or not self.waiting.for_people:
             yield self._others()
+
+    def _verdict(self) -> str:
+        """How many criteria are verified, and what is said of the rest."""
+        if self.evidence is None or self.evidence.verdict == "empty":
+            return ""
+        rest = {"accepted": "; the rest by a person's word", "unverified": "; see `treadle evidence`"}
+        return f": {score(self.evidence)}{rest.get(self.evidence.verdict, '')}"
 
     def _question(self, question: Question) -> Iterator[str]:
         yield f"{self.run} asks: {question.title}"
@@ -104,6 +116,14 @@ class Standing(msgspec.Struct, frozen=True):
         if self.waiting.due:
             return f"a time is waited for; `treadle resume {self.run}` waits for it"
         return f"nothing is left to do for {self.run} at the moment; see `treadle status {self.run}`"
+
+
+def exit_code(outcome: str, evidence: Evidence | None) -> int:
+    """The exit code for a run that has ended: the verdict on its criteria decides, if the end was good."""
+    if not is_good(outcome):
+        return UNWELL
+    verdict = evidence.verdict if evidence else "unverified"
+    return {"verified": 0, "empty": 0, "accepted": ACCEPTED}.get(verdict, UNWELL)
 
 
 def yours(work: Work) -> Yours:

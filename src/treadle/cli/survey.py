@@ -37,7 +37,9 @@ def protocol_with(name: str, graph: str | None) -> Protocol:
     """A protocol that has this graph."""
     protocol = looked_at(name)
     if graph is not None and graph not in protocol.graphs:
-        raise TreadleError(_unknown(f"{protocol.name} has no graph '{graph}'", graph, protocol.graphs))
+        raise TreadleError(
+            _unknown(f"{protocol.name} has no graph '{graph}'", graph, protocol.graphs), code="usage.unknown"
+        )
     return protocol
 
 
@@ -53,9 +55,13 @@ def agent_step(name: str, wanted: str) -> tuple[Protocol, Step]:
     meant = [path for path in steps if wanted in (path, path.partition(".")[2])]
     if not meant:
         bare = [path.partition(".")[2] for path in steps]
-        raise TreadleError(_unknown(f"{protocol.name} has no agent step '{wanted}'", wanted, bare))
+        raise TreadleError(
+            _unknown(f"{protocol.name} has no agent step '{wanted}'", wanted, bare), code="usage.unknown"
+        )
     if len(meant) > 1:
-        raise TreadleError(f"'{wanted}' is a step of several graphs; write one of {', '.join(meant)}")
+        raise TreadleError(
+            f"'{wanted}' is a step of several graphs; write one of {', '.join(meant)}", code="usage.ambiguous"
+        )
     return protocol, steps[meant[0]]
 
 

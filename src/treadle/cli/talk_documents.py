@@ -15,6 +15,8 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     understood: bool
     """Whether anything could be done about it; if not, nothing was."""
+    code: str
+    """Why nothing could be done about it (see [Codes](codes.md)); else empty."""
     text: str
     """What a person is told."""
     result: DispatchResult

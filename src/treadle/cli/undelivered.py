@@ -12,19 +12,24 @@ _INTEGRATED: Final = "root/int"
 """Where work has come together of a run that has no branch for its result."""
 
 
-def undelivered(root: str, prefix: str, runs: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Those of some runs, each with its outcome, that ended well and whose result no branch of the user's has."""
+def undelivered(root: str, prefix: str, runs: Sequence[tuple[str, str]]) -> Iterator[tuple[str, bool]]:
+    """Those of some runs, each with its outcome, that ended well and whose result no branch of the user's has.
+
+    With each, whether the user's head has commits that the result has not.
+    """
     space = f"refs/heads/{prefix}/"
-    branches = _git(root, "for-each-ref", "--format=%(refname)", space).split()
-    if not (apart := set(_git(root, "for-each-ref", "--no-merged=HEAD", "--format=%(refname)", space).split())):
+    spaces = (space, f"refs/treadle/*/{_INTEGRATED}")
+    branches = _git(root, "for-each-ref", "--format=%(refname)", *spaces).split()
+    if not (apart := set(_git(root, "for-each-ref", "--no-merged=HEAD", "--format=%(refname)", *spaces).split())):
         return
     from treadle.views.result import is_good  # takes longer to import than all of this
 
     for run in (run for run, outcome in runs if is_good(outcome)):
-        own = (f"{space}{slug(run)}/{name}" for name in (RESULT, _INTEGRATED))
+        own = [f"{space}{slug(run)}/{RESULT}"]
+        own += [f"{place}{slug(run)}/{_INTEGRATED}" for place in ("refs/treadle/", space)]
         branch = next((name for name in own if name in branches), "")
         if branch in apart and not _is_elsewhere(root, space, branch) and not _changes_nothing(root, branch):
-            yield run
+            yield run, _git(root, "rev-list", "--count", f"{branch}..HEAD") not in ("", "0")
 
 
 def _is_elsewhere(root: str, space: str, branch: str) -> bool:

@@ -32,7 +32,7 @@ def of_usage(error: Misused, command: str) -> TreadleError | str:
         return error.message
     context: Any = getattr(error, "ctx", None)
     path = context.command_path if context else command
-    return TreadleError(f"{_what(error, context)}; see `{path} --help`")
+    return TreadleError(f"{_what(error, context)}; see `{path} --help`", code="usage.invalid")
 
 
 def _what(error: Misused, context: Any) -> str:

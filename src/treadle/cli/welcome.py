@@ -31,7 +31,7 @@ def welcome(before: str, after: str) -> str:
     return "\n".join([f"{before}Treadle{after}{ABOUT}", *([*seen, ""] if seen else []), *lines, ""])
 
 
-def _seen(unfinished: list[tuple[str, str]], waiting: list[str]) -> list[str]:
+def _seen(unfinished: list[tuple[str, str]], waiting: list[tuple[str, bool]]) -> list[str]:
     lines = []
     if not repository():
         lines.append(
@@ -46,7 +46,7 @@ def _seen(unfinished: list[tuple[str, str]], waiting: list[str]) -> list[str]:
     lines += [f"Unfinished: the run {run}, which {does}." for run, does in unfinished[:SHOWN]]
     if (more := len(unfinished) - SHOWN) > 0:
         lines.append(f"Unfinished too: {more} more {'run' if more == 1 else 'runs'}; `treadle runs` lists all of them.")
-    lines += [f"Not taken over yet: the result of the run {run}." for run in waiting]
+    lines += [f"Not taken over yet: the result of the run {run}." for run, _ in waiting]
     lines += [f"{one}." for one in _left_off()]
     lines += [f"Problem: {problem}." for problem in _problems()]
     return [line if line.isprintable() else ascii(line)[1:-1] for line in lines]  # a folder's name may hold anything
@@ -60,9 +60,11 @@ def _word(name: str) -> str:
     return word(name)
 
 
-def _next(unfinished: list[tuple[str, str]], waiting: list[str]) -> list[tuple[str, str]]:
+def _next(unfinished: list[tuple[str, str]], waiting: list[tuple[str, bool]]) -> list[tuple[str, str]]:
     found = [(f"status {_word(run)}", "how it stands, and what moves it on") for run, _ in unfinished[:1]]
-    found += [(f"deliver {_word(run)}", "move your branch forward to its result") for run in waiting[:1]]
+    for run, has_moved in waiting[:1]:
+        option = " --rebase" if has_moved else ""
+        found.append((f"deliver {_word(run)}{option}", "move your branch forward to its result"))
     found += [("protocol check", "what is wrong, with file and line")] if _problems() else []
     if repository() and not _is_set_up():
         found.append(("init", "set this project up: how it is tested, who its agents are"))
@@ -166,8 +168,8 @@ def _unfinished() -> list[tuple[str, str]]:
     return [(str(run), _does(acts, asks)) for run, acts, asks in rows]
 
 
-def _undelivered() -> list[str]:
-    """The latest runs whose result waits for somebody to take it over."""
+def _undelivered() -> list[tuple[str, bool]]:
+    """The latest runs whose result waits for somebody to take it over, each with whether the branch has moved."""
     ended = _rows("SELECT run, outcome FROM runs WHERE outcome != '' ORDER BY created DESC LIMIT 50")
     if not ended:
         return []
@@ -175,7 +177,7 @@ def _undelivered() -> list[str]:
 
     prefix = next((value for key, value in _settings("git") if key == "branch_prefix"), "treadle")
     found = undelivered(repository(), prefix, [(str(run), str(outcome)) for run, outcome in ended])
-    return [run for run, _ in zip(found, range(SHOWN), strict=False)]
+    return [one for one, _ in zip(found, range(SHOWN), strict=False)]
 
 
 def _rows(query: str) -> list[tuple[object, ...]]:

@@ -36,9 +36,11 @@ def to_deliver(word: str | None) -> str:
         if len(left) == 1:
             return left[0]
         if left:
-            raise TreadleError(f"say which run: {some(left)}")
+            raise TreadleError(f"say which run: {some(left)}", code="run.ambiguous")
         if len(good) > 1:
-            raise TreadleError(f"nothing is left to deliver of {some([run.id for run in good])}")
+            raise TreadleError(
+                f"nothing is left to deliver of {some([run.id for run in good])}", code="deliver.nothing"
+            )
     return _meant(_said((word,)), 0, lambda run: is_good(run.outcome), "no run has come to a good end")[0]
 
 
@@ -52,11 +54,11 @@ def to_show(store: Store, first: str | None, second: str | None) -> tuple[str, s
     names = [run.id for run in store.runs()]
     if first is None or (second is None and first in names):
         log = f"treadle log {shlex.quote(first)}" if first else "treadle log"
-        raise TreadleError(f"say what to show: an activity or a question; `{log}` names them")
+        raise TreadleError(f"say what to show: an activity or a question; `{log}` names them", code="usage.missing")
     if second is not None:
         return first, second
     if len(names) > 1:
-        raise TreadleError(f"say which run '{first[:80]}' is of: {some(names)}")
+        raise TreadleError(f"say which run '{first[:80]}' is of: {some(names)}", code="run.ambiguous")
     return find_run(store, None).id, first
 
 
@@ -84,5 +86,5 @@ def _only(store: Store, words: list[str], found: list[str], none: str) -> str:
     if words:
         return store.run(words[0]).id  # there is none of that name, and that says which there are
     if found:
-        raise TreadleError(f"say which run: {some(found)}")
-    raise TreadleError(f"{none}; `treadle runs` lists those there are")
+        raise TreadleError(f"say which run: {some(found)}", code="run.ambiguous")
+    raise TreadleError(f"{none}; `treadle runs` lists those there are", code="run.none")

@@ -1,7 +1,11 @@
 """How settings name an agent: `claude`, `manual`, `command:PROGRAM ARGS`; and the programs that are known by name."""
 
+import os
 import shlex
-from typing import Final
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Literal
 
 import msgspec
 
@@ -33,6 +37,44 @@ SPEAKING_ACP: Final = {"gemini": "gemini --acp", "opencode": "opencode acp", "go
 """The programs that are driven by the Agent Client Protocol: `gemini` is short for `acp:gemini --acp`."""
 STARTED: Final = ("command", "acp")
 """Those of them that start a program of the user's."""
+
+
+INSTALLED: Final = ("claude", "codex", "gemini", "opencode", "claude-agent-acp", "codex-acp")
+"""The programs that `make agents` installs in the user's cache."""
+FOLDER_VARIABLE: Final = "TREADLE_AGENTS"
+"""Names another folder with such programs."""
+
+
+class AgentProgram(msgspec.Struct, frozen=True):
+    """The program of an agent on this machine."""
+
+    path: str
+    words: tuple[str, ...]
+    """What starts it: the path, or a node and the path."""
+    origin: Literal["PATH", "make agents"]
+
+
+def agents_folder(variables: Mapping[str, str] | None = None) -> Path:
+    """Where `make agents` puts its programs."""
+    known = os.environ if variables is None else variables
+    if chosen := known.get(FOLDER_VARIABLE):
+        return Path(chosen)
+    cache = Path(known.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "treadle" / "agents" / "node_modules" / ".bin"
+
+
+def find_agent(name: str, path: str | None = None) -> AgentProgram | None:
+    """The program of an agent: in the folders of a PATH (by default ours), else where `make agents` puts it."""
+    if found := shutil.which(name, path=path):
+        return AgentProgram(found, (found,), "PATH")
+    folder = agents_folder()
+    if name not in INSTALLED or not folder.is_absolute() or not (found := shutil.which(name, path=str(folder))):
+        return None
+    # Its scripts begin with `env node`, which would be any node, or none; the one beside them is theirs.
+    node = folder / "node"
+    with Path(found).open("rb") as file:
+        is_script = file.read(64).startswith(b"#!/usr/bin/env node")
+    return AgentProgram(found, (str(node), found) if is_script and node.exists() else (found,), "make agents")
 
 
 class Agent(msgspec.Struct, frozen=True):

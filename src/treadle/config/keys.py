@@ -195,7 +195,19 @@ KEYS: Final = (
         "Names of variables that agents get besides PATH, HOME, LANG, TERM and TMPDIR.",
         (),
     ),
-    Key("git.branch_prefix", kinds.PREFIX, "What the names of a run's branches begin with.", "treadle"),
+    Key(
+        "environment.notes",
+        kinds.choice("quote", "off"),
+        "Whether agents read the project's notes for agents (AGENTS.md, CLAUDE.md, GEMINI.md of the commit that a run "
+        "starts from) in their prompt, as a quotation.",
+        "quote",
+    ),
+    Key(
+        "git.branch_prefix",
+        kinds.PREFIX,
+        "What the name of a run's result branch begins with: PREFIX/RUN/result.",
+        "treadle",
+    ),
     Key(
         "git.merge",
         kinds.choice("branch", "ask", "auto", "never"),

@@ -32,7 +32,12 @@ def load_settings(
     layers.append(_pairs(changes, "--set", Source.COMMAND_LINE, findings))
     if findings:
         many = "there are mistakes" if len(findings) > 1 else "there is a mistake"
-        raise TreadleError("\n".join([f"{many} in the settings", *(f"  {finding}" for finding in findings)]))
+        codes = {finding.code for finding in findings}
+        raise TreadleError(
+            "\n".join([f"{many} in the settings", *(f"  {finding}" for finding in findings)]),
+            code=codes.pop() if len(codes) == 1 else "config.invalid",
+            findings=tuple(findings),
+        )
     return merged(layers)
 
 
@@ -63,14 +68,14 @@ def _setting(entry: Entry, source: Source) -> Setting | Finding | None:
     name = ".".join(entry.path)
     secret = next((kind for text in _texts(entry.value) if (kind := secret_in(text))), "")
     if secret:
-        return Finding(entry.place, _printable(name), f"this looks like {secret}", ADVICE)
+        return Finding(entry.place, _printable(name), f"this looks like {secret}", ADVICE, code="config.secret")
     key = find_key(entry.path)
     if key is None or not all(_NAME.fullmatch(part) for part in entry.path):
         return None if entry.value == {} and entry.path[0] in SECTIONS else _unknown(entry)
     try:
         return Setting(name, key.kind.read(entry.value), source, entry.place)
     except ValueError as error:
-        return Finding(entry.place, name, str(error))
+        return Finding(entry.place, name, str(error), code="config.value")
 
 
 def _texts(value: object) -> list[str]:
@@ -86,17 +91,27 @@ def _unknown(entry: Entry) -> Finding:
     path, name = entry.path, _printable(".".join(entry.path))
     below = sorted({key.parts[len(path)] for key in KEYS if _begins(key, general(path)) and len(key.parts) > len(path)})
     if below:
-        return Finding(entry.place, name, f"must be a table, not {called(entry.value)}", f"it holds {', '.join(below)}")
+        return Finding(
+            entry.place,
+            name,
+            f"must be a table, not {called(entry.value)}",
+            f"it holds {', '.join(below)}",
+            code="config.value",
+        )
     if names_a_secret(path[-1]):
-        return Finding(entry.place, name, "there is no such key, and credentials do not belong here", ADVICE)
+        return Finding(
+            entry.place, name, "there is no such key, and credentials do not belong here", ADVICE, code="config.secret"
+        )
     for depth in range(1, len(general(path)) + 1):
         part = general(path)[:depth]
         known = sorted(set(neighbours(part)))
         if not any(word.isupper() or word == part[-1] for word in known):
             where = ".".join(part[:-1]) or "the file"
             hint = suggest(part[-1], known) or (f"{where} has {', '.join(known)}" if known else f"{where} is a value")
-            return Finding(entry.place, name, "there is no such key", hint)
-    return Finding(entry.place, name, "there is no such key", "`treadle config` lists them all")
+            return Finding(entry.place, name, "there is no such key", hint, code="config.unknown_key")
+    return Finding(
+        entry.place, name, "there is no such key", "`treadle config` lists them all", code="config.unknown_key"
+    )
 
 
 def _begins(key: Key, path: tuple[str, ...]) -> bool:
@@ -108,7 +123,7 @@ def _variable(environ: Mapping[str, str]) -> list[str]:
         return shlex.split(environ.get(VARIABLE, ""))
     except ValueError:
         raise TreadleError(
-            f"{VARIABLE} has a quotation mark that is not closed; write KEY=VALUE KEY='TWO WORDS'"
+            f"{VARIABLE} has a quotation mark that is not closed; write KEY=VALUE KEY='TWO WORDS'", code="config.syntax"
         ) from None
 
 
@@ -117,7 +132,11 @@ def _pairs(pairs: Iterable[str], shown: str, source: Source, findings: list[Find
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals:
-            findings.append(Finding(Place(shown), _printable(name), "is not KEY=VALUE", "write `limits.agents=4`"))
+            findings.append(
+                Finding(
+                    Place(shown), _printable(name), "is not KEY=VALUE", "write `limits.agents=4`", code="config.syntax"
+                )
+            )
             continue
         path = tuple(name.strip().split("."))
         said |= _layer([Entry(path, _plain(path, text), Place(shown))], source, findings)

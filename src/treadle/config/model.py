@@ -91,6 +91,8 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """What of the user's environment agents may see."""
 
     allowed: tuple[str, ...] = msgspec.field(name="pass")
+    notes: str = "off"
+    """`quote`: prompts quote the project's notes for agents; runs from before there was a choice do not."""
 
     def of(self, variables: dict[str, str]) -> dict[str, str]:
         """Those of the variables that are allowed; `*` at the end of a name stands for anything."""

@@ -97,7 +97,9 @@ def open_project(start: Path | None = None) -> Project:
     found = project_around(start)
     if found is None:
         here = start or current_folder()
-        raise TreadleError(f"{here} is not in a project; `git init` makes it a repository, then `treadle init`")
+        raise TreadleError(
+            f"{here} is not in a project; `git init` makes it a repository, then `treadle init`", code="project.missing"
+        )
     return found
 
 
@@ -106,7 +108,7 @@ def current_folder() -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError:
-        raise TreadleError("the current folder is gone; go to one that is there") from None
+        raise TreadleError("the current folder is gone; go to one that is there", code="project.gone") from None
 
 
 def make_local(project: Project) -> Path:
@@ -114,13 +116,16 @@ def make_local(project: Project) -> Path:
     for folder in (project.own, project.local):
         if folder.is_symlink():
             raise TreadleError(
-                f"{folder} is a link; Treadle writes only to folders inside the project: remove the link"
+                f"{folder} is a link; Treadle writes only to folders inside the project: remove the link",
+                code="file.link",
             )
     try:
         project.local.mkdir(parents=True, exist_ok=True)
         _ignore_everything(project.local)
     except OSError as error:
-        raise TreadleError(f"{project.local} cannot be made: {error.strerror}; check the permissions") from None
+        raise TreadleError(
+            f"{project.local} cannot be made: {error.strerror}; check the permissions", code="file.unwritable"
+        ) from None
     return project.local
 
 

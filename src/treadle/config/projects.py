@@ -31,10 +31,14 @@ class Projects:
         try:
             found = tomllib.loads(text or "")
         except (ValueError, RecursionError) as error:
-            raise TreadleError(f'{self.path}: this is not TOML ({error}); a line is NAME = "/FOLDER"') from None
+            raise TreadleError(
+                f'{self.path}: this is not TOML ({error}); a line is NAME = "/FOLDER"', code="project.registry"
+            ) from None
         for name, folder in found.items():
             if not NAME.fullmatch(name) or not isinstance(folder, str) or not Path(folder).is_absolute():
-                raise TreadleError(f'{self.path}: {name!a} is no project; a line is NAME = "/FOLDER"')
+                raise TreadleError(
+                    f'{self.path}: {name!a} is no project; a line is NAME = "/FOLDER"', code="project.registry"
+                )
         return {name: Path(str(folder)) for name, folder in found.items()}
 
     def distinct(self) -> list[str]:
@@ -49,10 +53,14 @@ class Projects:
         known = self.all()
         if name not in known:
             hint = suggest(name, known) or (f"there are {', '.join(known)}" if known else "there are none yet")
-            raise TreadleError(f"there is no project '{name[:60]}'; {hint}; `treadle projects add` registers one")
+            raise TreadleError(
+                f"there is no project '{name[:60]}'; {hint}; `treadle projects add` registers one",
+                code="project.unknown",
+            )
         if not any((known[name] / mark).exists() for mark in MARKS):
             raise TreadleError(
-                f"{known[name]}, the folder of {name}, is no project (any more); `treadle projects remove {name}`"
+                f"{known[name]}, the folder of {name}, is no project (any more); `treadle projects remove {name}`",
+                code="project.gone",
             )
         return Project(known[name])
 
@@ -64,13 +72,17 @@ class Projects:
     def add(self, name: str, project: Project) -> None:
         """Register a project; a name that another folder has is refused."""
         if not NAME.fullmatch(name):
-            raise TreadleError(f"{name[:60]!a} cannot be a project's name: letters, digits, - _ and . only, 60 at most")
+            raise TreadleError(
+                f"{name[:60]!a} cannot be a project's name: letters, digits, - _ and . only, 60 at most",
+                code="project.name",
+            )
         with self._held():
             known = self.all()
             taken = next((own for own in known if own.lower() == name.lower()), "")
             if taken and known[taken].resolve() != project.root.resolve():
                 raise TreadleError(
-                    f"{taken} is {known[taken]} already; choose another --name, or `treadle projects remove {taken}`"
+                    f"{taken} is {known[taken]} already; choose another --name, or `treadle projects remove {taken}`",
+                    code="project.name",
                 )
             self._write({own: folder for own, folder in known.items() if own != taken} | {name: project.root.resolve()})
 
@@ -109,5 +121,7 @@ def _key(name: str) -> str:
 
 def _quoted(text: str) -> str:
     if any(not char.isprintable() for char in text):
-        raise TreadleError(f"{text!a} has characters that cannot be written down; rename the folder")
+        raise TreadleError(
+            f"{text!a} has characters that cannot be written down; rename the folder", code="project.name"
+        )
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -30,16 +30,22 @@ def read_file(path: Path, shown: str) -> str | None:
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise TreadleError(f"{shown} is not a file; move it away")
+            raise TreadleError(f"{shown} is not a file; move it away", code="config.unreadable")
         if status.st_size > MAX_FILE:
-            raise TreadleError(f"{shown} has more than {MAX_FILE} bytes; settings are shorter: move it away")
+            raise TreadleError(
+                f"{shown} has more than {MAX_FILE} bytes; settings are shorter: move it away", code="config.unreadable"
+            )
         return path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except UnicodeDecodeError as error:
-        raise TreadleError(f"{shown} is not UTF-8 at byte {error.start}; save it as UTF-8") from None
+        raise TreadleError(
+            f"{shown} is not UTF-8 at byte {error.start}; save it as UTF-8", code="file.encoding"
+        ) from None
     except (OSError, RuntimeError) as error:
-        raise TreadleError(f"{shown} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        raise TreadleError(
+            f"{shown} cannot be read: {getattr(error, 'strerror', None) or error}", code="config.unreadable"
+        ) from None
 
 
 def entries(text: str, shown: str) -> list[Entry]:
@@ -47,9 +53,9 @@ def entries(text: str, shown: str) -> list[Entry]:
     try:
         tree = tomllib.loads(text)
     except RecursionError:
-        raise TreadleError(f"{shown}: this is nested too deeply to be read") from None
+        raise TreadleError(f"{shown}: this is nested too deeply to be read", code="config.syntax") from None
     except ValueError as error:
-        raise TreadleError(_syntax(str(error), text, shown)) from None
+        raise TreadleError(_syntax(str(error), text, shown), code="config.syntax") from None
     lines = lines_of(text)
     return [Entry(path, value, Place(shown, lines.get(path, 0))) for path, value in _leaves(tree)]
 

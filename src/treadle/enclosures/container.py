@@ -138,5 +138,8 @@ def _field(name: str, path: Path) -> str:
     """A field of a line of comma-separated values."""
     text = f"{name}={path}"
     if any(char in text for char in "\n\r\0"):
-        raise PortError(f"{str(path)!r} cannot be mounted in a container: it has a line break in its name; rename it")
+        raise PortError(
+            f"{str(path)!r} cannot be mounted in a container: it has a line break in its name; rename it",
+            code="container.mount",
+        )
     return '"' + text.replace('"', '""') + '"' if set(text) & set(',"') else text

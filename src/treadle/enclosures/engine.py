@@ -84,13 +84,16 @@ async def find_engine(wanted: str = AUTO, image: str = "") -> Engine:
     if not found:
         names = " nor ".join(kinds)
         raise PortError(
-            f"no containers: {'neither ' if len(kinds) > 1 else 'no '}{names} is found; install one, or {OTHERWISE}"
+            f"no containers: {'neither ' if len(kinds) > 1 else 'no '}{names} is found; install one, or {OTHERWISE}",
+            code="container.missing",
         )
     tried = [await _try(kind, path) for kind, path in found]
     engines = [it for it in tried if isinstance(it, Engine)]
     if not engines:
         complaints = ", ".join(it for it in tried if isinstance(it, str))
-        raise PortError(f"no containers: {complaints}; `{_STARTS[found[0][0]]}`, or {OTHERWISE}")
+        raise PortError(
+            f"no containers: {complaints}; `{_STARTS[found[0][0]]}`, or {OTHERWISE}", code="container.unusable"
+        )
     having = [it for it in engines[1:] if image and not await image_id(engines[0], image) and await image_id(it, image)]
     return having[0] if having else engines[0]
 
@@ -113,4 +116,6 @@ async def needed_image(engine: Engine, image: str) -> str:
     """The id of an image; a `PortError` if the engine does not have it."""
     if found := await image_id(engine, image):
         return found
-    raise PortError(f"{engine.kind} has no image {image}; `{engine.kind} pull {image}`, or build it")
+    raise PortError(
+        f"{engine.kind} has no image {image}; `{engine.kind} pull {image}`, or build it", code="container.image"
+    )

@@ -21,7 +21,7 @@ def lane_marks(lane: Path, scope: Iterable[str] | None) -> tuple[Mark, ...]:
     globs = _EVERYTHING if scope is None else tuple(scope)
     for glob in globs:
         if fault := glob_fault(glob):
-            raise PortError(f"the write scope {shown(glob)} {fault[0]}; {fault[1]}")
+            raise PortError(f"the write scope {shown(glob)} {fault[0]}; {fault[1]}", code="box.scope")
     globs = (*globs, *built_folders(_ignored(lane)))
     for folder in needed_folders(globs):
         _make(lane, folder)

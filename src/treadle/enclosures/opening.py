@@ -23,7 +23,9 @@ async def open_container(
     if settings.driver != CONTAINER:
         return None
     if not settings.image:
-        raise TreadleError(f"containers need an image: set `workspace.image` in treadle.toml, or {OTHERWISE}")
+        raise TreadleError(
+            f"containers need an image: set `workspace.image` in treadle.toml, or {OTHERWISE}", code="container.image"
+        )
     mounts = tuple(_seen("workspace.mounts", _mount(text, project), project) for text in settings.mounts)
     engine = await find_engine(settings.engine, settings.image)
     return Container(
@@ -49,11 +51,15 @@ async def open_box(settings: Workspace, project: Project) -> Box | None:
         network = settings.network != "none"
         return msgspec.structs.replace(found, hidden=(project.local,), writable=writable, network=network)
     if settings.box == "on":
-        raise PortError(f"agents cannot be put in a box: {found}; {INSTALL_BOX}, or set `workspace.box` to `auto`")
+        raise PortError(
+            f"agents cannot be put in a box: {found}; {INSTALL_BOX}, or set `workspace.box` to `auto`",
+            code="box.missing",
+        )
     if settings.network == "none":
         raise PortError(
             f"agents cannot be kept from the network without a box: {found}; {INSTALL_BOX}, set `workspace.box` to"
-            " `auto`, or set `workspace.network` to `default`"
+            " `auto`, or set `workspace.network` to `default`",
+            code="box.missing",
         )
     return None
 
@@ -68,10 +74,17 @@ def _seen(setting: str, path: Path, project: Project) -> Path:
     try:
         real, mode = path.resolve(strict=True), path.stat().st_mode
     except (OSError, RuntimeError) as error:
-        raise PortError(f"{said} cannot be mounted: {error}; make it, or take it out of treadle.toml") from None
+        raise PortError(
+            f"{said} cannot be mounted: {error}; make it, or take it out of treadle.toml", code="container.mount"
+        ) from None
     if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
-        raise TreadleError(f"{said} is neither a folder nor a file: sockets and devices are not mounted; take it out")
+        raise TreadleError(
+            f"{said} is neither a folder nor a file: sockets and devices are not mounted; take it out",
+            code="container.mount",
+        )
     for secret in (project.local.resolve(), (project.root / ".git").resolve()):
         if real.is_relative_to(secret) or secret.is_relative_to(real):
-            raise TreadleError(f"{said} would show {secret} to agents; name a folder that does not hold it")
+            raise TreadleError(
+                f"{said} would show {secret} to agents; name a folder that does not hold it", code="container.secret"
+            )
     return path

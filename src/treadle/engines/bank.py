@@ -6,6 +6,7 @@ from treadle.config.project import Project
 from treadle.engines.pinned import pinned
 from treadle.errors import PortError
 from treadle.git.names import Names
+from treadle.git.packed import refs_of
 from treadle.git.refs import Refs
 from treadle.git.repository import open_repository
 from treadle.git.trees import Trees
@@ -38,7 +39,7 @@ async def _committed(project: Project, run: Run, state: State, protocol: Protoco
     with suppress(PortError):
         repository = await open_repository(project)
         trees, names = Trees(repository), Names(run.id, pinned(run).config.git.branch_prefix)
-        heads = await Refs(repository).below(*names.spaces)
+        heads = await refs_of(repository, Refs(repository), names)
         latest = sorted(state.insts.values(), key=lambda it: (it.parent == "", it.n))
         commits = [heads[ref] for it in latest if (ref := names.integration(it.id)) in heads]
         for commit in dict.fromkeys(commits):

@@ -19,7 +19,9 @@ def tell(channels: Iterable[str], environ: Mapping[str, str], title: str, text: 
     try:
         import apprise  # noqa: PLC0415 - it takes its time, and may not be there
     except ImportError:
-        raise PortError(f"{_KEY}: Apprise is not installed; `pip install 'treadle[channels]'`") from None
+        raise PortError(
+            f"{_KEY}: Apprise is not installed; `pip install 'treadle[channels]'`", code="notify.settings"
+        ) from None
     said = {
         "title": title,
         "body": text,
@@ -28,7 +30,9 @@ def tell(channels: Iterable[str], environ: Mapping[str, str], title: str, text: 
     }
     missed = [name for name, address in _addresses(channels, environ) if not _told(apprise, address, said)]
     if missed:
-        raise PortError(f"{_KEY}: {', '.join(missed)} could not be told; see that the address is right")
+        raise PortError(
+            f"{_KEY}: {', '.join(missed)} could not be told; see that the address is right", code="notify.failed"
+        )
 
 
 def _told(apprise: Any, address: str, said: Mapping[str, Any]) -> bool:
@@ -45,6 +49,6 @@ def _addresses(channels: Iterable[str], environ: Mapping[str, str]) -> list[tupl
             continue
         name = channel.removeprefix(_VARIABLE)
         if not environ.get(name):
-            raise PortError(f"{_KEY}: the variable {name} is not set")
+            raise PortError(f"{_KEY}: the variable {name} is not set", code="notify.settings")
         found += [(name, address) for address in environ[name].split()]
     return found

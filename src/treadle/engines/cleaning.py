@@ -39,17 +39,23 @@ class Cleaned(msgspec.Struct, frozen=True, kw_only=True):
 
 def clean(project: Project, store: Store, runs: Sequence[Run], *, dry: bool, branches: bool = False) -> Cleaned:
     """Remove runs that have ended; any other is left alone, whoever asks."""
-    if project.own.is_symlink() or project.local.is_symlink():
-        raise TreadleError(f"{project.local} is a link; Treadle removes only what is inside the project")
+    refuse_links(project)
     ended = store.clean([run.id for run in runs], dry=True).runs
     known = [run for run in runs if run.id in ended]
-    forgotten = asyncio.run(forget_runs(project, known, branches=branches, dry=dry))
+    forgotten = asyncio.run(forget_runs(project, store, known, branches=branches, dry=dry))
     containers = asyncio.run(remove_containers(project, known, dry=dry))
     files = sum(cleaner(project, run, dry) for run in ended for cleaner in CLEANERS)
     before = _size(project)
     freed = store.clean(ended, dry=dry)
     shrunk = before - _size(project)
     return Cleaned(freed=freed, files=files, shrunk=shrunk, forgotten=forgotten, containers=containers)
+
+
+def refuse_links(project: Project) -> None:
+    """A `TreadleError` if Treadle's own folder leads out of the project."""
+    if project.own.is_symlink() or project.local.is_symlink():
+        text = f"{project.local} is a link; Treadle removes only what is inside the project: remove the link"
+        raise TreadleError(text, code="file.link")
 
 
 def _size(project: Project) -> int:
@@ -91,5 +97,7 @@ def _remove(parent: Path, name: str, dry: bool) -> int:
         try:
             shutil.rmtree(folder)
         except OSError as error:
-            raise PortError(f"{folder} cannot be removed: {error.strerror}; check the permissions") from None
+            raise PortError(
+                f"{folder} cannot be removed: {error.strerror}; check the permissions", code="file.unwritable"
+            ) from None
     return count

@@ -13,7 +13,7 @@ from treadle.config.project import Project
 from treadle.engines.errands import sent
 from treadle.engines.pinned import MANUAL, Level, pinned
 from treadle.engines.starting import can_start
-from treadle.engines.surroundings import project_texts
+from treadle.engines.surroundings import toolchain_texts
 from treadle.engines.waiting import Waiting, waiting_for
 from treadle.errors import TreadleError
 from treadle.kernel.advance import OUTAGE
@@ -48,7 +48,7 @@ class Client:
         """What a run waits for."""
         history = history or self._store.load(run)
         settings = pinned(self._store.run(run))
-        texts = project_texts(settings.config, self._project.root)
+        texts = toolchain_texts(settings.config.toolchain, self._project.root)
         folder = self._project.runs / run
         return waiting_for(history.protocol, history.state, settings, folder, self._store.payloads, texts)
 
@@ -57,7 +57,7 @@ class Client:
         self._unended(run)
         questions = self.waiting(run).questions
         if questions and not choice:
-            raise TreadleError(f"say which answer: {_open(run, questions)}")
+            raise TreadleError(f"say which answer: {_open(run, questions)}", code="answer.missing")
         question = _meant(run, questions, ask, choice)
         chosen = _chosen(run, question, choice)
         _noted(run, question, chosen, note)
@@ -68,7 +68,7 @@ class Client:
             ask=question.id,
             choice=chosen,
             note_ref=note_ref,
-            actor=self._actor or _me(),
+            actor=self._actor or login_name(),
         )
         self._store.post(run, reply)
         return question
@@ -81,17 +81,19 @@ class Client:
         commands = [(inst, name) for inst in within for name in _commands(history, inst)]
         found = [(go.inst, go.step) for go in gos if step in ("", go.step)] or [it for it in commands if it[1] == step]
         if not found:
-            raise TreadleError(_no_go(run, step, [*(go.step for go in gos), *(name for _, name in commands)]))
+            raise TreadleError(
+                _no_go(run, step, [*(go.step for go in gos), *(name for _, name in commands)]), code="go.unknown"
+            )
         if len(found) > 1:
             places = ", ".join(f"{name} at {inst}" for inst, name in found)
             hint = f"say which: `treadle go {run} STEP --at INSTANCE`"
-            raise TreadleError(f"several steps of {run} could go: {places}; {hint}")
+            raise TreadleError(f"several steps of {run} could go: {places}; {hint}", code="go.ambiguous")
         inst, name = found[0]
         here = history.state.insts[inst]
         graph = history.protocol.graphs[here.graph]
         if name not in graph.commands:
             if words:
-                raise TreadleError(f"{name} is a step and takes no words: `treadle go {run} {name}`")
+                raise TreadleError(f"{name} is a step and takes no words: `treadle go {run} {name}`", code="go.words")
             self._signal(run, inst, "go", step=name)
             return name
         goal = sent(run, graph, here, name, words)
@@ -115,7 +117,7 @@ class Client:
         """Say something to whoever works in an instance next; it stays until work that has heard it is accepted."""
         self._unended(run)
         if not text.strip():
-            raise TreadleError("a note without a word says nothing")
+            raise TreadleError("a note without a word says nothing", code="usage.missing")
         self._signal(run, self._instance(run, at), "note", data_ref=self._store.payloads.put(text))
 
     def level(self, run: str, level: Level) -> None:
@@ -127,7 +129,8 @@ class Client:
         settings = pinned(self._store.run(run))
         if level and all(parse_agent(agent).kind == MANUAL for agent in settings.agents.values()):
             raise TreadleError(
-                f"{run} was started with people as its agents, and knows no others; only level 0 is left"
+                f"{run} was started with people as its agents, and knows no others; only level 0 is left",
+                code="level.refused",
             )
         if level:
             can_start(self._project, settings)
@@ -143,11 +146,17 @@ class Client:
         inst = self._instance(run, at)
         known = {STATUS_QUERY: "may"} | from_outside(history.protocol, history.state.insts[inst].graph)
         if signal not in known:
-            raise TreadleError(f"{at} of {run} takes no signal '{signal}' from outside; {_near(signal, known)}")
+            raise TreadleError(
+                f"{at} of {run} takes no signal '{signal}' from outside; {_near(signal, known)}", code="signal.unknown"
+            )
         if text.strip() and known[signal] == "none":
-            raise TreadleError(f"{signal} comes without a text: the protocol itself says what is told with it")
+            raise TreadleError(
+                f"{signal} comes without a text: the protocol itself says what is told with it", code="signal.text"
+            )
         if not text.strip() and known[signal] == "must":
-            raise TreadleError(f"{signal} says nothing without a text: `treadle send {run} {signal} TEXT`")
+            raise TreadleError(
+                f"{signal} says nothing without a text: `treadle send {run} {signal} TEXT`", code="signal.text"
+            )
         self._signal(run, inst, signal, data_ref=self._store.payloads.put(text) if text.strip() else "")
 
     def work(self, run: str = "", act: str = "", folder: Path | None = None) -> Work:
@@ -159,20 +168,22 @@ class Client:
         if len(here or meant) == 1:
             return (here or meant)[0]
         if not works:
-            raise TreadleError(f"nothing {f'of {run} ' if run else ''}is in a person's hands; see `treadle status`")
+            raise TreadleError(
+                f"nothing {f'of {run} ' if run else ''}is in a person's hands; see `treadle status`", code="work.none"
+            )
         listed = "; ".join(f"`treadle done {work.run} --step {shortest_name(work, works)}`" for work in works)
         said = f"no {act} is" if act and not meant else "several things are"
-        raise TreadleError(f"{said} in a person's hands: {listed}")
+        raise TreadleError(f"{said} in a person's hands: {listed}", code="work.ambiguous")
 
     def _unended(self, run: str) -> History:
         if outcome := self._store.run(run).outcome:
-            raise TreadleError(f"{run} has ended with {outcome}; nothing can change it any more")
+            raise TreadleError(f"{run} has ended with {outcome}; nothing can change it any more", code="run.ended")
         return self._store.load(run)
 
     def _instance(self, run: str, at: str) -> str:
         live = _live(self._unended(run)) or [ROOT]
         if at not in live:
-            raise TreadleError(f"{run} has no instance '{at}' at work; {_near(at, live)}")
+            raise TreadleError(f"{run} has no instance '{at}' at work; {_near(at, live)}", code="run.no_instance")
         return at
 
     def _signal(self, run: str, inst: str, name: str, step: str = "", data_ref: str = "", item: str = "") -> None:
@@ -200,14 +211,16 @@ def shortest_name(work: Work, among: Sequence[Work]) -> str:
 
 def _meant(run: str, questions: tuple[Question, ...], ask: str, choice: str) -> Question:
     if not questions:
-        raise TreadleError(f"{run} asks nothing at the moment; see `treadle status {run}`")
+        raise TreadleError(f"{run} asks nothing at the moment; see `treadle status {run}`", code="answer.no_question")
     found = [question for question in questions if not ask or ask in _ways_to_say(question.id)]
     if not found:
-        raise TreadleError(f"{run} has no open question '{ask}'; {_open(run, questions)}")
+        raise TreadleError(f"{run} has no open question '{ask}'; {_open(run, questions)}", code="answer.no_question")
     if len(found) > 1:
         found = [question for question in found if choice in _names(question)] or found
     if len(found) > 1:
-        raise TreadleError(f"{run} has several open questions, say which: {_open(run, tuple(found))}")
+        raise TreadleError(
+            f"{run} has several open questions, say which: {_open(run, tuple(found))}", code="answer.ambiguous"
+        )
     return found[0]
 
 
@@ -222,14 +235,18 @@ def _chosen(run: str, question: Question, choice: str) -> str:
     names = _names(question)
     if choice in names:
         return choice
-    raise TreadleError(f"'{choice}' is no answer to {question.id} of {run}; {_near(choice, names)}")
+    raise TreadleError(
+        f"'{choice}' is no answer to {question.id} of {run}; {_near(choice, names)}", code="answer.unknown"
+    )
 
 
 def _noted(run: str, question: Question, choice: str, note: str) -> None:
     needed = next(it.needs_note for it in question.choices if it.name == choice)
     if needed and not note.strip():
         command = f"treadle answer {run} {place_of(question.id)} {choice} --note TEXT"
-        raise TreadleError(f"{choice} says nothing without a note, for the note is the answer: `{command}`")
+        raise TreadleError(
+            f"{choice} says nothing without a note, for the note is the answer: `{command}`", code="answer.no_note"
+        )
 
 
 def _names(question: Question) -> list[str]:
@@ -268,7 +285,8 @@ def _fresh(id_: str) -> str:
     return f"{id_}:{secrets.token_hex(4)}"
 
 
-def _me() -> str:
+def login_name() -> str:
+    """The name of the person at this terminal; empty if the system does not know it."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

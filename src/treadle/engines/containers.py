@@ -66,7 +66,9 @@ async def _found(engine: Engine, project: Project, more: str) -> dict[str, str]:
     shown = f'{{{{.ID}}}} {{{{.Label "{_BY}"}}}}'
     said = await ask([engine.path, "ps", "--all", "--no-trunc", *labels, "--format", shown])
     if said.code != 0:
-        raise PortError(f"{engine.kind} does not list its containers: {said.first_line}", retryable=True)
+        raise PortError(
+            f"{engine.kind} does not list its containers: {said.first_line}", retryable=True, code="container.unusable"
+        )
     lines = (line.partition(" ") for line in said.text.splitlines())
     return {container: by for container, _, by in lines if container}
 

@@ -2,7 +2,11 @@
 
 from contextlib import suppress
 
+import msgspec
+
 from treadle.config.project import Project
+from treadle.engines.baseline import is_needed, take_baseline
+from treadle.engines.containers import container_of
 from treadle.engines.local import Changed, Host
 from treadle.engines.parts import telling
 from treadle.engines.pinned import pinned
@@ -10,13 +14,16 @@ from treadle.engines.result import result_of
 from treadle.engines.surroundings import Hear, ProjectSurroundings, hear_nothing
 from treadle.engines.waiting import rests
 from treadle.errors import PortError
+from treadle.kernel.lifecycle import ROOT
 from treadle.kernel.state import State
+from treadle.ports import Progress
 from treadle.runtime.desk import Desk
 from treadle.runtime.loop import Rests, ended
 from treadle.runtime.tools import Tools
 from treadle.store.owner import is_alive, me, parse
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
+from treadle.views.baseline import counts
 from treadle.views.result import is_good, told
 
 
@@ -32,7 +39,7 @@ class Driver:
         hear: Hear = hear_nothing,
         tools: Tools | None = None,
     ) -> None:
-        self._project, self._store, self._starts_agents = project, store, starts_agents
+        self._project, self._store, self._starts_agents, self._hear = project, store, starts_agents, hear
         self._surroundings = ProjectSurroundings(project, store, starts_agents=starts_agents, hear=hear, tools=tools)
         self._host = Host(store, self._surroundings)
 
@@ -51,6 +58,7 @@ class Driver:
         if record.outcome:
             return self._store.load(run).state
         await self._surroundings.prepare(record)
+        await self._take_baseline(record)
         before, notifier = self._store.load(run).state, self._surroundings.world(record).notifier
         async with telling(run, before, notifier) as tell:
 
@@ -63,6 +71,24 @@ class Driver:
         if state.outcome:
             await self._finish(record, state)
         return state
+
+    async def _take_baseline(self, record: Run) -> None:
+        """Run the tests on the base commit, unless that is known, or an agent has worked already."""
+        settings, history = pinned(record), self._store.load(record.id)
+        has_begun = any(inst.slots for inst in history.state.insts.values())
+        protocol = self._store.protocol(record.protocol)
+        if not self._starts_agents or has_begun or not is_needed(protocol, settings.config):
+            return
+        commit = await self._surroundings.start_of(record)
+        if settings.baseline is not None and settings.baseline.commit == commit:
+            return
+        self._hear(
+            record.id, f"{ROOT}:", Progress(note=f"baseline: running the tests of the base commit {commit[:12]}")
+        )
+        container = await container_of(self._project, record)
+        found = await take_baseline(self._project, self._store, protocol, settings.config, commit, container)
+        self._store.note_settings(record.id, {**record.settings, "baseline": msgspec.to_builtins(found)})
+        self._hear(record.id, f"{ROOT}:", Progress(note=f"baseline: {counts(found)}"))
 
     async def _finish(self, run: Run, state: State) -> None:
         """Give the lanes back and tell people; the run has ended, whatever comes of that."""

@@ -93,17 +93,19 @@ async def _start(command: tuple[str, ...], run: str, event: str, text: str, mess
             *command, run, event, text, stdin=nothing, stdout=nothing, stderr=nothing, env=env
         )
     except OSError as error:
-        raise PortError(f"notifications.command: {command[0]} cannot be started: {error.strerror}") from None
+        raise PortError(
+            f"notifications.command: {command[0]} cannot be started: {error.strerror}", code="notify.failed"
+        ) from None
     try:
         code = await asyncio.wait_for(process.wait(), _PATIENCE)
     except TimeoutError:
         process.kill()
         await process.wait()
         raise PortError(
-            f"notifications.command: {command[0]} took longer than {_PATIENCE:g} s, and was ended"
+            f"notifications.command: {command[0]} took longer than {_PATIENCE:g} s, and was ended", code="notify.failed"
         ) from None
     if code:
-        raise PortError(f"notifications.command: {command[0]} ended with code {code}")
+        raise PortError(f"notifications.command: {command[0]} ended with code {code}", code="notify.failed")
 
 
 def _address(text: str, environ: Mapping[str, str]) -> str:
@@ -111,16 +113,18 @@ def _address(text: str, environ: Mapping[str, str]) -> str:
         return text
     name = text.removeprefix(_VARIABLE)
     if not environ.get(name):
-        raise PortError(f"notifications.webhook: the variable {name} is not set")
+        raise PortError(f"notifications.webhook: the variable {name} is not set", code="notify.settings")
     return environ[name]
 
 
 def _send(address: str, body: bytes) -> None:
     if not address.startswith(("http://", "https://")):
-        raise PortError("notifications.webhook: the address must begin with https://")
+        raise PortError("notifications.webhook: the address must begin with https://", code="notify.settings")
     request = urllib.request.Request(address, body, {"Content-Type": "application/json"})
     try:
         with urllib.request.urlopen(request, timeout=_PATIENCE):
             pass
     except (OSError, ValueError) as error:  # the address may be a secret, and is not repeated
-        raise PortError(f"notifications.webhook: it could not be told ({type(error).__name__})") from None
+        raise PortError(
+            f"notifications.webhook: it could not be told ({type(error).__name__})", code="notify.failed"
+        ) from None

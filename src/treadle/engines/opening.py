@@ -14,7 +14,7 @@ def opened_store(project: Project, *, create: bool = False) -> Iterator[Store]:
     if create:
         make_local(project)
     elif not project.store.exists():
-        raise TreadleError(f"{project.root} has no runs yet; `treadle run SPEC` starts one")
+        raise TreadleError(f"{project.root} has no runs yet; `treadle run SPEC` starts one", code="run.none")
     store = Store(project.store, create=create)
     try:
         yield store

@@ -1,5 +1,6 @@
 """How a run was started: everything that has to be the same whenever it is driven on."""
 
+from contextlib import suppress
 from typing import Final, Literal
 
 import msgspec
@@ -8,7 +9,9 @@ from treadle.config.agents import parse_agent
 from treadle.config.model import Config
 from treadle.errors import PortError
 from treadle.kernel.commands import RunAgent
+from treadle.protocol.model import Protocol
 from treadle.store.records import Run
+from treadle.views.baseline import Baseline
 
 FORMAT: Final = 1
 MANUAL: Final = "manual"
@@ -28,6 +31,8 @@ class Pinned(msgspec.Struct, frozen=True, kw_only=True):
     level: Level = 2
     """As it was started; 0: people are the agents; 1: each agent waits for a person's go; 2: as the protocol says."""
     format: int = FORMAT
+    baseline: Baseline | None = None
+    """How the tests ended on the base commit; None if no check needs them, or an older version started the run."""
 
     def agent_of(self, role: str) -> str:
         return self.agents.get(role) or self.config.agent_of(role)
@@ -47,8 +52,19 @@ def pinned(run: Run) -> Pinned:
         found = msgspec.convert(run.settings, Pinned)
     except msgspec.ValidationError as error:
         raise PortError(
-            f"run {run.id}: its settings cannot be read ({error}); was it started by another treadle?"
+            f"run {run.id}: its settings cannot be read ({error}); was it started by another treadle?",
+            code="run.settings",
         ) from None
     if found.format != FORMAT:
-        raise PortError(f"run {run.id} was started by another treadle (format {found.format}); use that one")
+        raise PortError(
+            f"run {run.id} was started by another treadle (format {found.format}); use that one", code="run.newer"
+        )
     return found
+
+
+def agents_of(run: Run, protocol: Protocol | None) -> dict[str, str]:
+    """Role → its agent, as a run was started; empty before it has begun, and for settings that cannot be read."""
+    with suppress(PortError):
+        settings = pinned(run)
+        return {role: settings.agent_of(role) for role in protocol.roles} if protocol else {}
+    return {}

@@ -10,10 +10,12 @@ from treadle.enclosures.box import Box
 from treadle.enclosures.container import Container
 from treadle.enclosures.opening import CONTAINER, open_box
 from treadle.engines.containers import container_of
+from treadle.engines.evidence import VerifiedMerges, logged_evidence
 from treadle.engines.notifier import SettingsNotifier
+from treadle.engines.older_branches import move_older_branches
 from treadle.engines.pinned import pinned
 from treadle.evidence.cache import Cache
-from treadle.evidence.merge_verifier import MergeVerifier
+from treadle.evidence.merge_verifier import DeliveryVerifier, MergeVerifier
 from treadle.evidence.project_tools import ProjectTools
 from treadle.evidence.repository_facts import RepositoryFacts
 from treadle.evidence.verify import Verifier
@@ -30,6 +32,7 @@ from treadle.protocol.memory_bank import view_paths
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.toolchains.toolchain import toolchain_of
+from treadle.views.delivered_commit import commit_body
 from treadle.views.story_files import story_globs
 
 
@@ -62,9 +65,7 @@ class ProjectPorts:
         await opened.integration.begin(run.id, run.created)
         protocol = self._store.protocol(run.protocol)
         opened.lanes.makes([*view_paths(protocol), *story_globs(protocol)])
-        tools = ProjectTools(toolchain_of(settings.config, self._project, container))
-        facts = RepositoryFacts(opened.lanes, opened.checkouts)
-        cache = Cache(self._project.local / "measured", self._store.key())
+        facts, tools, cache = self._instruments(run, opened, container)
 
         def verifier_of(job: RunEffect, case: Case) -> MergeVerifier:
             return MergeVerifier(facts, tools, cache, job, case)
@@ -73,16 +74,39 @@ class ProjectPorts:
             built = await tools.command("api_dump", path)
             return built.output if built and built.is_well else ""
 
+        def body_of(job: RunEffect) -> str:
+            return commit_body(logged_evidence(self._store, run.id), job.inst)
+
         policy = msgspec.convert(settings.config.git.merge, Policy)
         notifier = SettingsNotifier(settings.config.notifications)
         own_dump = dump if settings.config.toolchain.api_dump else None
-        effects = GitEffects(opened.lanes, opened.checkouts, verifier_of, policy, notifier, own_dump)
+        git = GitEffects(opened.lanes, opened.checkouts, verifier_of, policy, notifier, own_dump, body_of)
+        effects = VerifiedMerges(git, self._store, run.id)
         checks = Verifier(facts, tools, cache, scope)
         return Ports(opened.lanes, checks, effects, opened.integration, container, box)
 
+    async def for_delivery(self, run: Run, asker: str) -> tuple[Opened, DeliveryVerifier]:
+        """The repository, and what verifies the result of a run that has ended on another commit."""
+        opened = await self._open(pinned(run).config.git.branch_prefix)
+        history = self._store.load(run.id)
+        case = Case(protocol=history.protocol, state=history.state, payloads=self._store.payloads)
+        instruments = self._instruments(run, opened, await container_of(self._project, run))
+        return opened, DeliveryVerifier(*instruments, case, asker)
+
+    def _instruments(
+        self, run: Run, opened: Opened, container: Container | None
+    ) -> tuple[RepositoryFacts, ProjectTools, Cache]:
+        """What measurements need: the repository, the project's tools, and what was measured before."""
+        tools = ProjectTools(toolchain_of(pinned(run).config, self._project, container))
+        cache = Cache(self._project.local / "measured", self._store.key())
+        return RepositoryFacts(opened.lanes, opened.checkouts), tools, cache
+
     async def _open(self, prefix: str) -> Opened:
         if prefix not in self._opened:
-            self._opened[prefix] = await open_git(self._project, self._rules_of, prefix)
+            opened = await open_git(self._project, self._rules_of, prefix)
+            if not self._opened:
+                await move_older_branches(opened.repository, opened.refs, self._store)
+            self._opened[prefix] = opened
         return self._opened[prefix]
 
     def _rules_of(self, state: State, job: RunAgent) -> Rules:

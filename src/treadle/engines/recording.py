@@ -9,6 +9,7 @@ from treadle.agents.replay import FolderRecording, Recorded, Recording
 from treadle.config.project import Project
 from treadle.engines.opening import opened_store
 from treadle.git.names import Names
+from treadle.git.packed import refs_of
 from treadle.git.refs import Refs
 from treadle.git.repository import Repository, open_repository
 from treadle.kernel.events import Exited, Failed
@@ -41,6 +42,7 @@ class RunRecording:
         self._project = project
         self._known: Chronicle | None = None
         self._repository: Repository | None = None
+        self._refs: dict[str, str] | None = None
 
     async def find(self, activity: Activity) -> Recorded | None:
         """What the agent did at this place; None if it was never there, or had not come to an end."""
@@ -66,7 +68,9 @@ class RunRecording:
             self._repository = await open_repository(self._project)
         names = Names(self.name)
         wanted = [names.of_activity(act, what) for what in ("base", "recorded", "wip")]
-        found = await Refs(self._repository).below(*wanted)
+        if self._refs is None:
+            self._refs = await refs_of(self._repository, Refs(self._repository), names)
+        found = self._refs
         base, recorded, wip = (found.get(ref, "") for ref in wanted)
         commit = recorded or wip
         changed = bool(commit) or not base  # without its base, nobody knows whether there was anything

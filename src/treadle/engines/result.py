@@ -1,16 +1,15 @@
-"""The result of a run in the repository: looked up, and taken over into the user's branch."""
+"""The result of a run in the repository: where it is, and whether the user's branch has it."""
 
-import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
 
 from treadle.config.project import Project
 from treadle.engines.pinned import pinned
-from treadle.errors import PortError, TreadleError
-from treadle.git.delivery import Obstacle, fast_forward, undelivered
+from treadle.errors import PortError
+from treadle.git.delivery import undelivered, verified_on
 from treadle.git.integration import Integration, Trunk
-from treadle.git.names import Names
+from treadle.git.names import Names, shown
 from treadle.git.refs import Refs
 from treadle.git.repository import open_repository
 from treadle.git.three_way import three_way
@@ -26,74 +25,61 @@ async def result_of(project: Project, run: Run) -> Result | None:
     """Where the result of a run that has ended is; None if it has changed nothing, or nothing can be looked up."""
     with suppress(PortError):
         if run.outcome:
-            return await _found(await _integration(project, run), run)
+            return await find_result(await integration_of(project, run), run)
     return None
 
 
-async def take_over(project: Project, run: Run) -> Result:
-    """Move the user's branch forward to a result, by the rules of `git.merge = "auto"`; an error says why not."""
-    integration = await _integration(project, run)
-    found = await _found(integration, run)
-    if found is None:
-        raise TreadleError(f"{run.id} has changed nothing; there is nothing to take over")
-    if not found.taken:
-        trunk = await integration.begin(run.id)
-        if obstacle := await fast_forward(integration, trunk, found.commit):
-            hint = _way(run.id, found, obstacle, trunk)
-            raise TreadleError(f"{found.into or 'your branch'} was not moved: {obstacle.why}; {hint}")
-        found = await _found(integration, run) or found
-    return found
-
-
-def _way(run: str, found: Result, obstacle: Obstacle, trunk: Trunk) -> str:
-    """What gets the user the result in spite of an obstacle."""
-    by_hand = f"`git merge --squash {shlex.quote(found.branch)}`"
-    if not trunk.branch:
-        return f"on any branch, {by_hand} takes it over, and `git branch NAME {shlex.quote(found.branch)}` makes it one"
-    if obstacle.lasts:
-        return f"{by_hand} takes it over by hand"
-    return f"mend that, then `treadle deliver {shlex.quote(run)}`"
-
-
-async def _integration(project: Project, run: Run) -> Integration:
+async def integration_of(project: Project, run: Run) -> Integration:
+    """The integration branches of a project, under the names that a run has for them."""
     repository = await open_repository(project)
     return Integration(repository, Refs(repository), pinned(run).config.git.branch_prefix)
 
 
-async def _found(integration: Integration, run: Run) -> Result | None:
+async def find_result(integration: Integration, run: Run) -> Result | None:
+    """Where the result of a run is; None if it has changed nothing."""
     names = integration.names(run.id)
-    if not await integration.refs.get(names.start):  # nothing was ever begun, and looking must not begin it
+    refs = await integration.every_ref(run.id)
+    if names.start not in refs:  # nothing was ever begun, and looking must not begin it
         return None
     trunk = await integration.begin(run.id)
-    branch, commit = await _holder(integration, names, trunk)
-    if not commit:
+    ref = await _holder(integration, names, trunk, refs)
+    if not ref:
         return None
+    commit, there = refs[ref], await integration.refs.below(*names.spaces, names.older)
+    branch = next((shown(one) for one in there if ref in (one, names.moved(one))), commit)
     merge = pinned(run).config.git.merge
     taken = bool(trunk.branch) and await _has(integration, trunk, commit)
-    unmerged = _NO_MERGE if merge == "auto" and branch != names.result else ""
+    unmerged = _NO_MERGE if merge == "auto" and commit == refs.get(names.integration(ROOT)) else ""
     return Result(
-        branch=branch.removeprefix(_HEADS),
+        branch=branch,
         commit=commit,
         into=trunk.branch.removeprefix(_HEADS),
         taken=taken,
         merge=merge,
         why="" if taken else await undelivered(integration, run.id) or unmerged,
+        verified_on=await verified_on(integration, refs.get(names.of_instance(ROOT, "verified"), ""), commit),
+        moved=bool(trunk.branch) and not taken and await _has_moved(integration, trunk, commit),
     )
 
 
-async def _holder(integration: Integration, names: Names, trunk: Trunk) -> tuple[str, str]:
-    """The branch with the result and its commit: the run's own for it, else where accepted work of the root came
-    together. What lies on a lane's branch may have been refused, and is no result.
+async def _holder(integration: Integration, names: Names, trunk: Trunk, refs: Mapping[str, str]) -> str:
+    """The ref with the result: the run's own branch for it, else where accepted work of the root came together.
+
+    What an activity recorded may have been refused, and is no result.
     """
-    refs = await integration.refs.below(names.spaces[0])
     for ref in (names.result, names.integration(ROOT)):
         if ref in refs and await _changes(integration, refs, ref, trunk):
-            return ref, refs[ref]
-    return "", ""
+            return ref
+    return ""
 
 
 async def _changes(integration: Integration, refs: Mapping[str, str], ref: str, trunk: Trunk) -> bool:
     return await integration.repository.tree(refs[ref]) != await integration.repository.tree(trunk.commit)
+
+
+async def _has_moved(integration: Integration, trunk: Trunk, commit: str) -> bool:
+    now = await integration.refs.get(trunk.branch)
+    return bool(now) and not await integration.repository.is_ancestor(now, commit)
 
 
 async def _has(integration: Integration, trunk: Trunk, commit: str) -> bool:

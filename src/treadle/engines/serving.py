@@ -22,7 +22,7 @@ _GLANCE: Final = 0.5
 """Seconds between two looks for runs that nobody drives."""
 _PAUSE: Final = 30.0
 """Seconds until a run is tried again whose surroundings failed for a while: a full disk, a busy store."""
-_LOCK: Final = "serve.lock"
+LOCK: Final = "serve.lock"
 
 Tell = Callable[[str, str], None]
 """Told of what happens to a run: its name, and a sentence."""
@@ -31,7 +31,7 @@ Tell = Callable[[str, str], None]
 @contextmanager
 def only_one(project: Project) -> Iterator[None]:
     """The right to serve a project, held by one process at a time; the system takes it back when that ends."""
-    path = make_local(project) / _LOCK
+    path = make_local(project) / LOCK
     with writing(path):
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
@@ -39,7 +39,9 @@ def only_one(project: Project) -> Iterator[None]:
     except BlockingIOError:
         pid = os.pread(file, 20, 0).decode(errors="replace").strip() or "another one"
         os.close(file)
-        raise TreadleError(f"{project.root} is served already, by process {pid}; one is enough") from None
+        raise TreadleError(
+            f"{project.root} is served already, by process {pid}; one is enough", code="service.running"
+        ) from None
     try:
         with writing(path):
             os.ftruncate(file, 0)
@@ -96,7 +98,7 @@ class Service:
         except TreadleError as error:
             record = self._store.run(run)
             if not driver_of(record):
-                self._tell(run, f"cannot be driven: {error}")
+                self._tell(run, f"cannot be driven: {error} [{error.code}]")
                 await self._set_aside(record, error)
         finally:
             del self._tasks[run]

@@ -33,6 +33,7 @@ from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.toolchains.fitness import lacks, told
 from treadle.toolchains.toolchain import completed
+from treadle.views.baseline import Baseline
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 _ROLE: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*)=(.+)", re.DOTALL)
@@ -52,6 +53,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """`AGENT` for every role, or `ROLE=AGENT`."""
     name: str = ""
     level: Level = 2
+    baseline: Baseline | None = None
+    """How the tests ended on the base commit, if they were run."""
     used: frozenset[str] = frozenset()
     """Parts of refs that runs have left in the repository, also those that the store has forgotten."""
 
@@ -67,15 +70,21 @@ def inspect(project: Project, protocol: Protocol, wanted: Wanted) -> Pinned:
         agents=agents_of(protocol, wanted),
         spec=wanted.file,
         level=wanted.level,
+        baseline=wanted.baseline,
     )
-    enclosure = asyncio.run(_enclosure(project, wanted.config))
+    enclosure = asyncio.run(enclosure_of(project, wanted.config))
     _can_be_checked(project, protocol, settings.config, within)
     if wanted.level:
         can_start(project, settings, enclosure, roles(protocol, within))
     if wanted.name and not NAME.fullmatch(wanted.name):
-        raise TreadleError(f"--name {wanted.name[:80]!r}: use ASCII letters, digits, - and _ only, 60 at most")
+        raise TreadleError(
+            f"--name {wanted.name[:80]!r}: use ASCII letters, digits, - and _ only, 60 at most", code="run.name"
+        )
     if slug(wanted.name) in wanted.used:
-        raise TreadleError(f"there is a run {wanted.name} already, or its branches and refs are; give another --name")
+        raise TreadleError(
+            f"there is a run {wanted.name} already, or its branches and refs are; give another --name",
+            code="run.exists",
+        )
     return settings
 
 
@@ -101,7 +110,8 @@ def untold(project: Project, protocol: Protocol, settings: Pinned) -> list[Blind
     return blind_limits(settings.config, protocol.limits, able)
 
 
-async def _enclosure(project: Project, config: Config) -> Enclosure:
+async def enclosure_of(project: Project, config: Config) -> Enclosure:
+    """What agents and checks of a run with these settings run in."""
     opened = await (open_container if is_enclosed(config) else open_box)(config.workspace, project)
     return opened or OPEN
 
@@ -109,7 +119,7 @@ async def _enclosure(project: Project, config: Config) -> Enclosure:
 def _can_be_checked(project: Project, protocol: Protocol, config: Config, within: Reach) -> None:
     """Refuse a run whose checks ask more of the project's toolchain than it can do."""
     if found := lacks(protocol, config.toolchain, has_file=project.file.exists(), within=within):
-        raise Unfit(f"{protocol.name} cannot pass its checks here: {told(found)}")
+        raise Unfit(f"{protocol.name} cannot pass its checks here: {told(found)}", code="toolchain.unfit")
 
 
 def start(project: Project, store: Store, protocol: Protocol, wanted: Wanted) -> str:
@@ -137,7 +147,7 @@ def _told(agents: Iterable[str], roles: Mapping[str, object]) -> tuple[dict[str,
             own[match[1]] = match[2]
         else:
             hint = suggest(match[1], roles) or f"there are {', '.join(roles)}"
-            raise TreadleError(f"--agent {text}: there is no role '{match[1]}'; {hint}")
+            raise TreadleError(f"--agent {text}: there is no role '{match[1]}'; {hint}", code="agent.unknown_role")
     return own, for_all
 
 

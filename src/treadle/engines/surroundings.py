@@ -2,16 +2,17 @@
 
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
+from typing import Final
 
 from treadle.agents.process import Patience
 from treadle.agents.registry import Surroundings as AgentSurroundings
 from treadle.agents.registry import key_variables, logins, runner_of
 from treadle.agents.tail import AROUND
 from treadle.config.kinds import parse_prices
-from treadle.config.model import Config, Limits, Toolchain
+from treadle.config.model import Limits, Toolchain
 from treadle.config.project import Project
 from treadle.config.redaction import Redaction, redaction_of
 from treadle.enclosures.enclosure import OPEN, Enclosure
@@ -21,13 +22,13 @@ from treadle.engines.project_ports import Ports, ProjectPorts
 from treadle.engines.recording import recording_of
 from treadle.engines.telling_aloud import TellingAloud
 from treadle.engines.telling_once import TellingOnce
+from treadle.git.integration import Integration
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.events import Usage
 from treadle.kernel.lifecycle import ROOT
 from treadle.kernel.state import State
 from treadle.memory.shape import FILE as MEMORY
 from treadle.ports import Progress, Runner
-from treadle.prompts.names import PREFIX
 from treadle.prompts.question import question
 from treadle.protocol.checks.declarations import TOOLCHAIN
 from treadle.protocol.memory_bank import has_bank
@@ -46,8 +47,19 @@ from treadle.runtime.world import World
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 
+_LONGEST_NOTE: Final = 1_000_000
+"""Bytes; far more than is quoted of it."""
 Hear = Callable[[str, str, Progress], None]
 """Told of every sign of life: run, activity, progress."""
+
+
+async def _notes(integration: Integration, run: str, paths: Sequence[str]) -> Mapping[str, str]:
+    """The project's notes for agents, as the commit has them that the run starts from."""
+    return await integration.repository.texts((await integration.begin(run)).commit, paths, _LONGEST_NOTE)
+
+
+async def _none(_paths: Sequence[str]) -> Mapping[str, str]:
+    return {}
 
 
 def hear_nothing(_run: str, _act: str, _progress: Progress) -> None:
@@ -77,9 +89,16 @@ class ProjectSurroundings:
         if run.id not in self._ports:
             self._ports[run.id] = await self._project_ports.of(run)
 
+    async def start_of(self, run: Run) -> str:
+        """The commit that a run starts from; its world is prepared."""
+        return (await self._ports[run.id].integration.begin(run.id, run.created)).commit
+
     async def settle(self, state: State) -> None:
-        """Bring together what was accepted last, for no command will ask for it any more."""
-        await self._ports[state.run].integration.head(state, ROOT)
+        """Bring together what was accepted last, for no command will ask for it any more, and give it a branch."""
+        integration = self._ports[state.run].integration
+        head = await integration.head(state, ROOT)
+        if pinned(self._store.run(state.run)).config.git.merge != "never":
+            await integration.offer(state.run, head.commit)
 
     def world(self, run: Run) -> World:
         settings = pinned(run)
@@ -101,6 +120,7 @@ class ProjectSurroundings:
             clock=SystemClock(),
             payloads=self._store.payloads,
             runner_of=partial(self._runner, settings, cache(runner)),
+            agent_of=lambda job: "" if settings.is_by_person(job) else settings.agent_of(job.role),
             model_of=model_of,
             workspace=ports.workspace,
             checks=ports.checks,
@@ -113,11 +133,12 @@ class ProjectSurroundings:
             show=partial(_show, views, banked, told, self._seating(run.id)),
             bank=partial(_bank, banked, protocol),
             files_of=told.of_instance,
+            notes=partial(_notes, ports.integration, run.id) if settings.config.environment.notes == "quote" else _none,
         )
 
     def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:
         config = pinned(run).config
-        texts = project_texts(config, self._project.root)
+        texts = toolchain_texts(config.toolchain, self._project.root)
         container, box = self._ports[run.id].container, self._ports[run.id].box
         is_apart = bool(container or (box and not box.network))  # with a loopback of its own
         server, tools = INSIDE if container else HERE, None if is_apart else self._tools
@@ -138,7 +159,7 @@ class ProjectSurroundings:
         asked = history.state.asks.get(ask)
         if asked is None or asked.command is None:
             return ""
-        texts = project_texts(settings.config, self._project.root)
+        texts = toolchain_texts(settings.config.toolchain, self._project.root)
         return str(question(history.protocol, history.state, asked.command, self._store.payloads, texts))
 
     def _runner(self, settings: Pinned, made: Callable[[str], Runner], job: RunAgent) -> Runner | None:
@@ -185,11 +206,6 @@ def make_runner(project: Project, settings: Pinned, agent: str, enclosure: Enclo
         root=project.root, allowed=allowed, patience=patience, recording=recording, enclosure=enclosure
     )
     return runner_of(agent, around)
-
-
-def project_texts(config: Config, root: Path) -> dict[str, str]:
-    """What texts say of a project: its commands, and what its branches begin with."""
-    return {**toolchain_texts(config.toolchain, root), PREFIX: config.git.branch_prefix}
 
 
 def toolchain_texts(toolchain: Toolchain, root: Path) -> dict[str, str]:

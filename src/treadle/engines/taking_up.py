@@ -8,6 +8,7 @@ import msgspec
 
 from treadle.config.project import Project
 from treadle.engines.driving import Driver, driver_of
+from treadle.engines.surroundings import Hear, hear_nothing
 from treadle.errors import PortError
 from treadle.kernel.state import State
 from treadle.store.sqlite import Store
@@ -30,15 +31,18 @@ class Taken(msgspec.Struct, frozen=True):
 Still = Callable[[State], bool]
 
 
-async def take_up(project: Project, store: Store, run: str, still: Still = lambda _: False) -> Taken:
+async def take_up(
+    project: Project, store: Store, run: str, still: Still = lambda _: False, hear: Hear = hear_nothing
+) -> Taken:
     """See that what was posted is taken up, and go on as far as no agent is needed.
 
-    `still` tells of what was not posted, but left for the driver elsewhere, that it has not been taken up.
+    `still` tells of what was not posted, but left for the driver elsewhere, that it has not been taken up. `hear`
+    follows the checks if this process makes them; another process shows them where it was started.
     """
     if pid := driver_of(store.run(run)):
         return await _by_driver(store, run, pid, still)
     try:
-        return Taken(0, await Driver(project, store, starts_agents=False).to_rest(run))
+        return Taken(0, await Driver(project, store, starts_agents=False, hear=hear).to_rest(run))
     except PortError:
         if pid := driver_of(store.run(run)):  # somebody was faster
             return await _by_driver(store, run, pid, still)

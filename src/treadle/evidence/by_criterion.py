@@ -1,7 +1,7 @@
 """What a run of the tests says about each criterion, for the record: the tests for it, and how they ended."""
 
 from treadle.errors import PortError
-from treadle.evidence.criteria import served_criteria
+from treadle.evidence.criteria import identities, served_criteria, spec_of
 from treadle.evidence.manifest import read_manifest
 from treadle.evidence.subject import Subject
 from treadle.evidence.suite import at_origin, ids_in, measured, owned_files
@@ -10,10 +10,13 @@ from treadle.toolchains.results import TestRun
 
 
 async def by_criterion(s: Subject) -> dict[str, Json]:
-    """`{"criteria": {criterion: {test: verdict}}}`; nothing where that cannot be told, and so proves nothing."""
+    """How the tests of each criterion ended, and whose criterion it is; nothing where that cannot be known.
+
+    `{"criteria": {criterion: {test: verdict}}, "of": {criterion: {"spec": id, "text": hash}}}`
+    """
     try:
         run = await measured(s)
-        tests = (await read_manifest(s)).by_criterion(run.collected) or await _planned(s, run)
+        tests = (await read_manifest(s)).by_criterion(run) or await _planned(s, run)
     except PortError as error:
         if error.retryable:
             raise
@@ -22,7 +25,11 @@ async def by_criterion(s: Subject) -> dict[str, Json]:
         criterion: {id_: run.tests[id_].verdict if id_ in run.tests else "not run" for id_ in ids}
         for criterion, ids in tests.items()
     }
-    return {"criteria": found} if found else {}
+    if not found:
+        return {}
+    known = identities(s)
+    own: dict[str, Json] = {one: known.get(one) or {"spec": spec_of(s), "text": ""} for one in found}
+    return {"criteria": found, "of": own}
 
 
 async def _planned(s: Subject, run: TestRun) -> dict[str, list[str]]:

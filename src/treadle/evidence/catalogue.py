@@ -33,7 +33,7 @@ from treadle.evidence.checks.schema import schema
 from treadle.evidence.checks.scope import conflicts_only, owned_files, protection, scope, scope_src, scope_tests
 from treadle.evidence.checks.secrets import no_secrets
 from treadle.evidence.checks.sharp import sharp
-from treadle.evidence.checks.suite import green, green_own_and_baseline, measure, owed, same_colour
+from treadle.evidence.checks.suite import green, green_own_and_baseline, measure, owed, same_colour, unbroken
 from treadle.evidence.checks.thresholds import thresholds, thresholds_known
 from treadle.evidence.checks.traceable import traceable
 from treadle.evidence.checks.unfinished import no_todo, no_undefined
@@ -59,6 +59,7 @@ CHECKS: Final[dict[str, Check]] = {
     "owed": owed,
     "green": green,
     "green_own_and_baseline": green_own_and_baseline,
+    "unbroken": unbroken,
     "tests_unmodified": tests_unmodified,
     "interface_unmodified": interface_unmodified,
     "interface_exact": interface_exact,
@@ -123,6 +124,7 @@ _POINTLESS: Final[dict[str, frozenset[str]]] = {
             "owed",
             "green",
             "green_own_and_baseline",
+            "unbroken",
             "same_colour",
             "still_red_on_skeleton",
             "contract",

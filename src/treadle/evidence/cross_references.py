@@ -16,7 +16,7 @@ async def dead_references(s: Subject, given: Mapping[str, str], checked: Mapping
         return []
     bank = await _bank(s, given)
     return [
-        problem(one.what, path, one.line, expected=one.hint)
+        problem(one.what, path, one.line, expected=one.hint, code="document.dead_reference")
         for path, text in checked.items()
         for one in unresolved(text, s.case.protocol, bank)
     ]

@@ -102,7 +102,7 @@ async def _count_skipped(s: Subject) -> Json:
 
 
 async def _tests_by_criterion(s: Subject) -> dict[str, list[str]]:
-    return (await read_manifest(s)).by_criterion((await measured(s)).collected)
+    return (await read_manifest(s)).by_criterion(await measured(s))
 
 
 async def _passing(s: Subject) -> dict[str, list[str]]:
@@ -167,12 +167,13 @@ async def _advice(s: Subject) -> Json:
     """
     names = {ref.name for ref in s.job.checks}
     if names & {"red", "red_one"}:
-        return _texts((*meanwhile(s), *(await (red(s) if "red" in names else red_one(s))).notes)[:MOST])
+        notes = (await (red(s) if "red" in names else red_one(s))).notes
+        return _texts(map(str, (*meanwhile(s), *notes)[:MOST]))
     origin = await s.git.origin(s.case.state, s.job.inst)
     problems = [*await tests_known(s, origin), *await imported_unsafely(s, origin)]
     for name, check in _REMARKS.items():
         problems += (await check(s)).problems if name in names else ()
-    return _texts((*meanwhile(s), *map(str, problems))[:MOST])
+    return _texts(map(str, (*meanwhile(s), *problems)[:MOST]))
 
 
 async def _scaling(s: Subject) -> Json:

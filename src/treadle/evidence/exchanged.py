@@ -48,5 +48,11 @@ async def exchanged(s: Subject, run: TestRun) -> list[Problem]:
 def _told(finding: str) -> Problem:
     if _is_unasked(finding):
         test, _, what = finding.partition(" passed without ")
-        return problem(f"passed without {what}: it asks nothing of the code", test=test, expected=_ASKED)
-    return problem(f"the test run was bent: {finding}", expected="code that leaves its tests and their runner alone")
+        return problem(
+            f"passed without {what}: it asks nothing of the code", test=test, expected=_ASKED, code="tests.unreached"
+        )
+    return problem(
+        f"the test run was bent: {finding}",
+        expected="code that leaves its tests and their runner alone",
+        code="green.bent",
+    )

@@ -1,4 +1,4 @@
-"""What a check says: problems that an agent can mend, notes for whoever reads, and the run it rests on."""
+"""What a check says: problems that an agent can mend, notes for its readers, and the run that it rests on."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -14,7 +14,7 @@ _OUTPUT: Final = 20_000
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to mend."""
+    """One finding of a check: a thing to mend, or a note, which refuses nothing."""
 
     what: str
     file: str = ""
@@ -28,8 +28,23 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         where = self.test or (f"{self.file}:{self.line}" if self.file and self.line else self.file)
         head = f"{where}: {self.what}" if where else self.what
-        text = f"{head}. Expected: {self.expected}" if self.expected else head
-        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+        text = _cut(f"{head}. Expected: {self.expected}" if self.expected else head)
+        return f"{text} [{self.code}]" if self.code else text
+
+    @property
+    def data(self) -> dict[str, Json]:
+        """The fields that have a value, for a record: `code` and `what` always."""
+        fields: dict[str, Json] = {
+            "file": self.file,
+            "line": self.line,
+            "test": self.test,
+            "expected": _cut(self.expected),
+        }
+        return {"code": self.code, "what": _cut(self.what), **{name: value for name, value in fields.items() if value}}
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +75,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a check; it has passed if there is no problem."""
 
     problems: tuple[Problem, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Problem, ...] = ()
     """Worth reading, and no reason to refuse."""
     ran: Ran | None = None
     tree: str = ""
@@ -82,24 +97,38 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         lines = [f"- {problem}" for problem in self.problems[:MOST]]
         if len(self.problems) > MOST:
             lines.append(f"- and {len(self.problems) - MOST} more of the kind")
-        return "\n".join([*lines, *(f"- (note) {note}" for note in self.notes[:MOST])])
+        return "\n".join([*lines, *(f"- (note) {one}" for one in self.notes[:MOST])])
+
+    @property
+    def findings(self) -> list[Json]:
+        """Problems and notes as data, as many of each as the report shows."""
+        return [
+            *(one.data for one in self.problems[:MOST]),
+            *({**one.data, "note": True} for one in self.notes[:MOST]),
+        ]
 
 
-def found(problems: Iterable[Problem] = (), notes: Iterable[str] = (), ran: Ran | None = None, tree: str = "") -> Found:
-    """An outcome, without repetitions."""
-    return Found(problems=tuple(dict.fromkeys(problems)), notes=tuple(dict.fromkeys(notes)), ran=ran, tree=tree)
+def found(
+    problems: Iterable[Problem] = (), notes: Iterable[Problem | str] = (), ran: Ran | None = None, tree: str = ""
+) -> Found:
+    """An outcome, without repetitions. A note may be plain text, which has no code."""
+    noted = [problem(one) if isinstance(one, str) else one for one in notes]
+    return Found(problems=tuple(dict.fromkeys(problems)), notes=tuple(dict.fromkeys(noted)), ran=ran, tree=tree)
 
 
-def problem(
-    what: str, file: str = "", line: int = 0, test: str = "", expected: str = "", *, code: str = ""
-) -> Problem:
+def problem(what: str, file: str = "", line: int = 0, test: str = "", expected: str = "", *, code: str = "") -> Problem:
     """A problem; `code` names its kind."""
     return Problem(what=what, file=file, line=line, test=test, expected=expected, code=code)
 
 
-def failed(what: str, file: str = "", expected: str = "") -> Found:
+def note(what: str, file: str = "", line: int = 0, test: str = "", *, code: str) -> Problem:
+    """A finding that refuses nothing, for `Found.notes`."""
+    return Problem(what=what, file=file, line=line, test=test, code=code)
+
+
+def failed(what: str, file: str = "", expected: str = "", *, code: str) -> Found:
     """An outcome with one problem."""
-    return Found(problems=(problem(what, file, expected=expected),))
+    return Found(problems=(problem(what, file, expected=expected, code=code),))
 
 
 def some(names: Sequence[str], most: int = 5) -> str:

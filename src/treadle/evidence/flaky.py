@@ -12,7 +12,7 @@ from treadle.evidence.subject import Subject
 from treadle.evidence.ways_back import ways_back
 from treadle.toolchains.results import TestRun
 
-_MOST: Final = 25
+MOST: Final = 25
 """Tests that are run again; where more fail, chance is not the reason."""
 _SAME: Final = "the same verdict every time: nothing left to chance, to the clock, to order or to other tests"
 _CERTAIN: Final = ("import", "not_implemented")
@@ -20,7 +20,7 @@ _CERTAIN: Final = ("import", "not_implemented")
 
 async def flaky_among(s: Subject, tree: str, run: TestRun, ids: Iterable[str], times: int | None = None) -> list[str]:
     """Those of some tests that failed in a run and pass in another one."""
-    left = [id_ for id_ in ids if id_ in run.collected][:_MOST]
+    left = [id_ for id_ in ids if id_ in run.collected][:MOST]
     found: list[str] = []
     for again in range(1, 1 + min(s.measure.settings.reruns, times or s.measure.settings.reruns)):
         if not left:
@@ -44,7 +44,7 @@ def described_flaky(run: TestRun, id_: str, advice: str = "") -> Problem:
     message = test.message.strip().partition("\n")[0][:300]
     said = f" ({message})" if message else ""
     what = f"is flaky: it failed{said}, and passed when it was run again with nothing changed"
-    return problem(what, test.file, test.line, id_, _SAME + advice)
+    return problem(what, test.file, test.line, id_, _SAME + advice, code="green.flaky")
 
 
 def sent_back(s: Subject) -> str:

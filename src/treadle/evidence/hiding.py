@@ -20,7 +20,12 @@ async def hiding(s: Subject, run: TestRun) -> list[Problem]:
     known = {*await s.entries(await s.git.start(s.case.state.run))}
     given = {*await s.entries(s.work.base)}
     return [
-        problem(f"hides the installed {name}, which tests and code then never meet", _top(file), expected=_EXPECTED)
+        problem(
+            f"hides the installed {name}, which tests and code then never meet",
+            _top(file),
+            expected=_EXPECTED,
+            code="code.hides_module",
+        )
         for file, name in run.hiding.items()
         if file not in known and not (s.tests.is_test(file) and file in given)
     ]

@@ -4,6 +4,7 @@ What came out well holds for its tree for ever. What did not may have had other 
 the activity that asked, so that a verification that is repeated after a crash says the same, and nobody else.
 """
 
+import re
 import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -21,8 +22,15 @@ from treadle.toolchains.scaling import Measured, Probe
 
 T = TypeVar("T", bound=msgspec.Struct)
 Asked = TypeVar("Asked", TestRun, Collected)
+_INSTALL: Final = "install it on this machine, then answer with a retry"
 _SHOWN: Final = 30
 """Lines of what a broken tool printed; the reason is at their end."""
+
+
+class Unstable(msgspec.Struct, frozen=True):
+    """The tests that were seen to pass and to fail on one tree."""
+
+    tests: tuple[str, ...] = ()
 
 
 class Measure:
@@ -64,11 +72,42 @@ class Measure:
         async def run(path: Path) -> TestRun:
             return await self._begun(await self._tools.test(path, chosen, wanted, limit, mirrors=mirrors))
 
-        question = ("test", chosen, wanted, *([again] if again else []), *([] if mirrors else ["without mirrors"]))
+        question: tuple[object, ...] = ("test", chosen, wanted, *([again] if again else []))
+        if not mirrors:
+            full = await self._kept((*question, tree, self._tools.identity), TestRun)
+            if full is not None and full.is_green:  # it ran the same tests, and copies of some besides
+                return full
+            question = (*question, "without mirrors")
         done = await self._once(question, tree, TestRun, run, lambda one: one.is_green and not again)
         if not again and chosen is None and wanted is None and done.is_believable:
             await self._cache.put(("seen", tree, self._tools.identity), done)
         return done
+
+    async def unstable(self, tree: str, ids: Sequence[str], times: int) -> set[str]:
+        """Those of some tests whose verdict on a tree changes from run to run. What was seen once is remembered.
+
+        They are run `times` times by themselves. A test that always fails alone, and passed in the run of all tests,
+        may need the others: it is unstable only if another run of all tests ends otherwise for it.
+        """
+        place = ("unstable", tree, self._tools.identity)
+        noted = set((await self._cache.get(place, Unstable) or Unstable()).tests)
+        seen = await self.known_suite(tree)
+        asked = [id_ for id_ in ids if id_ in seen.tests and id_ not in noted]
+        verdicts: dict[str, set[bool]] = {id_: set() for id_ in asked}
+        for again in range(1, 1 + times):
+            left = [id_ for id_ in asked if len(verdicts[id_]) < 2 and id_ in seen.collected]
+            other = await self.suite(tree, ids=left, again=again, mirrors=False) if left else None
+            if other is None or not other.is_believable:
+                break
+            for id_ in left:
+                verdicts[id_].add(id_ in other.passed)
+        changed = {id_ for id_, ends in verdicts.items() if len(ends) == 2}
+        if alone := [id_ for id_, ends in verdicts.items() if ends == {id_ not in seen.passed}]:
+            company = await self.suite(tree, again=1, mirrors=False)
+            changed |= {id_ for id_ in alone if (id_ in company.passed) != (id_ in seen.passed)}
+        if changed:
+            await self._cache.put(place, Unstable(tuple(sorted(noted | changed))))
+        return {id_ for id_ in ids if id_ in noted or id_ in changed}
 
     async def collected(self, tree: str, files: Sequence[str] | None = None) -> Collected:
         """The tests there are."""
@@ -117,7 +156,7 @@ class Measure:
         if done.never_began:
             async with self._git.checkout(await self._git.tree(await self._git.start(self._run))) as path:
                 if (await self._tools.collect(path)).never_began:
-                    raise PortError(_no_tool(done, self._run), retryable=True)
+                    raise PortError(_no_tool(done, self._run), retryable=True, code="env.tests")
         return done
 
     async def _once(
@@ -129,11 +168,8 @@ class Measure:
         is_well: Callable[[T], bool],
     ) -> T:
         key = (*question, tree, self._tools.identity)
-        for place in (key, (*key, self._asker)):
-            known = self._known.get(place) or await self._cache.get(place, kind)
-            if isinstance(known, kind):
-                self._known[place] = known
-                return known
+        if (known := await self._kept(key, kind)) is not None:
+            return known
         async with self._git.checkout(tree) as path:
             value = await run(path)
         place = key if is_well(value) else (*key, self._asker)
@@ -141,13 +177,38 @@ class Measure:
         await self._cache.put(place, value)
         return value
 
+    async def _kept(self, key: tuple[object, ...], kind: type[T]) -> T | None:
+        """An answer that holds for everybody, or one that this activity got before."""
+        for place in (key, (*key, self._asker)):
+            known = self._known.get(place) or await self._cache.get(place, kind)
+            if isinstance(known, kind):
+                self._known[place] = known
+                return known
+        return None
+
 
 def _installed(built: Built) -> Built:
-    """A command, unless its program is not on this machine: nobody who works in the run is to blame for that."""
-    if built.ended == "missing" and "/" not in built.command[0]:
-        advice = "install it on this machine, then answer with a retry"
-        raise PortError(f"the program {built.command[0]} cannot be started: {advice}", retryable=True)
+    """A command, unless this machine lacks its program: no agent can mend that, so none is charged for it.
+
+    A program by a relative path (`./gradlew`) is part of the checkout, and so of the work.
+    """
+    program = built.command[0] if built.command else ""
+    if built.ended == "missing" and ("/" not in program or program.startswith("/")):
+        raise PortError(f"the program {program} cannot be started: {_INSTALL}", retryable=True, code="env.missing")
+    if module := missing_module(built):
+        said = f"{program} has no module {module}: install it ({program} -m pip install {module})"
+        raise PortError(f"{said}, then answer with a retry", retryable=True, code="env.missing")
     return built
+
+
+def missing_module(built: Built) -> str:
+    """The module that a `python -m` command could not find in its environment; empty if that is not why it failed."""
+    if built.is_well or built.command[1:2] != ("-m",) or len(built.command) < 3:
+        return ""
+    module = built.command[2]
+    lacks = re.compile(rf"No module named '?{re.escape(module)}'?")
+    lines = [line for line in built.output.splitlines() if line.strip()]
+    return module if len(lines) == 1 and lacks.search(lines[0]) else ""
 
 
 def _no_tool(done: TestRun | Collected, run: str) -> str:

@@ -87,6 +87,10 @@ class Git(Protocol):
         """A recorded commit with files of the orchestrator's own in it."""
         ...
 
+    def tree_at(self, path: Path) -> str:
+        """The tree of a clean checkout; empty if that is not known."""
+        ...
+
     def checkout(self, tree: str) -> AbstractAsyncContextManager[Path]:
         """A clean folder with the files of a tree and nothing else."""
         ...

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from treadle.evidence.findings import Problem, problem, some
+from treadle.toolchains.test_names import function_of
 
 
 def one_for_many(groups: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
@@ -20,7 +21,12 @@ def overburdened(shared: Mapping[str, Sequence[str]], passing: Mapping[str, Sequ
         names = [name for name in listed if passing.get(name)]
         if len(names) > 1:
             what = f"is the only test of {some(names)}, and passes if {some(passing[names[0]], 2)}"
-            yield problem(f"{what}: it cannot show all of them", test=test, expected="a test for each criterion")
+            yield problem(
+                f"{what}: it cannot show all of them",
+                test=test,
+                expected="a test for each criterion",
+                code="red.one_for_many",
+            )
 
 
 def idle_beside(shared: Mapping[str, Sequence[str]], listed: Collection[str], new: Sequence[str]) -> Iterator[str]:
@@ -29,8 +35,3 @@ def idle_beside(shared: Mapping[str, Sequence[str]], listed: Collection[str], ne
     for test, names in shared.items() if idle else ():
         others = some([one.rpartition("/")[2] for one in idle])
         yield f"{test} is the only test of {some(names)}, while no criterion has {others}: is the manifest right?"
-
-
-def function_of(id_: str) -> str:
-    """The id of a test without its parameters."""
-    return id_.partition("[")[0]

@@ -125,13 +125,20 @@ class _Reader:
         self._in_interface = False
         said = match["p"] or "1"
         if not said.isdigit():
-            self._fault(number, f"parallel is '{said}'", "(parallel 1), (parallel 2) or (parallel 3)")
+            self._fault(
+                number, f"parallel is '{said}'", "(parallel 1), (parallel 2) or (parallel 3)", code="plan.parallel"
+            )
         self._batches.append((int(match["n"]), int(said) if said.isdigit() else 0, number))
         self._cycles.append([])
 
     def _cycle(self, number: int, match: re.Match[str]) -> None:
         if not self._batches:
-            self._fault(number, f"{match['id']} stands in no batch", "a line such as `Batch1: (parallel 1)` above it")
+            self._fault(
+                number,
+                f"{match['id']} stands in no batch",
+                "a line such as `Batch1: (parallel 1)` above it",
+                code="plan.no_batch",
+            )
             self._batches.append((1, 1, number))
             self._cycles.append([])
         rest = match["rest"]
@@ -169,7 +176,7 @@ class _Reader:
             case "level":
                 change = {"level": value.lower()}
                 if value.lower() not in ("unit", "integration"):
-                    self._fault(number, f"the level is '{value}'", "unit or integration")
+                    self._fault(number, f"the level is '{value}'", "unit or integration", code="plan.level")
             case _:
                 change = {key: value if key == "module" else values}
         self._cycles[-1][-1] = msgspec.structs.replace(cycle, **change)
@@ -180,8 +187,8 @@ class _Reader:
         joined = f"{last}\n{line.rstrip()}" if last else line.strip()
         self._cycles[-1][-1] = msgspec.structs.replace(cycle, interface=(*first, joined))
 
-    def _fault(self, number: int, what: str, expected: str) -> None:
-        self._problems.append(problem(what, self._file, number, expected=expected))
+    def _fault(self, number: int, what: str, expected: str, *, code: str) -> None:
+        self._problems.append(problem(what, self._file, number, expected=expected, code=code))
 
     def plan(self) -> Plan:
         batches = tuple(
@@ -190,15 +197,22 @@ class _Reader:
         )
         if not any(batch.cycles for batch in batches):
             self._fault(
-                1, "has no cycles", "lines such as `□ TDD1: title (methods) [files: …]` below `Batch1: (parallel 1)`"
+                1,
+                "has no cycles",
+                "lines such as `□ TDD1: title (methods) [files: …]` below `Batch1: (parallel 1)`",
+                code="plan.empty",
             )
         for batch in batches:
             if not batch.cycles:
-                self._fault(batch.line, f"{batch.id} has no cycles", "at least one, or no such batch")
+                self._fault(
+                    batch.line, f"{batch.id} has no cycles", "at least one, or no such batch", code="plan.empty"
+                )
         for cycle in (one for batch in batches for one in batch.cycles):
             for name, value in (("interface", cycle.interface), ("files", cycle.files)):
                 if not any(value):
-                    self._fault(cycle.line, f"{cycle.id} has no {name}", f"`{name}: …` below it")
+                    self._fault(
+                        cycle.line, f"{cycle.id} has no {name}", f"`{name}: …` below it", code="plan.incomplete"
+                    )
         return Plan(batches, tuple(self._checklist), tuple(self._problems))
 
 
@@ -213,16 +227,32 @@ def soundness(plan: Plan, file: str) -> list[Problem]:
     seen: set[str] = set()
     for number, batch in enumerate(plan.batches):
         if batch.parallel not in (1, 2, 3):
-            found.append(problem(f"{batch.id} has parallel {batch.parallel}", file, batch.line, expected="1, 2 or 3"))
+            found.append(
+                problem(
+                    f"{batch.id} has parallel {batch.parallel}",
+                    file,
+                    batch.line,
+                    expected="1, 2 or 3",
+                    code="plan.parallel",
+                )
+            )
         for cycle in batch.cycles:
             if cycle.id in seen:
-                found.append(problem(f"{cycle.id} stands there twice", file, cycle.line, expected="each once"))
+                found.append(
+                    problem(
+                        f"{cycle.id} stands there twice", file, cycle.line, expected="each once", code="plan.duplicate"
+                    )
+                )
             seen.add(cycle.id)
             found += _dependencies(cycle, number, place, file)
             if cycle.level == "integration" and len(batch.cycles) > 1:
                 found.append(
                     problem(
-                        f"{cycle.id} is an integration and not alone", file, cycle.line, expected="a batch of its own"
+                        f"{cycle.id} is an integration and not alone",
+                        file,
+                        cycle.line,
+                        expected="a batch of its own",
+                        code="plan.integration",
                     )
                 )
         found += _shared(batch, file)
@@ -233,11 +263,24 @@ def _dependencies(cycle: Cycle, number: int, place: dict[str, int], file: str) -
     found: list[Problem] = []
     for other in cycle.after:
         if other not in place:
-            found.append(problem(f"{cycle.id} builds on {other}, which is not there", file, cycle.line))
+            found.append(
+                problem(
+                    f"{cycle.id} builds on {other}, which is not there",
+                    file,
+                    cycle.line,
+                    code="plan.unknown_dependency",
+                )
+            )
         elif place[other] >= number:
             where = "the same batch" if place[other] == number else "a later batch"
             found.append(
-                problem(f"{cycle.id} builds on {other} in {where}", file, cycle.line, expected="an earlier batch")
+                problem(
+                    f"{cycle.id} builds on {other} in {where}",
+                    file,
+                    cycle.line,
+                    expected="an earlier batch",
+                    code="plan.order",
+                )
             )
     return found
 
@@ -249,6 +292,14 @@ def _shared(batch: Batch, file: str) -> list[Problem]:
         for path in dict.fromkeys(cycle.files):
             if path in owners:
                 what = f"{cycle.id} and {owners[path]} share {path} inside of {batch.id}"
-                found.append(problem(what, file, cycle.line, expected="different batches, or different files"))
+                found.append(
+                    problem(
+                        what,
+                        file,
+                        cycle.line,
+                        expected="different batches, or different files",
+                        code="plan.shared_file",
+                    )
+                )
             owners.setdefault(path, cycle.id)
     return found

@@ -38,6 +38,9 @@ class RepositoryFacts:
     async def start(self, run: str) -> str:
         return (await self._integration.begin(run)).commit
 
+    def tree_at(self, path: Path) -> str:
+        return self._checkouts.tree_at(path)
+
     async def parent_head(self, state: State, inst: str) -> str:
         return await self._integration.parent_head(state, inst)
 

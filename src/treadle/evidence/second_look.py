@@ -9,11 +9,17 @@ from random import Random
 from typing import Final
 
 from treadle.evidence.diffs import added_lines
-from treadle.evidence.findings import Problem, problem
+from treadle.evidence.failed_before import FLAKY, excused
+from treadle.evidence.findings import Problem, note, problem
 from treadle.evidence.subject import Subject
-from treadle.evidence.suite import before
+from treadle.evidence.suite import before, file_of
 from treadle.toolchains.results import TestRun
 
+ALONE: Final = "baseline.alone"
+_WORDS: Final = {
+    FLAKY: "passed and failed by chance before this run, too",
+    ALONE: "passed with the others and not alone before this run, too",
+}
 _MOST: Final = 5
 _PLACE: Final = re.compile(r":\d+| \(in [^)]*\)")
 _ASKS: Final = re.compile(r"PYTEST_CURRENT_TEST|PYTEST_VERSION")
@@ -32,7 +38,7 @@ async def odd(s: Subject, run: TestRun) -> list[str]:
     ]
 
 
-async def second_look(s: Subject, tree: str, run: TestRun) -> tuple[list[Problem], list[str]]:
+async def second_look(s: Subject, tree: str, run: TestRun) -> tuple[list[Problem], list[Problem]]:
     """Tests whose verdict is another one alone, and what was done to find out."""
     reasons = await odd(s, run)
     if not reasons or not run.passed:
@@ -41,8 +47,23 @@ async def second_look(s: Subject, tree: str, run: TestRun) -> tuple[list[Problem
     alone = {id_: await s.measure.suite(tree, ids=[id_]) for id_ in chosen}
     differing = [id_ for id_, one in alone.items() if not _passes(one, id_)]
     told = f"{len(chosen)} tests were run again, each in a process of its own, because {reasons[0]}"
-    problems = [await _judged(s, tree, id_, alone[id_]) for id_ in differing]
-    return problems, [f"{told}; {len(differing)} of them ended otherwise"]
+    old = await _old(s, run, differing)
+    problems = [await _judged(s, tree, id_, alone[id_]) for id_ in differing if id_ not in old]
+    notes = [note(f"{told}; {len(differing)} of them ended otherwise", code="green.run_again")]
+    return problems, [*notes, *(note(_WORDS[code], test=id_, code=code) for id_, code in old.items())]
+
+
+async def _old(s: Subject, run: TestRun, ids: list[str]) -> dict[str, str]:
+    """Those of some tests that nobody has changed, and that are flaky or fail alone before the run, too."""
+    old = await excused(s, run, ids)
+    start = await s.git.start(s.case.state.run)
+    touched = {path for change in await s.git.changes(start, s.work.commit) for path in change.touched}
+    tree = await s.git.tree(start)
+    for id_ in ids:
+        if id_ not in old and file_of(id_, run) not in touched:
+            alone = await s.measure.suite(tree, ids=[id_], mirrors=False)
+            old |= {id_: ALONE} if alone.is_believable and id_ in alone.failed else {}
+    return old
 
 
 def _chosen(s: Subject, tree: str, run: TestRun, reasons: list[str]) -> list[str]:
@@ -62,8 +83,8 @@ async def _judged(s: Subject, tree: str, id_: str, alone: TestRun) -> Problem:
     company = await s.measure.suite(tree, again=1)
     if _passes(again, id_) or not _passes(company, id_):
         what = "is flaky: its verdict changes from run to run with nothing changed"
-        return problem(what, test=id_, expected="the same verdict every time")
+        return problem(what, test=id_, expected="the same verdict every time", code="green.flaky")
     test = alone.tests.get(id_)
     said = "; ".join(alone.bent) or (test.message.strip().partition("\n")[0][:300] if test else alone.ended)
     what = f"was bent: it passes together with the others and not alone, twice each (alone: {said})"
-    return problem(what, test=id_, expected=_HONEST)
+    return problem(what, test=id_, expected=_HONEST, code="green.bent")

@@ -12,9 +12,9 @@ from typing import Final
 import msgspec
 
 from treadle.evidence.examples import Example, examples, mentioned
-from treadle.evidence.findings import Problem, problem, some
+from treadle.evidence.findings import Problem, note, problem, some
 from treadle.evidence.manifest import read_manifest
-from treadle.evidence.one_for_many import function_of, idle_beside, one_for_many, overburdened
+from treadle.evidence.one_for_many import idle_beside, one_for_many, overburdened
 from treadle.evidence.python_stubs import stub_functions
 from treadle.evidence.stand_ins import may_be_replaced
 from treadle.evidence.subject import Subject
@@ -23,6 +23,7 @@ from treadle.evidence.trial import Groups, Trial
 from treadle.evidence.wrong_implementations import far_rounds, rounds
 from treadle.protocol.items import Json
 from treadle.toolchains.results import TestRun
+from treadle.toolchains.test_names import function_of
 
 _ENOUGH: Final = 3
 """Wrong implementations after which it can be said that nothing was noticed."""
@@ -34,7 +35,7 @@ class Sharpness(msgspec.Struct, frozen=True, kw_only=True):
     """What new tests do not notice."""
 
     problems: tuple[Problem, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Problem, ...] = ()
     facts: dict[str, Json] = {}
 
 
@@ -46,8 +47,8 @@ async def sharpness(s: Subject, run: TestRun, ids: Sequence[str], *, refuses: bo
     on = on or s.work.commit
     groups = await _groups(s, run, ids)
     shared = one_for_many(groups)
-    listed = (await read_manifest(s)).tests(run.collected)
-    idle = list(idle_beside(shared, listed, ids))
+    listed = (await read_manifest(s)).tests(run)
+    idle = [note(what, code="manifest.idle") for what in idle_beside(shared, listed, ids)]
     sources = await _sources(s, on) if ids else {}
     known = await _examples(s, run, ids) if sources else {}
     near = rounds(sources.values(), [one for every in known.values() for one in every])
@@ -81,8 +82,9 @@ def _subject(name: str) -> str:
     return f"criterion {name}" if name else "the new tests"
 
 
-def _dull(name: str, wrong: list[str]) -> str:
-    return f"{_subject(name)}: all its tests pass if {some(wrong, 4)}; is one more example needed?"
+def _dull(name: str, wrong: list[str]) -> Problem:
+    what = f"{_subject(name)}: all its tests pass if {some(wrong, 4)}; is one more example needed?"
+    return note(what, code="tests.few_examples")
 
 
 def _is_blind(trial: Trial, name: str, reached: set[str]) -> bool:
@@ -94,7 +96,9 @@ def _is_blind(trial: Trial, name: str, reached: set[str]) -> bool:
 
 def _blind(name: str, wrong: list[str]) -> Problem:
     what = f"{_subject(name)}: the tests pass whatever is returned ({some(wrong, 4)}): they show nothing"
-    return problem(what, expected="the result compared with the value that is right, so that a wrong one fails")
+    return problem(
+        what, expected="the result compared with the value that is right, so that a wrong one fails", code="tests.blind"
+    )
 
 
 def _not_called(trial: Trial, plain: set[str]) -> Iterator[Problem]:
@@ -102,7 +106,7 @@ def _not_called(trial: Trial, plain: set[str]) -> Iterator[Problem]:
         if example.is_imported and example.callee in plain:
             what = f"passes if {wrong.described([example.callee])}, though it says that it is {example.expected}"
             expected = f"a test that calls {example.callee} itself, with nothing in its place"
-            yield problem(f"{what}: something stands in for it", test=test, expected=expected)
+            yield problem(f"{what}: something stands in for it", test=test, expected=expected, code="tests.stand_in")
 
 
 def _undecorated(sources: Iterable[str]) -> set[str]:
@@ -141,7 +145,7 @@ async def _reached(s: Subject, run: TestRun, groups: Groups, sources: Iterable[s
 
 
 async def _groups(s: Subject, run: TestRun, ids: Sequence[str]) -> Groups:
-    listed = (await read_manifest(s)).by_criterion(run.collected)
+    listed = (await read_manifest(s)).by_criterion(run)
     wanted = set(ids)
     whole = {name: tests for name, tests in listed.items() if tests and wanted.issuperset(tests)}
     return whole or {"": list(ids)}

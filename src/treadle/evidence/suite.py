@@ -12,6 +12,7 @@ from treadle.toolchains.results import Collected, TestResult, TestRun
 RUN_THE_SUITE = frozenset(
     {"measure", "red", "red_one", "added", "owed", "green", "green_own_and_baseline", "coverage_complete"}
 )
+_RUN_TOO = RUN_THE_SUITE | {"unbroken"}
 _GOOD = frozenset({"passed", "skipped", "xfailed"})
 _SHOWN: Final = 1_500
 _WHY = {
@@ -31,6 +32,12 @@ async def measured(s: Subject) -> TestRun:
     return await s.measure.suite(await measured_tree(s))
 
 
+async def gate_run(s: Subject) -> TestRun:
+    """A run of all tests on the work, without mirrors where no check of the gate accepts the work by its tests."""
+    accepts = any(ref.name in RUN_THE_SUITE for ref in s.job.checks)
+    return await s.measure.suite(await measured_tree(s), mirrors=accepts)
+
+
 async def before(s: Subject) -> TestRun:
     """The whole suite on what the activity started from."""
     return await s.measure.known_suite(await s.git.tree(s.work.base))
@@ -44,13 +51,14 @@ async def at_origin(s: Subject) -> TestRun:
 async def collected(s: Subject) -> Collected:
     """The tests of the work under examination; where they are run anyway, that run has found them."""
     tree = await measured_tree(s)
-    if tree != s.work.tree or not any(ref.name in RUN_THE_SUITE for ref in s.job.checks):
+    if tree != s.work.tree or not any(ref.name in _RUN_TOO for ref in s.job.checks):
         return await s.measure.collected(s.work.tree)
-    run = await s.measure.suite(tree)
+    run = await gate_run(s)
     if not (run.collected or run.problems or run.bent):  # it names no tests; whoever lists them does
         return await s.measure.collected(s.work.tree)
     return Collected(
         ids=run.collected,
+        files={id_: test.file for id_, test in run.tests.items() if test.file},
         errors={id_: test for id_, test in run.tests.items() if test.phase == "collect"},
         problems=run.problems if not run.collected else (),
         bent=run.bent,
@@ -75,11 +83,12 @@ def unbelievable(run: TestRun) -> list[Problem]:
     """Why nothing can be concluded from a run."""
     if run.bent:
         return [
-            problem(f"the test run was bent: {one}", expected="code that leaves its tests alone") for one in run.bent
+            problem(f"the test run was bent: {one}", expected="code that leaves its tests alone", code="green.bent")
+            for one in run.bent
         ]
     if not run.is_believable:
         reasons = [*(run.problems or (f"it ended by '{run.ended}'",)), *_last_words(run)]
-        return [problem(f"the tests could not be run: {one}") for one in reasons]
+        return [problem(f"the tests could not be run: {one}", code="suite.unrunnable") for one in reasons]
     return []
 
 
@@ -98,7 +107,8 @@ def described(test: TestResult) -> Problem:
     """A test that did not pass, with where and why."""
     what = "passes though it is marked as one that fails" if test.verdict == "xpassed" else _WHY.get(test.kind, "fails")
     message = test.message.strip()
-    return problem(f"{what}{f': {message}' if message else ''}", test.file, test.line, test=test.id)
+    said = f"{what}{f': {message}' if message else ''}"
+    return problem(said, test.file, test.line, test=test.id, code="green.failing")
 
 
 def file_of(id_: str, run: TestRun) -> str:
@@ -121,14 +131,22 @@ def is_one_by_one(s: Subject) -> bool:
 
 
 async def owned_files(s: Subject) -> set[str]:
-    """Files that the instance itself has changed since it started, or that its input calls its tests."""
-    origin = await s.git.origin(s.case.state, s.job.inst)
-    changed = {path for change in await s.git.changes(origin, s.work.commit) for path in change.touched}
-    return changed | {path for path in await s.entries() if any(path.startswith(f"{one}/") for one in s.tests.folders)}
+    """Files that the instance itself has changed since it started, or earlier in this run in its folders of tests.
+
+    What lay in those folders before the run, and is as it was, belongs to nobody who works in it.
+    """
+    origin, start = await s.git.origin(s.case.state, s.job.inst), await s.git.start(s.case.state.run)
+    changed = await _touched(s, origin)
+    of_run = changed if origin == start else await _touched(s, start)
+    return changed | {path for path in of_run if any(path.startswith(f"{one}/") for one in s.tests.folders)}
+
+
+async def _touched(s: Subject, base: str) -> set[str]:
+    return {path for change in await s.git.changes(base, s.work.commit) for path in change.touched}
 
 
 async def foreign_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> set[str]:
     """Those of some tests that are others': neither in a file of this instance, nor listed in its own manifest."""
     owned = await owned_files(s)
-    listed = (await read_manifest(s)).tests(run.collected) if has_own_manifest(s.case.protocol) else set()
+    listed = (await read_manifest(s)).tests(run) if has_own_manifest(s.case.protocol) else set()
     return {id_ for id_ in ids if file_of(id_, run) not in owned and id_ not in listed}

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from treadle.evidence.examples import Example
-from treadle.evidence.one_for_many import function_of
 from treadle.evidence.subject import Subject
 from treadle.evidence.wrong_implementations import Wrong
 from treadle.git.trees import Entry
 from treadle.protocol.items import Json
 from treadle.toolchains.results import TestRun
+from treadle.toolchains.test_names import function_of
 
 _LEAST: Final = 10.0
 _FACTOR: Final = 5.0

@@ -3,6 +3,8 @@
 import asyncio
 import hashlib
 import time
+from contextlib import suppress
+from typing import Literal
 
 import msgspec
 
@@ -24,11 +26,12 @@ from treadle.git.commit_message import work_subject
 from treadle.git.record import Recorded
 from treadle.kernel.commands import RunChecks
 from treadle.kernel.events import CheckResult
-from treadle.ports import Case, Verdict
+from treadle.ports import Case, CheckProgress, Progress, Verdict
 from treadle.protocol import catalogue
 from treadle.protocol.artifact_place import place_of
 from treadle.protocol.items import Json, canonical
 from treadle.protocol.model import CheckRef
+from treadle.toolchains.process import COUNT
 
 
 class Verifier:
@@ -89,13 +92,14 @@ class Verifier:
 async def _run_all(s: Subject) -> dict[str, Found]:
     """The outcomes in the order of the gate; what has become pointless is not run, and has not passed."""
     outcomes: dict[str, Found] = {}
-    for ref in s.job.checks:
+    for number, ref in enumerate(s.job.checks, 1):
         reason = next((name for name in _refused(s, outcomes) if ref.name in POINTLESS_AFTER.get(name, ())), "")
         if reason:
-            said = failed(f"was not looked at, because '{reason}' failed")
+            said = failed(f"was not looked at, because '{reason}' failed", code="check.skipped")
             outcomes[_name(ref)] = msgspec.structs.replace(said, skipped=True)
         else:
-            outcomes[_name(ref)] = await _run(msgspec.structs.replace(s, arg=ref.arg), ref)
+            outcomes[_name(ref)] = await _run(msgspec.structs.replace(s, arg=ref.arg), ref, number)
+        _tell(s, ref, number, outcomes[_name(ref)])
     return changed_files(s, outcomes)
 
 
@@ -104,18 +108,44 @@ def _refused(s: Subject, outcomes: dict[str, Found]) -> list[str]:
     return [refs[name].name for name, one in outcomes.items() if not one.ok and not refs[name].advisory]
 
 
-async def _run(s: Subject, ref: CheckRef) -> Found:
-    """One check, and how long it took."""
+async def _run(s: Subject, ref: CheckRef, number: int) -> Found:
+    """One check, and how long it took; its tests are counted while they run."""
     began = time.monotonic()
-    one = await _asked(s, ref)
+    _tell(s, ref, number)
+    counting = COUNT.set(lambda done, tests: _tell(s, ref, number, tests=(done, tests)))
+    try:
+        one = await _asked(s, ref)
+    finally:
+        COUNT.reset(counting)
     return msgspec.structs.replace(one, took=time.monotonic() - began)
+
+
+def _tell(
+    s: Subject, ref: CheckRef, number: int, outcome: Found | None = None, tests: tuple[int, int] = (0, 0)
+) -> None:
+    """Tell the live view where the checks are; without an outcome, the check runs."""
+    ended: Literal["passed", "failed", "skipped"] = "passed"
+    if outcome and not outcome.ok:
+        ended = "skipped" if outcome.skipped else "failed"
+    now = CheckProgress(
+        check=_called(ref),
+        number=number,
+        of=len(s.job.checks),
+        state=ended if outcome else "running",
+        advisory=ref.advisory,
+        elapsed=outcome.took if outcome else 0.0,
+        tests_done=tests[0],
+        tests=tests[1],
+    )
+    with suppress(Exception):  # a view that fails, such as a closed pipe, decides nothing about the work
+        s.case.watch(Progress(check=now))
 
 
 async def _asked(s: Subject, ref: CheckRef) -> Found:
     """What a check says; a fault of ours, or of the surroundings, is a failed check that says so."""
     check = CHECKS.get(ref.name)
     if check is None:
-        return failed(f"there is no check '{ref.name}'")
+        return failed(f"there is no check '{ref.name}'", code="check.unknown")
     try:
         one = await check(s)
         told = {**await by_criterion(s), **await counted(s)} if one.ran and ref.name in RUN_THE_SUITE else {}
@@ -125,15 +155,17 @@ async def _asked(s: Subject, ref: CheckRef) -> Found:
     except PortError as error:
         if error.retryable and not ref.advisory:
             raise
-        return failed(f"could not be checked: {error}")
+        return failed(f"could not be checked: {error}", code="check.unavailable")
     except Exception as error:
-        return failed(f"could not be checked, which is a bug in treadle: {type(error).__name__}: {error}")
+        return failed(
+            f"could not be checked, which is a bug in treadle: {type(error).__name__}: {error}", code="check.crashed"
+        )
 
 
 async def _notes(s: Subject, outcomes: dict[str, Found]) -> tuple[str, ...]:
     """What changed beside the work, and what the tests were like before the run, wherever they were run anyway."""
     ran = [name for name, one in outcomes.items() if one.ran and name.partition(":")[0] in RUN_THE_SUITE]
-    return (*meanwhile(s), *(await told_before(s) if ran else ()))
+    return (*map(str, meanwhile(s)), *map(str, await told_before(s) if ran else ()))
 
 
 async def _fields(s: Subject, outcomes: dict[str, Found]) -> dict[str, Json]:
@@ -146,7 +178,7 @@ async def _fields(s: Subject, outcomes: dict[str, Found]) -> dict[str, Json]:
         ref = next((ref for ref in reversed(s.job.checks) if not ref.advisory and _derives(ref)), None)
         if error.retryable or ref is None:
             raise
-        outcomes[_name(ref)] = failed(f"its fields could not be computed: {error}")
+        outcomes[_name(ref)] = failed(f"its fields could not be computed: {error}", code="check.unavailable")
         return {}
 
 
@@ -176,6 +208,7 @@ def _result(s: Subject, ref: CheckRef, one: Found) -> CheckResult:
         "tree": one.tree or s.work.tree,
         **(one.ran or Ran(duration=one.took)).evidence,
         "report": one.report,
+        "findings": one.findings,
         **one.facts,
     }
     if ref.advisory:

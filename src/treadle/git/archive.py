@@ -35,7 +35,9 @@ class Archiving:
         """Move `source` to `target`, in whose name `{date}` stands for the date; found there, it says so."""
         head = await self._integration.head(state, inst)
         if head.drift:
-            raise PortError(f"{source} cannot be archived: {inst} has conflicts that are not resolved")
+            raise PortError(
+                f"{source} cannot be archived: {inst} has conflicts that are not resolved", code="git.conflict"
+            )
         listing = {entry.path: entry for entry in await self._trees.entries(head.commit)}
         delta = listing.get(source)
         if delta is None or delta.mode == LINK:
@@ -54,7 +56,7 @@ def _latest(listing: dict[str, Entry], source: str, target: str) -> str:
     name = re.compile(stem.replace(re.escape(DATE), r"\d{4}-\d\d-\d\d") + r"(-\d+)?" + suffix)
     found = sorted((path for path in listing if name.fullmatch(path)), key=lambda path: (len(path), path))
     if not found:
-        raise PortError(f"there is no {source} to archive, and none in the archive ({target})")
+        raise PortError(f"there is no {source} to archive, and none in the archive ({target})", code="git.no_object")
     return found[-1]
 
 

@@ -31,6 +31,7 @@ class Checkouts:
     def __init__(self, repository: Repository, recorder: Recorder, folder: Path) -> None:
         self._repository, self._recorder, self._folder = repository, recorder, folder
         self._slots = Slots(repository, recorder.trees)
+        self._open: dict[Path, str] = {}
 
     @asynccontextmanager
     async def clean(self, commit: str, *overlays: Overlay) -> AsyncIterator[Path]:
@@ -41,9 +42,15 @@ class Checkouts:
         slot, lock = await asyncio.to_thread(self._take)
         try:
             await self._slots.fill(slot, Contents(tree, commit))
+            self._open[slot.path] = tree
             yield slot.path
         finally:
+            self._open.pop(slot.path, None)
             os.close(lock)
+
+    def tree_at(self, path: Path) -> str:
+        """The tree that a checkout was made of; empty if it is none, or was given back."""
+        return self._open.get(path, "")
 
     def _take(self) -> tuple[Slot, int]:
         for n in range(1, _MOST):
@@ -55,7 +62,9 @@ class Checkouts:
                 os.close(lock)
             else:
                 return slot, lock
-        raise PortError(f"{_MOST} checks run at once in {self._folder}; wait for some to end", retryable=True)
+        raise PortError(
+            f"{_MOST} checks run at once in {self._folder}; wait for some to end", retryable=True, code="git.no_room"
+        )
 
     def _opened(self, lock: Path) -> int:
         with writing(lock):

@@ -3,6 +3,7 @@
 Both may be written by agents, so a subject is one line of printable characters, whatever they hold.
 """
 
+import re
 from collections.abc import Collection
 from typing import Final
 
@@ -19,30 +20,52 @@ _WIDTH: Final = 72
 _NAME: Final = 40
 _LEAST: Final = 12
 """Characters of a title below which it says nothing."""
+_SENTENCE_END: Final = re.compile(r"[.!?](?=\s+[^\sa-z]|\s*$)|\n\s*\n")
 
 
 def work_subject(job: RunChecks, case: Case) -> str:
     """What an agent did at a step: `BUG-7: Totals lose the last item (Make it pass)`."""
-    deed = _line(case.protocol.graphs[job.graph].steps[job.step].title) or base_of(job.step)
-    title, name = _line(given_to(job.inst, case).get("title")), name_of(job.inst, case)
+    deed = one_line(case.protocol.graphs[job.graph].steps[job.step].title) or base_of(job.step)
+    title, name = one_line(given_to(job.inst, case).get("title")), name_of(job.inst, case)
     if not title:
-        return _cut(f"{name}: {deed}", _WIDTH)
+        return cut(f"{name}: {deed}", _WIDTH)
     room = _WIDTH - len(f"{name}:  ({deed})")
-    return f"{name}: {_cut(title, room)} ({deed})" if room >= _WIDTH // 4 else _cut(f"{name}: {title}", _WIDTH)
+    return f"{name}: {cut(title, room)} ({deed})" if room >= _WIDTH // 4 else cut(f"{name}: {title}", _WIDTH)
 
 
 def merge_subject(inst: str, case: Case, paths: Collection[str] = ()) -> str:
     """What a merge brings, in these files: `feat(US-5): Cart`, or `feat(k0): implement` without a title.
 
-    Of a step that was done alone, or is all that there is to do: `docs(US-5): Cart (BDD scenarios)`.
+    Of a step that was done alone, or is all that there is to do: `docs(US-5): Cart (BDD scenarios)`. The result of a
+    run without a title is called by the first sentence of its description.
     """
-    title, step = _line(given_to(inst, case).get("title")), _sole_step(inst, case)
+    title, step = _title(inst, case), _sole_step(inst, case)
     head = f"{_kind(paths, step)}({name_of(inst, case)}):"
-    deed = _line(step.title) if step else ""
+    deed = one_line(step.title) if step else ""
     if not (title and deed):
-        return _cut(f"{head} {title or deed or 'implement'}", _WIDTH)
+        return cut(f"{head} {title or deed or 'implement'}", _WIDTH)
     room = _WIDTH - len(f"{head}  ({deed})")
-    return f"{head} {_cut(title, room)} ({deed})" if room >= _LEAST else _cut(f"{head} {deed}", _WIDTH)
+    return f"{head} {cut(title, room)} ({deed})" if room >= _LEAST else cut(f"{head} {deed}", _WIDTH)
+
+
+def is_delivered(inst: str, case: Case) -> bool:
+    """Whether the user gets the commit of this merge: that of the root, or of a part whose commit the root keeps."""
+    parent = instance(case.state, inst).parent
+    if not parent:
+        return True
+    above = case.state.insts.get(parent)
+    graph = case.protocol.graphs.get(above.graph) if above and not above.parent else None
+    return graph is not None and any(step.keep_commits for step in graph.steps.values())
+
+
+def _title(inst: str, case: Case) -> str:
+    given = given_to(inst, case)
+    if title := one_line(given.get("title")):
+        return title
+    said = given.get("description")
+    if instance(case.state, inst).parent or not isinstance(said, str):
+        return ""
+    return one_line(_SENTENCE_END.split(said.strip(), maxsplit=1)[0])
 
 
 def _sole_step(inst: str, case: Case) -> Step | None:
@@ -69,7 +92,7 @@ def name_of(inst: str, case: Case) -> str:
     graph = case.protocol.graphs.get(found.graph)
     record = case.protocol.types.get(graph.input[1]) if graph else None
     given = given_to(inst, case).get(record.key if record else "id")
-    return _cut(_line(found.key) or _line(given) or case.state.run, _NAME)
+    return cut(one_line(found.key) or one_line(given) or case.state.run, _NAME)
 
 
 def given_to(inst: str, case: Case) -> dict[str, Json]:
@@ -79,10 +102,12 @@ def given_to(inst: str, case: Case) -> dict[str, Json]:
     return value if isinstance(value, dict) else {}
 
 
-def _line(value: Json) -> str:
+def one_line(value: Json) -> str:
+    """A text as one line of printable characters; empty for anything else."""
     text = value if isinstance(value, str) else ""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
-def _cut(text: str, room: int) -> str:
+def cut(text: str, room: int) -> str:
+    """A text of at most so many characters."""
     return text if len(text) <= room else f"{text[: room - 1].rstrip()}…"

@@ -14,7 +14,7 @@ from treadle.git.api_diff import ApiChange, api_changes, impact
 from treadle.git.archive import DATE, Archiving
 from treadle.git.change_reasons import change_reasons, reason_for
 from treadle.git.checkout import Checkouts
-from treadle.git.commit_message import given_to, merge_subject, name_of
+from treadle.git.commit_message import given_to, is_delivered, merge_subject, name_of
 from treadle.git.delivery import Policy
 from treadle.git.fold import Folding
 from treadle.git.lanes import Lanes
@@ -33,6 +33,8 @@ from treadle.protocol.items import Json
 from treadle.protocol.model import Graph, Step
 
 VerifierOf = Callable[[RunEffect, Case], Verifier]
+BodyOf = Callable[[RunEffect], str]
+"""What follows the subject of a commit that the user's branch will get."""
 _DIFF: Final = 200_000
 _MISSING: Final = {
     "notify": "a way to tell people",
@@ -50,9 +52,10 @@ class GitEffects:
         policy: Policy = "branch",
         notifier: Notifier | None = None,
         dump: Dump | None = None,
+        body_of: BodyOf | None = None,
     ) -> None:
         self._lanes, self._checkouts, self._verifier_of, self._notifier = lanes, checkouts, verifier_of, notifier
-        self._dump = dump
+        self._dump, self._body_of = dump, body_of
         self._merging = Merging(lanes, checkouts, policy)
         self._rebasing = Rebasing(lanes.integration)
         self._folding = Folding(lanes)
@@ -74,13 +77,17 @@ class GitEffects:
             known = self._notify
         if known is None:
             what = _MISSING.get(job.effect, "nothing of that name")
-            raise PortError(f"the effect '{job.effect}' of the step '{job.step}' cannot be done yet: {what} is missing")
+            raise PortError(
+                f"the effect '{job.effect}' of the step '{job.step}' cannot be done yet: {what} is missing",
+                code="git.effect",
+            )
         return await known(job, case)
 
     async def _merge(self, job: RunEffect, case: Case) -> Outcome:
         subject = merge_subject(job.inst, case, await self._changed(job, case))
         witness = Witness(self._verifier_of(job, case))
-        wanted = Wanted(f"{subject}\n", keep_commits=self._step(job, case).keep_commits)
+        message = self._message(job, case, subject)
+        wanted = Wanted(message, self._step(job, case).keep_commits, _papers(case))
         done = await self._merging.merge(case.state, job.inst, job.id, wanted, verify_by(witness))
         if isinstance(done, Refused):
             return await self._with_results(self._refused(job, case, done), witness, case, done.commit)
@@ -92,6 +99,12 @@ class GitEffects:
         told = await self._merged(done, subject, change_reasons(job, case))
         made = outcome(case.protocol, self._step(job, case), "MergeComplete", told)
         return await self._with_results(made, witness, case, done.commit)
+
+    def _message(self, job: RunEffect, case: Case, subject: str) -> str:
+        """The message of a merge. Of a commit that people will get, it says what was proved and where to look."""
+        if self._body_of is None or not is_delivered(job.inst, case):
+            return f"{subject}\n"
+        return f"{subject}\n\n{self._body_of(job)}"
 
     async def _changed(self, job: RunEffect, case: Case) -> list[str]:
         """The files that an instance has changed."""
@@ -174,11 +187,17 @@ class GitEffects:
         """The artifact `delta` becomes one of the artifact `deltas`."""
         artifacts, values = case.protocol.artifacts, given_to(job.inst, case)
         if "delta" not in artifacts or "deltas" not in artifacts:
-            raise PortError("the effect 'archive' needs the artifacts 'delta' (what is archived) and 'deltas' (where)")
+            raise PortError(
+                "the effect 'archive' needs the artifacts 'delta' (what is archived) and 'deltas' (where)",
+                code="git.effect",
+            )
         source = place_of(artifacts["delta"], values)
         target = place_of(artifacts["deltas"], {**values, "date": DATE})
         if not source or not target:
-            raise PortError(f"nobody knows where {artifacts['delta'].path} or {artifacts['deltas'].path} lies here")
+            raise PortError(
+                f"nobody knows where {artifacts['delta'].path} or {artifacts['deltas'].path} lies here",
+                code="git.effect",
+            )
         date = datetime.fromtimestamp((case.state.now or case.state.started) / 1000, UTC).date().isoformat()
         message = f"{name_of(job.inst, case)}: archive the delta\n"
         done = await self._archiving.archive(case.state, job.inst, source, target, date, message)
@@ -206,6 +225,13 @@ class GitEffects:
     @staticmethod
     def _step(job: RunEffect, case: Case) -> Step:
         return case.protocol.graphs[job.graph].steps[job.step]
+
+
+def _papers(case: Case) -> tuple[str, ...]:
+    """Files of every instance that the result of the run does not carry."""
+    papers = [one for one in case.protocol.artifacts.values() if not one.delivered]
+    places = [place_of(one, given_to(inst, case)) for one in papers for inst in case.state.insts]
+    return tuple(sorted({place for place in places if place}))
 
 
 def _folded_groups(graph: Graph, step: Step) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ class Folding:
         await self._integration.move(state.run, inst, commit, start.base, start.commit)
         for child in members:
             await self._integration.move(state.run, child.id, commit, commit)
-            await self._lanes.leave(state.run, child.id, commit)
+            await self._lanes.leave(state.run, child.id)
         changes = await Trees(self._repository).changes(start.base, commit)
         return Folded(commit, tuple(change.path for change in changes))
 

@@ -20,11 +20,13 @@ _Entries = dict[str, tuple[str, str]]
 async def grafted(repository: Repository, tree: str, files: Files) -> str:
     """The id of the new tree; it and its folders are among the objects then."""
     if unfit := [path for path in files if not all(map(_is_fit, path.split("/")))]:
-        raise PortError(f"git takes no file {shorten(unfit[0])!r}")
+        raise PortError(f"git takes no file {shorten(unfit[0])!r}", code="git.no_object")
     grafting = _Grafting(repository)
     made = await grafting.folder(tree, files) or grafting.made({})
     if made not in await repository.keep(grafting.written, "tree"):
-        raise PortError(f"git calls the tree {made} otherwise; is it a repository of {repository.form}?")
+        raise PortError(
+            f"git calls the tree {made} otherwise; is it a repository of {repository.form}?", code="git.damaged"
+        )
     return made
 
 

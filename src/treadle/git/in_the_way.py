@@ -38,4 +38,4 @@ def first_of(found: Iterable[str], prefix: str) -> str:
 async def refuse_what_is_in_the_way(refs: Refs, prefix: str) -> None:
     """A `PortError` that names the branch because of which no run could have branches of its own."""
     if ref := first_of(await refs.below(*places(prefix)), prefix):
-        raise PortError(f"{told(ref, prefix)}: git keeps no branch below another; {advice(ref)}")
+        raise PortError(f"{told(ref, prefix)}: git keeps no branch below another; {advice(ref)}", code="git.ref_taken")

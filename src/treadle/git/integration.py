@@ -14,6 +14,7 @@ import msgspec
 
 from treadle.errors import PortError
 from treadle.git.names import DEFAULT_PREFIX, Names
+from treadle.git.packed import refs_of
 from treadle.git.record import ACTIVITY
 from treadle.git.refs import Refs
 from treadle.git.repository import Repository
@@ -74,6 +75,8 @@ class Integration:
         self.repository, self.refs = repository, refs
         self.prefix = prefix
         self._trunks: dict[str, Trunk] = {}
+        self._older: set[str] = set()
+        """Runs that had branches of an older version when they were begun here."""
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def names(self, run: str) -> Names:
@@ -85,11 +88,13 @@ class Integration:
         if run not in self._trunks:
             self._trunks[run] = await self._noted_trunk(run, at)
             await self.refs.know(*self.names(run).spaces)
+            if any(map(self.names(run).moved, await self.refs.below(self.names(run).older))):
+                self._older.add(run)
         return self._trunks[run]
 
     async def _noted_trunk(self, run: str, at: int) -> Trunk:
         names = self.names(run)
-        noted = await self.refs.get(names.start)
+        noted = await self.refs.get(names.start) or (await self.every_ref(run)).get(names.start, "")
         if not noted:
             head = await self.repository.users("rev-parse", "--verify", "HEAD^{commit}")
             branch = (await self.repository.users("symbolic-ref", "--quiet", "HEAD", ok=(0, 1))).text
@@ -99,6 +104,16 @@ class Integration:
             noted = await self.refs.get(names.start)
         branch = trailer(await self.repository.message(noted), _TRUNK)
         return Trunk(branch, (await self.repository.parents(noted))[0])
+
+    async def every_ref(self, run: str) -> dict[str, str]:
+        """All refs of a run, whether they are packed or not."""
+        return await refs_of(self.repository, self.refs, self.names(run))
+
+    async def offer(self, run: str, commit: str) -> None:
+        """Give accepted work that no step has merged a result branch, where people look for it."""
+        trunk, ref = await self.begin(run), self.names(run).result
+        if await self.repository.tree(commit) != await self.repository.tree(trunk.commit):
+            await self.refs.swap(ref, commit, "")
 
     async def head(self, state: State, inst: str, current: str = "") -> Head:
         """Where an instance stands, after everything that was accepted has been folded in.
@@ -161,6 +176,10 @@ class Integration:
         wanted = (names.integration(inst), *(names.of_instance(inst, what) for what in ("base", "drift", "pending")))
         found = await self.refs.all_of(wanted)
         commit, base, drift, pending = (found.get(ref, "") for ref in wanted)
+        if not commit and state.run in self._older:
+            # Another process may have driven the run with an older version while its branches were to be moved.
+            commit = (await self.every_ref(state.run)).get(wanted[0], "")
+            await self.refs.put_all({wanted[0]: commit} if commit else {})
         if not commit:
             return await self._found(state, inst), pending
         onto = (await self.repository.parents(drift))[0] if drift else ""
@@ -231,7 +250,7 @@ def instance(state: State, inst: str) -> Instance:
     """An instance of a run, or a `PortError`: nothing is done for one that the run does not know."""
     found = state.insts.get(inst)
     if found is None:
-        raise PortError(f"the run {state.run!r} has no instance {inst!r}")
+        raise PortError(f"the run {state.run!r} has no instance {inst!r}", code="run.no_instance")
     return found
 
 

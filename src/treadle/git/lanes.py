@@ -106,12 +106,11 @@ class Lanes:
             if lease.run == run:
                 await self._give_back(slot, lease)
 
-    async def leave(self, run: str, inst: str, commit: str) -> None:
-        """An instance may be done: its lanes go to whoever needs some. Should it go on, it does so from a commit."""
+    async def leave(self, run: str, inst: str) -> None:
+        """An instance may be done: its lanes go to whoever needs some."""
         for slot, lease in await asyncio.to_thread(self._leases.all):
             if (lease.run, lease.inst) == (run, inst):
                 await self._give_back(slot, lease)
-                await self.integration.refs.put(self.integration.names(run).lane(inst, lease.lane), commit)
 
     async def record(self, run: str, act: str, at: int, message: str = "") -> Recorded:
         """What an activity has left in its lane as one commit; the same however often it is asked."""
@@ -120,12 +119,8 @@ class Lanes:
             taken = await self._take(slot, lease)
             recorded = await self._recorder.commit(taken, act, lease.base, lease.onto, at, message)
         names = self.integration.names(run)
-        values = {
-            names.of_activity(act, "recorded"): recorded.commit,
-            names.lane(lease.inst, lease.lane): recorded.commit,
-        }
         moved = await self.integration.refs.moved(*names.spaces)
-        await self.integration.refs.put_all(values)
+        await self.integration.refs.put(names.of_activity(act, "recorded"), recorded.commit)
         return msgspec.structs.replace(recorded, moved=tuple(moved), around=await self._around(run, act))
 
     async def _around(self, run: str, act: str) -> tuple[str, ...]:
@@ -142,8 +137,6 @@ class Lanes:
                     empty = Lease(run=run, inst=inst, lane=lease.lane, base=commit, onto=commit, hidden=lease.hidden)
                     await self._prepare(slot, empty, commit)
                     await asyncio.to_thread(self._leases.write, slot, empty)
-                ref = self.integration.names(run).lane(inst, lease.lane)
-                await self.integration.refs.put(ref, commit)
 
     async def _give_back(self, slot: Slot, lease: Lease) -> None:
         async with self._locks[" ".join(lease.key)]:
@@ -158,7 +151,10 @@ class Lanes:
     async def _of(self, run: str, act: str) -> tuple[Slot, Lease]:
         found = await asyncio.to_thread(self._leases.find, run, act)
         if found is None:
-            raise PortError(f"the activity {act!r} of the run {run!r} has no lane; it was given to another one since")
+            raise PortError(
+                f"the activity {act!r} of the run {run!r} has no lane; it was given to another one since",
+                code="git.no_lane",
+            )
         handed = self._handed.get((run, act))
         return (found[0], handed[0]) if handed else found
 
@@ -214,7 +210,5 @@ class Lanes:
         return Contents(tree, await repository.commit(shown, (), "what this role may see\n", 0), branch, alone=True)
 
     async def _note(self, lease: Lease) -> None:
-        """Where an activity starts from, as refs."""
-        names = self.integration.names(lease.run)
-        refs = {names.of_activity(lease.act, "base"): lease.base, names.lane(lease.inst, lease.lane): lease.base}
-        await self.integration.refs.put_all(refs)
+        """Where an activity starts from, as a ref."""
+        await self.integration.refs.put(self.integration.names(lease.run).of_activity(lease.act, "base"), lease.base)

@@ -77,7 +77,7 @@ class Leases:
                 slot = Slot(self._folder / f"lane-{n}")
                 if _note(slot).name not in self._read and self._taken(slot, lease):
                     return slot, lease
-        raise PortError(f"{self._folder} has no room for another lane; end some runs")
+        raise PortError(f"{self._folder} has no room for another lane; end some runs", code="git.no_room")
 
     def _look(self, is_wanted: Callable[[Lease], bool]) -> tuple[Slot, Lease] | None:
         """The slot whose note says something: the note that said it last, if it is still the same, or any."""

@@ -13,6 +13,7 @@ from treadle.git.integration import Head, conflict_text, instance
 from treadle.git.lanes import Lanes
 from treadle.git.replay import replayed
 from treadle.git.three_way import three_way
+from treadle.git.trees import Trees
 from treadle.git.verifier import Tried, Verifier
 from treadle.kernel.state import State
 
@@ -36,6 +37,8 @@ class Wanted(msgspec.Struct, frozen=True):
 
     message: str
     keep_commits: bool = False
+    papers: tuple[str, ...] = ()
+    """Files of the run that its result does not carry: there they are as they were before the run, if they were."""
 
 
 class Completed(msgspec.Struct, frozen=True):
@@ -89,7 +92,7 @@ class Merging:
             if await self._publish(state, inst, done):
                 return await self._finish(state, inst, done)
             done = None  # the parent's branch was moved meanwhile: once more, on its new head
-        raise PortError(f"the branch that {inst} is merged into does not hold still", retryable=True)
+        raise PortError(f"the branch that {inst} is merged into does not hold still", retryable=True, code="git.moved")
 
     async def _try(self, state: State, inst: str, wanted: Wanted, verify: Verify) -> Completed | Refused:
         head = await self._integration.head(state, inst)
@@ -102,7 +105,10 @@ class Merging:
         if not merged.is_clean:
             details = f"{merged.words}\n\n{conflict_text(merged.conflicts)}".strip()
             return Refused("IntegrationFailure", details, files=merged.files)
-        commit = await self._made(head, parent, merged.tree, wanted)
+        tree = merged.tree
+        if wanted.papers and not instance(state, inst).parent:
+            tree = await self._without(tree, wanted.papers, parent)
+        commit = await self._made(head, parent, tree, wanted)
         async with self._checkouts.clean(commit) as path:
             refused = await verify(path)
         return msgspec.structs.replace(refused, commit=commit) if refused else Completed(commit, parent)
@@ -115,6 +121,13 @@ class Merging:
             return kept
         at = await self._repository.time(head.commit)
         return await self._repository.commit(tree, (parent,), wanted.message, at)
+
+    async def _without(self, tree: str, papers: tuple[str, ...], base: str) -> str:
+        """A tree in which some files are as they are in a commit, or are not there at all."""
+        trees = Trees(self._repository)
+        now, before = (await trees.listing(tree)).by_path, (await trees.listing(base)).by_path
+        files = {path: before.get(path) for path in papers if now.get(path) != before.get(path)}
+        return await trees.changed(tree, files) if files else tree
 
     async def _parent(self, state: State, inst: str, head: Head) -> str:
         """What is merged into. A result that waits for a person stands where its run started."""
@@ -137,7 +150,7 @@ class Merging:
         if not instance(state, inst).parent:
             delivered = await deliver(self._integration, state.run, done.commit, self._policy)
         await self._integration.move(state.run, inst, done.commit, done.commit)
-        await self._lanes.leave(state.run, inst, done.commit)
+        await self._lanes.leave(state.run, inst)
         return msgspec.structs.replace(done, delivered=delivered)
 
     async def _done_before(self, state: State, inst: str, act: str) -> Completed | None:

@@ -32,8 +32,20 @@ def _unfit(name: str) -> bool:
     return ".." in name or name.endswith((".", ".lock")) or ".lock+" in name or name == RESULT
 
 
+_TAKEN: Final = ("act", "inst", "start", "packed")
+"""What else lies below a run's place beside the slugs of its instances."""
+
+
+def shown(ref: str) -> str:
+    """A ref as git also takes it and people read it: without `refs/heads/` or `refs/`."""
+    return ref.removeprefix("refs/heads/").removeprefix("refs/")
+
+
 class Names:
-    """The refs of one run."""
+    """The refs of one run: one branch for its result; everything else below `refs/treadle/`, out of `git branch`.
+
+    Git resolves `treadle/RUN/root/int` to `refs/treadle/RUN/root/int`, so names in older logs still lead there.
+    """
 
     def __init__(self, run: str, prefix: str = DEFAULT_PREFIX) -> None:
         self.run = run
@@ -42,8 +54,13 @@ class Names:
 
     @property
     def spaces(self) -> tuple[str, str]:
-        """Everything of the run lies below these."""
-        return f"{self._branches}/", f"{self._own}/"
+        """Everything of the run lies at or below these."""
+        return self.result, f"{self._own}/"
+
+    @property
+    def older(self) -> str:
+        """Below this, older versions kept integration branches and lanes, as branches of the user's repository."""
+        return f"{self._branches}/"
 
     @property
     def start(self) -> str:
@@ -51,16 +68,21 @@ class Names:
         return f"{self._own}/start"
 
     @property
+    def packed(self) -> str:
+        """The refs of a finished run, packed into one commit by `treadle gc`."""
+        return f"{self._own}/packed"
+
+    @property
     def result(self) -> str:
         """The branch on which the result waits."""
         return f"{self._branches}/{RESULT}"
 
     def integration(self, inst: str) -> str:
-        """The branch on which the accepted work of an instance comes together; no agent ever has it."""
-        return f"{self._branches}/{slug(inst)}/int"
+        """Where the accepted work of an instance comes together; no agent ever has it."""
+        return f"{self._own}/{_place(inst)}/int"
 
     def lane(self, inst: str, lane: str) -> str:
-        """The branch of a lane."""
+        """The branch that the git folder of a lane is on; the user's repository has none of this name."""
         name = slug(lane)
         return f"{self._branches}/{slug(inst)}/{f'{name},lane' if name == 'int' else name}"
 
@@ -74,3 +96,18 @@ class Names:
         Of a merge, `before` is what it was merged into.
         """
         return f"{self._own}/act/{slug(act)}/{what}"
+
+    def moved(self, old: str) -> str:
+        """The new name of a branch of an older version; empty if no older version called a branch of the run so."""
+        inst, _, name = old.removeprefix(self.older).partition("/")
+        is_one = old.startswith(self.older) and name and "/" not in name
+        return f"{self._own}/{_apart(inst)}/{name}" if is_one else ""
+
+
+def _place(inst: str) -> str:
+    return _apart(slug(inst))
+
+
+def _apart(name: str) -> str:
+    """The slug of an instance, told apart from the other names that lie beside it."""
+    return f"{name},inst" if name in _TAKEN else name

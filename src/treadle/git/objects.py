@@ -40,7 +40,7 @@ class Objects:
         A `PortError` if they are too large in all, or git does not answer.
         """
         if unfit := [name for name in names if "\0" in name or "\n" in name]:
-            raise PortError(f"git has no object {shorten(unfit[0])!r}")
+            raise PortError(f"git has no object {shorten(unfit[0])!r}", code="git.no_object")
 
         async def answers(stream: asyncio.StreamReader) -> list[Object | None]:
             found: list[Object | None] = []
@@ -56,7 +56,9 @@ class Objects:
             return await self._reading.ask(question, answers)
         except BrokenError:
             named = shorten(", ".join(names))
-            raise PortError(f"git could not read {named}; `git fsck` tells what is damaged") from None
+            raise PortError(
+                f"git could not read {named}; `git fsck` tells what is damaged", code="git.damaged"
+            ) from None
 
     async def write(self, kind: Kind, contents: Sequence[bytes]) -> list[str]:
         """Keep objects, as git writes them; their ids, or a `BrokenError` if git does not take one."""
@@ -81,7 +83,9 @@ async def _read(stream: asyncio.StreamReader, most: int) -> Object | None:
             return None
         case [id_, kind, size]:
             if int(size) > most:
-                raise PortError(f"the object {id_.decode()} has {int(size)} bytes, which is too much")
+                raise PortError(
+                    f"the object {id_.decode()} has {int(size)} bytes, which is too much", code="git.too_large"
+                )
             data = await stream.readexactly(int(size) + 1)
             return Object(id_.decode(), kind.decode(), data[:-1])
         case _:

@@ -11,7 +11,9 @@ Values = dict[str, Json]
 def outcome(protocol: Protocol, step: Step, exit_: str, values: Values) -> Outcome:
     """The exit of a step with the values that it declares; a `PortError` if the protocol asks for another one."""
     if exit_ not in step.exits or exit_ not in protocol.exits:
-        raise PortError(f"the effect '{step.effect}' ended by {exit_}, which its step has no row for")
+        raise PortError(
+            f"the effect '{step.effect}' ended by {exit_}, which its step has no row for", code="git.effect"
+        )
     fields = {name: field for name, field in protocol.exits[exit_].fields.items() if field.by != "kernel"}
     return Outcome(exit=exit_, fields=_fitted(protocol, fields, values, exit_))
 
@@ -23,7 +25,10 @@ def _fitted(protocol: Protocol, fields: dict[str, Field], values: Values, what: 
         if key is not None:
             found[name] = _value(protocol, field, values[key])
         elif not field.type.endswith("?"):
-            raise PortError(f"nothing fills in the field '{name}' of {what}; git knows {', '.join(sorted(values))}")
+            raise PortError(
+                f"nothing fills in the field '{name}' of {what}; git knows {', '.join(sorted(values))}",
+                code="git.effect",
+            )
     return found
 
 

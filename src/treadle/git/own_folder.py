@@ -57,7 +57,9 @@ def own_config(form: str) -> str:
 def write_git_folder(folder: Path, config: str, head: str) -> None:
     """The least that git takes for a repository."""
     if folder.is_symlink():
-        raise PortError(f"{folder} is a link; remove it: Treadle writes only to folders inside the project")
+        raise PortError(
+            f"{folder} is a link; remove it: Treadle writes only to folders inside the project", code="file.link"
+        )
     for part in ("objects/info", "refs/heads"):
         (folder / part).mkdir(parents=True, exist_ok=True)
     put(folder / "config", config)

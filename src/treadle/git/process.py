@@ -97,18 +97,23 @@ async def run_git(
             start_new_session=True,
         )
     except FileNotFoundError:
-        what = "git is not installed; install git 2.38 or newer" if cwd.is_dir() else f"{cwd} is gone"
-        raise PortError(f"`{shown}` cannot be run: {what}") from None
+        if cwd.is_dir():
+            what, code = "git is not installed; install git 2.38 or newer", "git.missing"
+        else:
+            what, code = f"{cwd} is gone", "file.missing"
+        raise PortError(f"`{shown}` cannot be run: {what}", code=code) from None
     except OSError as error:
-        raise PortError(f"`{shown}` cannot be run: {error.strerror}", retryable=True) from None
+        raise PortError(f"`{shown}` cannot be run: {error.strerror}", retryable=True, code="git.failed") from None
     try:
         async with asyncio.timeout(patience):
             out, words = await _talk(process, stdin, most)
             return Said(await process.wait(), out, words.decode(errors="replace").strip())
     except TimeoutError:
-        raise PortError(f"`{shown}` took longer than {patience:g} s and was ended", retryable=True) from None
+        raise PortError(
+            f"`{shown}` took longer than {patience:g} s and was ended", retryable=True, code="git.timeout"
+        ) from None
     except _TooMuch:
-        raise PortError(f"`{shown}` printed more than {most} bytes and was ended") from None
+        raise PortError(f"`{shown}` printed more than {most} bytes and was ended", code="git.too_large") from None
     finally:
         await end(process)
 

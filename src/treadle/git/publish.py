@@ -46,7 +46,9 @@ class Publishing:
 
     async def _root(self) -> Path:
         if (await self._repository.users("rev-parse", "--is-bare-repository")).text == "true":
-            raise PortError("nothing can be published: the repository is bare, so nobody has files here")
+            raise PortError(
+                "nothing can be published: the repository is bare, so nobody has files here", code="git.bare"
+            )
         return self._repository.root
 
     async def _existing(self, commit: str, paths: list[str]) -> dict[str, bytes]:

@@ -70,7 +70,11 @@ class Recorder:
     async def take(self, slot: Slot, base: str, hidden: Iterable[str] = ()) -> Taken:
         """The tree of a slot that was filled from `base` without what is hidden."""
         if slot.path.is_symlink() or not slot.path.is_dir():
-            raise PortError(f"the lane {slot.path} is gone, or something else stands in its place", retryable=True)
+            raise PortError(
+                f"the lane {slot.path} is gone, or something else stands in its place",
+                retryable=True,
+                code="git.no_lane",
+            )
         listing, globs = await self.trees.listing(base), tuple(hidden)
         try:
             found = await asyncio.to_thread(scan, slot.path, listing.files)

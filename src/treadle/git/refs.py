@@ -62,6 +62,12 @@ class Refs:
         lines = (line.split(" ", 1) for line in said.text.splitlines())
         return {ref: value for value, ref in lines}
 
+    async def checked_out(self) -> set[str]:
+        """The branches that some worktree of the user's is on."""
+        said = await self._repository.refs("for-each-ref", "--format=%(refname) %(worktreepath)", "refs/heads")
+        lines = (line.partition(" ") for line in said.text.splitlines())
+        return {ref for ref, _, path in lines if path}
+
     async def swap(self, ref: str, new: str, old: str) -> bool:
         """Move a ref if it still is at `old`; True as well if it is at `new` already."""
         async with self._lock:

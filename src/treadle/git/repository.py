@@ -197,7 +197,7 @@ class Repository:
         found: list[bytes] = []
         for id_, one in zip(ids, await self._objects.read(ids), strict=True):
             if one is None or one.kind != "blob":
-                raise PortError(f"git has no file {shorten(id_)}")
+                raise PortError(f"git has no file {shorten(id_)}", code="git.no_object")
             found.append(one.data)
         return found
 
@@ -205,7 +205,7 @@ class Repository:
         """A folder by its id, as git writes it."""
         found = (await self._objects.read([tree]))[0]
         if found is None or found.kind != "tree":
-            raise PortError(f"git has no folder {shorten(tree)}")
+            raise PortError(f"git has no folder {shorten(tree)}", code="git.no_object")
         return found.data
 
     async def show(self, commit: str, path: str) -> bytes | None:
@@ -215,6 +215,19 @@ class Repository:
             return said.out if said.code == 0 else None
         found = (await self._objects.read([f"{commit}:{path}"]))[0]
         return found.data if found is not None and found.kind == "blob" else None
+
+    async def texts(self, commit: str, paths: Sequence[str], most: int) -> dict[str, str]:
+        """Those of some files that a commit has as plain files of at most so many bytes; links are not followed."""
+        said = await self.git("ls-tree", "-z", "-l", commit, "--", *paths) if paths else None
+        found: dict[str, str] = {}
+        for line in said.out.decode(errors="replace").split("\0") if said else ():
+            facts, _, path = line.partition("\t")
+            words = facts.split()
+            if len(words) == 4 and words[0].startswith("100") and words[3].isdecimal() and int(words[3]) <= most:
+                found[path] = words[2]
+        contents = await self.blobs(list(found.values()))
+        texts = {path: data.decode(errors="replace") for path, data in zip(found, contents, strict=True)}
+        return {path: texts[path] for path in paths if path in texts}
 
 
 # The user's own settings count where the repository is found: it may belong to somebody else, by the user's leave.
@@ -228,16 +241,21 @@ async def open_repository(project: Project, person: Person = Person()) -> Reposi
     said = await _said([*words, "--is-bare-repository"], project.root, _WITH_SETTINGS, b"", (0, 128))
     if said.code and "dubious ownership" in said.words:
         leave = f"git config --global --add safe.directory {shlex.quote(str(project.root))}"
-        raise PortError(f"{project.root} belongs to somebody else, so git refuses it; `{leave}` if you trust it")
+        raise PortError(
+            f"{project.root} belongs to somebody else, so git refuses it; `{leave}` if you trust it", code="git.owner"
+        )
     if said.code:
-        raise PortError(f"{project.root} is not a git repository ({shorten(said.words)}); `git init` makes one")
+        raise PortError(
+            f"{project.root} is not a git repository ({shorten(said.words)}); `git init` makes one",
+            code="git.no_repository",
+        )
     common, folder, form, bare = said.text.splitlines()
     repository = Repository(project.root, Path(common), Path(folder), project.local / "git", form, person)
     if bare == "false":
         await _is_its_root(project.root)
     await _has_commits(repository)
     if busy := repository.busy():
-        raise PortError(f"{project.root} is in the middle of {busy}; finish or abort it first")
+        raise PortError(f"{project.root} is in the middle of {busy}; finish or abort it first", code="git.busy")
     await repository.mend()
     return repository
 
@@ -248,7 +266,10 @@ async def check_version(cwd: Path) -> tuple[int, ...]:
     found = re.search(r"(\d+)\.(\d+)", said.text)
     version = tuple(int(part) for part in found.groups()) if found else (0, 0)
     if version < OLDEST:
-        raise PortError(f"{said.text or 'this git'} is too old; install git {'.'.join(map(str, OLDEST))} or newer")
+        raise PortError(
+            f"{said.text or 'this git'} is too old; install git {'.'.join(map(str, OLDEST))} or newer",
+            code="git.too_old",
+        )
     return version
 
 
@@ -265,14 +286,17 @@ async def _said(
         shown = shorten(f"git {' '.join(arguments)}")
         locked = ".lock" in said.words and "exists" in said.words.lower()
         words = shorten(said.words or f"exit code {said.code}", 1000)
-        raise PortError(f"`{shown}` failed: {words}", retryable=locked)
+        raise PortError(f"`{shown}` failed: {words}", retryable=locked, code="git.failed")
     return said
 
 
 async def _is_its_root(root: Path) -> None:
     top = Path((await _said(["rev-parse", "--show-toplevel"], root, _WITH_SETTINGS, b"", (0,))).text)
     if not await asyncio.to_thread(os.path.samefile, top, root):
-        raise PortError(f"{root} is a folder inside of the repository {top}; move treadle.toml and .treadle there")
+        raise PortError(
+            f"{root} is a folder inside of the repository {top}; move treadle.toml and .treadle there",
+            code="git.inside",
+        )
 
 
 async def _has_commits(repository: Repository) -> None:
@@ -282,14 +306,17 @@ async def _has_commits(repository: Repository) -> None:
         env={},
     )
     if said.code:
-        raise PortError(f"{repository.root} has no commits yet; agents work on copies of a commit: make a first one")
+        raise PortError(
+            f"{repository.root} has no commits yet; agents work on copies of a commit: make a first one",
+            code="git.no_commits",
+        )
 
 
 def _parsed(name: str, said: Object | None) -> CommitInfo:
     """An object, if it is a commit or a tree."""
     if said is None or said.kind not in ("commit", "tree"):
         what = f"it is a {said.kind}" if said else "there is no such object"
-        raise PortError(f"{shorten(name)} is no commit of this repository: {what}")
+        raise PortError(f"{shorten(name)} is no commit of this repository: {what}", code="git.no_commit")
     if said.kind == "tree":
         return CommitInfo(said.id)
     head, _, message = said.data.partition(b"\n\n")

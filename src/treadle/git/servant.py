@@ -53,7 +53,7 @@ class Servant:
         except TimeoutError:
             await self._drop()
             what = f"`git {shorten(' '.join(self._command))}` took longer than {PATIENCE:g} s"
-            raise PortError(what, retryable=True) from None
+            raise PortError(what, retryable=True, code="git.failed") from None
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
             await self._drop()
             raise BrokenError from None
@@ -76,7 +76,7 @@ class Servant:
                     limit=_LONGEST_LINE,
                 )
             except OSError as error:
-                raise PortError(f"git cannot be run: {error}", retryable=True) from None
+                raise PortError(f"git cannot be run: {error}", retryable=True, code="git.failed") from None
             self._keeper = asyncio.create_task(self._keep(self._process))
         return self._process
 

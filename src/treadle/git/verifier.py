@@ -17,6 +17,8 @@ class Tried(msgspec.Struct, frozen=True):
     """Ids of the tests that failed, or that changed their verdict."""
     ran: dict[str, Json] = {}
     """The command that it rests on, as it is kept: `command`, `exit`, `duration`, `output`."""
+    findings: tuple[dict[str, Json], ...] = ()
+    """What it has found, as data: each with its `code`, `what`, and where."""
 
 
 class Verifier(Protocol):

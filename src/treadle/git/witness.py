@@ -46,4 +46,4 @@ class Witness:
 
 def _evidence(check: str, tried: Tried, commit: str, tree: str) -> Json:
     head: dict[str, Json] = {"check": check, "ok": tried.ok, "commit": commit, "tree": tree}
-    return {**head, **_NO_COMMAND, **tried.ran, "report": tried.details}
+    return {**head, **_NO_COMMAND, **tried.ran, "report": tried.details, "findings": list(tried.findings)}

@@ -55,7 +55,9 @@ def _read(program: Program, text: str, otherwise: str = "") -> dict[str, Any]:
         return read_settings(text, str(program.file))
     except TreadleError as error:
         strict = f"{program.title} takes plain JSON only: with a comment in it, or a comma too many, all of the file"
-        raise TreadleError(f"{error}\n{strict} counts for nothing. Mend it, then try again{otherwise}") from None
+        raise TreadleError(
+            f"{error}\n{strict} counts for nothing. Mend it, then try again{otherwise}", code=error.code
+        ) from None
 
 
 def carry_out(change: Change) -> None:
@@ -71,7 +73,9 @@ def carry_out(change: Change) -> None:
         mode = file.stat().st_mode & 0o777 if file.exists() else 0o644
         replace(file.parent, file.name, change.after.encode(), mode)
     except OSError as error:
-        raise TreadleError(f"{file} cannot be written: {error.strerror}; check the permissions") from None
+        raise TreadleError(
+            f"{file} cannot be written: {error.strerror}; check the permissions", code="file.unwritable"
+        ) from None
 
 
 def there(program: Program) -> dict[str, str]:
@@ -94,11 +98,15 @@ def is_found(command: str) -> bool:
 def _text(program: Program) -> str:
     file = program.file
     if file.is_symlink():
-        raise TreadleError(f"{file} is a link; put the hook into the file that it leads to, or remove the link")
+        raise TreadleError(
+            f"{file} is a link; put the hook into the file that it leads to, or remove the link", code="file.link"
+        )
     found = look(file.parent, file.name, str(file), _LARGEST) if Path(file.parent).is_dir() else None
     if isinstance(found, Faulty):
-        raise TreadleError(found.problems[0])
+        raise TreadleError(found.problems[0], code="hook.settings")
     try:
         return (found or b"").decode()
     except UnicodeDecodeError:
-        raise TreadleError(f"{file} is not UTF-8; mend it, then try again; nothing was changed") from None
+        raise TreadleError(
+            f"{file} is not UTF-8; mend it, then try again; nothing was changed", code="file.encoding"
+        ) from None

@@ -18,7 +18,7 @@ def read_settings(text: str, file: str) -> dict[str, Any]:
         return {}
     value = parse(text.removeprefix("\ufeff"), file)
     if isinstance(value, Faulty):
-        raise TreadleError(f"{value.problems[0]}; nothing was changed")
+        raise TreadleError(f"{value.problems[0]}; nothing was changed", code="hook.settings")
     if not isinstance(value, dict):
         _refuse(file, "the settings", "an object")
     return value
@@ -107,4 +107,6 @@ def _handlers(group: object, event: str, file: str) -> list[Any]:
 
 
 def _refuse(file: str, what: str, wanted: str) -> NoReturn:
-    raise TreadleError(f"{file}: {what} must be {wanted}; mend it, then try again; nothing was changed")
+    raise TreadleError(
+        f"{file}: {what} must be {wanted}; mend it, then try again; nothing was changed", code="hook.settings"
+    )

@@ -90,6 +90,8 @@ class Exited(Fact, frozen=True, kw_only=True):
     act: str
     envelope: Envelope
     channel: str = ""
+    actor: str = ""
+    """The person or the agent that did the work; empty for effects, and in logs that did not keep it."""
     usage: Usage = Usage()
     results: tuple[CheckResult, ...] = ()
     """What an effect has checked before it ended so; nothing is decided by it."""
@@ -173,6 +175,19 @@ class Upgraded(Fact, frozen=True, kw_only=True):
     """Where steps went: `graph.old` → `new`."""
 
 
+class Reopened(Fact, frozen=True, kw_only=True):
+    """A run that has ended well goes on at its last merge, because the branch it was for has moved."""
+
+    actor: str = ""
+
+
+class Vouched(Fact, frozen=True, kw_only=True):
+    """A person lets the result of a run that has ended pass, though criteria are not verified."""
+
+    actor: str = ""
+    note_ref: str = ""
+
+
 Event = (
     RunStarted
     | SessionStarted
@@ -185,4 +200,6 @@ Event = (
     | Replied
     | Signalled
     | Upgraded
+    | Reopened
+    | Vouched
 )

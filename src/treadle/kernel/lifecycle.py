@@ -4,10 +4,10 @@ import msgspec
 
 from treadle.kernel.commands import Cancel, Done
 from treadle.kernel.mailbox import post
-from treadle.kernel.state import Frame, Group, Instance, Message, Slot
+from treadle.kernel.state import Frame, Group, Instance, Message, Slot, State
 from treadle.kernel.turn import Turn
 from treadle.protocol.items import Item
-from treadle.protocol.model import ABORTED
+from treadle.protocol.model import ABORTED, Protocol, tag_of
 
 ROOT = "root"
 
@@ -71,6 +71,36 @@ def finish(t: Turn, inst: Instance, outcome: str, result: Slot | None = None) ->
         for ask in sorted(t.asks):
             t.end_ask(ask)
         t.commands.append(Done(id=t.state.run or inst.id, outcome=outcome))
+
+
+def last_merge(protocol: Protocol, state: State) -> tuple[str, str]:
+    """Where an ended run can go on if the branch that it was for has moved, and the signal that says so.
+
+    That is the merge it has ended with, in a graph that has a handler which rebases; empty if there is no such place.
+    """
+    root = state.insts.get(ROOT)
+    if root is None or not state.outcome or root.outcome == ABORTED:
+        return "", ""
+    graph = protocol.graphs[root.graph]
+    merges = [name for name, step in graph.steps.items() if step.effect == "merge" and root.last.get(name)]
+    signal = next((name for name, it in graph.handlers.items() if graph.steps[it.step].effect == "rebase"), "")
+    if not merges or not signal:
+        return "", ""
+    return max(merges, key=lambda name: root.slots[f"{name}.{tag_of(root.last[name])}"].seq), signal
+
+
+def reopen(t: Turn, step: str, signal: str) -> None:
+    """Put the root of an ended run before its last merge again, with the news that its base has moved."""
+    root = t.edit(ROOT)
+    root.outcome, root.result = "", Slot()
+    root.frames = [Frame(step)]
+    root.attempts[step] = 0
+    root.visits[step] = root.visits.get(step, 0) + 1
+    t.live += 1
+    t.outcome = ""
+    post(t, ROOT, Message(signal, "", (), t.seq))
+    if t.protocol.limits.wall:
+        t.set_timer("run!wall", t.protocol.limits.wall)
 
 
 def interrupt(t: Turn, inst: Instance, frame: Frame) -> None:

@@ -33,7 +33,8 @@ cycle of waiting can close.
 The rules, numbered for comments and tests: R1 dedup · R2 claim · R3 verify · R4 record · R5 route · R6 charge ·
 R7 attempts · R8 actions · R9 goto · R10 finish · R11 settle · R12 advance · R13 start · R14 priorities ·
 R15 merge freshness (a consequence of R11: signals are served before freed pools are handed on) · R16 timers ·
-R17 lost worker · R18 preempt, pause, abort · R19 limits · R20 upgrade · R21 outages.
+R17 lost worker · R18 preempt, pause, abort · R19 limits · R20 upgrade · R21 outages · R22 reopening: the one event that
+an ended run takes; it stands before its last merge again, and the handler that rebases is served first.
 """
 
 from collections.abc import Callable
@@ -52,6 +53,7 @@ from treadle.kernel.events import (
     Exited,
     Failed,
     Idle,
+    Reopened,
     Replied,
     RunStarted,
     SessionStarted,
@@ -59,8 +61,9 @@ from treadle.kernel.events import (
     TimerFired,
     Unavailable,
     Upgraded,
+    Vouched,
 )
-from treadle.kernel.lifecycle import create
+from treadle.kernel.lifecycle import create, last_merge, reopen
 from treadle.kernel.outages import unavailable
 from treadle.kernel.people import replied, signalled
 from treadle.kernel.state import SEMANTICS, Frame, Instance, State
@@ -72,8 +75,10 @@ from treadle.protocol.model import Protocol
 def reduce(protocol: Protocol, state: State, event: Event) -> tuple[State, tuple[Command, ...]]:
     """Apply one event: the next state, and what is to be done. Stale events return the same state and nothing."""
     if isinstance(event, RunStarted) == bool(state.run):
-        raise IllegalEvent("a run starts exactly once, with RunStarted" if state.run else "the run has not started")
-    if state.outcome:
+        raise IllegalEvent(
+            "a run starts exactly once, with RunStarted" if state.run else "the run has not started", code="event.order"
+        )
+    if state.outcome and not isinstance(event, Reopened | Vouched):
         return state, ()
     t = Turn(protocol, state, event.ts)
     if not _RULES[type(event)](t, event):
@@ -114,7 +119,9 @@ def _hand_on_pools(t: Turn) -> bool:
 
 def _run_started(t: Turn, e: RunStarted) -> bool:
     if e.semantics != SEMANTICS:
-        raise IllegalEvent(f"the run wants kernel semantics {e.semantics}, this kernel has {SEMANTICS}")
+        raise IllegalEvent(
+            f"the run wants kernel semantics {e.semantics}, this kernel has {SEMANTICS}", code="run.newer"
+        )
     t.state = msgspec.structs.replace(t.state, run=e.run, protocol=e.protocol, level=e.level, started=e.ts)
     create(t, t.protocol.root, e.input)
     if t.protocol.limits.wall:
@@ -136,6 +143,19 @@ def _upgraded(t: Turn, e: Upgraded) -> bool:
         for frame in draft.frames:
             frame.step = moved[draft.graph, frame.step]
     return True
+
+
+def _reopened(t: Turn, _e: Reopened) -> bool:
+    """R22: only a run that has ended at a merge, and whose root can be rebased, goes on."""
+    step, signal = last_merge(t.protocol, t.state)
+    if step:
+        reopen(t, step, signal)
+    return bool(step)
+
+
+def _vouched(t: Turn, _e: Vouched) -> bool:
+    """A word for the record: it moves nothing, and only a run that has ended has a result to vouch for."""
+    return bool(t.state.outcome)
 
 
 def _misfit(protocol: Protocol, inst: Instance, frame: Frame, step: str) -> str:
@@ -161,4 +181,6 @@ _RULES: Final[dict[type[Any], Callable[[Turn, Any], bool]]] = {
     Replied: replied,
     Signalled: signalled,
     Upgraded: _upgraded,
+    Reopened: _reopened,
+    Vouched: _vouched,
 }

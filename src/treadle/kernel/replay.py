@@ -40,7 +40,8 @@ def unbroken(log: Iterable[Row], seq: int = 0, last: bytes = GENESIS) -> Iterato
         last = link(last, row[0])
         if last != row[1]:
             raise ReplayDivergence(
-                f"event {number} is not the one that was recorded; the log was changed after the fact"
+                f"event {number} is not the one that was recorded; the log was changed after the fact",
+                code="log.changed",
             )
         yield row
 
@@ -70,10 +71,12 @@ def move(find: Callable[[str], Protocol], protocol: Protocol | None, state: Stat
         event = decode_event(body)
         rules = find(event.protocol) if isinstance(event, RunStarted | Upgraded) else protocol
         if rules is None:
-            raise IllegalEvent("the run has not started")
+            raise IllegalEvent("the run has not started", code="event.order")
         after, commands = reduce(rules, state, event)
     except (msgspec.MsgspecError, IllegalEvent) as error:
-        raise ReplayDivergence(f"event {state.seq + 1} cannot have happened: {error}") from None
+        raise ReplayDivergence(f"event {state.seq + 1} cannot have happened: {error}", code="log.impossible") from None
     if after is state:
-        raise ReplayDivergence(f"event {state.seq + 1} changes nothing, and such events are not recorded")
+        raise ReplayDivergence(
+            f"event {state.seq + 1} changes nothing, and such events are not recorded", code="log.impossible"
+        )
     return Move(event, rules if after.protocol != state.protocol else protocol or rules, state, after, commands)

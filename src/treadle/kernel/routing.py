@@ -38,12 +38,14 @@ def follow(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot, route: R
     record(t, inst, frame, key, slot)
     if route.to == frame.step and not route.fresh and _is_spent(t, inst, frame):
         if spent:
-            raise IllegalEvent(f"{inst.graph}.{frame.step}: {key} leads back to a step without attempts left")
-        leave(t, inst, frame, _spent_becomes(t, inst, frame, slot), slot, spent=key)
+            raise IllegalEvent(
+                f"{inst.graph}.{frame.step}: {key} leads back to a step without attempts left", code="event.no_row"
+            )
+        leave(t, inst, frame, _spent_becomes(t, inst, frame, key, slot), slot, spent=key)
         return
     if route.charge and not _charge(t, inst, route.charge):
         route = Route(to=route.over)
-    _perform(t, inst, frame, route, slot)
+    _perform(t, inst, frame, key, route, slot)
     _go(t, inst, frame, route, key if key.startswith("!") else spent or key, slot)
 
 
@@ -53,11 +55,14 @@ def choose(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot) -> Route
     if rows:
         if not rows[0].when:
             return rows[0]
-        lookup = _scope(inst, frame, slot)
+        times = inst.asked.get(print_, 0) + 1 if (print_ := _question(t, key, slot)) else 0
+        lookup = _scope(inst, frame, slot, times)
         for route in rows:
             if holds(route.when, lookup):
                 return route
-    raise IllegalEvent(f"{inst.graph}.{frame.step}: no row for {key}; check the protocol before running it")
+    raise IllegalEvent(
+        f"{inst.graph}.{frame.step}: no row for {key}; check the protocol before running it", code="event.no_row"
+    )
 
 
 def spawn_refused(t: Turn, inst: Instance, route: Route, slot: Slot) -> str:
@@ -76,6 +81,8 @@ def record(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot) -> None:
             inst.slots.pop(f"{frame.step}.{report}", None)
     inst.slots[name] = slot
     inst.last[frame.step] = key
+    if print_ := _question(t, key, slot):
+        inst.asked[print_] = inst.asked.get(print_, 0) + 1
     if name in t.protocol.histories.get(inst.graph, ()):
         inst.history[name] = (*inst.history.get(name, ()), slot.ref)
 
@@ -85,12 +92,21 @@ def _is_spent(t: Turn, inst: Instance, frame: Frame) -> bool:
     return step.kind in ("agent", "effect", "check") and inst.attempts.get(frame.step, 0) >= step.attempts
 
 
-def _spent_becomes(t: Turn, inst: Instance, frame: Frame, slot: Slot) -> str:
-    lookup = _scope(inst, frame, slot)
+def _spent_becomes(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot) -> str:
+    lookup = _scope(inst, frame, slot, inst.asked.get(_question(t, key, slot), 0))
     return next(option.key for option in t.step(inst, frame).becomes if holds(option.when, lookup))
 
 
-def _scope(inst: Instance, frame: Frame, slot: Slot) -> Callable[[str, str], object]:
+def _question(t: Turn, key: str, slot: Slot) -> str:
+    """What an exit asks, as the fingerprint of its fields that are routed so; empty: it asks nothing."""
+    exit_ = t.protocol.exits.get(tag_of(key))
+    asked = [name for name, field in exit_.fields.items() if field.route == "asked"] if exit_ else []
+    return " ".join(str(slot.fields[name]) for name in asked if slot.fields.get(name))
+
+
+def _scope(inst: Instance, frame: Frame, slot: Slot, asked: int) -> Callable[[str, str], object]:
+    """What guards see; `asked`: how often the exit's question has been asked, this time included."""
+
     def lookup(root: str, name: str) -> object:
         match root:
             case "data":
@@ -104,6 +120,8 @@ def _scope(inst: Instance, frame: Frame, slot: Slot) -> Callable[[str, str], obj
                 return inst.attempts.get(frame.step, 0)
             case "same_failure":
                 return inst.failures.get(frame.step, ("", 0))[1]
+            case "same_question":
+                return asked
             case "depth":
                 return inst.depth
             case "root":
@@ -122,10 +140,10 @@ def _charge(t: Turn, inst: Instance, name: str) -> bool:
     return True
 
 
-def _perform(t: Turn, inst: Instance, frame: Frame, route: Route, slot: Slot) -> None:
+def _perform(t: Turn, inst: Instance, frame: Frame, key: str, route: Route, slot: Slot) -> None:
     """R8: the row's variables and actions, in order."""
     if route.sets:
-        lookup = _scope(inst, frame, slot)
+        lookup = _scope(inst, frame, slot, inst.asked.get(_question(t, key, slot), 0))
         inst.vars.update({name: parse(text).evaluate(lookup) for name, text in route.sets.items()})
     for action in route.do:
         match action:

@@ -107,6 +107,8 @@ class Instance(msgspec.Struct, omit_defaults=True):
     history: dict[str, tuple[str, ...]] = {}
     failures: dict[str, tuple[str, int]] = {}
     """Of the visit under way: the fingerprints of all failures, a line each, and how often the last one came."""
+    asked: dict[str, int] = {}
+    """How often each question was asked here, by its fingerprint; only of exits that route one."""
     groups: dict[str, Group] = {}
     tiers: dict[str, int] = {}
     threads: dict[str, str] = {}
@@ -129,6 +131,7 @@ class Instance(msgspec.Struct, omit_defaults=True):
         copy.attempts, copy.visits, copy.spent = self.attempts.copy(), self.visits.copy(), self.spent.copy()
         copy.last, copy.left, copy.slots = self.last.copy(), self.left.copy(), self.slots.copy()
         copy.history, copy.failures = self.history.copy(), self.failures.copy()
+        copy.asked = self.asked.copy()
         copy.groups, copy.tiers = self.groups.copy(), self.tiers.copy()
         copy.threads, copy.vars = self.threads.copy(), self.vars.copy()
         return copy

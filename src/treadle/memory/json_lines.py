@@ -25,9 +25,13 @@ def loaded(path: Path) -> Graph:
     try:
         text = path.read_bytes().decode()
     except OSError as error:
-        raise TreadleError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise TreadleError(
+            f"{path} cannot be read: {(error.strerror or str(error)).lower()}", code="file.unreadable"
+        ) from None
     except UnicodeDecodeError as error:
-        raise TreadleError(f"{path} is not UTF-8 (byte {error.start}); nothing was imported") from None
+        raise TreadleError(
+            f"{path} is not UTF-8 (byte {error.start}); nothing was imported", code="file.encoding"
+        ) from None
     entities: list[Entity] = []
     relations: list[Relation] = []
     for number, line in enumerate(text.split("\n"), 1):
@@ -40,7 +44,8 @@ def loaded(path: Path) -> Graph:
     if text.strip() and not entities and not relations:
         raise TreadleError(
             f"{path} has no entity and no relation; a line of the public server's file is"
-            ' {"type":"entity","name":…,"entityType":…,"observations":[…]}'
+            ' {"type":"entity","name":…,"entityType":…,"observations":[…]}',
+            code="memory.import",
         )
     return Graph(tuple(entities), tuple(relations))
 
@@ -56,11 +61,11 @@ def _item(line: str, where: str) -> Entity | Relation | None:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise TreadleError(f"{where} is not JSON ({error}); nothing was imported") from None
+        raise TreadleError(f"{where} is not JSON ({error}); nothing was imported", code="memory.import") from None
     kind = value.get("type") if isinstance(value, dict) else None
     schema = _SCHEMAS.get(kind) if isinstance(kind, str) else None
     if schema is None:
         return None
     if wrong := problems(schema, value):
-        raise TreadleError(f"{where}: {wrong[0]}; nothing was imported")
+        raise TreadleError(f"{where}: {wrong[0]}; nothing was imported", code="memory.import")
     return msgspec.convert(value, Entity) if kind == "entity" else msgspec.convert(value, Relation)

@@ -84,7 +84,11 @@ def _version(db: sqlite3.Connection, path: Path) -> int:
     seen = int(db.execute("PRAGMA user_version").fetchone()[0])
     ours = db.execute("PRAGMA application_id").fetchone()[0] == APPLICATION
     if not ours and (seen or db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]):
-        raise PortError(f"{path} is an SQLite file that was not made by treadle; move it away, and try again")
+        raise PortError(
+            f"{path} is an SQLite file that was not made by treadle; move it away, and try again", code="store.foreign"
+        )
     if seen > VERSION:
-        raise PortError(f"{path} has version {seen}, this treadle knows {VERSION} at most; upgrade treadle")
+        raise PortError(
+            f"{path} has version {seen}, this treadle knows {VERSION} at most; upgrade treadle", code="store.newer"
+        )
     return seen

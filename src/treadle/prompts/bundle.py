@@ -40,16 +40,17 @@ def contents(
     *,
     handoff: str = "",
     by_hand: bool = False,
+    notes: Mapping[str, str] | None = None,
     files: Mapping[str, bytes] | None = None,
 ) -> dict[str, bytes]:
     """Path below the bundle → bytes; `files` are the caller's, e.g. `mcp.json`, and come last.
 
-    `by_hand`: the agent is a person.
+    `by_hand`: the agent is a person; `notes`: the project's own for agents, by path.
     """
     step = protocol.graphs[command.graph].steps[command.step]
     known = variables(protocol, state, command, payloads, toolchain)
     found = {
-        "prompt.md": _utf8(prompt(protocol, step, known, by_hand_in=state.run if by_hand else "")),
+        "prompt.md": _utf8(prompt(protocol, step, known, by_hand_in=state.run if by_hand else "", notes=notes)),
         "schema.json": _json(schema(protocol, step)),
         "context.json": _json(context(protocol, state, command, payloads)),
         "handoff.md": _utf8(handoff),
@@ -102,7 +103,9 @@ async def write(home: Path, files: Mapping[str, bytes]) -> Path:
     try:
         return await asyncio.to_thread(_write, home, files)
     except OSError as error:
-        raise PortError(f"the bundle cannot be written to {home}: {error}", retryable=True) from error
+        raise PortError(
+            f"the bundle cannot be written to {home}: {error}", retryable=True, code="file.unwritable"
+        ) from error
 
 
 def _write(home: Path, files: Mapping[str, bytes]) -> Path:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from treadle.git.names import DEFAULT_PREFIX, Names
+from treadle.git.names import Names, shown
 from treadle.kernel.state import Instance
 from treadle.protocol.model import Protocol, Role
 
@@ -12,13 +12,9 @@ _BELOW: Final = "+"
 """No instance has it in its name, and no line of parameters splits at it."""
 
 
-PREFIX: Final = "branch_prefix"
-"""Under which name the texts of a project have what its branches begin with."""
-
-
-def branch(run: str, inst: str, prefix: str = DEFAULT_PREFIX) -> str:
-    """The branch on which the accepted work of an instance comes together."""
-    return Names(run, prefix).integration(inst).removeprefix("refs/heads/") if inst else ""
+def branch(run: str, inst: str) -> str:
+    """The ref on which the accepted work of an instance comes together, as git and people know it."""
+    return shown(Names(run).integration(inst)) if inst else ""
 
 
 def has_dialogue(role: Role) -> bool:

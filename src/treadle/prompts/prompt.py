@@ -6,6 +6,7 @@ from typing import Final
 from treadle.errors import ProtocolError
 from treadle.prompts.answer import answer_section
 from treadle.prompts.foreign import MARK, PERSON
+from treadle.prompts.notes import notes_section
 from treadle.prompts.render import render
 from treadle.prompts.spoken import spoken
 from treadle.protocol.checks.subject import Subject
@@ -24,18 +25,30 @@ right in it.
 """
 
 
-def prompt(protocol: Protocol, step: Step, variables: Mapping[str, Json], *, by_hand_in: str = "") -> str:
-    """What an agent is told; nothing in it is secret. `by_hand_in` is the run, if the agent is a person."""
+def prompt(
+    protocol: Protocol,
+    step: Step,
+    variables: Mapping[str, Json],
+    *,
+    by_hand_in: str = "",
+    notes: Mapping[str, str] | None = None,
+) -> str:
+    """What an agent is told; nothing in it is secret. `by_hand_in` is the run, if the agent is a person.
+
+    `notes` are the project's own for agents, by path.
+    """
     name = template_of(protocol, step)
     if not name:
         raise ProtocolError(
-            f"{protocol.name}: a step of role '{step.role}' has no template; run `treadle protocol check`"
+            f"{protocol.name}: a step of role '{step.role}' has no template; run `treadle protocol check`",
+            code="protocol.template",
         )
     text = render(protocol.templates, name, spoken(protocol, step, variables))
     commands = variables.get("toolchain")
     known = commands if isinstance(commands, Mapping) else {}
     answer = answer_section(protocol, step, known, cut=_SIGN in text, by_hand_in=by_hand_in)
-    return "\n".join([_FIRST, text, *_leftovers(step, variables), answer])
+    quoted = notes_section(notes or {})
+    return "\n".join([_FIRST, text, *([quoted] if quoted else []), *_leftovers(step, variables), answer])
 
 
 def _leftovers(step: Step, variables: Mapping[str, Json]) -> Iterator[str]:

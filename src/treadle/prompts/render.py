@@ -61,7 +61,7 @@ def _explained(error: Exception, name: str, templates: Mapping[str, str]) -> Pro
     if isinstance(error, TemplateSyntaxError):
         where, line = error.name or where, error.lineno
     place = f"template {where}, line {line}" if line else f"template {where}"
-    return ProtocolError(f"{place}: {_reason(error)}; mend it, then `treadle protocol check`")
+    return ProtocolError(f"{place}: {_reason(error)}; mend it, then `treadle protocol check`", code="protocol.template")
 
 
 def _reason(error: Exception) -> str:

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from typing import Final
 
-from treadle.git.names import DEFAULT_PREFIX
 from treadle.kernel.commands import AskHuman, Inputs, RunAgent
 from treadle.kernel.state import Instance, State
 from treadle.ports import Payloads
 from treadle.prompts.ended_children import ended_children
-from treadle.prompts.names import PREFIX, branch, dialogue
+from treadle.prompts.names import branch, dialogue
 from treadle.prompts.parameters import by_letter, line, parameters, phase
 from treadle.prompts.report import for_agent, for_person
 from treadle.prompts.scope import permissions
@@ -60,7 +59,7 @@ class _Subject:
     def variables(self, toolchain: Mapping[str, str]) -> dict[str, Json]:
         name = self.graph.input[0]
         commands: dict[str, Json] = {key: toolchain.get(key, "") for key in TOOLCHAIN}
-        found = {**self._facts(), "node": self._node(toolchain.get(PREFIX, DEFAULT_PREFIX)), "toolchain": commands}
+        found = {**self._facts(), "node": self._node(), "toolchain": commands}
         found |= {name: given(self.command.inputs, self.payloads), "up": self._slots(up=True)}
         return found | self._slots(up=False)
 
@@ -117,13 +116,13 @@ class _Subject:
         name = cause if cause in self.graph.steps else self.command.step
         return base_of(name), self.inst.attempts.get(name, 1), self.graph.steps[name].attempts
 
-    def _node(self, prefix: str) -> Json:
+    def _node(self) -> Json:
         inst = self.inst
         return {
             "id": inst.id,
             "key": inst.key,
             "graph": inst.graph,
-            "branch": branch(self.state.run, inst.id, prefix),
+            "branch": branch(self.state.run, inst.id),
             "parent": inst.parent,
             "depth": inst.depth,
             "children": self._children(),

@@ -86,7 +86,7 @@ class Alone(msgspec.Struct, frozen=True, kw_only=True):
         found = [one for one in listed if not self.item or (isinstance(one, dict) and self.item in one.values())]
         if not found:
             what = f"'{self.item}' among the {self.field}" if self.item else f"{self.field}"
-            raise TreadleError(f"there is nothing to do alone: the input has no {what}")
+            raise TreadleError(f"there is nothing to do alone: the input has no {what}", code="spec.incomplete")
         return found
 
 
@@ -116,7 +116,9 @@ def alone(protocol: Protocol, word: str, table: Table = _NONE) -> Alone:
             )
     known = words(protocol, table)
     hint = suggest(name, known) or (f"there are {', '.join(known)}" if known else "it has no parts")
-    raise TreadleError(f"--only {word}: {protocol.name} has no part or step '{name}' to be done alone; {hint}")
+    raise TreadleError(
+        f"--only {word}: {protocol.name} has no part or step '{name}' to be done alone; {hint}", code="part.unknown"
+    )
 
 
 def words(protocol: Protocol, table: Table = _NONE) -> list[str]:

@@ -72,6 +72,10 @@ CHECKS: Final[dict[str, CheckSpec]] = {
         "the whole suite passes; no test is newly skipped, expected to fail, or deleted", "tests", needs=_TEST
     ),
     "green_own_and_baseline": _check("this cycle's tests and everything green before it pass", "tests", needs=_TEST),
+    "unbroken": _check(
+        "every test that passed where the step began still passes and is collected, unless the step rewrote that test",
+        needs=_TEST,
+    ),
     "tests_unmodified": _check("test files, and how the tests are run, are as the tests' author left them"),
     "interface_unmodified": _check("interface files, and the signatures that they hand on, are those of the plan"),
     "interface_exact": _check("the skeleton has exactly the planned signatures"),

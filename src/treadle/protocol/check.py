@@ -45,6 +45,8 @@ Only things that are declared and never used are warnings; everything else must 
 from collections.abc import Callable, Iterable
 from typing import Final
 
+import msgspec
+
 from treadle.protocol.checks.afresh import fresh_starts_differ, retries_have_attempts
 from treadle.protocol.checks.aliases import names_mean_one_thing
 from treadle.protocol.checks.answers import questions_are_answered, reply_handlers_answer
@@ -96,70 +98,74 @@ from treadle.protocol.model import Protocol
 
 Check = Callable[[Subject], Iterable[Finding]]
 
-CHECKS: Final[tuple[Check, ...]] = (
-    every_exit_is_routed,
-    no_stale_rows,
-    declarations_hold_together,
-    names_mean_one_thing,
-    graphs_mention_what_exists,
-    steps_mention_what_exists,
-    failures_are_covered,
-    every_step_is_reachable,
-    every_signal_finds_a_handler,
-    nothing_is_unused,
-    every_step_reaches_an_end,
-    handlers_stay_apart,
-    reply_handlers_answer,
-    questions_are_answered,
-    loops_are_bounded,
-    barriers_are_in_step,
-    barriers_need_a_map,
-    needs_are_met,
-    joins_end,
-    handlers_never_wait_below,
-    templates_fit_their_steps,
-    items_fit_their_graph,
-    scopes_make_sense,
-    exits_are_proved,
-    merges_are_approved,
-    fresh_starts_are_paid_for,
-    guards_can_be_read,
-    proofs_can_be_read,
-    exits_are_delivered,
-    numbers_make_sense,
-)
-FINER: Final[tuple[Check, ...]] = (
-    commands_are_run,
-    handlers_keep_to_themselves,
-    answers_are_what_was_said,
-    questions_reach_a_parent,
-    budgets_bound_something,
-    groups_are_one_thing,
-    nothing_is_finished_early,
-    tests_are_out_of_reach,
-    commits_are_guarded,
-    suites_are_built,
-    proofs_are_claimed,
-    readers_write_nothing,
-    documents_are_checked,
-    protected_files_ask_a_person,
-    parts_are_disjoint,
-    merges_say_what_earned_them,
-    contracts_exist,
-    fresh_starts_differ,
-    retries_have_attempts,
-    reports_arrive,
-    successes_are_earned,
-    moved_branches_are_announced,
-    decisions_make_a_difference,
-)
+CHECKS: Final[dict[str, Check]] = {
+    "unrouted_exit": every_exit_is_routed,
+    "stale_row": no_stale_rows,
+    "undeclared": declarations_hold_together,
+    "ambiguous_name": names_mean_one_thing,
+    "unknown_target": graphs_mention_what_exists,
+    "unknown_part": steps_mention_what_exists,
+    "uncovered_failure": failures_are_covered,
+    "unreachable_step": every_step_is_reachable,
+    "unhandled_signal": every_signal_finds_a_handler,
+    "unused": nothing_is_unused,
+    "no_way_out": every_step_reaches_an_end,
+    "mixed_handler": handlers_stay_apart,
+    "handler_without_answer": reply_handlers_answer,
+    "unanswered_question": questions_are_answered,
+    "unbounded_loop": loops_are_bounded,
+    "barrier_out_of_step": barriers_are_in_step,
+    "barrier_without_map": barriers_need_a_map,
+    "unmet_need": needs_are_met,
+    "endless_join": joins_end,
+    "handler_waits": handlers_never_wait_below,
+    "unfit_template": templates_fit_their_steps,
+    "unfit_items": items_fit_their_graph,
+    "senseless_scope": scopes_make_sense,
+    "unproved_exit": exits_are_proved,
+    "unapproved_merge": merges_are_approved,
+    "uncharged_retry": fresh_starts_are_paid_for,
+    "unreadable_guard": guards_can_be_read,
+    "unreadable_proof": proofs_can_be_read,
+    "undelivered_exit": exits_are_delivered,
+    "number_out_of_range": numbers_make_sense,
+}
+FINER: Final[dict[str, Check]] = {
+    "command_not_run": commands_are_run,
+    "handler_strays": handlers_keep_to_themselves,
+    "wrong_answer": answers_are_what_was_said,
+    "question_without_parent": questions_reach_a_parent,
+    "idle_budget": budgets_bound_something,
+    "mixed_group": groups_are_one_thing,
+    "early_end": nothing_is_finished_early,
+    "tests_in_reach": tests_are_out_of_reach,
+    "unguarded_commit": commits_are_guarded,
+    "unbuilt_suite": suites_are_built,
+    "unclaimed_proof": proofs_are_claimed,
+    "writing_reader": readers_write_nothing,
+    "unchecked_document": documents_are_checked,
+    "unasked_protection": protected_files_ask_a_person,
+    "overlapping_parts": parts_are_disjoint,
+    "unearned_merge": merges_say_what_earned_them,
+    "missing_contract": contracts_exist,
+    "same_fresh_start": fresh_starts_differ,
+    "retry_without_attempts": retries_have_attempts,
+    "lost_report": reports_arrive,
+    "unearned_success": successes_are_earned,
+    "unannounced_branch": moved_branches_are_announced,
+    "idle_decision": decisions_make_a_difference,
+}
 """Checks of what a protocol means to do. Where one of the others fails, they would say the same in more words."""
 
 
 def check(protocol: Protocol, places: Places | None = None) -> list[Finding]:
     """Everything that is wrong with a protocol, in the order of the checks; `places` maps dotted paths to lines."""
     subject = Subject(protocol, places)
-    found = [finding for prove in CHECKS for finding in prove(subject)]
-    if not any(finding.level == "error" for finding in found):
-        found += [finding for prove in FINER for finding in prove(subject)]
-    return sorted(dict.fromkeys(found), key=lambda finding: finding.check)
+    found: dict[Finding, str] = {}
+    for checks in (CHECKS, FINER):
+        if checks is CHECKS or not any(finding.level == "error" for finding in found):
+            for word, prove in checks.items():
+                for finding in prove(subject):
+                    found.setdefault(finding, f"protocol.{word}")
+    coded = [msgspec.structs.replace(finding, code=code) for finding, code in found.items()]
+    return sorted(coded, key=lambda finding: finding.check)

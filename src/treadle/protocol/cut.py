@@ -40,7 +40,9 @@ def cut(protocol: Protocol, graph: str, name: str, terms: Terms | None = None) -
     """The protocol in which a graph has nothing but one step to do; a `TreadleError` says why that cannot be."""
     before, merge = protocol.graphs[graph], _merge_of(protocol.graphs[graph])
     if (why := against(protocol, graph, name, terms)) or merge is None:
-        raise TreadleError(f"--only {name}: this step cannot be done alone: {why}; run the whole {graph}")
+        raise TreadleError(
+            f"--only {name}: this step cannot be done alone: {why}; run the whole {graph}", code="part.unfit"
+        )
     if terms and terms.exit:
         protocol, before = _renamed(protocol, before, name, terms.exit)
     good = [tag for tag in before.steps[name].exits if protocol.exits[tag].severity == "INFO"]
@@ -70,7 +72,10 @@ def _renamed(protocol: Protocol, graph: Graph, name: str, exit_: Exit) -> tuple[
     """The step with another exit in the place of one of its own, and other checks for it."""
     step, old = graph.steps[name], exit_.instead_of
     if old not in step.exits:
-        raise ProtocolError(f"{FILE}: {name} has no exit '{old}'; {suggest(old, step.exits) or ', '.join(step.exits)}")
+        raise ProtocolError(
+            f"{FILE}: {name} has no exit '{old}'; {suggest(old, step.exits) or ', '.join(step.exits)}",
+            code="protocol.invalid",
+        )
     like = msgspec.structs.replace(protocol.exits[old], proves="", help=exit_.about)
     changed = msgspec.structs.replace(
         step,
@@ -88,7 +93,10 @@ def _renamed(protocol: Protocol, graph: Graph, name: str, exit_: Exit) -> tuple[
 def _known(refs: tuple[CheckRef, ...]) -> tuple[CheckRef, ...]:
     for ref in refs:
         if ref.name not in CHECKS:
-            raise ProtocolError(f"{FILE}: there is no check '{ref.name}'; {suggest(ref.name, CHECKS)}".rstrip("; "))
+            raise ProtocolError(
+                f"{FILE}: there is no check '{ref.name}'; {suggest(ref.name, CHECKS)}".rstrip("; "),
+                code="protocol.invalid",
+            )
     return refs
 
 

@@ -31,6 +31,8 @@ class Finding(msgspec.Struct, frozen=True):
     hint: str = ""
     check: int = LOAD
     level: Level = "error"
+    code: str = ""
+    """Stable name of the kind of problem, listed in `codes.py`; programs and tests compare it."""
 
     def __str__(self) -> str:
         level = "warning: " if self.level == "warning" else ""
@@ -51,6 +53,7 @@ def to_json(findings: Iterable[Finding]) -> list[dict[str, str | int]]:
             "hint": finding.hint,
             "check": finding.check,
             "level": finding.level,
+            "code": finding.code,
         }
         for finding in findings
     ]

@@ -17,7 +17,7 @@ Lookup = Callable[[str, str], Value]
 _Compiled = Callable[[Lookup], Value]
 
 ROOTS: Final = frozenset({"data", "last", "spent"})
-NAMES: Final = frozenset({"attempt", "same_failure", "depth", "root"})
+NAMES: Final = frozenset({"attempt", "same_failure", "same_question", "depth", "root"})
 _BOUND: Final = 10**9
 _NUMBERS: Final = (int, float)  # made once: guards are evaluated for every event
 _MAX_TEXT: Final = 300

@@ -48,8 +48,19 @@ def routed_fields(
     return {name: _routed(types, field, values.get(name), ref_of) for name, field in fields.items() if field.route}
 
 
+def question_print(text: str) -> str:
+    """What two wordings of one question have in common: letters and digits in their order; empty if there are none."""
+    words = "".join(char if char.isalnum() else " " for char in text.casefold()).split()
+    data = " ".join(words).encode(errors="surrogatepass")
+    return hashlib.sha256(data).hexdigest()[:16] if words else ""
+
+
 def _routed(types: Mapping[str, Record], field: Field, value: Json, ref_of: RefOf) -> Routed:
     match value:
+        case str() if field.route == "asked":
+            return question_print(value)
+        case list() if field.route == "asked":
+            return question_print("\n".join(text for text in value if isinstance(text, str)))
         case list() if field.route == "items":
             record = types.get(record_of(parse_type(field.type)))
             return tuple(_item(types, record, item, at, ref_of) for at, item in enumerate(value, start=1))

@@ -91,7 +91,7 @@ def find(source: str | Path, *, search: Sequence[Path] = ()) -> Path:
     try:
         return _at(Path(source))
     except OSError as error:
-        fail(Place(str(source)[:200]), f"this cannot be a path: {error.strerror}", _FOLDER)
+        fail(Place(str(source)[:200]), f"this cannot be a path: {error.strerror}", _FOLDER, code="protocol.unreadable")
 
 
 def _at(path: Path) -> Path:
@@ -99,9 +99,9 @@ def _at(path: Path) -> Path:
         path = path.parent
     if not path.is_dir():
         what = "this is a file, not a folder" if path.exists() else "there is no such folder"
-        fail(Place(str(path)), what, _FOLDER)
+        fail(Place(str(path)), what, _FOLDER, code="protocol.unreadable")
     if not _is_there(path / MAIN):
-        fail(Place(str(path)), f"there is no {MAIN} in this folder", _FOLDER)
+        fail(Place(str(path)), f"there is no {MAIN} in this folder", _FOLDER, code="protocol.unreadable")
     return path
 
 
@@ -111,7 +111,7 @@ def _named(name: str, search: Sequence[Path], place: Place) -> Path:
         return known[name]
     if not (Path(name) / MAIN).is_file():
         hint = suggest(name, known) or f"known: {', '.join(known)}; or give the path of a folder"
-        fail(place, f"there is no protocol {quoted(name)}", hint)
+        fail(place, f"there is no protocol {quoted(name)}", hint, code="protocol.unknown")
     return Path(name)
 
 
@@ -124,28 +124,38 @@ def read_text(path: Path, limit: int = MAX_TEXT) -> str:
     """The text of a regular file, of which never more than the limit is read; anything else is a `ProtocolError`."""
     try:
         if not path.is_file():
-            fail(Place(str(path)), *_no_file(path))
+            fail(Place(str(path)), *_no_file(path), code="protocol.unreadable")
         with path.open("rb") as stream:
             return read_stream(stream, str(path), limit)
     except OSError as error:
-        fail(Place(str(path)), f"the file cannot be read: {error.strerror}", "check its permissions")
+        fail(
+            Place(str(path)),
+            f"the file cannot be read: {error.strerror}",
+            "check its permissions",
+            code="protocol.unreadable",
+        )
 
 
 def read_stream(stream: BinaryIO, shown: str, limit: int = MAX_TEXT) -> str:
     """The text of a stream, e.g. standard input; `shown` is its name in messages."""
     found = stream.read(limit + 1)
     if len(found) > limit:
-        fail(Place(shown), f"it has more than {limit} bytes, which is the limit", "make it smaller")
+        fail(
+            Place(shown),
+            f"it has more than {limit} bytes, which is the limit",
+            "make it smaller",
+            code="file.too_large",
+        )
     try:
         return found.decode()
     except UnicodeDecodeError as error:
-        fail(Place(shown), f"it is not UTF-8 at byte {error.start}", "save it as UTF-8")
+        fail(Place(shown), f"it is not UTF-8 at byte {error.start}", "save it as UTF-8", code="file.encoding")
 
 
 def starting_folder(name: str) -> dict[str, str]:
     """The files of a small, complete, commented protocol, for `treadle protocol new NAME`."""
     if not NAME.fullmatch(name):
-        raise ProtocolError(f"{quoted(name)} is not a name (use ASCII letters, digits, _ and -)")
+        raise ProtocolError(f"{quoted(name)} is not a name (use ASCII letters, digits, _ and -)", code="protocol.name")
     texts = _folder_files(BUILT_IN / START).texts
     return {**texts, MAIN: texts[MAIN].replace(f"protocol: {START}\n", f"protocol: {name}\n", 1)}
 
@@ -155,7 +165,7 @@ def _sources(folder: Path, search: Sequence[Path]) -> Sources:
         # A project's folder may extend the built-in protocol of the same name.
         others = [one for one in search if (one / name).resolve() != folder.resolve()]
         if name == _name(folder) and name not in available(others):
-            fail(place, *extends_itself([name, name]))
+            fail(place, *extends_itself([name, name]), code="protocol.malformed")
         found = _named(name, others, place)
         return _folder_files(found), _sources(found, search)
 
@@ -180,7 +190,11 @@ def _folder_files(folder: Path, name: str = "") -> Files:
     texts = {path.name: read_text(path) for path in sorted(folder.glob("*.yaml")) if _inside(path, folder)}
     templates = sorted((folder / TEMPLATES).rglob("*.jinja"))
     if len(templates) > MAX_TEMPLATES:
-        fail(Place(str(folder / TEMPLATES)), f"{len(templates)} templates, the limit is {MAX_TEMPLATES}")
+        fail(
+            Place(str(folder / TEMPLATES)),
+            f"{len(templates)} templates, the limit is {MAX_TEMPLATES}",
+            code="protocol.unreadable",
+        )
     for path in templates:
         if _inside(path, folder):
             texts[path.relative_to(folder).as_posix()] = read_text(path, MAX_TEMPLATE)
@@ -191,13 +205,23 @@ def _inside(path: Path, folder: Path) -> bool:
     """Whether a file belongs to the folder; a link that leads out of it is an error, not a way in."""
     name = path.relative_to(folder).as_posix()
     if not _FILE.fullmatch(name):
-        fail(Place(ascii(str(path))), "a file name with unusual characters", "use ASCII letters, digits, . _ and -")
+        fail(
+            Place(ascii(str(path))),
+            "a file name with unusual characters",
+            "use ASCII letters, digits, . _ and -",
+            code="protocol.unreadable",
+        )
     try:
         inside = path.resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError):  # links in a circle
-        fail(Place(str(path)), *_NOWHERE)
+        fail(Place(str(path)), *_NOWHERE, code="protocol.unreadable")
     if not inside:
-        fail(Place(str(path)), "this link leads out of the protocol's folder", "copy the file")
+        fail(
+            Place(str(path)),
+            "this link leads out of the protocol's folder",
+            "copy the file",
+            code="protocol.unreadable",
+        )
     return name == MAIN or not path.is_dir()
 
 
@@ -211,7 +235,12 @@ def _entries(place: Path) -> list[Path]:
     try:
         return sorted(place.iterdir())
     except OSError as error:
-        fail(Place(str(place)), f"the folder cannot be read: {error.strerror}", "check its permissions")
+        fail(
+            Place(str(place)),
+            f"the folder cannot be read: {error.strerror}",
+            "check its permissions",
+            code="protocol.unreadable",
+        )
 
 
 def _is_there(path: Path) -> bool:

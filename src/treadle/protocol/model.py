@@ -12,7 +12,7 @@ import msgspec
 
 Authority = Literal["agent", "git", "tests", "kernel", "api", "manifest"]
 """Who fills a field in. Only `agent` fields are asked of the agent; the rest is computed by the orchestrator."""
-Routing = Literal["", "value", "items"]
+Routing = Literal["", "value", "items", "asked"]
 Severity = Literal["INFO", "WARN", "BLOCKER"]
 Proof = Literal["", "red", "green", "approval", "contract", "plan"]
 Kind = Literal["agent", "effect", "check", "ask", "map"]
@@ -55,6 +55,8 @@ class Record(Model, frozen=True, kw_only=True):
     """Fields with paths: none may be the same as a later one, or lie inside of it."""
     refers: str = ""
     """The field with the keys of other items of the same list, which must exist and not refer back in a circle."""
+    criterion_by: tuple[str, ...] = ()
+    """Fields that together say what an item must do: if it lists no criteria, it is one itself, by its key."""
 
 
 class Exit(Model, frozen=True, kw_only=True):
@@ -248,6 +250,8 @@ class Step(Model, frozen=True, kw_only=True):
     choices: dict[str, str] = {}
     notes: tuple[str, ...] = ()
     """Choices that say nothing without a note: an empty one is refused."""
+    waives: tuple[str, ...] = ()
+    """Choices by which a person lets criteria pass that are not verified; the evidence records it."""
     remind: int = 0
     default: str = ""
     default_after: int = 0
@@ -366,6 +370,8 @@ class Artifact(Model, frozen=True, kw_only=True):
     symbol: str = ""
     view: str = ""
     help: str = ""
+    delivered: bool = True
+    """Whether the result of a run carries it; if not, it is a working paper of the run."""
 
 
 class Protection(Model, frozen=True, kw_only=True):

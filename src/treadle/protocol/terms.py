@@ -48,7 +48,7 @@ def read_terms(tree: Node) -> dict[str, Terms]:
     try:
         return msgspec.convert(plain or {}, dict[str, Terms])
     except msgspec.ValidationError as error:
-        raise ProtocolError(f"{tree.place.file}: {error}") from None
+        raise ProtocolError(f"{tree.place.file}: {error}", code="protocol.malformed") from None
 
 
 def checks(words: str) -> tuple[CheckRef, ...]:

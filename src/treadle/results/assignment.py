@@ -37,15 +37,18 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     lane: Path | None = None
     """Where its agent works; None: in the current folder."""
 
-    def hand_in(self, answer: object, via: Via) -> Claim | Faulty:
-        """Check an answer and put it where it will be found; the last one before the session ends counts."""
+    def hand_in(self, answer: object, via: Via, by: str = "") -> Claim | Faulty:
+        """Check an answer and put it where the run finds it; the last one before the session ends counts.
+
+        `by` names the person who hands it in; programs leave it empty.
+        """
         full = wrapped(answer)
         claim = self.ways.accept(full)
         if isinstance(claim, Faulty) or not isinstance(full, dict):
             return claim
         if refusal := self._closed() or outsized(full, self.ways):
             return refusal
-        return self._deposit(full, via) or claim
+        return self._deposit(full, via, by) or claim
 
     def leave_notes(self, text: str) -> Faulty | None:
         """Keep the agent's words for its successor."""
@@ -68,10 +71,10 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
         """Whether an answer of this session has been taken, and is being checked, or was."""
         return is_taken(self.out, self.token)
 
-    def _deposit(self, answer: dict[str, Any], via: Via) -> Faulty | None:
+    def _deposit(self, answer: dict[str, Any], via: Via, by: str) -> Faulty | None:
         now = time.time_ns() // 1_000_000
         emitted = Emitted(
-            format=FORMAT, act=self.act, token=self.token, retry=self.retry, at=now, via=via, answer=answer
+            format=FORMAT, act=self.act, token=self.token, retry=self.retry, at=now, via=via, by=by, answer=answer
         )
         try:
             replace(self.out, FILE, pack(emitted))
@@ -111,12 +114,15 @@ def assignment(env: Mapping[str, str]) -> Assignment:
         raise TreadleError(
             f"this works only inside of a step that treadle has started: {', '.join(missing)} not set;"
             " an agent's program has these variables in its environment; if you are the agent yourself,"
-            " `treadle done` hands your work in"
+            " `treadle done` hands your work in",
+            code="emit.outside",
         )
     bundle, out = Path(env[BUNDLE]), Path(env[OUT])
     for name, folder in ((BUNDLE, bundle), (OUT, out)):
         if not folder.is_dir():
-            raise TreadleError(f"{name} names {folder}, and there is no such folder; has the step ended?")
+            raise TreadleError(
+                f"{name} names {folder}, and there is no such folder; has the step ended?", code="emit.outside"
+            )
     retry = env.get(RETRY, "")
     demands = read_demands(bundle)
     return Assignment(

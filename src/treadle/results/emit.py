@@ -32,6 +32,8 @@ class Emitted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     at: int
     """Milliseconds since the epoch, by the clock of whoever wrote it."""
     via: Via
+    by: str = ""
+    """The person who handed it in; empty if a program did."""
     answer: dict[str, Any]
 
     @property
@@ -39,7 +41,7 @@ class Emitted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return Fence(self.act, self.token, self.retry)
 
 
-def parse(data: bytes, ways: Ways, fence: Fence) -> tuple[Claim, Via] | Faulty | Stale:
+def parse(data: bytes, ways: Ways, fence: Fence) -> tuple[Claim, Emitted] | Faulty | Stale:
     """An answer from the contents of the file."""
     found = unpack(data)
     if isinstance(found, Faulty):
@@ -49,7 +51,7 @@ def parse(data: bytes, ways: Ways, fence: Fence) -> tuple[Claim, Via] | Faulty |
     if large := outsized(found.answer, ways):
         return large
     claim = ways.accept(found.answer)
-    return claim if isinstance(claim, Faulty) else (claim, found.via)
+    return claim if isinstance(claim, Faulty) else (claim, found)
 
 
 def unpack(data: bytes) -> Emitted | Faulty:

@@ -86,15 +86,19 @@ def read_demands(folder: Path) -> Demands:
     """What `write_exits` wrote."""
     data = look(folder, FILE)
     if data is None:
-        raise TreadleError(f"{folder / FILE} is not there; was this bundle written by another version of treadle?")
+        raise TreadleError(
+            f"{folder / FILE} is not there; was this bundle written by another version of treadle?", code="emit.bundle"
+        )
     if isinstance(data, Faulty):
-        raise TreadleError(f"the bundle cannot be used: {data.problems[0]}")
+        raise TreadleError(f"the bundle cannot be used: {data.problems[0]}", code="emit.bundle")
     try:
         found = msgspec.json.decode(data, type=Extract)
     except msgspec.DecodeError as error:
-        raise TreadleError(f"{folder / FILE} is damaged: {error}; start the step again") from None
+        raise TreadleError(f"{folder / FILE} is damaged: {error}; start the step again", code="emit.bundle") from None
     if found.format != FORMAT:
-        raise TreadleError(f"{folder / FILE} has format {found.format}; this treadle knows format {FORMAT}")
+        raise TreadleError(
+            f"{folder / FILE} has format {found.format}; this treadle knows format {FORMAT}", code="emit.bundle"
+        )
     protocol = Protocol(name=found.protocol, version=found.version, root="", types=found.types, exits=found.exits)
     return Demands(Ways(protocol, tuple(found.exits), found.limit), found.token)
 

@@ -28,6 +28,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     claim: Claim | None = None
     problems: tuple[str, ...] = ()
     channel: Channel = ""
+    by: str = ""
+    """The person who handed the claim in, as far as the answer names one."""
     warnings: tuple[str, ...] = ()
     """What was there and did not count, for the log."""
     notes: str = ""
@@ -63,7 +65,8 @@ def unsaid(ways: Ways) -> str:
 def _read(work: Work, ways: Ways, before: Before, final: str, legacy: bool) -> Reading:
     first: Taken | None = None
     warnings: list[str] = []
-    for channel, found in _channels(work, ways, before, final, legacy):
+    emitted, by = _emitted(work, ways)
+    for channel, found in [*emitted, *_channels(work, ways, before, final, legacy)]:
         if isinstance(found, Stale):
             warnings.append(f"{channel}: ignored: {found.why}")
         elif first is None:
@@ -76,13 +79,13 @@ def _read(work: Work, ways: Ways, before: Before, final: str, legacy: bool) -> R
         claim=claim,
         problems=taken.problems if isinstance(taken, Faulty) else (),
         channel=channel,
+        by=by,
         warnings=tuple(warnings),
         notes=_notes(work, before, ways, claim),
     )
 
 
 def _channels(work: Work, ways: Ways, before: Before, final: str, legacy: bool) -> Iterator[Found]:
-    yield from _emitted(work, ways)
     if (data := _changed(work, before, executor_result.FILE, ways)) is not None:
         yield "executor-result", data if isinstance(data, Faulty) else executor_result.parse(data, ways)
     for file in handoff.FILES:
@@ -104,15 +107,16 @@ def _inst(work: Work) -> str:
     return work.act.partition(":")[0]
 
 
-def _emitted(work: Work, ways: Ways) -> Iterator[Found]:
+def _emitted(work: Work, ways: Ways) -> tuple[list[Found], str]:
+    """What lies in the file of the first channel, and the person who put it there."""
     data = look(work.home, f"{work.out.name}/{emit.FILE}", emit.FILE, ways.limit + emit.ENVELOPE)
     if data is None:
-        return
+        return [], ""
     found = data if isinstance(data, Faulty) else emit.parse(data, ways, fence_of(work))
     if isinstance(found, tuple):
-        yield found[1], found[0]
-    else:
-        yield "emit", found
+        claim, emitted = found
+        return [(emitted.via, claim)], emitted.by
+    return [("emit", found)], ""
 
 
 def _grepped(work: Work, ways: Ways, before: Before) -> Iterator[Found]:

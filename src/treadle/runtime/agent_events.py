@@ -26,6 +26,7 @@ _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 _REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
 _SHOWN: Final = 500
 _OUTPUT: Final = 4000
+_LONGEST_NAME: Final = 100
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -47,8 +48,14 @@ def claim(told: Told, made: Claim, protocol: Protocol, state: State, world: Worl
         act=job.id,
         envelope=envelope_of(protocol, made.exit, {**_with_notes(told, made), **own}, world.payloads),
         channel=told.reading.channel,
+        actor=world.agent_of(job) or _name(told.reading.by),
         usage=told.ended.usage,
     )
+
+
+def _name(person: str) -> str:
+    """A person's name on one line; it comes from a file that others may have written."""
+    return "".join(char for char in person if char.isprintable())[:_LONGEST_NAME]
 
 
 def failure(told: Told, changed: tuple[str, ...], world: World) -> Failed:

@@ -17,6 +17,7 @@ from treadle.kernel.commands import ActivityCommand, RunAgent
 from treadle.kernel.state import State
 from treadle.ports import Abilities, Ended, Work
 from treadle.prompts import bundle
+from treadle.prompts.notes import note_paths
 from treadle.prompts.scope import permissions
 from treadle.results.assignment import Assignment
 from treadle.results.exits import FILE as EXITS
@@ -113,7 +114,8 @@ class Dispatch:
         work = msgspec.structs.replace(work, env=env)
         if abilities.mcp == "http":
             work = msgspec.structs.replace(work, tools_at=await self._tools_of(work, ways))
-        files = self._contents(job, state, work, by_hand=abilities.person)
+        notes = {} if abilities.person else await self._notes(job)
+        files = self._contents(job, state, work, notes, by_hand=abilities.person)
         work = msgspec.structs.replace(work, prompt=files["prompt.md"].decode())
         await bundle.write(home, files)
         with writing(home):
@@ -173,8 +175,16 @@ class Dispatch:
         task = self._served[work.act] = assigned(work, ways)
         return await self._tools.open(task, work.env, work.tools_at)
 
-    def _contents(self, job: RunAgent, state: State, work: Work, *, by_hand: bool) -> dict[str, bytes]:
-        notes = look(self._folder / _NOTES, f"{folder_name(job.inst)}.md")
+    async def _notes(self, job: RunAgent) -> dict[str, str]:
+        """The project's notes for agents, except what the role does not get to see."""
+        allowed = permissions(self._desk.protocol, job, self._world.payloads)
+        is_hidden = naming(allowed.hidden)
+        return dict(await self._world.notes([path for path in note_paths(allowed.reach) if not is_hidden(path)]))
+
+    def _contents(
+        self, job: RunAgent, state: State, work: Work, notes: Mapping[str, str], *, by_hand: bool
+    ) -> dict[str, bytes]:
+        handed = look(self._folder / _NOTES, f"{folder_name(job.inst)}.md")
         step = self._desk.protocol.graphs[job.graph].steps[job.step]
         files = {
             EXITS: packed(extract(self._desk.protocol, step, work.token, self._limit)),
@@ -188,8 +198,9 @@ class Dispatch:
             job,
             self._world.payloads,
             self._toolchain,
-            handoff=notes.decode(errors="replace") if isinstance(notes, bytes) else "",
+            handoff=handed.decode(errors="replace") if isinstance(handed, bytes) else "",
             by_hand=by_hand,
+            notes=notes,
             files=files,
         )
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from typing import Literal
 
 from treadle.errors import MemoryFailure, TreadleError
@@ -46,12 +47,13 @@ class Perform:
         try:
             return await work
         except MemoryFailure as error:
-            why, detail = "store", str(error)
+            why, detail, code = "store", str(error), error.code
         except TreadleError as error:
-            detail = str(error)
+            detail, code = str(error), error.code
         except Exception as error:  # a fault of ours must not take the run with it
             detail = f"this is a bug in treadle: {type(error).__name__}: {error}"
-        ref = self._world.payloads.put({"report": detail})
+            code = "treadle.bug"
+        ref = self._world.payloads.put({"report": detail, "error": code})
         return Failed(id=event_id(job, "failed"), ts=self._world.clock.now(), act=job.id, why=why, detail_ref=ref)
 
     async def _effect(self, job: RunEffect, state: State) -> Event:
@@ -70,7 +72,7 @@ class Perform:
     async def _checks(self, job: RunChecks, state: State) -> Event:
         given = self._world.payloads.get(job.payload_ref) if job.payload_ref else {}
         claim = given if isinstance(given, dict) else {}
-        verdict = await self._world.checks.verify(job, self._case(state, claim))
+        verdict = await self._world.checks.verify(job, self._case(state, claim, job.id))
         for note in verdict.notes:
             self._world.progress(job.id, Progress(note=note))
         fields: dict[str, Json] = {**claim, **verdict.fields}
@@ -96,8 +98,14 @@ class Perform:
                 words = first_thing(words_of(anything(self._world.payloads.get, one.report_ref)))
                 yield f"{base_of(job.step)} is accepted; advice of {one.check}{f': {words}' if words else ''}"
 
-    def _case(self, state: State, claim: dict[str, Json] | None = None) -> Case:
-        return Case(protocol=self._desk.protocol, state=state, payloads=self._world.payloads, claim=claim or {})
+    def _case(self, state: State, claim: dict[str, Json] | None = None, act: str = "") -> Case:
+        return Case(
+            protocol=self._desk.protocol,
+            state=state,
+            payloads=self._world.payloads,
+            claim=claim or {},
+            watch=partial(self._world.progress, act),
+        )
 
     async def nudge(self, act: str, count: int) -> None:
         """Remind a silent agent; one that cannot be reached is left in peace."""

@@ -48,7 +48,9 @@ class Seating:
             with dialogues_in(self._path) as dialogues:
                 dialogues.admit(seat, mark_of(token), dialogue_kind(protocol, inst), task, accepted)
         except PortError as error:
-            raise MemoryFailure(f"the dialogue {seat.session} cannot be kept: {error}") from error
+            raise MemoryFailure(
+                f"the dialogue {seat.session} cannot be kept: {error}", code="memory.dialogue"
+            ) from error
         return {MEMORY: str(self._path)}
 
     def leave(self, token: str) -> None:

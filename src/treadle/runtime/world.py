@@ -1,6 +1,6 @@
 """Everything outside of a run that its performing needs, in one place."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from treadle.config.redaction import NOTHING, Redaction
@@ -12,6 +12,10 @@ from treadle.runtime.budgets import NO_BUDGETS, Budgets
 from treadle.runtime.meter import Prices
 
 
+async def _no_notes(_paths: Sequence[str]) -> Mapping[str, str]:
+    return {}
+
+
 @dataclass(frozen=True, kw_only=True)
 class World:
     """The ports of a project."""
@@ -20,6 +24,8 @@ class World:
     payloads: Payloads
     runner_of: Callable[[RunAgent], Runner | None]
     """Who does it; None: it is left as it is, to be started or found by another process."""
+    agent_of: Callable[[RunAgent], str] = lambda _job: ""
+    """The name of the agent that does it, for the log; empty: a person, who is named in the answer."""
     model_of: Callable[[str, int], str]
     """The model for a role at a tier; empty: the agent's own choice."""
     workspace: Workspace
@@ -39,6 +45,8 @@ class World:
     """The memory bank as it stands: path → text."""
     files_of: Callable[[str], Mapping[str, str]] = lambda _inst: {}
     """The files of the story that an instance works on, as an agent finds them in its lane: path → text."""
+    notes: Callable[[Sequence[str]], Awaitable[Mapping[str, str]]] = _no_notes
+    """The project's notes for agents that lie at some paths of the commit that the run starts from: path → text."""
 
 
 def event_id(job: ActivityCommand, what: str) -> str:

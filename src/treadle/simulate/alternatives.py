@@ -14,6 +14,10 @@ from treadle.simulate.scope import Scope
 _KEYS: Final = "abcdefgh"
 
 
+NEW, OFTEN = "new", "often"
+"""Two questions: how often one was asked is taken as given, as budgets are (see `explore`)."""
+
+
 class Alternatives:
     """Small sets of values for one protocol at one scope."""
 
@@ -30,6 +34,8 @@ class Alternatives:
         given = self._scope.values.get(f"{owner}.{name}", self._scope.values.get(name))
         if given is not None:
             return given
+        if field.route == "asked":
+            return (NEW, OFTEN)
         if name not in self._compared:
             return (None,)
         optional = isinstance(parse_type(field.type), OptionalType)

@@ -70,6 +70,7 @@ class Canon:
                 inst.depth,
                 [_frame(graph, inst, frame, relevant.same_failure) for frame in inst.frames],
                 self._memory(inst, relevant),
+                _questions(inst, relevant.same_question),
                 [inst.slots[name].fields if name in inst.slots else None for name in relevant.slots],
                 [_standing(graph, inst, name) for name in relevant.present] if self._commanded else (),
                 [inst.input.fields.get(name) for name in relevant.inputs],
@@ -121,6 +122,11 @@ def _frame(graph: Graph, inst: Instance, frame: Frame, run: int) -> tuple[Any, .
     attempts = inst.attempts.get(frame.step, 0) if works else 0
     failures = min(inst.failures.get(frame.step, ("", 0))[1], run) if run else 0
     return frame.step, frame.status, frame.signal, frame.landing, attempts, failures, frame.anew
+
+
+def _questions(inst: Instance, most: int) -> list[tuple[str, int]]:
+    """How often each question was asked, as far as guards tell."""
+    return sorted((print_, min(times, most)) for print_, times in inst.asked.items()) if most else []
 
 
 def _known(key: str | None, told: frozenset[Literal] | None) -> str | None:

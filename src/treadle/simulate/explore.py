@@ -18,6 +18,7 @@ from treadle.kernel.state import State
 from treadle.protocol.items import Item
 from treadle.protocol.model import Protocol
 from treadle.simulate.allowance import Allowance
+from treadle.simulate.alternatives import OFTEN
 from treadle.simulate.canon import Canon, Parts
 from treadle.simulate.coverage import reachable
 from treadle.simulate.invariants import violations
@@ -84,6 +85,10 @@ class _Search:
         self.scope = scope
         self.canon = Canon(self.protocol, scope)
         self.allowance = Allowance(self.protocol) if scope.budgets is None else None
+        # Of every question it is taken as given that it is new, or that it was asked as often as any guard can tell.
+        self.asked = {
+            name: {OFTEN: part.same_question} for name, part in self.canon.relevance.items() if part.same_question
+        }
         self.options = Options(self.protocol, scope, self.canon.relevance)
         self.index: dict[bytes, int] = {}
         self.ways = array("q")
@@ -96,7 +101,7 @@ class _Search:
         self.faults: dict[int, str] = {}
         self.starts = [_started(item) for item in self.options.menu.inputs()]
         for number, start in enumerate(self.starts):
-            self._reach(-1, number, reduce(self.protocol, State(), start)[0], {})
+            self._reach(-1, number, self._with_questions(reduce(self.protocol, State(), start)[0]), {})
 
     def expand(self) -> None:
         """Take the next state and reach all its successors."""
@@ -131,9 +136,18 @@ class _Search:
 
     def _after(self, state: State, event: Event) -> State | str:
         try:
-            return reduce(self.protocol, state, event)[0]
+            return self._with_questions(reduce(self.protocol, state, event)[0])
         except Exception as error:  # whatever it is, it is a finding
             return f"refused: {describe(event)}: {error!r}"
+
+    def _with_questions(self, state: State) -> State:
+        """The state in which all instances have asked one question often, and no other."""
+        changed = {
+            id_: msgspec.structs.replace(inst, asked=self.asked[inst.graph])
+            for id_, inst in (state.insts.items() if self.asked else ())
+            if inst.graph in self.asked and inst.asked != self.asked[inst.graph]
+        }
+        return msgspec.structs.replace(state, insts=state.insts.update(changed)) if changed else state
 
     def _reach(self, source: int, number: int, state: State, known: Parts) -> None:
         parts = self.canon.parts(state, known)
@@ -196,7 +210,7 @@ class _Search:
             numbers.append(number)
         first = self.starts[numbers.pop()]
         yield describe(first)
-        state, _ = reduce(self.protocol, State(), first)
+        state = self._with_questions(reduce(self.protocol, State(), first)[0])
         while numbers:
             start, events, after = next(islice(self._successors(state), numbers.pop(), None))
             yield from (describe(event) + ("" if start is state else " (budgets are spent)") for event in events)

@@ -36,6 +36,8 @@ class Relevance(NamedTuple):
     """Fields of the input that a map reads."""
     same_failure: int
     """The longest run of equal failures that a guard tells from a longer one; 0 if none does."""
+    same_question: int
+    """A number of times that no guard tells from more; 0 if none looks how often a question was asked."""
     fields: dict[str, frozenset[Literal]]
     """Fields of exits that guards compare, with what they are compared to; spawned lists without literals."""
 
@@ -61,6 +63,7 @@ def relevance(protocol: Protocol, graph: Graph) -> Relevance:
         present=tuple(sorted(sources(graph))),
         inputs=tuple(sorted({path[3:] for path in [*over, *windows] if path.startswith("in.")})),
         same_failure=_bounds("same_failure", guards)[1],
+        same_question=_bounds("same_question", guards)[1],
         fields=_fields([*guards, *sums], routes, [*over, *windows]),
     )
 

@@ -18,7 +18,7 @@ def read_scopes(text: str, filename: str = FILE) -> dict[str, Scope]:
     """The scopes of a `scopes.yaml`: name → the fields of a scope."""
     tree = read(text, filename)
     if not isinstance(tree.value, dict):
-        fail(tree.place, "scopes are a mapping", "write `NAME: {graph: …, items: …}`")
+        fail(tree.place, "scopes are a mapping", "write `NAME: {graph: …, items: …}`", code="protocol.scope")
     return {name: _scope(name, node.plain(), node.place) for name, node in tree.value.items()}
 
 
@@ -26,7 +26,12 @@ def _scope(name: str, fields: object, place: Place) -> Scope:
     try:
         scope = msgspec.structs.replace(msgspec.convert(fields, Scope), name=name)
     except msgspec.ValidationError as error:
-        fail(place, f"the scope '{name}' is not understood: {error}", f"it has {', '.join(Scope.__struct_fields__)}")
+        fail(
+            place,
+            f"the scope '{name}' is not understood: {error}",
+            f"it has {', '.join(Scope.__struct_fields__)}",
+            code="protocol.scope",
+        )
     for problem in out_of_range(scope):
-        fail(place, f"the scope '{name}' is not understood: {problem}")
+        fail(place, f"the scope '{name}' is not understood: {problem}", code="protocol.scope")
     return scope

@@ -6,12 +6,14 @@ from treadle.kernel.events import (
     Exited,
     Failed,
     Idle,
+    Reopened,
     Replied,
     RunStarted,
     SessionStarted,
     Signalled,
     TimerFired,
     Unavailable,
+    Vouched,
 )
 from treadle.protocol.items import Item, Routed
 
@@ -40,6 +42,10 @@ def describe(event: Event) -> str:
             return f"a person answers {event.ask}: {event.choice}"
         case Signalled():
             return f"a person sends {event.name} {event.step} to {event.inst}".replace("  ", " ")
+        case Vouched():
+            return "a person accepts the result as it is"
+        case Reopened():
+            return "a person takes the run up again"
     return f"the run moves to protocol {event.protocol}"
 
 

@@ -48,7 +48,9 @@ def audit(db: sqlite3.Connection, run: Run, find: Find) -> Audit:
             refs.add(ref)
     late = sorted(seq for seq in snapshots if seq > count)
     if late:
-        raise ReplayDivergence(f"there is a snapshot after event {late[0]}, but the log ends with event {count}")
+        raise ReplayDivergence(
+            f"there is a snapshot after event {late[0]}, but the log ends with event {count}", code="log.snapshot"
+        )
     _record(db, run, state, count, chain)
     return Audit(
         events=count, snapshots=len(snapshots), upgrades=upgrades, payloads=len(refs), chain=chain.hex(),
@@ -68,35 +70,43 @@ def _rows(db: sqlite3.Connection, run: str) -> Iterator[Row]:
     query = f"SELECT seq, {ROW} FROM events WHERE run = ? ORDER BY seq"
     for number, (seq, body, chain) in enumerate(db.execute(query, (run,)), 1):
         if seq != number:
-            raise ReplayDivergence(f"event {number} is missing from the log; the next one there is event {seq}")
+            raise ReplayDivergence(
+                f"event {number} is missing from the log; the next one there is event {seq}", code="log.incomplete"
+            )
         yield body, chain
 
 
 def _compare(stored: Stored, state: State) -> None:
     if stored.body != dump_state(state) or stored.protocol != state.protocol:
-        raise ReplayDivergence(f"event {state.seq} leads to another state than the snapshot that was taken after it")
+        raise ReplayDivergence(
+            f"event {state.seq} leads to another state than the snapshot that was taken after it", code="log.snapshot"
+        )
 
 
 def _readable(db: sqlite3.Connection, ref: str, seq: int) -> None:
     try:
         payloads.read(db, ref)
     except PortError as error:
-        raise ReplayDivergence(f"event {seq}: {error}") from None
+        raise ReplayDivergence(f"event {seq}: {error}", code=error.code) from None
 
 
 def _record(db: sqlite3.Connection, run: Run, state: State, count: int, chain: bytes) -> None:
     """What is stored beside the log only so that nobody need fold it."""
     if count != run.seq:
-        raise ReplayDivergence(f"event {min(count, run.seq) + 1}: {run.seq} were recorded, the log has {count}")
+        raise ReplayDivergence(
+            f"event {min(count, run.seq) + 1}: {run.seq} were recorded, the log has {count}", code="log.incomplete"
+        )
     recorded = db.execute("SELECT chain FROM runs WHERE run = ?", (run.id,)).fetchone()[0]
     if count and recorded != chain:
-        raise ReplayDivergence(f"event {count} is not the one that the run's record ends with")
+        raise ReplayDivergence(f"event {count} is not the one that the run's record ends with", code="log.record")
     if (run.acts, run.asks, run.outcome) != (len(state.acts), len(state.asks), state.outcome):
-        raise ReplayDivergence(f"event {count} leads to another state than the run's record says")
+        raise ReplayDivergence(f"event {count} leads to another state than the run's record says", code="log.record")
     timers = dict(db.execute("SELECT id, due FROM timers WHERE run = ?", (run.id,)).fetchall())
     if timers != dict(state.timers.items()):
-        raise ReplayDivergence(f"event {count} leads to other timers than those that are stored")
+        raise ReplayDivergence(f"event {count} leads to other timers than those that are stored", code="log.record")
     outbox = {id_ for (id_,) in db.execute("SELECT id FROM outbox WHERE run = ?", (run.id,))}
     owed = [] if state.outcome else [it.id for it in outstanding(state) if not isinstance(it, SetTimer)]
     if lost := [id_ for id_ in owed if id_ not in outbox]:
-        raise ReplayDivergence(f"event {count} leaves {lost[0]} to be done, but it is not in the outbox")
+        raise ReplayDivergence(
+            f"event {count} leaves {lost[0]} to be done, but it is not in the outbox", code="log.record"
+        )

@@ -52,7 +52,9 @@ def write(db: sqlite3.Connection, lease: Lease, batch: Batch, bodies: dict[str, 
         ),
     )
     if fenced.rowcount != 1:
-        raise PortError(f"another process has taken over run {run}; this one must stop (nothing was written)")
+        raise PortError(
+            f"another process has taken over run {run}; this one must stop (nothing was written)", code="run.taken_over"
+        )
     payloads.write(db, bodies)
     for entry in batch.entries:
         _write_entry(db, run, entry)

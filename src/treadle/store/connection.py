@@ -17,7 +17,7 @@ _PATIENCE: Final = 20.0
 def connect(path: Path, *, create: bool = False, reading: bool = False) -> sqlite3.Connection:
     """A connection that commits only when told so, and then durably; one for reading leaves every byte as it is."""
     if path.exists() and not path.is_file():
-        raise PortError(f"{path} is no file, but the store has to be there; move it away")
+        raise PortError(f"{path} is no file, but the store has to be there; move it away", code="store.foreign")
     mode = _for_reading(path) if reading else "rwc" if create else "rw"
     db = sqlite3.connect(
         f"file:{quote(str(path))}?mode={mode}",
@@ -77,14 +77,24 @@ def explained(
     path: Path, error: sqlite3.Error, meanings: Mapping[int, str] | None = None, what: str = "store"
 ) -> PortError:
     """What went wrong with the store, or with another file of this kind, for a person."""
-    code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
-    said = (meanings or _MEANINGS).get(code)
+    number = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+    said = (meanings or _MEANINGS).get(number)
     if said is None:
-        return PortError(f"{path}: the {what} failed: {error}")
-    is_passing = code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL)
-    return PortError(f"{path}: {said.format(file=path.name)}", retryable=is_passing)
+        return PortError(f"{path}: the {what} failed: {error}", code="store.failed")
+    is_passing = number in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL)
+    return PortError(f"{path}: {said.format(file=path.name)}", retryable=is_passing, code=_CODES[number])
 
 
+_CODES: Final[dict[int, str]] = {
+    sqlite3.SQLITE_BUSY: "store.locked",
+    sqlite3.SQLITE_CANTOPEN: "store.unopened",
+    sqlite3.SQLITE_CORRUPT: "store.damaged",
+    sqlite3.SQLITE_NOTADB: "store.damaged",
+    sqlite3.SQLITE_FULL: "store.full",
+    sqlite3.SQLITE_IOERR: "store.failed",
+    sqlite3.SQLITE_READONLY: "store.read_only",
+    sqlite3.SQLITE_PERM: "store.read_only",
+}
 _DAMAGED: Final = (
     "the store is damaged, and nothing was written to it; copy the .treadle/local folder, try "
     "`sqlite3 {file} .recover`, or restore a backup. Finished work is safe: it is in git under refs/treadle/"

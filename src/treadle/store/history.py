@@ -33,10 +33,15 @@ def read(db: sqlite3.Connection, run: Run, protocol: Protocol, state: State) -> 
     before, last = _checked(rows, state.seq)
     tail: list[Row] = list(unbroken(rows, before, last))
     if before + len(tail) != run.seq:
-        raise ReplayDivergence(f"run {run.id}: {run.seq} events were recorded, {before + len(tail)} are in the store")
+        raise ReplayDivergence(
+            f"run {run.id}: {run.seq} events were recorded, {before + len(tail)} are in the store",
+            code="log.incomplete",
+        )
     state = fold(protocol, tail, state)
     if state.seq != run.seq:
-        raise ReplayDivergence(f"run {run.id}: its log gives {state.seq} turns, {run.seq} were recorded")
+        raise ReplayDivergence(
+            f"run {run.id}: its log gives {state.seq} turns, {run.seq} were recorded", code="log.incomplete"
+        )
     return History(protocol, state, tail[-1][1] if tail else last, len(tail))
 
 

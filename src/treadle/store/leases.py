@@ -11,7 +11,7 @@ def claim(db: sqlite3.Connection, run: str, now: int, until: int) -> Lease:
     """The lease of a run; a `PortError` that says who has it."""
     row = db.execute("SELECT owner, epoch, lease_until FROM runs WHERE run = ?", (run,)).fetchone()
     if row is None:
-        raise PortError(f"there is no run {run}")
+        raise PortError(f"there is no run {run}", code="run.unknown")
     text, epoch, lease_until = row
     owner = parse(text)
     alive = is_alive(owner) if owner else False
@@ -19,7 +19,8 @@ def claim(db: sqlite3.Connection, run: str, now: int, until: int) -> Lease:
         where = f"process {owner.pid}" + ("" if alive else f" on {owner.host}")
         raise PortError(
             f"run {run} is driven by {where}; wait until it ends, or end it. "
-            "`treadle answer`, `go`, `pause` and `abort` reach it as it is"
+            "`treadle answer`, `go`, `pause` and `abort` reach it as it is",
+            code="run.driven",
         )
     db.execute(
         "UPDATE runs SET owner = ?, epoch = ?, lease_until = ? WHERE run = ?", (str(me()), epoch + 1, until, run)

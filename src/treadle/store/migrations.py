@@ -89,11 +89,12 @@ def version(db: sqlite3.Connection) -> int:
     seen = int(db.execute("PRAGMA user_version").fetchone()[0])
     ours = db.execute("PRAGMA application_id").fetchone()[0] == APPLICATION
     if not ours and (seen or db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]):
-        raise PortError("this SQLite file was not made by treadle; move it away, and start again")
+        raise PortError("this SQLite file was not made by treadle; move it away, and start again", code="store.foreign")
     if seen > VERSION:
         raise PortError(
             f"the store has version {seen}, this treadle knows {VERSION} at most; "
-            "upgrade treadle (nothing has been changed)"
+            "upgrade treadle (nothing has been changed)",
+            code="store.newer",
         )
     return seen
 

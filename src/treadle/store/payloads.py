@@ -73,10 +73,14 @@ def read(db: sqlite3.Connection, ref: str) -> bytes:
     """The bytes of a payload; a `PortError` if they are missing, or are not those that were put."""
     row = db.execute("SELECT CAST(body AS BLOB) FROM payloads WHERE ref = ?", (ref,)).fetchone()
     if row is None:
-        raise PortError(f"payload {ref} is missing from the store; restore a backup of .treadle/local")
+        raise PortError(
+            f"payload {ref} is missing from the store; restore a backup of .treadle/local", code="store.incomplete"
+        )
     body: bytes | None = row[0]
     if body is None:
         body = b"".join(piece for (piece,) in db.execute(_CHUNKS, (ref,)))
     if f"sha256:{hashlib.sha256(body).hexdigest()}" != ref:
-        raise PortError(f"payload {ref} is damaged in the store; restore a backup of .treadle/local")
+        raise PortError(
+            f"payload {ref} is damaged in the store; restore a backup of .treadle/local", code="store.damaged"
+        )
     return body

@@ -37,6 +37,7 @@ def _read(db: sqlite3.Connection, run: str, order: str) -> Iterator[Stored]:
             body = b""
         if sha256(body).digest() != hash_:
             raise ReplayDivergence(
-                f"run {run}: the snapshot after event {seq} is damaged; restore a backup of .treadle/local"
+                f"run {run}: the snapshot after event {seq} is damaged; restore a backup of .treadle/local",
+                code="store.damaged",
             )
         yield Stored(seq, protocol, body)

@@ -63,7 +63,7 @@ class Store:
         """A new run with its protocol and its first event, which waits in the inbox for a driver."""
         with spoken(self.path), self._with_payloads():
             if self._db.execute("SELECT 1 FROM runs WHERE run = ?", (run.id,)).fetchone():
-                raise TreadleError(f"there is a run {run.id} already; give another --name")
+                raise TreadleError(f"there is a run {run.id} already; give another --name", code="run.exists")
             pinned = (digest(protocol), encode_protocol(protocol))
             self._db.execute("INSERT OR IGNORE INTO protocols VALUES (?, ?)", pinned)
             values = (run.id, run.name, pinned[0], msgspec.json.encode(run.settings).decode(), run.created, run.created)
@@ -71,6 +71,12 @@ class Store:
                 "INSERT INTO runs (run, name, protocol, settings, created, changed) VALUES (?, ?, ?, ?, ?, ?)", values
             )
             self._post(run.id, start)
+
+    def note_settings(self, run: str, settings: dict[str, Any]) -> None:
+        """Keep what was found out about a run before its first agent started, beside how it was started."""
+        with spoken(self.path), transaction(self._db):
+            text = msgspec.json.encode(settings).decode()
+            self._db.execute("UPDATE runs SET settings = ? WHERE run = ?", (text, run))
 
     def runs(self) -> list[Run]:
         """All runs, the latest first."""
@@ -85,7 +91,7 @@ class Store:
         if row is None:
             known = [run.id for run in self.runs()]
             hint = suggest(id_, known) or (f"there are {', '.join(known[:5])}" if known else "there are none yet")
-            raise TreadleError(f"there is no run '{id_}'; {hint}")
+            raise TreadleError(f"there is no run '{id_}'; {hint}", code="run.unknown")
         return _run(row)
 
     def protocol(self, digest_: str) -> Protocol:
@@ -98,12 +104,17 @@ class Store:
         with spoken(self.path):
             row = self._db.execute("SELECT body FROM protocols WHERE digest = ?", (digest_,)).fetchone()
         if row is None:
-            raise PortError(f"the protocol {digest_} is missing from the store; restore a backup of .treadle/local")
+            raise PortError(
+                f"the protocol {digest_} is missing from the store; restore a backup of .treadle/local",
+                code="store.incomplete",
+            )
         with suppress(msgspec.MsgspecError, UnicodeDecodeError):
             protocol = decode_protocol(row[0])
             if digest(protocol) == digest_:
                 return protocol
-        raise PortError(f"the protocol {digest_} is damaged in the store; restore a backup of .treadle/local")
+        raise PortError(
+            f"the protocol {digest_} is damaged in the store; restore a backup of .treadle/local", code="store.damaged"
+        )
 
     # history
 
@@ -219,7 +230,7 @@ def _opened(path: Path, *, create: bool, reading: bool) -> sqlite3.Connection:
     is_new = create and not (path.exists() and path.stat().st_size)
     seen = 0 if is_new else _seen(path)
     if not (seen or create):
-        raise PortError(f"{path} is empty; remove it, and start again")
+        raise PortError(f"{path} is empty; remove it, and start again", code="store.damaged")
     if reading and seen == VERSION:
         return connect(path, reading=True)
     db = connect(path, create=create)
@@ -237,7 +248,7 @@ def _seen(path: Path) -> int:
     try:
         return version(db)
     except PortError as error:
-        raise PortError(f"{path}: {error}") from None
+        raise PortError(f"{path}: {error}", code=error.code) from None
     finally:
         db.close()
 
@@ -248,7 +259,8 @@ def _run(row: tuple[str, str, str, str, int, int, int, int, int, str, str]) -> R
         settings = msgspec.json.decode(text, type=dict[str, Any])
     except msgspec.MsgspecError:
         raise PortError(
-            f"the settings of run {id_} are damaged in the store; restore a backup of .treadle/local"
+            f"the settings of run {id_} are damaged in the store; restore a backup of .treadle/local",
+            code="store.damaged",
         ) from None
     return Run(
         id=id_, name=name, protocol=protocol, settings=settings, created=created, changed=changed,

@@ -87,7 +87,7 @@ class OrchestratorAdapter:
         """
         found = self._speaker(project_root).understand(message)
         if isinstance(found, Unclear):
-            raise TreadleError(str(found))
+            raise TreadleError(str(found), code=found.code)
         return found
 
     def read_state(self, project_root: Root, story: str = "") -> WorkOrder:
@@ -107,10 +107,13 @@ class OrchestratorAdapter:
                 raise TreadleError(
                     f"{', '.join(forged)} cannot be written: STATE.json shows what the log of {run.id} says, and"
                     f" results are measured; a person may set {', '.join(_SETTABLE)}, and moves the run by dispatch,"
-                    " or by `treadle say`"
+                    " or by `treadle say`",
+                    code="story.read_only",
                 )
             if changed and story.inst is None:
-                raise TreadleError(f"{story.id} has not begun, so nobody can be told anything about it yet")
+                raise TreadleError(
+                    f"{story.id} has not begun, so nobody can be told anything about it yet", code="story.not_begun"
+                )
             if changed and story.inst:
                 speaker = self._speaker(project_root)
                 Client(project, store, self._actor).note(run.id, wanted.human_note or "", at=story.inst.id)
@@ -123,7 +126,7 @@ class OrchestratorAdapter:
         """
         said = self._speaker(project_root).act(Intent(action="continue", params={"target": story} if story else {}))
         if story and not said.understood:
-            raise TreadleError(said.text)
+            raise TreadleError(said.text, code=said.code)
         return said.result if said.understood else NeedsHuman(said.text)
 
     def invoke_executor(self, project_root: Root, prompt: str = "") -> ExecutorHandle:
@@ -132,9 +135,13 @@ class OrchestratorAdapter:
         with opened_store(project) as store:
             run = _current(project, store)
             if run.outcome:
-                raise TreadleError(f"{run.id} has ended with {run.outcome}; there is nothing to execute any more")
+                raise TreadleError(
+                    f"{run.id} has ended with {run.outcome}; there is nothing to execute any more", code="run.ended"
+                )
             if pid := driver_of(run):
-                raise TreadleError(f"{run.id} is driven already, by process {pid}; its agents are started there")
+                raise TreadleError(
+                    f"{run.id} is driven already, by process {pid}; its agents are started there", code="run.driven"
+                )
             if prompt:
                 story = _order(store, run, "")[1]
                 at = {"at": story.inst.id} if story.inst else {}
@@ -163,14 +170,14 @@ def _given(state: State) -> WorkOrder:
     try:
         return msgspec.convert(state, WorkOrder)
     except msgspec.ValidationError as error:
-        raise TreadleError(f"that is no work order as STATE.json has it: {error}") from None
+        raise TreadleError(f"that is no work order as STATE.json has it: {error}", code="story.order") from None
 
 
 def _current(project: Project, store: Store) -> Run:
     """The run that goes on; of several, or none, the latest."""
     runs = store.runs()
     if not runs:
-        raise TreadleError(f"{project.root} has no runs yet; `treadle run SPEC` starts one")
+        raise TreadleError(f"{project.root} has no runs yet; `treadle run SPEC` starts one", code="run.none")
     return next((run for run in runs if not run.outcome), runs[0])
 
 
@@ -182,11 +189,14 @@ def _order(store: Store, run: Run, story: str) -> tuple[WorkOrder, Story]:
     found = stories(protocol, course.state, get) if protocol else []
     if not protocol or not found:
         raise TreadleError(
-            f"{run.id} has no stories, and so no work order; `treadle status {run.id}` says how it stands"
+            f"{run.id} has no stories, and so no work order; `treadle status {run.id}` says how it stands",
+            code="story.unknown",
         )
     named = [it for it in found if it.id.lower() == story.lower()]
     if story and not named:
-        raise TreadleError(f"{run.id} has no story '{story[:60]}'; there are {', '.join(it.id for it in found)}")
+        raise TreadleError(
+            f"{run.id} has no story '{story[:60]}'; there are {', '.join(it.id for it in found)}", code="story.unknown"
+        )
     latest = max(found, key=lambda it: max((deed.began for deed in deeds_of(course, it)), default=-1))
     chosen = named[0] if named else latest
     return state_of(protocol, course, chosen, get), chosen

@@ -43,7 +43,9 @@ def clarified(text: str, open_: Sequence[Clarification]) -> Clarified | Unclear:
     answers: dict[int, str] = {}
     for number, said in numbered:
         if not 1 <= number <= len(open_):
-            return Unclear(f"there is no question {number}; these are open:", tuple(_lines(open_)))
+            return Unclear(
+                f"there is no question {number}; these are open:", tuple(_lines(open_)), code="answer.no_question"
+            )
         own, agrees = _without_agreement(said)
         is_ok = is_ok or agrees
         if own:
@@ -56,6 +58,7 @@ def clarified(text: str, open_: Sequence[Clarification]) -> Clarified | Unclear:
             return Unclear(
                 f"which question does '{part}' answer? Say it with its number, such as `1: {part}`:",
                 tuple(_lines(open_)),
+                code="say.ambiguous",
             )
         answers[places[0]] = part
     return Clarified(answers=answers, others_ok=is_ok)

@@ -43,9 +43,9 @@ def parse(message: str, known: Vocabulary = Vocabulary()) -> Intent | Unclear:  
     """What a sentence asks for."""
     text = message[polite.end() if (polite := _POLITE.match(message)) else 0 :].strip()
     if not text:
-        return Unclear("nothing was said; what can be said:", SAYABLE)
+        return Unclear("nothing was said; what can be said:", SAYABLE, code="say.unclear")
     if len(text) > LONGEST:
-        return Unclear(f"that has {len(text):,} characters; say it in {LONGEST:,} at most")
+        return Unclear(f"that has {len(text):,} characters; say it in {LONGEST:,} at most", code="say.unclear")
     project, text = _addressed(text, known.projects)
     if isinstance(project, Unclear):
         return project
@@ -74,7 +74,7 @@ def _named(word: str, projects: Iterable[str]) -> str | Unclear:
     exact = [name for name in names if name.lower() == word.lower()]
     found = exact or [name for name in names if name.lower().startswith(word.lower())]
     if len(found) > 1:
-        return Unclear(f"'{word}' could be {', '.join(found)}; say which")
+        return Unclear(f"'{word}' could be {', '.join(found)}; say which", code="say.ambiguous")
     return found[0] if found else ""
 
 
@@ -97,7 +97,7 @@ def _completed(action: Action, text: str, rest: str, project: str, known: Vocabu
     if action == "level":
         digits = [word for word in words if word in ("0", "1", "2")]
         if len(digits) != 1:
-            return Unclear("say which level: level 0, level 1 or level 2")
+            return Unclear("say which level: level 0, level 1 or level 2", code="say.unclear")
         words.remove(digits[0])
         params["level"] = digits[0]
     if action == "reject" and words and not any(_named(word, known.projects) for word in words[:1]):
@@ -111,7 +111,8 @@ def _completed(action: Action, text: str, rest: str, project: str, known: Vocabu
     if action in _PLAIN and _meant(note):
         return _own_words(action, text, project) or Unclear(
             f"'{action}' takes a project and a story, and no note; to say something to the next agent, use"
-            " approve, reject or retry"
+            " approve, reject or retry",
+            code="say.unclear",
         )
     params |= {name: value for name, value in (("target", target), ("note", note if _meant(note) else "")) if value}
     return Intent(action=action, project=project, params=params)
@@ -141,7 +142,9 @@ def _placed(words: list[str], project: str, known: Vocabulary) -> tuple[str, str
         own = [target for target in known.targets if target.lower() == word.lower()]
         named = "" if project or word.lower() in _EVERYTHING else _named(word, known.projects)
         if isinstance(named, str) and named.lower() == word.lower() and own:
-            return Unclear(f"'{word}' is a project and part of one; say `{named}: …` for the project")
+            return Unclear(
+                f"'{word}' is a project and part of one; say `{named}: …` for the project", code="say.ambiguous"
+            )
         if own:
             targets.append(own[0])
         elif isinstance(named, Unclear):
@@ -154,7 +157,8 @@ def _placed(words: list[str], project: str, known: Vocabulary) -> tuple[str, str
         said = " ".join(targets)
         return Unclear(
             f"'{said}' is too much: name a project and one story, put a note after a colon, and begin an answer with"
-            " `answer:`"
+            " `answer:`",
+            code="say.unclear",
         )
     return project, targets[0] if targets else ""
 
@@ -175,7 +179,8 @@ def _misspelt(text: str) -> Unclear | None:
     if first and first[0].lower() in _HANDED_IN and not text[first.end() :].strip(" .!"):
         return Unclear(
             f"what you have done yourself is handed in with `treadle done`, which checks it; '{first[0]}' can be an"
-            f" answer, too: `answer: {text}`"
+            f" answer, too: `answer: {text}`",
+            code="say.unclear",
         )
     spoken = sorted({phrase.split()[0] for said in PHRASES.values() for phrase in said if len(phrase) > 3})
     near = get_close_matches(first[0].lower(), spoken, n=1, cutoff=_NEAR) if first else []
@@ -184,4 +189,5 @@ def _misspelt(text: str) -> Unclear | None:
     return Unclear(
         f"did you mean '{near[0]}'? If it is the answer to a question, say `answer: {text[:80]}`; what can be said:",
         SAYABLE,
+        code="say.unclear",
     )

@@ -28,6 +28,7 @@ class Unclear(msgspec.Struct, frozen=True):
 
     why: str
     say: tuple[str, ...] = ()
+    code: str = "say.unclear"
 
     def __str__(self) -> str:
         return "\n".join([self.why, *(f"  {line}" for line in self.say)])

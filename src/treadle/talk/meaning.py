@@ -123,7 +123,9 @@ def _continue(intent: Intent, facts: Facts) -> Deed | Unclear:
         return ways[0]
     if ways:
         return Unclear(
-            "several things wait for that; say which:", tuple(f"continue {_place(it, facts)}" for it in ways)
+            "several things wait for that; say which:",
+            tuple(f"continue {_place(it, facts)}" for it in ways),
+            code="say.ambiguous",
         )
     if target and not _matching(facts, target):
         return _unknown(target, facts)
@@ -198,7 +200,7 @@ def _reject(intent: Intent, facts: Facts) -> Deed | Unclear:
         return _which_of_two(intent.param("said"), question)
     said = why if one.choice == reason else note
     if not said:
-        return Unclear("say why, for that is all the next agent will know:", ("reject: WHY",))
+        return Unclear("say why, for that is all the next agent will know:", ("reject: WHY",), code="answer.no_note")
     return Answer(one.ask, one.choice, said)
 
 
@@ -215,7 +217,7 @@ def _abort(intent: Intent, facts: Facts) -> Deed | Unclear:
     asked = _offering(facts, ("abort",), target, intent.param("note"))
     if not target and asked:
         ways = [*(f"abort {_place(it, facts)}" for it in asked), "abort everything"]
-        return Unclear("what is to be given up? Say which:", tuple(dict.fromkeys(ways)))
+        return Unclear("what is to be given up? Say which:", tuple(dict.fromkeys(ways)), code="say.ambiguous")
     if not target:
         return Abort(ROOT)
     if asked:
@@ -243,16 +245,23 @@ def _own_words(intent: Intent, facts: Facts) -> Deed | Unclear:
         return Unclear(
             "that answers what is open, but does not say whether the rest may go on:",
             (f"{text.rstrip('. ')}, others OK", "reject: WHY"),
+            code="say.unclear",
         )
     return Answer(reviews[0].id, "approve", noted(found, reviews[0].clarifications))
 
 
 def _unanswered(intent: Intent, facts: Facts, *, several: bool) -> Unclear:
     if several:
-        return Unclear("several reviews are open; answer each by its story: approve STORY: YOUR ANSWERS")
+        return Unclear(
+            "several reviews are open; answer each by its story: approve STORY: YOUR ANSWERS", code="say.ambiguous"
+        )
     asked = [line for one in facts.waiting.questions for line in ways_to_answer(one, facts)]
     if asked:
-        return Unclear(f"'{intent.param('text')[:80]}' answers nothing that is open; these can be said:", tuple(asked))
+        return Unclear(
+            f"'{intent.param('text')[:80]}' answers nothing that is open; these can be said:",
+            tuple(asked),
+            code="answer.unknown",
+        )
     return not_understood(intent)
 
 
@@ -260,8 +269,10 @@ def not_understood(intent: Intent) -> Unclear:
     """That words of one's own answer nothing, because nothing is asked."""
     text = intent.param("text")[:80]
     if intent.param("said"):
-        return Unclear(f"nothing is asked that '{text}' could answer; `status` says how things stand")
-    return Unclear(f"'{text}' was not understood; what can be said:", SAYABLE)
+        return Unclear(
+            f"nothing is asked that '{text}' could answer; `status` says how things stand", code="answer.no_question"
+        )
+    return Unclear(f"'{text}' was not understood; what can be said:", SAYABLE, code="say.unclear")
 
 
 def ways_to_answer(question: Question, facts: Facts) -> list[str]:
@@ -277,6 +288,7 @@ def _which_of_two(said: str, question: Question) -> Unclear:
     return Unclear(
         f"'{said}' could be meant for the review, or for '{first}'; say which:",
         (f"answer: {said}, others OK", "approve", "reject: WHY"),
+        code="say.ambiguous",
     )
 
 
@@ -290,19 +302,29 @@ def _only(found: Sequence[Answer | Let | Wave], intent: Intent, facts: Facts) ->
         return _unknown(target, facts)
     asked = [line for one in facts.waiting.questions for line in ways_to_answer(one, facts)]
     if asked:
-        return Unclear(f"nothing that is open can be answered with '{intent.action}'; these can be said:", tuple(asked))
-    return Unclear(f"nothing waits for '{intent.action}' at the moment; `status` says how things stand")
+        return Unclear(
+            f"nothing that is open can be answered with '{intent.action}'; these can be said:",
+            tuple(asked),
+            code="answer.unknown",
+        )
+    return Unclear(
+        f"nothing waits for '{intent.action}' at the moment; `status` says how things stand", code="answer.no_question"
+    )
 
 
 def _several(intent: Intent, found: Iterable[Answer | Let | Wave], facts: Facts) -> Unclear:
     said = intent.param("said") or intent.action
-    return Unclear("several things wait for that; say which:", tuple(f"{said} {_place(it, facts)}" for it in found))
+    return Unclear(
+        "several things wait for that; say which:",
+        tuple(f"{said} {_place(it, facts)}" for it in found),
+        code="say.ambiguous",
+    )
 
 
 def _unknown(target: str, facts: Facts) -> Unclear:
     known = sorted({name for name in facts.names.values() if name} | {facts.run})
     hint = suggest(target, known) or (f"there are {', '.join(known[:8])}" if known else "")
-    return Unclear(f"there is no project, story or run '{target[:60]}' here; {hint}".rstrip("; "))
+    return Unclear(f"there is no project, story or run '{target[:60]}' here; {hint}".rstrip("; "), code="say.unknown")
 
 
 def _place(deed: Answer | Let | Wave, facts: Facts) -> str:

@@ -45,6 +45,8 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     ordered: bool = False
     """The run was to go on, whether or not anything could be done about that."""
     understood: bool = True
+    code: str = ""
+    """Why nothing was done about it; empty if something could be."""
 
 
 Settle = Callable[[Project, Store, str], None]
@@ -132,14 +134,17 @@ class Speaker:
         if len(known) == 1:
             return self._projects.project(known[0])
         if not known:
-            return Unclear("this is no project, and none is registered; `treadle projects add` in its folder does that")
+            return Unclear(
+                "this is no project, and none is registered; `treadle projects add` in its folder does that",
+                code="project.missing",
+            )
         target, text = intent.param("target"), intent.param("text")
         if meant := [name for name in known if target and target.lower() in name.lower()]:
             could = f"'{target[:60]}' could be {', '.join(meant)}; say which:"
-            return Unclear(could, tuple(f"{name}: {intent.action}" for name in meant))
+            return Unclear(could, tuple(f"{name}: {intent.action}" for name in meant), code="say.ambiguous")
         which = f"there is no project '{target[:60]}' here; say which project:" if target else "say which project:"
         said = text or f"{intent.action} {target}".strip()
-        return Unclear(which, tuple(f"{name}: {said}" for name in known))
+        return Unclear(which, tuple(f"{name}: {said}" for name in known), code="say.ambiguous")
 
     def standing(self, project: Project, run: str = "") -> Standing:
         """How a run of a project stands; the latest if none is named."""
@@ -252,7 +257,7 @@ def _after_its_end(run: Run, intent: Intent) -> Deed | Unclear:
     """Of a run that has ended one may hear; nothing that is said to it can reach anybody."""
     if intent.action in ("status", "continue", "stop"):
         return Look()
-    return Unclear(f"{run.id} has ended with {run.outcome}: nothing waits for that")
+    return Unclear(f"{run.id} has ended with {run.outcome}: nothing waits for that", code="run.ended")
 
 
 def _run_of(project: Project, store: Store, intent: Intent) -> Run | Unclear:
@@ -272,7 +277,9 @@ def _run_of(project: Project, store: Store, intent: Intent) -> Run | Unclear:
     ]
     if len(holding) == 1:
         return holding[0]
-    return Unclear("several runs go on; say which:", tuple(f"{intent.action} {run.id}" for run in open_))
+    return Unclear(
+        "several runs go on; say which:", tuple(f"{intent.action} {run.id}" for run in open_), code="run.ambiguous"
+    )
 
 
 def _unended(store: Store) -> list[Run]:
@@ -283,9 +290,9 @@ def _latest(project: Project, store: Store) -> Run:
     """The latest run that goes on, or that there is."""
     found = foremost(store.runs())
     if found is None:
-        raise TreadleError(f"{project.root} has no runs yet; `treadle run SPEC` starts one")
+        raise TreadleError(f"{project.root} has no runs yet; `treadle run SPEC` starts one", code="run.none")
     return found
 
 
 def _unclear(found: Unclear) -> Said:
-    return Said(text=str(found), result=NeedsHuman(str(found)), understood=False)
+    return Said(text=str(found), result=NeedsHuman(str(found)), understood=False, code=found.code)

@@ -83,14 +83,16 @@ def lay_out(name: str, folder: Path, python: str) -> None:
     """
     try:
         if folder.exists() and any(folder.iterdir()):
-            raise TreadleError(f"{folder} is not empty; name a new folder")
+            raise TreadleError(f"{folder} is not empty; name a new folder", code="file.exists")
         shutil.copytree(DEMOS / name / "repository", folder, dirs_exist_ok=True)
         for file in (SPEC, SCRIPT):
             shutil.copyfile(DEMOS / name / file, folder / file)
         tools = folder / _TOOLS
         tools.write_text(tools.read_text(encoding="utf-8").replace("{python}", json.dumps(python)), encoding="utf-8")
     except OSError as error:
-        raise TreadleError(f"{folder} cannot be filled: {error.strerror}; name another folder") from None
+        raise TreadleError(
+            f"{folder} cannot be filled: {error.strerror}; name another folder", code="file.unwritable"
+        ) from None
     committed(folder)
 
 
@@ -101,7 +103,9 @@ def committed(folder: Path) -> None:
             [*_GIT, *words], cwd=folder, env=surroundings(), check=False, capture_output=True, text=True
         )
         if done.returncode:
-            raise TreadleError(f"`git {words[0]}` failed in {folder}: {done.stderr.strip() or done.stdout.strip()}")
+            raise TreadleError(
+                f"`git {words[0]}` failed in {folder}: {done.stderr.strip() or done.stdout.strip()}", code="git.failed"
+            )
 
 
 def surroundings() -> Mapping[str, str]:

@@ -60,9 +60,20 @@ def cures(found: list[Lack]) -> list[str]:
     return list(dict.fromkeys(lack.fix for lack in found))
 
 
-def commands_of(protocol: Protocol, settings: Toolchain, within: Reach | None = None) -> frozenset[str]:
-    """The commands of the settings that must be able to start, or some check or merge never passes."""
+def needs_tests(protocol: Protocol, within: Reach | None = None) -> bool:
+    """Whether a check that can refuse something runs or lists the tests."""
+    return any(spec.needs for _, spec in _checks(protocol, within))
+
+
+def commands_of(
+    protocol: Protocol, settings: Toolchain, within: Reach | None = None, *, advisory: bool = False
+) -> frozenset[str]:
+    """The commands of the settings that must be able to start, or some check or merge never passes.
+
+    With `advisory`, also those of checks that only advise, which would have nothing to say.
+    """
     specs = [spec for _, spec in _checks(protocol, within)]
+    specs += [spec for _, spec in _checks(protocol, within, advisory=True) if spec.runs] if advisory else []
     needs = {need for spec in specs for need in spec.needs}
     named = {spec.runs for spec in specs} | ({"test"} if needs else set())
     named |= _MERGE_RUNS if any(step.effect == "merge" for _, step in _steps(protocol, within)) else set()
@@ -70,12 +81,12 @@ def commands_of(protocol: Protocol, settings: Toolchain, within: Reach | None = 
     return frozenset(name for name in named if name and settings.command(name))
 
 
-def _checks(protocol: Protocol, within: Reach | None) -> Iterator[tuple[str, CheckSpec]]:
-    """The checks that can refuse something, each with its place; names that nobody knows are for others to find."""
+def _checks(protocol: Protocol, within: Reach | None, *, advisory: bool = False) -> Iterator[tuple[str, CheckSpec]]:
+    """The checks that can refuse something (or that advise), each with its place; unknown names are left out."""
     for place, step in _steps(protocol, within):
         for refs in (step.checks, *step.gates.values()):
             for ref in refs:
-                if not ref.advisory and ref.name in CHECKS:
+                if ref.advisory is advisory and ref.name in CHECKS:
                     yield f"{place} ({ref.name})", CHECKS[ref.name]
 
 

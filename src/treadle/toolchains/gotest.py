@@ -25,7 +25,7 @@ from treadle.toolchains.go_rounds import (
     witnessed,
 )
 from treadle.toolchains.go_stream import GoStream
-from treadle.toolchains.process import Finished, scratch_folder
+from treadle.toolchains.process import COUNT, Finished, scratch_folder
 from treadle.toolchains.results import NO_CANARIES, Collected, TestRun
 
 LIMITS: Final = (
@@ -64,8 +64,10 @@ class GoTest(msgspec.Struct, frozen=True, kw_only=True):
         command = with_options(self.command, "-json", "-list", ".")
         stream, finished = await self._run(path, command)
         limits = ("subtests are known only when they run", *([NO_FILES] if files is not None else []))
+        places = placed(path, await self._packages(path))
         return Collected(
             ids=tuple(stream.listed),
+            files={id_: places[id_][0] for id_ in stream.listed if id_ in places},
             errors={id: test for id, test in stream.tests.items() if test.verdict == "error"},
             problems=tuple(problems_of(command, finished)),
             limits=limits,
@@ -116,10 +118,15 @@ class GoTest(msgspec.Struct, frozen=True, kw_only=True):
     async def _run(
         self, path: Path, command: tuple[str, ...], scratch: Path | None = None
     ) -> tuple[GoStream, Finished]:
-        stream = GoStream()
+        stream, count = GoStream(), COUNT.get()
+
+        def listen(chunk: bytes) -> None:
+            stream.hear(chunk)
+            count(len(stream.tests), 0)
+
         with scratch_folder() as place:
             finished = await run_in(
-                path, command, scratch=scratch or place, timeout=self.timeout, sandbox=self.sandbox, listen=stream.hear
+                path, command, scratch=scratch or place, timeout=self.timeout, sandbox=self.sandbox, listen=listen
             )
         stream.hear(b"\n")
         return stream, finished

@@ -13,7 +13,7 @@ from treadle.toolchains.checkout import problems_of, run_in
 from treadle.toolchains.command import NOT_CHOSEN, listed
 from treadle.toolchains.files import read_bytes
 from treadle.toolchains.junit_report import JunitCase, read_junit
-from treadle.toolchains.node_command import REPORTER, with_reporter
+from treadle.toolchains.node_command import REPORTER, with_files, with_reporter
 from treadle.toolchains.node_guard import NodeGuard, Seen, bent, guards, is_seen
 from treadle.toolchains.process import Finished, scratch_folder
 from treadle.toolchains.results import NO_CANARIES, Collected, Kind, TestResult, TestRun, Verdict
@@ -71,7 +71,7 @@ class Junit(msgspec.Struct, frozen=True, kw_only=True):
         with scratch_folder() as scratch:
             target = scratch / "report" / "junit.xml"
             target.parent.mkdir()
-            words = with_reporter(self.command)
+            words = with_reporter(with_files(self.command, path))
             command = tuple(word.replace("{report}", str(target)) for word in words)
             # Where the command names the report's place, no other file is believed, whoever has left it.
             pattern = self.report if command == words else ""

@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +25,11 @@ _LAST_WORDS: Final = 15.0
 """How long the minder may take to end everything before it is ended itself."""
 
 Listen = Callable[[bytes], None]
+COUNT: ContextVar[Callable[[int, int], None]] = ContextVar("count", default=lambda _done, _tests: None)
+"""Hears, while tests run, how many have ended and how many there are (0: not known).
+
+A context variable, because the caller that wants to know is far above the tool that counts, and most callers do not.
+"""
 
 
 class Finished(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,7 +107,9 @@ async def run(
         )
     except (OSError, ValueError) as error:
         os.close(reading)
-        raise PortError(f"{command[0]} could not be started in {cwd}: {error}; is the folder there?") from None
+        raise PortError(
+            f"{command[0]} could not be started in {cwd}: {error}; is the folder there?", code="toolchain.broken"
+        ) from None
     finally:
         os.close(writing)
     kept = Kept()

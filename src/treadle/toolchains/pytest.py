@@ -17,7 +17,7 @@ from treadle.toolchains.agreement import disagreements, problem_of_exit
 from treadle.toolchains.environment import environment
 from treadle.toolchains.files import read_bytes
 from treadle.toolchains.junit_report import JunitCase, read_junit
-from treadle.toolchains.process import Finished, run, scratch_folder
+from treadle.toolchains.process import COUNT, Finished, run, scratch_folder
 from treadle.toolchains.pytest_command import KNOWN_PLUGINS, WITNESS, arguments, is_module
 from treadle.toolchains.results import Collected, TestRun, Verdict
 from treadle.toolchains.rewritten import rewritten, stamps
@@ -144,6 +144,7 @@ class _Run:
                 watching.cancel()
                 line.hang_up()
                 await _bounded(listening)
+                self._count()
 
     def _order(self) -> dict[str, Any]:
         places = SystemRandom()
@@ -181,11 +182,15 @@ class _Run:
         finally:
             transport.close()
 
+    def _count(self) -> None:
+        COUNT.get()(len(self.testimony.tests), len(self.testimony.chosen or self.testimony.collected))
+
     async def _watch(self) -> None:
         """End the run if a test neither ends in its time nor notices that it is over."""
         current, since = "", time.monotonic()
         while True:
             await asyncio.sleep(0.2)
+            self._count()
             if self.testimony.running != current:
                 current, since = self.testimony.running, time.monotonic()
             if current and time.monotonic() - since > self.seconds + _GRACE:

@@ -127,6 +127,8 @@ class Collected(msgspec.Struct, frozen=True, kw_only=True):
     ids: tuple[str, ...]
     errors: dict[str, TestResult] = {}
     """What could not be collected, by file."""
+    files: dict[str, str] = {}
+    """By test, the file that it is written in, where its id does not say so and the toolchain does."""
     problems: tuple[str, ...] = ()
     bent: tuple[str, ...] = ()
     tampering: tuple[str, ...] = ()

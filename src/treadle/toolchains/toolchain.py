@@ -1,5 +1,6 @@
 """The toolchain of a project: what its settings say, and where they say nothing, what its files suggest."""
 
+import os
 from pathlib import Path
 from typing import Protocol
 
@@ -107,7 +108,7 @@ def toolchain_of(config: model.Config, project: Project, sandbox: Enclosure | No
 
 def completed(settings: model.Toolchain, root: Path) -> model.Toolchain:
     """Settings without a test command, with what the project's files suggest; nothing that was said is undone."""
-    if settings.test or not (found := detect(root)) or "test" not in found[0].commands:
+    if settings.test or not (found := detect(root, os.environ)) or "test" not in found[0].commands:
         return settings
     guessed = {name: guess.words for name, guess in found[0].commands.items() if not getattr(settings, name)}
     return msgspec.structs.replace(settings, kind=found[0].kind, report=settings.report or found[0].report, **guessed)

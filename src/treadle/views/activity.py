@@ -1,7 +1,7 @@
 """The story of one activity: what it was given, what it claimed, what the checks found, and what came of it."""
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -12,6 +12,9 @@ from treadle.views.chronicle import Chronicle, Deed
 from treadle.views.exit_words import exit_words
 from treadle.views.moment import moment, seconds
 from treadle.views.used import Used, used
+
+PERSON: Final = "a person"
+"""Stands for a person whose name nobody noted."""
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +43,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """None: it has not run (yet)."""
     report: str
     """Where its report lies."""
+    codes: tuple[str, ...] = ()
+    """The kinds of problems that it has found; its record in `payloads` has the findings."""
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,8 +74,14 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     graph: str
     step: str
     kind: Literal["agent", "effect", "check"]
+    title: str
+    """What the protocol calls the step."""
     who: str
+    by: str
+    """The person or agent that did it, by the log; empty for effects and checks."""
     attempt: int
+    attempts: int
+    """How often the step may be tried."""
     retry: int
     """How often it was lost and started again."""
     began: str
@@ -113,10 +124,12 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
         return list(dict.fromkeys(ref for ref in found if ref))
 
 
-def story(chronicle: Chronicle, act: str, strays: Sequence[Stray], now: int) -> Story:
-    """Everything about one activity of a run."""
+def story(chronicle: Chronicle, act: str, strays: Sequence[Stray], now: int, agents: Mapping[str, str] = {}) -> Story:
+    """Everything about one activity of a run; `agents` are those that the run was started with, by role."""
     deed = chronicle.deeds[act]
     job = deed.command
+    graph = chronicle.protocol.graphs.get(job.graph) if chronicle.protocol else None
+    step = graph.steps.get(job.step) if graph else None
     return Story(
         run=chronicle.state.run,
         id=job.id,
@@ -124,8 +137,11 @@ def story(chronicle: Chronicle, act: str, strays: Sequence[Stray], now: int) -> 
         graph=job.graph,
         step=job.step,
         kind="agent" if isinstance(job, RunAgent) else "effect" if isinstance(job, RunEffect) else "check",
+        title=step.title if step else "",
         who=who_of(job),
+        by=worker_of(deed, agents),
         attempt=job.attempt,
+        attempts=step.attempts if step else 0,
         retry=job.retry,
         began=moment(deed.began),
         ended=moment(deed.ended),
@@ -175,6 +191,21 @@ def who_of(job: ActivityCommand) -> str:
     if isinstance(job, RunAgent):
         return f"{job.role}:{job.mode}" if job.mode else job.role
     return f"effect {job.effect}" if isinstance(job, RunEffect) else "checks"
+
+
+def worker_of(deed: Deed, agents: Mapping[str, str]) -> str:
+    """The person or agent that did, or does, an agent's step; empty for effects and checks.
+
+    The log says so since claims name their actor. For older logs and unfinished work, `agents` (role → agent, as the
+    run was started) fills the gap, except where the step was left to a person.
+    """
+    job = deed.command
+    if not isinstance(job, RunAgent):
+        return ""
+    if deed.claim and deed.claim.actor:
+        return deed.claim.actor
+    agent = agents.get(job.role, "")
+    return PERSON if job.by_person or agent.partition(":")[0] == "manual" else agent
 
 
 def _claim(deed: Deed, protocol: Protocol | None) -> Claim | None:

@@ -20,6 +20,8 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     check: str
     text: str
     """The first thing that it found."""
+    codes: tuple[str, ...] = ()
+    """The kinds of everything that it found."""
 
 
 def told(run: str, found: tuple[Advice, ...]) -> Iterator[str]:

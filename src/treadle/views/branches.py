@@ -8,7 +8,7 @@ from treadle.kernel.state import Frame, Instance
 from treadle.protocol.model import Protocol, base_of
 from treadle.views.chronicle import Chronicle
 from treadle.views.moment import moment, seconds
-from treadle.views.tree import Line, Mood, tree
+from treadle.views.tree import Line, Mood, Whom, tree
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,6 +16,7 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
 
     step: str
     status: Mood
+    waits_for: Whom
     text: str
     """What it does there, or waits for."""
     signal: str
@@ -89,6 +90,7 @@ def _position(chronicle: Chronicle, protocol: Protocol, inst: Instance, frame: F
     return Position(
         step=base_of(frame.step),
         status=one.mood,
+        waits_for=one.waits_for,
         text=one.text,
         signal=frame.signal,
         attempt=inst.attempts.get(frame.step, 0),

@@ -166,6 +166,8 @@ class Chronicle:
         before, state = made.before, made.state
         if state.created != before.created:
             self.born |= {id_: state.now for id_ in state.insts if id_ not in self.born}
+        if state.live > before.live:  # a run that had ended goes on
+            self.gone = {id_: at for id_, at in self.gone.items() if state.insts[id_].outcome}
         if state.created - state.live != before.created - before.live:
             gone = [id_ for id_, it in state.insts.items() if it.outcome and id_ not in self.gone]
             self.gone |= dict.fromkeys(gone, state.now)

@@ -1,15 +1,17 @@
 """What a run has used, and who used it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 import msgspec
 
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.events import Usage
+from treadle.views.activity import worker_of
 from treadle.views.chronicle import Chronicle, Deed
 from treadle.views.estimate import Estimate, estimates
 from treadle.views.moment import seconds
+from treadle.views.used import CURRENCY
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,16 +32,30 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
     """Time at work, checks included; activities that ran at once count each."""
 
 
+class Unknown(msgspec.Struct, frozen=True, kw_only=True):
+    """What agents did not report, of the whole run: no total and no limit counts it."""
+
+    activities: int
+    """Those that ended without a word about what they used."""
+    tokens: int
+    """Those without a price."""
+    agents: tuple[str, ...]
+    """The persons and agents that did not report it."""
+
+
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """What a run has used so far: `treadle cost --json`."""
 
     schema: Literal[1] = 1
     run: str
+    currency: str = CURRENCY
+    """Of every cost and limit in money."""
     total: Share
     limit: float
     """What it may cost before a person is asked; 0: no limit."""
     limit_tokens: int
     """How many tokens it may use, in and out, before a person is asked; 0: no limit."""
+    unknown: Unknown
     roles: tuple[Share, ...]
     steps: tuple[Share, ...]
     """`graph.step`."""
@@ -54,8 +70,8 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """What steps were expected to use, as far as the protocol says so, beside what they have used."""
 
 
-def cost(chronicle: Chronicle, run: str) -> Cost:
-    """The agents' work, added up in six ways."""
+def cost(chronicle: Chronicle, run: str, agents: Mapping[str, str] = {}) -> Cost:
+    """The agents' work, added up in six ways; `agents` are those that the run was started with, by role."""
     now = chronicle.state.now
     deeds = [deed for deed in chronicle.deeds.values() if isinstance(deed.command, RunAgent)]
     limits = chronicle.protocol.limits if chronicle.protocol else None
@@ -64,6 +80,7 @@ def cost(chronicle: Chronicle, run: str) -> Cost:
         total=_share("total", deeds, now),
         limit=limits.cost * chronicle.state.allowances if limits else 0.0,
         limit_tokens=limits.tokens * chronicle.state.allowances if limits else 0,
+        unknown=_unknown(deeds, agents),
         roles=_shares(deeds, now, lambda deed: deed.command.role if isinstance(deed.command, RunAgent) else ""),
         steps=_shares(deeds, now, lambda deed: f"{deed.command.graph}.{deed.command.step}"),
         instances=_shares(deeds, now, lambda deed: deed.command.inst),
@@ -71,6 +88,15 @@ def cost(chronicle: Chronicle, run: str) -> Cost:
         conversations=_shares(deeds, now, lambda deed: deed.start),
         starts=_shares(deeds, now, lambda deed: f"{deed.command.graph}.{deed.command.step}, {deed.start}"),
         estimates=estimates(chronicle),
+    )
+
+
+def _unknown(deeds: Iterable[Deed], agents: Mapping[str, str]) -> Unknown:
+    silent = [deed for deed in deeds if (deed.ended and deed.usage == Usage()) or deed.usage.unpriced]
+    return Unknown(
+        activities=sum(deed.usage == Usage() for deed in silent),
+        tokens=sum(deed.usage.unpriced for deed in silent),
+        agents=tuple(dict.fromkeys(name for deed in silent if (name := worker_of(deed, agents)))),
     )
 
 

@@ -4,12 +4,30 @@ from typing import Literal
 
 import msgspec
 
+from treadle.views.baseline import Baseline
 from treadle.views.result import Result
 from treadle.views.status import Condition, Pinned
 from treadle.views.used import Used
 
 Standing = Literal["verified", "partial", "none"]
+Ruling = Literal["verified", "accepted", "unverified", "empty"]
+"""The verdict on a run or a part of it. `verified`: every criterion is. `accepted`: those that are not were let pass by
+a person's word. `unverified`: some are neither. `empty`: it has no criteria to verify."""
 Kind = Literal["refused", "failed", "stopped", "sent back", "not obeyed"]
+
+
+class CheckFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that a check has found."""
+
+    code: str
+    """The kind of finding, as docs/codes.md lists it; it stays the same when the sentence changes."""
+    what: str
+    file: str = ""
+    line: int = 0
+    test: str = ""
+    expected: str = ""
+    note: bool = False
+    """It refuses nothing."""
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +48,8 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     output: str
     report: str
     """What it has to say, a line each."""
+    findings: tuple[CheckFinding, ...] = ()
+    """The same as data; empty in records of versions that had no codes."""
     isolation: str
     """What kept the command apart from the rest of the machine."""
     limits: tuple[str, ...] = ()
@@ -50,6 +70,8 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
     step: str
     title: str
     who: str
+    by: str = ""
+    """The person or agent that did it, by the log; empty for effects and checks."""
     exit: str
     proves: str
     """`plan`, `red`, `green`, `approval`, `contract`; empty: nothing by itself."""
@@ -94,17 +116,36 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     words: str
 
 
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person has answered or ordered."""
+
+    time: str
+    who: str
+    instance: str
+    step: str
+    question: str
+    choice: str
+    note: str
+
+
 class Proved(msgspec.Struct, frozen=True, kw_only=True):
     """An acceptance criterion and everything that speaks for it."""
 
     id: str
+    spec: str = ""
+    """The id of the spec that it belongs to: two specs that both have an `AC-1` have two criteria."""
     text: str
+    text_hash: str = ""
     instance: str
     """The instance that answers for it."""
     standing: Standing
     """`verified`: nothing is missing. `partial`: something is. `none`: no test speaks for it."""
     missing: tuple[str, ...]
     """What keeps it from being verified, in words."""
+    codes: tuple[str, ...] = ()
+    """The stable code of each of these."""
+    waiver: Decision | None = None
+    """The person's word by which it was merged though it is not verified."""
     tests: tuple[TestProof, ...]
     red: str
     """The activity whose check has seen its tests fail last, before they passed."""
@@ -130,6 +171,8 @@ class Setback(msgspec.Struct, frozen=True, kw_only=True):
     instance: str
     step: str
     who: str
+    by: str = ""
+    """The person or agent whose work it was; empty for effects, checks and messages."""
     attempt: int
     time: str
     what: str
@@ -138,18 +181,6 @@ class Setback(msgspec.Struct, frozen=True, kw_only=True):
     """The checks that refused it."""
     report: str
     checks: tuple[Check, ...]
-
-
-class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person has answered or ordered."""
-
-    time: str
-    who: str
-    instance: str
-    step: str
-    question: str
-    choice: str
-    note: str
 
 
 class Waiver(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,6 +219,17 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     none: int
     own_word: int = 0
     """Of those that are verified, how many by the runner's own word."""
+    waived: int = 0
+    """Of those that are not, how many a person has let pass."""
+
+    @property
+    def ruling(self) -> Ruling:
+        """The verdict: the one place where all surfaces have it from."""
+        if not self.criteria:
+            return "empty"
+        if self.verified == self.criteria:
+            return "verified"
+        return "accepted" if self.verified + self.waived == self.criteria else "unverified"
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -210,9 +252,11 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     elapsed: float
     events: int
     agents: dict[str, str]
-    """Role → the agent that had it."""
+    """Role → the persons and agents that really worked in it, by the log."""
     usage: Used
     result: Result | None
+    verdict: Ruling = "unverified"
+    """`verified`: every criterion is; `accepted`: by a person's word; `unverified`; `empty`: it has no criteria."""
     tally: Tally
     criteria: tuple[Proved, ...]
     instances: tuple[Part, ...]
@@ -221,3 +265,5 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     setbacks: tuple[Setback, ...]
     decisions: tuple[Decision, ...]
     waivers: tuple[Waiver, ...]
+    baseline: Baseline | None = None
+    """How the tests ended before the run, and which of them are known to fail or to be unstable since then."""

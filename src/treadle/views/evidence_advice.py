@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from treadle.protocol.catalogue import check_name
 from treadle.views.advice import Advice, first_thing
 from treadle.views.chronicle import Deed
-from treadle.views.evidence_records import Find, anything, results
+from treadle.views.evidence_records import Find, anything, codes, results
 from treadle.views.evidence_steps import is_accepted
 from treadle.views.refusal import words_of
 
@@ -15,5 +15,10 @@ def advice(deeds: Iterable[Deed], find: Find) -> Iterator[Advice]:
     for deed in filter(is_accepted, deeds):
         for result, ref in results(deed):
             if ref.advisory and not result.ok:
-                words = words_of(anything(find, result.report_ref))
-                yield Advice(act=deed.command.id, check=check_name(ref.name, ref.arg), text=first_thing(words))
+                record = anything(find, result.report_ref)
+                yield Advice(
+                    act=deed.command.id,
+                    check=check_name(ref.name, ref.arg),
+                    text=first_thing(words_of(record)),
+                    codes=codes(record),
+                )

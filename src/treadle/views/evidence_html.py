@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from treadle.prompts.foreign import visible
+from treadle.views.baseline import counts
 from treadle.views.evidence import Accepted, Check, Evidence, Proved, Verdict
 from treadle.views.evidence_words import (
     WHOSE_WORD,
@@ -67,6 +68,7 @@ class _Words:
         self.score, self.stands = score(found), how_it_stands(found)
         self.agents, self.used, self.where = agents(found), consumed(found), where(found)
         self.held, self.left_open = held(found), left_open(found)
+        self.before = counts(found.baseline) if found.baseline else ""
         self.steps = {one.act: one for one in found.accepted}
         self.number = {one.act: number for number, one in enumerate(found.accepted, 1)}
         self.commits = list(dict.fromkeys(one.commit for one in found.accepted if one.commit))

@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from treadle.kernel.events import Checked, Exited, Failed, Replied, Signalled, Upgraded
+from treadle.kernel.events import Checked, Exited, Failed, Reopened, Replied, Signalled, Upgraded, Vouched
+from treadle.kernel.lifecycle import ROOT
 from treadle.kernel.replay import Move
 from treadle.kernel.state import Ask
 
@@ -27,6 +28,8 @@ class Record:
         self.settled: dict[str, int] = {}
         """Activity → the number of the last event that was about it."""
         self.said: list[Said] = []
+        self.vouched = 0
+        """The number of the last event by which a person let the result pass as it is; 0: there is none."""
         self.times: dict[int, int] = {}
         """The number of an event → when it happened."""
 
@@ -43,6 +46,11 @@ class Record:
                 self._hear(made, "", event.inst, event.step, "", event.name, event.data_ref)
             case Upgraded() as event:
                 self._hear(made, "", "", "", "", f"moves the run to the protocol {event.protocol[:19]}", "")
+            case Reopened() as event:
+                self._hear(made, event.actor, ROOT, "", "", "takes the run up again, for the branch has moved", "")
+            case Vouched() as event:
+                self.vouched = made.state.seq
+                self._hear(made, event.actor, ROOT, "", "", "accepts the result as it is", event.note_ref)
             case _:
                 pass
 

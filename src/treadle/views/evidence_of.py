@@ -12,7 +12,7 @@ from treadle.views.evidence import Decision, Evidence, Part, Proved, Standing, T
 from treadle.views.evidence_criteria import Prover
 from treadle.views.evidence_log import Record, Said
 from treadle.views.evidence_records import Find, anything, payload, text
-from treadle.views.evidence_steps import Lost, Taken, lost, taken
+from treadle.views.evidence_steps import Lost, Taken, lost, taken, workers
 from treadle.views.evidence_tree import Tree
 from treadle.views.moment import moment, seconds
 from treadle.views.result import Result
@@ -26,7 +26,7 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     name: str
     agents: dict[str, str]
-    """Role → its agent."""
+    """Role → its agent, as the run was started; only what the log does not say is taken from it."""
     strays: tuple[Stray, ...] = ()
     result: Result | None = None
 
@@ -34,12 +34,14 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True):
 def evidence(chronicle: Chronicle, record: Record, find: Find, beside: Beside, now: int) -> Evidence:
     """What is proved of a run, and what is not."""
     state, protocol = chronicle.state, chronicle.protocol
-    steps, losses = taken(chronicle, record, find, now), lost(chronicle, find, beside.strays)
+    steps = taken(chronicle, record, find, now, beside.agents)
+    losses = lost(chronicle, find, beside.strays, beside.agents)
     tree = Tree(protocol, state, find) if protocol else None
-    prover = Prover(tree, steps, losses, record) if tree else None
+    prover = _prover(tree, steps, losses, record, chronicle, find) if tree else None
     criteria = [prover.proved(state.insts[it], id_) for it, id_ in tree.answers()] if prover and tree else []
     end = state.now if state.outcome else now
     root = payload(find, state.insts[ROOT].input.ref) if ROOT in state.insts else {}
+    tally = _tally(tree, criteria) if tree else _tally_of([])
     return Evidence(
         run=beside.run,
         name=beside.name,
@@ -53,10 +55,11 @@ def evidence(chronicle: Chronicle, record: Record, find: Find, beside: Beside, n
         changed=moment(state.now),
         elapsed=seconds(state.started, end),
         events=state.seq,
-        agents=beside.agents,
+        agents=workers(chronicle, beside.agents),
         usage=used(state.usage),
         result=beside.result,
-        tally=_tally(tree, criteria) if tree else _tally_of([]),
+        verdict=tally.ruling,
+        tally=tally,
         criteria=tuple(criteria),
         instances=tuple(_parts(chronicle, tree, criteria, end)) if tree else (),
         accepted=tuple(one.step for one in steps),
@@ -64,6 +67,29 @@ def evidence(chronicle: Chronicle, record: Record, find: Find, beside: Beside, n
         decisions=tuple(_decision(protocol, chronicle, find, one) for one in record.said),
         waivers=(*_waivers(steps), *_meanwhile(steps, losses)),
     )
+
+
+def unverified(chronicle: Chronicle, record: Record, find: Find, merging: str) -> list[Proved]:
+    """The criteria that an instance and those below it answer for, and that may not be merged yet.
+
+    They are neither verified nor let pass by a person.
+    """
+    if chronicle.protocol is None:
+        return []
+    tree = Tree(chronicle.protocol, chronicle.state, find)
+    inst = chronicle.state.insts[merging]
+    part = {merging, *(one.id for one in tree.below(inst))}
+    wanted = part | {one.id for one in tree.chain(inst)}
+    steps = [one for one in taken(chronicle, record, find, chronicle.state.now) if one.step.instance in wanted]
+    prover = _prover(tree, steps, (), record, chronicle, find)
+    proved = [prover.proved(chronicle.state.insts[it], id_, merging) for it, id_ in tree.answers() if it in part]
+    return [one for one in proved if one.standing != "verified" and one.waiver is None]
+
+
+def _prover(
+    tree: Tree, steps: Sequence[Taken], losses: Sequence[Lost], record: Record, chronicle: Chronicle, find: Find
+) -> Prover:
+    return Prover(tree, steps, losses, record, lambda said: _decision(chronicle.protocol, chronicle, find, said))
 
 
 def _tally(tree: Tree, criteria: Sequence[Proved]) -> Tally:
@@ -84,7 +110,14 @@ def _tally_of(criteria: Sequence[Sequence[Proved]]) -> Tally:
         partial=found.count("partial"),
         none=found.count("none"),
         own_word=[*zip(found, own_word, strict=True)].count(("verified", True)),
+        waived=len([shares for shares in criteria if _is_waived(shares)]),
     )
+
+
+def _is_waived(shares: Sequence[Proved]) -> bool:
+    """Whether a criterion is not verified, and a person has let every such share of it pass."""
+    open_ = [one for one in shares if one.standing != "verified"]
+    return bool(open_) and all(one.waiver for one in open_)
 
 
 def _standing(shares: set[Standing]) -> Standing:

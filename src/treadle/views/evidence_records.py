@@ -1,7 +1,10 @@
 """Reads the records that checks have left. What is not there, or is not what a check leaves, proves nothing."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
+
+import msgspec
 
 from treadle.errors import PortError
 from treadle.kernel.commands import RunEffect
@@ -10,7 +13,7 @@ from treadle.protocol.catalogue import check_name
 from treadle.protocol.items import Json
 from treadle.protocol.model import CheckRef
 from treadle.views.chronicle import Deed
-from treadle.views.evidence import Check
+from treadle.views.evidence import Check, CheckFinding
 
 Find = Callable[[str], Json]
 """The payload behind a reference; a `PortError` if it is missing or damaged."""
@@ -30,6 +33,8 @@ class Told(NamedTuple):
     """Criterion → wrong implementations that all its tests pass with; None: none was tried."""
     meanwhile: tuple[str, ...] = ()
     """What else was changed while the activity worked."""
+    owners: Mapping[str, tuple[str, str]] = MappingProxyType({})
+    """Criterion → the spec that it belongs to, and the hash of its text; empty in records of older versions."""
 
 
 def told(find: Find, deed: Deed) -> tuple[Told, ...]:
@@ -64,6 +69,7 @@ def _told(find: Find, result: CheckResult, ref: CheckRef) -> Told:
         duration=_seconds(value.get("duration")),
         output=text(value.get("output")),
         report=text(value.get("report")) if value else _GONE,
+        findings=findings(value),
         isolation=text(value.get("isolation")),
         limits=texts(value.get("limits")),
         plots=tuple(_plots(find, value)),
@@ -72,8 +78,31 @@ def _told(find: Find, result: CheckResult, ref: CheckRef) -> Told:
     )
     red, skeleton = (frozenset(texts(value.get(key))) for key in ("red", "red_on_skeleton"))
     return Told(
-        check, red, skeleton, _criteria(value.get("criteria")), _unnoticed(value), texts(value.get("meanwhile"))
+        check,
+        red,
+        skeleton,
+        _criteria(value.get("criteria")),
+        _unnoticed(value),
+        texts(value.get("meanwhile")),
+        _owners(value.get("of")),
     )
+
+
+def findings(record: Json) -> tuple[CheckFinding, ...]:
+    """What a check has found, by its record; nothing if the record is older than codes."""
+    listed = record.get("findings") if isinstance(record, dict) else None
+    found: list[CheckFinding] = []
+    for one in listed if isinstance(listed, list) else ():
+        try:
+            found.append(msgspec.convert(one, CheckFinding))
+        except msgspec.ValidationError:
+            continue
+    return tuple(found)
+
+
+def codes(record: Json) -> tuple[str, ...]:
+    """The codes of the problems in a check's record, each once; those of notes are left out."""
+    return tuple(dict.fromkeys(one.code for one in findings(record) if one.code and not one.note))
 
 
 def payload(find: Find, ref: str) -> dict[str, Json]:
@@ -110,6 +139,13 @@ def _criteria(value: Json) -> dict[str, dict[str, str]]:
         name: {id_: text(verdict) for id_, verdict in tests.items()}
         for name, tests in listed.items()
         if isinstance(tests, dict)
+    }
+
+
+def _owners(value: Json) -> dict[str, tuple[str, str]]:
+    listed = value if isinstance(value, dict) else {}
+    return {
+        name: (text(one.get("spec")), text(one.get("text"))) for name, one in listed.items() if isinstance(one, dict)
     }
 
 

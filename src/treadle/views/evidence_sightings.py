@@ -65,6 +65,21 @@ class Sightings:
         )
         return proof, red, green
 
+    def green_since(self, ids: Iterable[str]) -> int:
+        """Since which event the tests have passed on the commit on which they passed last; 0: they have not.
+
+        A later run on the same commit says nothing new: who has approved the work after the first one has seen it.
+        """
+        seen = [self.green[id_] for id_ in ids if id_ in self.green]
+        latest = last([one for many in seen for one in many])
+        if latest is None:
+            return 0
+        return max(
+            min(one.seq for one in many if one.commit == latest.commit)
+            for many in seen
+            if any(one.commit == latest.commit for one in many)
+        )
+
 
 def last(seen: Sequence[Seen]) -> Seen | None:
     """The latest of them."""

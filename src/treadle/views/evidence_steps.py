@@ -2,17 +2,17 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from treadle.kernel.commands import RunEffect
+from treadle.kernel.commands import RunAgent, RunEffect
 from treadle.prompts.report import for_person
 from treadle.protocol.catalogue import RECORDS
 from treadle.protocol.items import Json
 from treadle.protocol.model import Exit, Protocol, Step, tag_of
 from treadle.protocol.proofs import proof_of
 from treadle.store.records import Stray
-from treadle.views.activity import is_spent, who_of
+from treadle.views.activity import is_spent, who_of, worker_of
 from treadle.views.chronicle import Chronicle, Deed
 from treadle.views.evidence import Accepted, Kind, Setback
 from treadle.views.evidence_log import Record
@@ -22,6 +22,8 @@ from treadle.views.refusal import words_of_effect
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
 _WORDS: Final = 2_000
+Agents = Mapping[str, str]
+"""Role → its agent, as the run was started."""
 
 
 class Taken(NamedTuple):
@@ -42,16 +44,27 @@ class Lost(NamedTuple):
     """What came with the signals that it has served."""
 
 
-def taken(chronicle: Chronicle, record: Record, find: Find, now: int) -> list[Taken]:
+def taken(chronicle: Chronicle, record: Record, find: Find, now: int, agents: Mapping[str, str] = {}) -> list[Taken]:
     """What was accepted, in the order in which it was settled."""
-    found = [_taken(chronicle, record, find, deed, now) for deed in chronicle.deeds.values() if is_accepted(deed)]
+    found = [
+        _taken(chronicle, record, find, agents, deed, now) for deed in chronicle.deeds.values() if is_accepted(deed)
+    ]
     return sorted(found, key=lambda one: one.step.seq)
 
 
-def lost(chronicle: Chronicle, find: Find, strays: Sequence[Stray]) -> list[Lost]:
+def lost(chronicle: Chronicle, find: Find, strays: Sequence[Stray], agents: Mapping[str, str] = {}) -> list[Lost]:
     """What did not hold, in the order of its end."""
-    found = [one for deed in chronicle.deeds.values() for one in _lost(chronicle.protocol, find, deed)]
+    found = [one for deed in chronicle.deeds.values() for one in _lost(chronicle.protocol, find, agents, deed)]
     return sorted([*found, *map(_stray, strays)], key=lambda one: one.setback.time)
+
+
+def workers(chronicle: Chronicle, agents: Agents) -> dict[str, str]:
+    """Role → the persons and agents that have worked in it, the first one first."""
+    found: dict[str, list[str]] = {}
+    for deed in chronicle.deeds.values():
+        if isinstance(deed.command, RunAgent) and (by := worker_of(deed, agents)):
+            found.setdefault(deed.command.role, []).append(by)
+    return {role: ", ".join(dict.fromkeys(names)) for role, names in found.items()}
 
 
 def is_accepted(deed: Deed) -> bool:
@@ -59,7 +72,7 @@ def is_accepted(deed: Deed) -> bool:
     return bool(deed.ended and deed.left) and not (deed.stopped or deed.left.startswith("!") or is_spent(deed))
 
 
-def _taken(chronicle: Chronicle, record: Record, find: Find, deed: Deed, now: int) -> Taken:
+def _taken(chronicle: Chronicle, record: Record, find: Find, agents: Agents, deed: Deed, now: int) -> Taken:
     job, records = deed.command, told(find, deed)
     declared, step = _declared(chronicle.protocol, deed)
     said = payload(find, _result(deed))
@@ -70,6 +83,7 @@ def _taken(chronicle: Chronicle, record: Record, find: Find, deed: Deed, now: in
             step=job.step,
             title=step.title if step else "",
             who=who_of(job),
+            by=worker_of(deed, agents),
             exit=deed.left,
             proves=proof_of(declared, said) if declared else "",
             effect=job.effect if isinstance(job, RunEffect) else "",
@@ -127,25 +141,25 @@ def _line(value: Json) -> str:
     return json.dumps(value)
 
 
-def _lost(protocol: Protocol | None, find: Find, deed: Deed) -> Iterator[Lost]:
-    records = told(find, deed)
+def _lost(protocol: Protocol | None, find: Find, agents: Agents, deed: Deed) -> Iterator[Lost]:
+    records, by = told(find, deed), worker_of(deed, agents)
     for failure in deed.failures:
         details = anything(find, failure.detail_ref)
         said = (details.get("error") or for_person(details)) if isinstance(details, dict) else details
         why = said if isinstance(said, str) else json.dumps(details, ensure_ascii=False) if details else ""
-        yield _setback(deed, "failed", failure.why, failure.ts, report=why)
+        yield _setback(deed, by, "failed", failure.why, failure.ts, report=why)
     if deed.stopped and deed.stopped != "answered":
-        yield _setback(deed, "stopped", deed.stopped, deed.ended)
+        yield _setback(deed, by, "stopped", deed.stopped, deed.ended)
     elif deed.claim and (deed.left.startswith("!") or is_spent(deed)):
         failed = [one.check.check for one in records if not one.check.ok and not one.check.advisory]
         said = payload(find, _result(deed))
         if failed or deed.left.startswith("!"):
             report = text(said.get("report"))
-            yield _setback(deed, "refused", deed.claim.envelope.key, deed.ended, failed, report, records)
+            yield _setback(deed, by, "refused", deed.claim.envelope.key, deed.ended, failed, report, records)
         else:
             declared = protocol.exits.get(deed.claim.envelope.type) if protocol else None
             key, report = deed.claim.envelope.key, _words(declared, said)
-            yield _setback(deed, "sent back", key, deed.ended, report=report, records=records)
+            yield _setback(deed, by, "sent back", key, deed.ended, report=report, records=records)
     elif is_accepted(deed):
         declared, _ = _declared(protocol, deed)
         fields = payload(find, _result(deed))
@@ -153,11 +167,12 @@ def _lost(protocol: Protocol | None, find: Find, deed: Deed) -> Iterator[Lost]:
             words = (
                 words_of_effect(fields)[:_WORDS] if isinstance(deed.command, RunEffect) else _words(declared, fields)
             )
-            yield _setback(deed, "sent back", deed.left, deed.ended, report=words, records=records)
+            yield _setback(deed, by, "sent back", deed.left, deed.ended, report=words, records=records)
 
 
 def _setback(
     deed: Deed,
+    by: str,
     kind: Kind,
     what: str,
     at: int,
@@ -173,6 +188,7 @@ def _setback(
             instance=job.inst,
             step=job.step,
             who=who_of(job),
+            by=by,
             attempt=job.attempt,
             time=moment(at),
             what=what,

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from treadle.views.baseline import counts
 from treadle.views.evidence import Accepted, Check, Evidence, Part, Proved, Verdict
 from treadle.views.evidence_words import (
     WHOSE_WORD,
@@ -45,6 +46,7 @@ def rows(found: Evidence) -> Iterator[Row]:
     yield from _head(found)
     yield from _section("Criteria", (row for one in found.criteria for row in _criterion(found, steps, one)))
     yield from _section("Instances", (row for one in found.instances for row in _instance(found, one)))
+    yield from _section("Before the run", _before(found))
     yield from _section("Refused, failed and sent back", _setbacks(found))
     yield from _section("Decided by people", _decisions(found))
     yield from _section("Advice that refused nothing", _waivers(found))
@@ -114,16 +116,25 @@ def _instance(found: Evidence, one: Part) -> Iterator[Row]:
     for step in found.accepted:
         if step.instance == one.id:
             proves = f" (proves {step.proves})" if step.proves else ""
-            yield Row(depth + 2, depth + 4, f"{step.act} {step.exit}{proves} {step.commit[:12]} {_checks(step.checks)}")
+            by = f" by {step.by}" if step.by else ""
+            said = f"{step.act} {step.exit}{by}{proves} {step.commit[:12]} {_checks(step.checks)}"
+            yield Row(depth + 2, depth + 4, said)
 
 
 def _checks(checks: Iterable[Check]) -> str:
     return ", ".join(it.check if mark(it) == "passed" else f"{it.check} {mark(it)}" for it in checks)
 
 
+def _before(found: Evidence) -> Iterator[Row]:
+    if found.baseline is not None:
+        yield Row(0, 2, f"{counts(found.baseline)} on {found.baseline.commit[:12]}")
+        yield from (Row(2, 4, f"{one.test} [{one.code}]") for one in found.baseline.tests)
+
+
 def _setbacks(found: Evidence) -> Iterator[Row]:
     for one in found.setbacks:
-        who = f" by {one.who}" if one.who else ""
+        name = f" ({one.by})" if one.by else ""
+        who = f" by {one.who}{name}" if one.who else ""
         why = f" ({', '.join(one.why)} failed)" if one.why else ""
         yield Row(0, 2, f"{plain(one.time)} {one.act} {one.kind}: {one.what}{why}{who}")
         yield from (Row(4, 6, line) for line in one.report.splitlines()[:6] if line.strip())

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from treadle.evidence.criteria import criteria_in
+from treadle.evidence.criteria import criteria_in, spec_id, text_hash, texts_in
 from treadle.kernel.state import Instance, State
 from treadle.protocol.model import Graph, Protocol
 from treadle.views.evidence_records import Find, payload, text
@@ -77,6 +77,8 @@ class Tree:
         """
         roots = [one for one in sorted(self.state.insts.values(), key=lambda one: one.n) if not one.parent]
         found = [(one, id_) for root in roots for one, id_ in self._answers(root)]
+        if any(graph.only for graph in self.protocol.graphs.values()):
+            return []  # a step that is done alone builds on what others have left, and verifies no criterion
         built = {id_ for one, id_ in found if self._works(one)}
         return list(dict.fromkeys((one.id, id_) for one, id_ in found if self._works(one) or id_ not in built))
 
@@ -109,9 +111,22 @@ class Tree:
         others = (it for one in self.state.insts.values() if (it := self._said(one, criterion)))
         return said or next(others, "")
 
+    def spec(self, inst: Instance) -> str:
+        """The id of the spec, story, module or cycle that an instance works on."""
+        return spec_id(self._inputs[inst.id])
+
+    def hashes(self, inst: Instance, criterion: str) -> set[str]:
+        """The hashes of a criterion's text, as the instance, those above it and those below it spell it out."""
+        return {
+            text_hash(said)
+            for one in (*self.chain(inst), *self.below(inst))
+            if criterion in self.ids[one.id] and (said := self._said(one, criterion))
+        }
+
     def _said(self, inst: Instance, criterion: str) -> str:
         for value in self._inputs[inst.id].values():
             for item in value if isinstance(value, list) else ():
                 if isinstance(item, dict) and item.get("id") == criterion and text(item.get("text")):
                     return text(item["text"])
-        return ""
+        spelt = texts_in(self.protocol, self.graph(inst).input[1], self._inputs[inst.id])
+        return next((said for id_, said in spelt if id_ == criterion), "")

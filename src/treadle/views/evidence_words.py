@@ -113,7 +113,7 @@ def left_open(found: Evidence) -> dict[str, list[str]]:
 
 
 def agents(found: Evidence) -> list[str]:
-    """Who drove: each agent with its roles."""
+    """The persons and agents that worked, each with its roles."""
     roles: dict[str, list[str]] = {}
     for role, agent in found.agents.items():
         roles.setdefault(agent, []).append(role)

@@ -24,6 +24,8 @@ class Out(msgspec.Struct, frozen=True, kw_only=True):
     """A service that cannot be used: the run waits, and no attempt is lost."""
 
     why: Outages
+    code: str
+    """`outage.quota` and the like."""
     until: str
     """When the run goes on by itself; empty: a person has to see to it."""
     said: str
@@ -34,7 +36,9 @@ def outage(state: State, said: str) -> Out | None:
     """What is out at the moment, and what is said about it; None if nothing is."""
     if state.outage is None or not is_out(state):
         return None
-    return Out(why=state.outage.why, until=moment(state.timers.get(OUTAGE, 0)), said=said)
+    return Out(
+        why=state.outage.why, code=f"outage.{state.outage.why}", until=moment(state.timers.get(OUTAGE, 0)), said=said
+    )
 
 
 def held(state: State) -> str:

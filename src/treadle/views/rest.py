@@ -5,6 +5,7 @@ from typing import Literal
 import msgspec
 
 from treadle.views.asking import Choice
+from treadle.views.evidence import Ruling
 from treadle.views.result import Result
 from treadle.views.status import Startable
 from treadle.views.yours import Yours
@@ -44,3 +45,5 @@ class Rest(msgspec.Struct, frozen=True, kw_only=True):
     """When the next timer decides something."""
     result: Result | None
     """None until the run has ended, and if it has changed nothing."""
+    verdict: Ruling | Literal[""] = ""
+    """Whether its criteria are verified; empty: it has not ended."""

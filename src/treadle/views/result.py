@@ -31,6 +31,10 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """What was to happen to it: `branch`, `ask`, `auto` or `never`."""
     why: str
     """Why your branch was not moved, though it was to be."""
+    moved: bool = False
+    """That branch has commits that the result has not: it can only be delivered with `--rebase`."""
+    verified_on: str = ""
+    """The commit of that branch on which the rebased result was verified again; empty if it was not rebased."""
 
     @property
     def awaits_answer(self) -> bool:
@@ -41,12 +45,17 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 def told(run: str, result: Result, *, good: bool = True) -> Iterator[str]:
     """Where it is, and the exact commands that take it over."""
     if result.taken:
-        yield f"{result.into} has the result, {result.commit[:12]}"
+        again = f", verified again on top of {result.verified_on[:12]}" if result.verified_on else ""
+        yield f"{result.into} has the result, {result.commit[:12]}{again}"
         return
     if result.why:
         yield f"{result.into or 'your branch'} was not moved: {result.why}"
     yield f"{'the result' if good else 'what was accepted'} is on the branch {result.branch}"
     branch = shlex.quote(result.branch)
     if good and result.into:
-        yield f"  treadle deliver {shlex.quote(run)}  moves {result.into} forward to it"
+        command = f"treadle deliver {shlex.quote(run)}"
+        if result.moved:
+            yield f"  {command} --rebase  verifies it on top of {result.into}, and moves {result.into} forward to it"
+        else:
+            yield f"  {command}  moves {result.into} forward to it"
     yield f"  git merge --squash {branch}  takes it over by hand; `git diff HEAD...{branch}` shows it first"

@@ -13,6 +13,7 @@ from treadle.protocol.model import Protocol
 from treadle.simulate.waits import awaits_go
 from treadle.views.advice import Advice
 from treadle.views.asking import Asked, asked
+from treadle.views.baseline import Baseline
 from treadle.views.branches import Branch, forest
 from treadle.views.chronicle import Chronicle, Deed
 from treadle.views.moment import moment, seconds
@@ -93,7 +94,7 @@ class Timer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """A run at a moment: `treadle status --json`."""
+    """A run at a moment: `treadle status RUN --json`."""
 
     schema: Literal[1] = 1
     run: str
@@ -132,6 +133,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     """What checks advise of what was accepted."""
     result: Result | None
     """None until the run has ended, and if it has changed nothing."""
+    baseline: Baseline | None = None
+    """How the tests ended on the base commit; None if no check needs them."""
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,6 +155,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """What is said about a service that is out."""
     advice: tuple[Advice, ...] = ()
     result: Result | None = None
+    baseline: Baseline | None = None
 
 
 def status(chronicle: Chronicle, known: Known, now: int) -> Status:
@@ -186,6 +190,7 @@ def status(chronicle: Chronicle, known: Known, now: int) -> Status:
         untold=known.untold,
         edited=known.edited,
         advice=known.advice,
+        baseline=known.baseline,
         result=known.result,
     )
 

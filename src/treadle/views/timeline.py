@@ -1,5 +1,6 @@
 """The log of a run, one line for each event: what happened, and what followed from it."""
 
+from collections.abc import Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -24,17 +25,19 @@ from treadle.kernel.events import (
     Exited,
     Failed,
     Idle,
+    Reopened,
     Replied,
     RunStarted,
     SessionStarted,
     Signalled,
     TimerFired,
     Unavailable,
+    Vouched,
 )
 from treadle.kernel.replay import Move
 from treadle.kernel.state import State
 from treadle.protocol.model import Protocol
-from treadle.views.evidence_records import Find, anything, payload
+from treadle.views.evidence_records import Find, anything, codes, payload
 from treadle.views.moment import moment, plain
 from treadle.views.outage import WORDS
 from treadle.views.refusal import first_words, words_of, words_of_effect
@@ -66,34 +69,42 @@ class Happened(msgspec.Struct, frozen=True, kw_only=True):
     type: str
     text: str
     """What happened and what followed, for people."""
+    code: str = ""
+    """What broke or is out of reach; [Codes](codes.md) lists them. Empty for everything else."""
     event: Event
     """The event itself, as it was recorded."""
     orders: tuple[Order, ...]
     """What was to be done about it, in order."""
+    codes: tuple[str, ...] = ()
+    """Of checks that failed: the kinds of problems that they found."""
 
 
 def happened(made: Move, find: Find | None = None) -> Happened:
     """An event with its consequences; where payloads can be looked up, also why an effect ended as it did."""
+    kinds = _codes(made.event, find) if find else ()
     return Happened(
         run=made.state.run,
         seq=made.state.seq,
         time=moment(made.event.ts),
         type=type(made.event).__name__,
-        text=told(made, _why(made.event, find) if find else ""),
+        text=told(made, _why(made.event, find) if find else "", kinds),
+        code=_code(made.event, find),
         event=made.event,
         orders=tuple(Order(type=type(command).__name__, id=command.id) for command in made.commands),
+        codes=kinds,
     )
 
 
 def line(one: Happened) -> str:
     """An event on one line."""
-    return f"{one.seq:5}  {one.time[:10]} {one.time[11:19]}  {one.text}"
+    code = f" [{one.code}]" if one.code else ""
+    return f"{one.seq:5}  {one.time[:10]} {one.time[11:19]}  {one.text}{code}"
 
 
-def told(made: Move, why: str = "") -> str:
-    """What happened, why if that is known, and what followed from it."""
+def told(made: Move, why: str = "", kinds: Sequence[str] = ()) -> str:
+    """What happened, why if that is known, with which codes, and what followed from it."""
     followed = [text for command in made.commands if (text := _followed(command, made.protocol))]
-    event = f"{_event(made)}: {why}" if why else _event(made)
+    event = _event(made) + (f": {why}" if why else "") + (f" [{', '.join(kinds)}]" if kinds else "")
     return " → ".join([event, *([", ".join(followed)] if followed else [])])
 
 
@@ -104,6 +115,24 @@ def _why(event: Event, find: Find) -> str:
             return first_words(words_of_effect(payload(find, envelope.payload_ref)))
         case Failed(detail_ref=ref) | Unavailable(detail_ref=ref) if ref:
             return first_words(words_of(anything(find, ref)))
+    return ""
+
+
+def _codes(event: Event, find: Find) -> tuple[str, ...]:
+    results = event.results if isinstance(event, Checked | Exited) else ()
+    failed = [one.report_ref for one in results if not one.ok and not one.skipped]
+    return tuple(dict.fromkeys(code for ref in failed for code in codes(anything(find, ref))))
+
+
+def _code(event: Event, find: Find | None) -> str:
+    """The code of the error that ended an activity; older logs have only the kind of its end."""
+    match event:
+        case Failed(why=why, detail_ref=ref):
+            details = anything(find, ref) if find and ref else None
+            code = details.get("error") if isinstance(details, dict) else None
+            return code if isinstance(code, str) else f"activity.{why}"
+        case Unavailable(why=why):
+            return f"outage.{why}"
     return ""
 
 
@@ -137,6 +166,12 @@ def _event(made: Move) -> str:
             if event.name == "level":
                 return f"{who} sets the run to level {event.item}"
             return f"{who} says {event.name} to {where}{f' for {event.item}' if event.item else ''}"
+        case Vouched():
+            who = f"a person ({event.actor})" if event.actor else "a person"
+            return f"{who} accepts the result as it is, though criteria are not verified"
+        case Reopened():
+            who = f"a person ({event.actor})" if event.actor else "a person"
+            return f"{who} takes the run up again, for its branch has moved"
     return f"the run moves to protocol {event.protocol[:19]}"
 
 

@@ -13,9 +13,11 @@ from treadle.views.exit_words import exit_words
 from treadle.views.outage import held
 
 Mood = Literal["works", "checks", "waits", "asks", "done", "failed"]
+Whom = Literal["", "person", "agent", "treadle", "checks", "quota", "children", "siblings", "parent", "turn"]
+"""Whom an instance waits for: `treadle` for an effect, `quota` for a service that is out, `turn` for free capacity."""
 
 
-_RANK: Final[dict[Mood, int]] = {"asks": 0, "works": 1, "checks": 1, "waits": 2, "failed": 3, "done": 4}
+RANK: Final[dict[Mood, int]] = {"asks": 0, "works": 1, "checks": 1, "waits": 2, "failed": 3, "done": 4}
 """What a person must see first."""
 
 
@@ -28,6 +30,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     """The instance's own name; empty for what it goes on with afterwards."""
     step: str = ""
     mood: Mood
+    waits_for: Whom = ""
+    """Empty once it has ended."""
     text: str
     """What it does or waits for, in a few words."""
 
@@ -46,12 +50,12 @@ def tree(protocol: Protocol, state: State, yours: Collection[str] = ()) -> list[
 
 
 def _in_hand(line: Line) -> Line:
-    return msgspec.structs.replace(line, mood="asks", text=f"yours, as {line.text}")
+    return msgspec.structs.replace(line, mood="asks", waits_for="person", text=f"yours, as {line.text}")
 
 
 def foremost(lines: list[Line], room: int) -> list[Line]:
     """As many lines as there is room for, in their order: questions and work go first, what has ended last."""
-    ranked = sorted(range(len(lines)), key=lambda at: (_RANK[lines[at].mood], lines[at].depth))
+    ranked = sorted(range(len(lines)), key=lambda at: (RANK[lines[at].mood], lines[at].depth))
     return [lines[at] for at in sorted(ranked[: max(room, 0)])]
 
 
@@ -73,10 +77,12 @@ def _instance(protocol: Protocol, state: State, inst: Instance, depth: int) -> I
     above = ""
     for frame in reversed(inst.frames):
         shown = "" if above else name
-        mood, text = _afterwards(protocol, state, inst, frame, above) if above else _doing(protocol, state, inst, frame)
+        stands = _afterwards(protocol, state, inst, frame, above) if above else _doing(protocol, state, inst, frame)
+        mood, whom, text = stands
         above = base_of(frame.step)
         signal = f" on {frame.signal}" if frame.signal else ""
-        yield Line(depth=depth, instance=inst.id, name=shown, step=base_of(frame.step) + signal, mood=mood, text=text)
+        step = base_of(frame.step) + signal
+        yield Line(depth=depth, instance=inst.id, name=shown, step=step, mood=mood, waits_for=whom, text=text)
 
 
 def is_good_end(protocol: Protocol, state: State, inst: Instance) -> bool:
@@ -100,46 +106,52 @@ def how_it_ended(protocol: Protocol, state: State, inst: Instance) -> str:
     return "all complete ✓" if is_good_end(protocol, state, inst) else f"has ended with {inst.outcome}"
 
 
-def _doing(protocol: Protocol, state: State, inst: Instance, frame: Frame) -> tuple[Mood, str]:
+def _doing(protocol: Protocol, state: State, inst: Instance, frame: Frame) -> tuple[Mood, Whom, str]:
     step = protocol.graphs[inst.graph].steps.get(frame.step)
     if step is None:
-        return "waits", "is at a step that this protocol does not have"
+        return "waits", "", "is at a step that this protocol does not have"
     if inst.paused:
-        return "waits", "paused by a person"
+        return "waits", "person", "paused by a person"
     if frame.status == "active":
         return _activity(protocol, state, frame, step, inst.attempts.get(frame.step, 0))
     if frame.status == "synced":
-        return "waits", "waits for its siblings to arrive"
+        return "waits", "siblings", "waits for its siblings to arrive"
     if frame.status == "waiting" and step.kind == "ask":
         ask = state.asks.get(frame.id)
         choices = ", ".join(step.routes)
         person = step.asks == "human" or (ask is not None and ask.command is not None)
-        return ("asks", f"asks a person: {choices}") if person else ("waits", "waits for its parent's answer")
+        if person:
+            return "asks", "person", f"asks a person: {choices}"
+        return "waits", "parent", "waits for its parent's answer"
     if frame.status == "waiting":
-        return "waits", _children(inst, frame.step)
+        return "waits", "children", _children(inst, frame.step)
     if awaits_go(protocol, state, inst) == frame.step:
-        return "waits", "waits for a person's go"
-    return "waits", _unjoined(inst, step) or _queued(inst)
+        return "waits", "person", "waits for a person's go"
+    unjoined = _unjoined(inst, step)
+    return ("waits", "children", unjoined) if unjoined else ("waits", "turn", _queued(inst))
 
 
-def _afterwards(protocol: Protocol, state: State, inst: Instance, frame: Frame, above: str) -> tuple[Mood, str]:
+def _afterwards(protocol: Protocol, state: State, inst: Instance, frame: Frame, above: str) -> tuple[Mood, Whom, str]:
     """What a handler stands above: nothing of that is at work, for a signal is served only between two steps."""
     if frame.status != "queued":
         return _doing(protocol, state, inst, frame)
     step = protocol.graphs[inst.graph].steps.get(frame.step)
-    return "waits", (step and _unjoined(inst, step)) or f"held until {above} is done"
+    if step and (unjoined := _unjoined(inst, step)):
+        return "waits", "children", unjoined
+    return "waits", "turn", f"held until {above} is done"
 
 
-def _activity(protocol: Protocol, state: State, frame: Frame, step: Step, attempt: int) -> tuple[Mood, str]:
+def _activity(protocol: Protocol, state: State, frame: Frame, step: Step, attempt: int) -> tuple[Mood, Whom, str]:
     act, worker = state.acts.get(frame.id), who(step) if step.kind == "agent" else step.title or who(step)
     count = f", attempt {attempt} of {step.attempts}" if attempt > 1 else ""
     count += f", broke and was started again ({act.losses})" if act and act.losses else ""
     if act is not None and act.phase == "held":
-        return "waits", f"{worker} {held(state)}{count}"
+        return "waits", "quota", f"{worker} {held(state)}{count}"
     if act is not None and act.phase == "verifying":
         claimed = f"{exit_words(protocol, act.claim.key)} claimed, " if act.claim else ""
-        return "checks", f"{claimed}checking {' '.join(check.name for check in act.checks)}{count}"
-    return "works", f"{worker}{count}"
+        return "checks", "checks", f"{claimed}checking {' '.join(check.name for check in act.checks)}{count}"
+    whom: Whom = "agent" if step.kind == "agent" else "checks" if step.kind == "check" else "treadle"
+    return "works", whom, f"{worker}{count}"
 
 
 def _children(inst: Instance, group: str) -> str:

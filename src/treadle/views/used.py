@@ -1,8 +1,13 @@
 """What was consumed, with every key."""
 
+from typing import Final
+
 import msgspec
 
 from treadle.kernel.events import Usage
+
+CURRENCY: Final = "USD"
+"""Every price is in it: agents report US dollars, and `prices.AGENT` is set in them."""
 
 
 class Used(msgspec.Struct, frozen=True, kw_only=True):
@@ -11,6 +16,7 @@ class Used(msgspec.Struct, frozen=True, kw_only=True):
     tokens_in: int
     tokens_out: int
     cost: float
+    currency: str = CURRENCY
     cached: int
     """How many of the tokens that went in came from the service's cache."""
     unpriced: int
@@ -23,7 +29,7 @@ def used(usage: Usage) -> Used:
 
 
 def price(cost: float, unpriced: int) -> str:
-    """A cost in words: what nobody has told is unknown, and never nothing."""
+    """A cost with its currency; a price that no agent told is unknown, not 0."""
     if not unpriced:
-        return f"{cost:.2f}"
-    return f"{cost:.2f} + unknown" if cost else "unknown"
+        return f"{cost:.2f} {CURRENCY}"
+    return f"{cost:.2f} {CURRENCY} + unknown" if cost else "unknown"

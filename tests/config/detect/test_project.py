@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from treadle.config.detect.found import Found
 from treadle.config.detect.project import detect
 
+SITE = ".venv/lib/python3.12/site-packages/"
 BIN = "{root}/node_modules/.bin"
 
 PROJECTS: list[tuple[str, dict[str, str], str, str, dict[str, str]]] = [
@@ -44,6 +46,13 @@ PROJECTS: list[tuple[str, dict[str, str], str, str, dict[str, str]]] = [
         {"test": "python3 -m unittest discover"},
     ),
     (
+        "unittest with pytest in the environment",
+        {"tests/test_a.py": "import unittest", ".venv/pyvenv.cfg": "", SITE + "pytest/__init__.py": ""},
+        "Python",
+        "pytest",
+        {"test": "{root}/.venv/bin/python -m pytest"},
+    ),
+    (
         "virtual environment",
         {"pytest.ini": "", ".venv/pyvenv.cfg": ""},
         "Python",
@@ -67,7 +76,7 @@ PROJECTS: list[tuple[str, dict[str, str], str, str, dict[str, str]]] = [
     ),
     (
         "vitest and typescript",
-        {"package.json": '{"devDependencies": {"vitest": "1"}}', "tsconfig.json": "{}"},
+        {"package.json": '{"devDependencies": {"vitest": "1", "typescript": "5"}}', "tsconfig.json": "{}"},
         "TypeScript",
         "junit",
         {
@@ -92,6 +101,27 @@ PROJECTS: list[tuple[str, dict[str, str], str, str, dict[str, str]]] = [
         {"test": "node --test --test-reporter=junit --test-reporter-destination={report} src/"},
     ),
     (
+        "node --test with a pattern, after a linter",
+        {"package.json": """{"scripts": {"test": "npm run lint && node --test 'test/*.test.js'"}}"""},
+        "JavaScript",
+        "junit",
+        {"test": "node --test --test-reporter=junit --test-reporter-destination={report} test/*.test.js"},
+    ),
+    (
+        "node --test after a build",
+        {"package.json": '{"scripts": {"test": "tsc && node --test dist"}}'},
+        "JavaScript",
+        "command",
+        {"test": "npm run test"},
+    ),
+    (
+        "vitest that only node_modules knows",
+        {"package.json": "{}", "node_modules/vitest/package.json": "{}", "node_modules/.bin/vitest": ""},
+        "JavaScript",
+        "junit",
+        {"test": f"{BIN}/vitest run --reporter=junit --outputFile={{report}}"},
+    ),
+    (
         "a script with a shell's signs",
         {"package.json": '{"scripts": {"test": "node --test && echo"}}', "pnpm-lock.yaml": ""},
         "JavaScript",
@@ -100,7 +130,7 @@ PROJECTS: list[tuple[str, dict[str, str], str, str, dict[str, str]]] = [
     ),
     (
         "eslint and prettier",
-        {"package.json": '{"scripts": {"test": "x"}, "devDependencies": {"eslint": "9"}}', ".prettierrc": ""},
+        {"package.json": '{"scripts": {"test": "x"}, "devDependencies": {"eslint": "9", "prettier": "3"}}'},
         "JavaScript",
         "command",
         {"test": "npm run test", "lint": f"{BIN}/eslint .", "format": f"{BIN}/prettier --check ."},
@@ -157,7 +187,7 @@ def test_the_stub_that_npm_writes_is_no_test(tmp_path: Path) -> None:
     stub = r'{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}'
     found = detect(project(tmp_path, {"package.json": stub}))[0]
     assert "test" not in found.commands
-    assert "package.json has no script `test`: set `toolchain.test`" in found.advice
+    assert "init.no_test_script" in [hint.code for hint in found.advice]
 
 
 @pytest.mark.parametrize(
@@ -179,3 +209,62 @@ def test_links_and_pipes_are_not_read(tmp_path: Path) -> None:
     (root / "Makefile").symlink_to(outside / "Makefile")
     os.mkfifo(root / "package.json")
     assert [it.language for it in detect(root)] == ["JavaScript"]
+
+
+def codes(found: Found) -> list[str]:
+    return [hint.code for hint in found.advice]
+
+
+@pytest.mark.parametrize(("installed", "expected"), [(True, []), (False, ["init.tool_missing", "init.no_pytest"])])
+def test_tools_are_set_up_only_if_the_environment_has_them(
+    tmp_path: Path, installed: bool, expected: list[str]
+) -> None:
+    modules = {f"{SITE}{name}/__init__.py": "" for name in ("pytest", "ruff")} if installed else {f"{SITE}a.py": ""}
+    files = {"pyproject.toml": "[tool.ruff]\nx = 1\n", "tests/test_a.py": "", ".venv/pyvenv.cfg": "", **modules}
+    found = detect(project(tmp_path, files))[0]
+    assert codes(found) == expected
+    assert ("lint" in found.commands, "format" in found.commands) == (installed, installed)
+
+
+def test_an_environment_that_is_active_in_the_project_comes_first(tmp_path: Path) -> None:
+    files = {"tests/test_a.py": "", ".venv/pyvenv.cfg": "", "tools/py/pyvenv.cfg": ""}
+    found = detect(project(tmp_path, files), {"VIRTUAL_ENV": str(tmp_path / "tools" / "py")})[0]
+    assert found.commands["test"].words[0] == "{root}/tools/py/bin/python"
+    outside = detect(tmp_path, {"VIRTUAL_ENV": "/elsewhere"})[0]
+    assert outside.commands["test"].words[0] == "{root}/.venv/bin/python"
+
+
+def test_without_an_environment_it_is_told_how_to_make_one(tmp_path: Path) -> None:
+    assert codes(detect(project(tmp_path, {"tests/test_a.py": ""}))[0]) == ["init.no_environment"]
+    locked = detect(project(tmp_path, {"uv.lock": '[[package]]\nname = "pytest"\n'}))[0]
+    assert codes(locked) == ["init.not_installed"]
+
+
+def test_packages_of_the_machine_count_where_an_environment_sees_them(tmp_path: Path) -> None:
+    machine, root = tmp_path / "usr", tmp_path / "root"
+    project(machine, {"bin/python3": "", "lib/python3.12/site-packages/pytest/__init__.py": ""})
+    cfg = f"home = {machine / 'bin'}\ninclude-system-site-packages = "
+    files = {"tests/test_a.py": "import unittest", f"{SITE}a.py": ""}
+    assert detect(project(root, files | {".venv/pyvenv.cfg": cfg + "true"}))[0].kind == "pytest"
+    assert detect(project(root, {".venv/pyvenv.cfg": cfg + "false"}))[0].kind == "command"
+
+
+def test_programs_that_the_path_lacks_are_not_set_up(tmp_path: Path) -> None:
+    files = {"go.mod": "module x\n", ".golangci.yml": ""}
+    found = detect(project(tmp_path, files), {"PATH": str(tmp_path)})[0]
+    assert codes(found) == ["init.not_installed", "init.tool_missing"]
+    assert found.commands["lint"].words[0] == "go"
+
+
+def test_node_tools_are_set_up_only_if_they_are_installed(tmp_path: Path) -> None:
+    package = '{"devDependencies": {"vitest": "4", "eslint": "9"}}'
+    files = {"package.json": package, "node_modules/.bin/vitest": "", "vitest.config.ts": ".treadle"}
+    found = detect(project(tmp_path, files))[0]
+    assert (codes(found), "lint" in found.commands) == (["init.tool_missing"], False)
+    (tmp_path / "node_modules/.bin/vitest").unlink()
+    assert "init.not_installed" in codes(detect(tmp_path)[0])
+
+
+def test_a_package_without_dependencies_needs_no_installation(tmp_path: Path) -> None:
+    found = detect(project(tmp_path, {"package.json": '{"scripts": {"test": "node --test"}}'}))[0]
+    assert codes(found) == []

@@ -47,7 +47,7 @@ def test_a_test_of_what_works_passes_if_it_fails_without(tmp_path: Path, test: s
         evidence = stage.evidence(verdict, "added")
         assert evidence["red"] == []
         assert [one.partition("::")[0] for one in evidence["red_on_skeleton"]] == [NEW]
-        assert "passes already, and fails once the code that it meets is taken out" in evidence["report"]
+        assert "red.proved" in stage.codes(verdict, "added")
 
     run(story())
 

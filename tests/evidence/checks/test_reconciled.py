@@ -63,7 +63,8 @@ def test_who_reconciles_keeps_what_was_merged_meanwhile(tmp_path: Path) -> None:
         mine: dict[str, str | None] = {"docs/sdd.md": OWN, "src/calc/n.py": "x = 1\nprice = 3\n"}
         verdict = await stage.claim("adapt", "RebaseAdapted", mine, checks="checkpoint both_kept")
         assert "docs/sdd.md: '- `label(name)`' is lost, which was there or was merged before" in verdict.report
-        assert "src/calc/n.py is without 'label = 2'" in stage.evidence(verdict, "both_kept")["report"]
+        noted = [one for one in stage.evidence(verdict, "both_kept")["findings"] if one.get("note")]
+        assert [(one["code"], one["file"]) for one in noted] == [("rebase.lost_lines", "src/calc/n.py")]
         gone: dict[str, str | None] = {"docs/sdd.md": "# Other\n"}
         verdict = await stage.claim("adapt", "RebaseAdapted", gone, checks="checkpoint both_kept", n="2.1")
         assert "docs/sdd.md: 2 more lines are lost" in verdict.report

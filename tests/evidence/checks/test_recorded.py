@@ -51,9 +51,7 @@ def test_a_document_that_is_still_right_passes_when_its_step_comes_again(tmp_pat
         assert again.report == ""
         assert again.fields["commit"]
         assert again.fields["files_changed"] == []
-        evidence = stage.payloads.get(next(one.report_ref for one in again.results if one.check == "schema"))
-        assert isinstance(evidence, dict)
-        assert "docs/deltas/US-1.md stays as it was" in str(evidence["report"])
+        assert stage.codes(again, "schema") == ["document.unchanged"]
         other = await stage.claim("contract", "pass", {}, checks="commit_once")
         assert "nothing was changed" in other.report, "what another step has left is not its work"
         broken = await stage.claim("sdd-delta", "pass", {"docs/deltas/US-1.md": "# Delta\n"}, n="3.1")
@@ -67,12 +65,11 @@ def test_what_was_changed_in_the_users_own_files_is_told_to_everybody(tmp_path: 
     async def story() -> None:
         stage = await Stage(tmp_path).start()
         verdict = await stage.claim("impl", "TestsPassed", {"../../../../README.md": "mine\n"}, checks=check)
-        said = "in the user's repository, the files README.md were changed while impl worked in its own folder"
         assert verdict.results[0].ok, "it proves nothing against the agent"
-        assert verdict.notes == (said,)
-        evidence = stage.payloads.get(verdict.results[0].report_ref)
-        assert isinstance(evidence, dict)
-        assert evidence["meanwhile"] == [said]
+        assert stage.codes(verdict, check) == ["record.repository_changed"]
+        (said,) = verdict.notes
+        assert "README.md" in said
+        assert stage.evidence(verdict, check)["meanwhile"] == [said]
         assert verdict.fields["advice"] == [said]
         again = await stage.claim("impl", "TestsPassed", {}, checks=check, n="1.2")
         assert (again.notes, again.fields["advice"]) == ((), [])

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,9 +11,11 @@ from treadle.errors import PortError
 from treadle.evidence.cache import Cache
 from treadle.evidence.project_tools import ProjectTools
 from treadle.evidence.verify import Verifier
+from treadle.ports import Verdict
 from treadle.prompts.scope import scope
 from treadle.protocol.items import Json
 from treadle.toolchains.pytest import Pytest
+from treadle.toolchains.results import TestRun
 from treadle.toolchains.sandbox import NONE
 from treadle.toolchains.toolchain import Toolchain
 
@@ -254,6 +257,26 @@ BROKEN = {
     "tests/shop/test_lost.py": "import nowhere_at_all\n",
 }
 OLD = "tests/shop/test_broken.py::test_broken"
+BAD = "def test_broken() -> None:\n    assert [] == [1]\n"
+WORSE = BAD.replace("[1]", "[2]")
+FLAKY = """import pathlib
+
+def test_flaky():
+    counter = pathlib.Path({counter!r})
+    count = int(counter.read_text()) if counter.exists() else 0
+    counter.write_text(str(count + 1))
+    assert count % 2 == 0
+"""
+OLDER = "tests/calc/test_old.py::test_old"
+PASSES = "from src.calc.old import old\n\n\ndef test_old() -> None:\n    assert old() == 1\n"
+RENAMED = PASSES.replace("test_old", "test_older")
+SKIPPED = PASSES.replace("def test", "import pytest\n\n\n@pytest.mark.skip\ndef test")
+REWRITTEN = PASSES.replace("== 1", "== 3")
+
+
+def found(stage: Stage, verdict: Verdict, check: str) -> dict[str, str]:
+    """What a check says of each test, by code."""
+    return {one.get("test", one.get("file", "")): one["code"] for one in stage.evidence(verdict, check)["findings"]}
 
 
 @pytest.mark.soak
@@ -262,28 +285,110 @@ def test_what_failed_before_the_run_is_told_and_refuses_nobody_whose_it_is_not(t
         stage = await (await Stage(tmp_path, files={**FILES, **BROKEN}).start()).tested()
         verdict = await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ADD}, checks="checkpoint green")
         assert verdict.report == ""
-        said = stage.evidence(verdict, "green")["report"]
-        assert f"{OLD} failed before this run, too" in said
-        assert "tests/shop/test_lost.py failed before this run, too" in said
-        assert [note.partition(":")[0] for note in verdict.notes] == [
-            "2 tests failed before this run, too, and refuse nothing in it"
-        ]
+        assert found(stage, verdict, "green") == dict.fromkeys((OLD, "tests/shop/test_lost.py"), "baseline.failing")
+        assert len(verdict.notes) == 1
         wrong = {"src/calc/add.py": ADD.replace("+", "-")}
         verdict = await stage.claim("impl", "TestsPassed", wrong, checks="checkpoint green", n="2.1")
-        assert f"{ID}: fails" in verdict.report
+        assert found(stage, verdict, "green")[ID] == "green.failing"
 
     run(story())
 
 
-@pytest.mark.soak
-def test_what_failed_before_the_run_and_is_its_own_must_pass(tmp_path: Path) -> None:
-    own = {"tests/calc/test_broken.py": BROKEN["tests/shop/test_broken.py"]}
+@pytest.mark.parametrize(
+    ("base", "written", "listed", "code"),
+    [
+        ("tests/calc/test_broken.py", {}, "", "baseline.failing"),
+        ("tests/calc/test_add.py", {"tests/calc/test_add.py": f"{TEST}\n\n{BAD}"}, "", "baseline.failing"),
+        ("tests/calc/test_add.py", {"tests/calc/test_add.py": f"{TEST}\n\n{WORSE}"}, "", "green.failing"),
+        ("tests/calc/test_broken.py", {}, "test_broken", "green.failing"),
+    ],
+    ids=["a neighbour in the folder of tests", "unchanged in a changed file", "changed", "adopted by the manifest"],
+)
+def test_an_old_failing_test_is_charged_only_if_the_work_makes_it_its_own(
+    tmp_path: Path, base: str, written: dict[str, str], listed: str, code: str
+) -> None:
+    manifest = MANIFEST.replace('{"test_adds"', f'{{"{listed}": "AC-1: too", "test_adds"') if listed else MANIFEST
+    tests = {"tests/calc/test_add.py": TEST, **written, "tests/calc/test_manifest.json": manifest}
 
     async def story() -> None:
-        stage = await (await Stage(tmp_path, files={**FILES, **own}).start()).tested()
+        stage = await (await Stage(tmp_path, files={**FILES, base: BAD}).start()).tested(tests)
         verdict = await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ADD}, checks="checkpoint green")
-        assert "test_broken: failed before this run, too, and is one of the tests of this work; fails" in verdict.report
-        assert verdict.notes == ()
+        assert found(stage, verdict, "green")[f"{base}::test_broken"] == code
+        assert bool(verdict.report) is (code == "green.failing")
+
+    run(story())
+
+
+def test_a_test_that_is_unstable_on_the_base_refuses_no_step(tmp_path: Path) -> None:
+    counter = tmp_path / "counter"
+    flaky = FLAKY.format(counter=str(counter))
+    id_ = "tests/calc/test_flaky.py::test_flaky"
+
+    async def story() -> None:
+        stage = await Stage(
+            tmp_path, files={**FILES, "tests/calc/test_flaky.py": flaky, "x.txt": str(tmp_path)}
+        ).start()
+        await stage.scaffolded()
+        counter.write_text("1")
+        tests = {"tests/calc/test_add.py": TEST, "tests/calc/test_manifest.json": MANIFEST}
+        verdict = await stage.claim("tests", "TestsReady", tests, checks="checkpoint scope_tests red")
+        assert verdict.report == ""
+        counter.write_text("1" if int(counter.read_text()) % 2 == 0 else counter.read_text())
+        verdict = await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ADD}, checks="checkpoint green")
+        assert verdict.report == ""
+        assert found(stage, verdict, "green") == {id_: "baseline.flaky"}
+        assert stage.evidence(verdict, "green")["excused"] == {id_: "baseline.flaky"}
+
+    run(story())
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"src/calc/old.py": "def old() -> int:\n    return 2\n"}, {OLDER: "unbroken.failing"}),
+        ({"src/calc/old.py": None}, {"tests/calc/test_old.py": "unbroken.failing"}),
+        ({"tests/calc/test_old.py": None}, {OLDER: "unbroken.lost"}),
+        ({"tests/calc/test_old.py": SKIPPED}, {OLDER: "unbroken.failing"}),
+        ({"tests/calc/test_old.py": RENAMED}, {}),
+        ({"tests/calc/test_old.py": REWRITTEN}, {}),
+        ({"src/calc/new.py": SKELETON, "tests/calc/test_add.py": TEST}, {}),
+    ],
+    ids=["broken", "uncollected", "lost", "skipped", "renamed", "rewritten", "harmless"],
+)
+def test_a_step_that_breaks_what_passed_is_refused_there(
+    tmp_path: Path, files: dict[str, str | None], expected: dict[str, str]
+) -> None:
+    old = {"src/calc/old.py": "def old() -> int:\n    return 1\n", "tests/calc/test_old.py": PASSES, **BROKEN}
+
+    async def story() -> None:
+        stage = await Stage(tmp_path, files={**FILES, **old}).start()
+        verdict = await stage.claim("scaffold", "InitWork", files, checks="checkpoint unbroken")
+        assert found(stage, verdict, "unbroken") == expected
+        assert verdict.results[1].ok is not bool(expected)
+
+    run(story())
+
+
+def test_the_run_of_a_step_is_the_start_of_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    async def story() -> None:
+        stage = await Stage(
+            tmp_path, files={**FILES, "tests/calc/test_old.py": "def test_old():\n    assert 1\n"}
+        ).start()
+        stage.tools.identity = str(tmp_path)
+        real = stage.tools.test
+
+        async def noted(path: Path, ids: Any = None, *words: Any, **more: Any) -> TestRun:
+            asked.append(ids)
+            return await real(path, ids, *words, **more)
+
+        monkeypatch.setattr(stage.tools, "test", noted)
+        await stage.claim("scaffold", "InitWork", {"src/calc/more.py": SKELETON}, checks="checkpoint unbroken")
+        assert asked == [None, None], "the base and the scaffold"
+        tests = {"tests/calc/test_add.py": TEST, "tests/calc/test_manifest.json": MANIFEST}
+        await stage.claim("tests", "TestsReady", tests, checks="checkpoint red")
+        assert asked.count(None) == 3, "what the tests' author began with is known"
 
     run(story())
 
@@ -308,9 +413,9 @@ def test_a_test_tool_that_cannot_start_is_nobodys_fault_unless_they_kept_it_from
         tools = ProjectTools(Toolchain(settings=stage.settings, root=stage.root, tests=tests, sandbox=NONE))
         stage.verifier = Verifier(stage.facts, tools, Cache(tmp_path / "cache", b"key"), scope)
         if "README" in condition:
-            with pytest.raises(PortError, match="not even on what there was before this run: ModuleNotFound") as caught:
+            with pytest.raises(PortError) as caught:
                 await stage.claim("scaffold", "InitWork", {}, checks="measure")
-            assert caught.value.retryable
+            assert (caught.value.retryable, caught.value.code) == (True, "env.tests")
             assert "keeps the settings it began with, so for another `toolchain.test`, `treadle abort r1`" in str(
                 caught.value
             )

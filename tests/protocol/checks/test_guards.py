@@ -1,8 +1,10 @@
 """Planted faults in guards and assignments."""
 
+import msgspec
 import pytest
 
 from tests.protocol.checks.planted import TEXT, batch, bugfix, change, needs, put, said, to, tree
+from treadle.protocol.check import check
 from treadle.protocol.model import Becomes, Exit, Field, Protocol
 
 
@@ -135,7 +137,7 @@ from treadle.protocol.model import Becomes, Exit, Field, Protocol
             [
                 (
                     "18 main.fix: guard `round + two` mentions unknown name 'two' (names are data.x, "
-                    "last.x, spent.x, attempt, depth, root, round, same_failure)"
+                    "last.x, spent.x, attempt, depth, root, round, same_failure, same_question)"
                 )
             ],
             id="an_assignment_that_cannot_be_read",
@@ -200,3 +202,24 @@ def test_a_parents_answer_shows_guards_what_its_own_exit_routes() -> None:
             "true` to the field)"
         )
     ]
+
+
+@pytest.mark.parametrize(
+    ("field", "when", "rules"),
+    [
+        (Field(type="text", route="asked"), "same_question >= 3", []),
+        (Field(type="[text]", route="asked"), "same_question >= 3", []),
+        (Field(type="text"), "same_question >= 3", [18]),
+        (Field(type="text", route="asked"), "data.more == 'x'", [18]),
+        (Field(type="text", route="asked"), "depth > 2", [23]),
+        (Field(type="int", route="asked"), "same_question >= 3", [3]),
+        (Field(type="text", route="asked"), "same_question == 'x'", [18]),
+    ],
+)
+def test_a_question_is_declared_and_counted(field: Field, when: str, rules: list[int]) -> None:
+    protocol = bugfix()
+    rejected = protocol.exits["Rejected"]
+    exit_ = msgspec.structs.replace(rejected, fields={**rejected.fields, "more": field})
+    rows = to("human", when="data.faults > 9") + to("human", when=when) + to("fix", charge="rounds")
+    protocol = put(put(protocol, "exits", "Rejected", exit_), "graphs.main.steps.review.routes", "Rejected", rows)
+    assert sorted(one.check for one in check(protocol) if one.check in (3, 18, 23)) == rules

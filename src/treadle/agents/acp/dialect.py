@@ -37,7 +37,7 @@ class Acp(msgspec.Struct, frozen=True, kw_only=True):
             first, *rest = shlex.split(text)
         except ValueError as error:
             raise TreadleError(
-                f"the agent `acp:{text}` cannot be split into words: {error}; check its quotes"
+                f"the agent `acp:{text}` cannot be split into words: {error}; check its quotes", code="agent.invalid"
             ) from None
         program = str(root / first) if "/" in first else first
         return cls(program=program, args=tuple(rest), is_enclosed=is_enclosed, is_apart=is_apart)

@@ -275,9 +275,13 @@ def _settings(file: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise PortError(f"{file}, your settings of an agent, cannot be read: {error.strerror}") from None
+        raise PortError(
+            f"{file}, your settings of an agent, cannot be read: {error.strerror}", code="agent.settings"
+        ) from None
     if found is None:
-        raise PortError(f"{file}, your settings of an agent, is no plain JSON; take its comments out")
+        raise PortError(
+            f"{file}, your settings of an agent, is no plain JSON; take its comments out", code="agent.settings"
+        )
     return found
 
 

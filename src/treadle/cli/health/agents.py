@@ -10,7 +10,7 @@ from treadle.agents.registry import Surroundings, runner_of
 from treadle.cli.agent_listing import login_of, version_in
 from treadle.cli.health.line import Line, missing, ok, warn
 from treadle.cli.programs import ask, find_program, plain_environment
-from treadle.config.agents import PROGRAMS, STARTED, Program, parse_agent
+from treadle.config.agents import PROGRAMS, STARTED, Program, find_agent, parse_agent
 from treadle.config.model import Config
 from treadle.config.project import Project
 from treadle.config.settings import Settings, Source
@@ -36,28 +36,30 @@ async def agent_lines(settings: Settings, project: Project | None) -> list[Line]
         _own(str(value), project, is_inside=is_inside) for value in chosen if parse_agent(str(value)).kind in STARTED
     ]
     if not own and not any(line.state == "ok" for line in lines):
-        own = [warn("any agent", "there is none that Treadle drives", INSTEAD)]
+        own = [warn("any agent", "there is none that Treadle drives", INSTEAD, code="agent.missing")]
     return [*lines, *own]
 
 
 async def _program(program: Program, home: str, *, required: bool) -> Line:
     """One agent's version, told with an empty home and none of the user's keys."""
     what = f"agent {program.name}"
-    path = find_program(program.name)
-    if path is None:
+    there = find_agent(program.name)
+    if there is None:
         named = ", but the settings name it" if required else ""
-        return missing(what, f"not found{named}", program.install, required=required)
+        return missing(what, f"not found{named}", program.install, required=required, code="agent.missing")
     env = plain_environment() | {"HOME": home} | program.env
-    said = await ask([path, "--version"], env=env, cwd=Path(home))
+    said = await ask([*there.words, "--version"], env=env, cwd=Path(home))
     if not said.is_well or not said.first_line:
         return warn(
             what,
-            f"{path} does not tell its version: {said.first_line or f'exit code {said.code}'}",
+            f"{there.path} does not tell its version: {said.first_line or f'exit code {said.code}'}",
             f"try `{program.name} --version`",
+            code="agent.unusable",
         )
-    told = f"{version_in(said.text) or said.first_line} ({path})"
+    place = f"{there.path}, by `make agents`" if there.origin == "make agents" else there.path
+    told = f"{version_in(said.text) or said.first_line} ({place})"
     if required and not login_of(runner_of(program.name, Surroundings(root=Path(home)))):
-        return warn(what, f"{told}, no login or key is found", _LOG_IN.format(program.name))
+        return warn(what, f"{told}, no login or key is found", _LOG_IN.format(program.name), code="agent.login")
     return ok(what, told)
 
 
@@ -79,7 +81,10 @@ def limit_lines(config: Config, protocol: Protocol | None) -> list[Line]:
         if parse_agent(name).kind in {*_OWN, "command"}
     }
     found = blind_limits(config, protocol.limits if protocol else Limits(), able)
-    return [warn("limits", it.words, it.advice) if it.advice else ok("limits", it.words) for it in found]
+    return [
+        warn("limits", it.words, it.advice, code="doctor.blind_limit") if it.advice else ok("limits", it.words)
+        for it in found
+    ]
 
 
 def _own(value: str, project: Project | None, *, is_inside: bool) -> Line:
@@ -87,9 +92,14 @@ def _own(value: str, project: Project | None, *, is_inside: bool) -> Line:
     name = parse_agent(value).words[0]
     if is_inside and ("/" not in name or name.startswith("/")):
         return ok(f"agent {value}", f"{name}, in the image")
-    path = find_program(name, project.root if project else None)
+    there = find_agent(name) if "/" not in name and parse_agent(value).kind == "acp" else None
+    path = there.path if there else find_program(name, project.root if project else None)
     if path is None:
         return missing(
-            f"agent {value}", f"there is no program '{name}'", "mend `agents` in treadle.toml", required=True
+            f"agent {value}",
+            f"there is no program '{name}'",
+            "mend `agents` in treadle.toml",
+            required=True,
+            code="agent.missing",
         )
     return ok(f"agent {value}", path)

@@ -14,9 +14,23 @@ def channel_lines(settings: Notifications) -> list[Line]:
     if not settings.channels:
         return []
     if find_spec("apprise") is None:
-        return [warn("channels", "Apprise is not installed: nobody is told", "pip install 'treadle[channels]'")]
+        return [
+            warn(
+                "channels",
+                "Apprise is not installed: nobody is told",
+                "pip install 'treadle[channels]'",
+                code="notify.settings",
+            )
+        ]
     names = [it.removeprefix(_VARIABLE) for it in settings.channels if it.startswith(_VARIABLE)]
     unset = [name for name in names if not os.environ.get(name)]
     if unset:
-        return [warn("channels", f"not set: {', '.join(unset)}", "set what is missing where runs are driven")]
+        return [
+            warn(
+                "channels",
+                f"not set: {', '.join(unset)}",
+                "set what is missing where runs are driven",
+                code="notify.settings",
+            )
+        ]
     return [ok("channels", f"{len(settings.channels)} named in the settings")]

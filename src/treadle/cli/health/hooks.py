@@ -21,9 +21,9 @@ async def hook_lines(project: Project | None, *, told: bool = False) -> list[Lin
     lines = [await _line(program, project) for program in (*claudes, codex())]
     found = [line for line in lines if line is not None]
     if told and not any(line.what == "hook claude" for line in found):
-        found.insert(0, missing("hook claude", "not installed", _INSTALL.format("claude")))
+        found.insert(0, missing("hook claude", "not installed", _INSTALL.format("claude"), code="hook.not_installed"))
     if told and not any(line.what == "hook codex" for line in found):
-        found.append(missing("hook codex", "not installed", _INSTALL.format("codex")))
+        found.append(missing("hook codex", "not installed", _INSTALL.format("codex"), code="hook.not_installed"))
     return found
 
 
@@ -33,18 +33,20 @@ async def _line(program: Program, project: Project | None) -> Line | None:
     try:
         events = there(program)
     except TreadleError as error:
-        return warn(what, str(error), "mend the file")
+        return warn(what, str(error), "mend the file", code=error.code)
     if not events:
         return None
     lacking = [event for event in program.events if event not in events]
     if lacking:
-        return warn(what, f"{program.file} calls it, but not for {', '.join(lacking)}", again)
+        return warn(what, f"{program.file} calls it, but not for {', '.join(lacking)}", again, code="hook.incomplete")
     if lost := next((command for command in events.values() if not is_found(command)), ""):
-        return warn(what, f"{program.file} calls `{lost}`, and there is no such program", again)
+        return warn(what, f"{program.file} calls `{lost}`, and there is no such program", again, code="hook.incomplete")
     if program.name == "codex":
         return await _codex(what, program, project)
     if project and not program.is_users and not _is_committed(project, program):
-        return warn(what, f"{program.file}: in force in your checkout, not in lanes", "commit the file")
+        return warn(
+            what, f"{program.file}: in force in your checkout, not in lanes", "commit the file", code="hook.uncommitted"
+        )
     return ok(what, f"{program.file}: {', '.join(events)}")
 
 
@@ -53,9 +55,16 @@ async def _codex(what: str, program: Program, project: Project | None) -> Line:
     folder = project.root if project else program.file.parent
     found = await trusted(path, folder) if path else None
     if found is None:
-        return warn(what, f"{program.file} calls it; whether Codex does so, it does not say", _TRUST)
+        return warn(
+            what, f"{program.file} calls it; whether Codex does so, it does not say", _TRUST, code="hook.untrusted"
+        )
     if found.waiting or not found.events:
-        return warn(what, f"{program.file} calls it, but nobody has trusted it yet: Codex skips it silently", _TRUST)
+        return warn(
+            what,
+            f"{program.file} calls it, but nobody has trusted it yet: Codex skips it silently",
+            _TRUST,
+            code="hook.untrusted",
+        )
     return ok(what, f"{program.file}: {', '.join(found.events)}, trusted")
 
 

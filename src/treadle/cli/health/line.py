@@ -13,6 +13,8 @@ class Line(msgspec.Struct, frozen=True):
     detail: str = ""
     fix: str = ""
     required: bool = False
+    code: str = "doctor.ok"
+    """The kind of problem; [Codes](codes.md) lists them."""
 
     @property
     def is_fatal(self) -> bool:
@@ -24,11 +26,11 @@ def ok(what: str, detail: str = "") -> Line:
     return Line(what, "ok", detail)
 
 
-def warn(what: str, detail: str, fix: str = "") -> Line:
+def warn(what: str, detail: str, fix: str = "", *, code: str) -> Line:
     """Something works less well than it could."""
-    return Line(what, "warn", detail, fix)
+    return Line(what, "warn", detail, fix, code=code)
 
 
-def missing(what: str, detail: str, fix: str, *, required: bool = False) -> Line:
+def missing(what: str, detail: str, fix: str, *, required: bool = False, code: str) -> Line:
     """Something is not there."""
-    return Line(what, "missing", detail, fix, required)
+    return Line(what, "missing", detail, fix, required, code)

@@ -25,13 +25,17 @@ _DISTANT: Final = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "afs")
 async def git_line() -> Line:
     """Whether git is there, and new enough."""
     if find_program("git") is None:
-        return missing("git", "not found", "install git from https://git-scm.com", required=True)
+        return missing("git", "not found", "install git from https://git-scm.com", required=True, code="git.missing")
     said = await ask(["git", "--version"])
     version = version_in(said.text)
     shown = ".".join(map(str, version)) or said.first_line
     if version[:2] < GIT:
         return missing(
-            "git", f"{shown}, but {GIT[0]}.{GIT[1]} is needed to merge", "install a newer git", required=True
+            "git",
+            f"{shown}, but {GIT[0]}.{GIT[1]} is needed to merge",
+            "install a newer git",
+            required=True,
+            code="git.too_old",
         )
     return ok("git", shown)
 
@@ -52,19 +56,32 @@ def sqlite_line(project: Project | None) -> Line:
     version = sqlite3.sqlite_version
     if sqlite3.sqlite_version_info < SQLITE:
         needed = ".".join(map(str, SQLITE))
-        return missing("SQLite", f"{version}, but {needed} is needed", "use a newer Python", required=True)
+        return missing(
+            "SQLite", f"{version}, but {needed} is needed", "use a newer Python", required=True, code="doctor.sqlite"
+        )
     folder = _nearest(project.local) if project else Path.cwd()
     kind = _file_system(folder)
     if kind.startswith(_DISTANT):
         return warn(
-            "SQLite", f"{version}; {folder} is on {kind}", "work in a folder on a local disk: locks may lie there"
+            "SQLite",
+            f"{version}; {folder} is on {kind}",
+            "work in a folder on a local disk: locks may lie there",
+            code="doctor.file_system",
         )
     try:
         mode = _journal_mode(folder)
     except (OSError, sqlite3.Error) as error:
-        return missing("SQLite", f"{version}; {folder}: {error}", "make the folder writable", required=True)
+        return missing(
+            "SQLite", f"{version}; {folder}: {error}", "make the folder writable", required=True, code="file.unwritable"
+        )
     if mode != "wal":
-        return missing("SQLite", f"no write-ahead log in {folder}", "work in a folder on a local disk", required=True)
+        return missing(
+            "SQLite",
+            f"no write-ahead log in {folder}",
+            "work in a folder on a local disk",
+            required=True,
+            code="doctor.file_system",
+        )
     return ok("SQLite", f"{version}, write-ahead log works in {folder}")
 
 
@@ -87,7 +104,9 @@ def disk_line(project: Project | None) -> Line:
     free = shutil.disk_usage(folder).free
     shown = f"{free / 10**9:.1f} GB free in {folder}"
     return (
-        ok("disk", shown) if free >= ROOM else warn("disk", shown, "make room: every agent has a worktree of its own")
+        ok("disk", shown)
+        if free >= ROOM
+        else warn("disk", shown, "make room: every agent has a worktree of its own", code="doctor.disk")
     )
 
 

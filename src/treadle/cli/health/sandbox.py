@@ -20,7 +20,7 @@ async def checks_line() -> Line:
     found = await find_sandbox()
     if found.keeps_files or found.narrows:
         return ok("sandbox of checks", found.name)
-    return warn("sandbox of checks", found.name, _FIX)
+    return warn("sandbox of checks", found.name, _FIX, code="box.missing")
 
 
 async def agents_line(settings: Workspace, project: Project | None, own: str = "") -> Line:
@@ -33,17 +33,21 @@ async def agents_line(settings: Workspace, project: Project | None, own: str = "
         return ok(what, "containers")
     if project is None:
         found = await find_box()
-        return warn(what, f"none: {found}", INSTALL_BOX) if isinstance(found, str) else ok(what, found.name)
+        return (
+            warn(what, f"none: {found}", INSTALL_BOX, code="box.missing")
+            if isinstance(found, str)
+            else ok(what, found.name)
+        )
     try:
         box = await open_box(settings, project)
     except TreadleError as error:
         said, _, fix = str(error).partition("; ")
-        return missing(what, said, fix, required=True)
+        return missing(what, said, fix, required=True, code=error.code)
     if box is not None:
         return ok(what, box.name)
     if settings.box == "off":
-        return warn(what, f"none: `workspace.box` is `off`; {_besides(own)}", _AUTO)
-    return warn(what, f"none: {await find_box()}; {_besides(own)}", INSTALL_BOX)
+        return warn(what, f"none: `workspace.box` is `off`; {_besides(own)}", _AUTO, code="box.off")
+    return warn(what, f"none: {await find_box()}; {_besides(own)}", INSTALL_BOX, code="box.missing")
 
 
 def _besides(own: str) -> str:
@@ -60,7 +64,11 @@ async def container_line(settings: Workspace, project: Project | None) -> Line:
         what, _, _ = str(error).removeprefix("no containers: ").partition("; ")
         is_there = "does not answer" in what
         fix = f"{'start it' if is_there else 'install one'}, if agents are to run in containers"
-        return warn("containers", what, fix) if is_there else missing("containers", what, fix)
+        return (
+            warn("containers", what, fix, code=error.code)
+            if is_there
+            else missing("containers", what, fix, code=error.code)
+        )
     return ok("containers", f"{engine.kind} {engine.version}; the settings do not ask for it")
 
 
@@ -69,7 +77,7 @@ async def _needed(settings: Workspace, project: Project) -> Line:
         found = await open_container(settings, project)
     except TreadleError as error:
         what, _, fix = str(error).partition("; ")
-        return missing("containers", what, fix, required=True)
+        return missing("containers", what, fix, required=True, code=error.code)
     assert found is not None
     engine = found.engine
     return ok("containers", f"{engine.kind} {engine.version} has the image {found.image} ({found.id[:19]})")

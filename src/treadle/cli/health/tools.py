@@ -17,8 +17,9 @@ from treadle.enclosures.opening import CONTAINER
 from treadle.protocol.checks.declarations import TOOLCHAIN
 from treadle.protocol.model import Protocol
 from treadle.protocol.reach import Reach
+from treadle.toolchains.canary_trial import canary_fault
 from treadle.toolchains.environment import environment
-from treadle.toolchains.fitness import commands_of, cures, lacks, where_to_set
+from treadle.toolchains.fitness import commands_of, cures, lacks, needs_tests, where_to_set
 from treadle.toolchains.process import scratch_folder
 from treadle.toolchains.toolchain import completed
 
@@ -31,6 +32,7 @@ _OWN: Final = (
     "give the project an environment of its own (`python3 -m venv .venv`, with its test tools in it), and set "
     "`toolchain.test` to `{root}/.venv/bin/python -m pytest`"
 )
+_NAMED: Final = ("build", "lint", "format")
 _MODULES: Final = ("pytest", "ruff", "black", "flake8", "mypy")
 
 
@@ -42,7 +44,9 @@ async def toolchain_lines(
     `within`: what a run can come to; then there are lines for what it requires, and for nothing else.
     """
     settings = completed(config.toolchain, project.root)
-    required = commands_of(protocol, settings, within) if protocol else frozenset({"test"})
+    required = commands_of(protocol, settings, within, advisory=True) if protocol else frozenset({"test"})
+    if protocol and needs_tests(protocol, within):  # its agents write code, and are handed what the settings name
+        required |= {name for name in _NAMED if config.toolchain.command(name)}
     names = [name for name in TOOLCHAIN if name in required or within is None]
     named = {name: settings.command(name, root=str(project.root)) for name in names}
     if config.workspace.driver == CONTAINER:  # what is on this machine says nothing about the image
@@ -55,6 +59,8 @@ async def toolchain_lines(
                 if words
             )
             lines = await asyncio.gather(*tried)
+        if within is None and named.get("test") and not any(line.state == "missing" for line in lines):
+            lines += await _canaries(settings, project.root, required="test" in required)
     return [*_lacking(config.protocol, settings, project, protocol, within), *lines]
 
 
@@ -64,29 +70,46 @@ def _lacking(
     if protocol and (found := lacks(protocol, settings, has_file=project.file.exists(), within=within)):
         fixes = [*cures(found), *(can_be_done(name, protocol, settings) if within is None else ())]
         what, fix = "; ".join(lack.what for lack in found), "; ".join(fixes)
-        return [missing(f"checks of {protocol.name}", what, fix, required=True)]
+        return [missing(f"checks of {protocol.name}", what, fix, required=True, code="toolchain.unfit")]
     if settings.test:
         return []
     fix = f"set `toolchain.test` {where_to_set(has_file=project.file.exists())}"
-    return [warn("toolchain test", "no command to run the tests with", fix)]
+    return [warn("toolchain test", "no command to run the tests with", fix, code="toolchain.missing")]
 
 
 async def _command(name: str, words: tuple[str, ...], root: Path, scratch: Path, *, required: bool) -> Line:
     what = f"toolchain {name}"
     path = find_program(words[0], root)
     if path is None:
-        return missing(what, f"there is no program '{words[0]}'", _advice(words), required=required)
+        return missing(
+            what, f"there is no program '{words[0]}'", _advice(words, name), required=required, code="env.missing"
+        )
     question = version_question(words)
     if question is None:
         return ok(what, path)
     said = await ask([path, *question], cwd=root, env=environment(scratch))
     if said.is_late:
-        return warn(what, f"{' '.join(words[:3])}: {said.first_line}", "see why it takes so long")
+        return warn(
+            what, f"{' '.join(words[:3])}: {said.first_line}", "see why it takes so long", code="toolchain.slow"
+        )
     if not said.is_well:
-        return missing(what, f"{' '.join(words[:3])}: {said.first_line}", _advice(words), required=required)
+        detail = f"{' '.join(words[:3])}: {said.first_line}"
+        return missing(what, detail, _advice(words, name), required=required, code="env.broken")
     if name == "test" and is_treadles(path, root):
-        return warn(what, f"{said.first_line} ({path}), which is Treadle's own environment", _OWN)
+        return warn(what, f"{said.first_line} ({path}), which is Treadle's own environment", _OWN, code="toolchain.own")
     return ok(what, f"{said.first_line} ({path})")
+
+
+async def _canaries(settings: Toolchain, root: Path, *, required: bool) -> list[Line]:
+    """Whether tests of our own, run by the project's test tool, end as they must."""
+    what = "toolchain canaries"
+    why = await canary_fault(settings, root)
+    if why is None:
+        return []
+    if not why:
+        return [ok(what, "a test that passes and canaries that must fail are told apart")]
+    fix = f"see what `{' '.join(settings.command('test', root=str(root))[:3])}` prints, and mend or replace it"
+    return [missing(what, why, fix, required=required, code="env.canaries")]
 
 
 def is_treadles(path: str, root: Path) -> bool:
@@ -104,7 +127,13 @@ def version_question(words: tuple[str, ...]) -> tuple[str, ...] | None:
     return (_VERSION[program],) if program in _VERSION else None
 
 
-def _advice(words: tuple[str, ...]) -> str:
+def _advice(words: tuple[str, ...], name: str = "") -> str:
+    """What helps: to install the program; the run can do without a linter and a formatter."""
+    instead = f", or take `toolchain.{name}` out of treadle.toml" if name in ("lint", "format") else ""
+    return f"{_installing(words)}{instead}"
+
+
+def _installing(words: tuple[str, ...]) -> str:
     if words[1:2] == ("-m",) and len(words) > 2:
         return f"{words[0]} -m pip install {words[2]}"
     if "node_modules" in words[0]:

@@ -1,6 +1,8 @@
 """A project's files as detection sees them: small ones, inside the folder, and none that cannot be read."""
 
+import shutil
 import tomllib
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +17,8 @@ class Folder(msgspec.Struct, frozen=True):
     """A folder with a project, or with nothing yet."""
 
     root: Path
+    variables: Mapping[str, str] = {}
+    """The environment's variables, for what is outside of the folder: programs on the PATH, an active environment."""
 
     def first(self, *names: str) -> str:
         """The first of some names that is there; empty if none is."""
@@ -22,6 +26,11 @@ class Folder(msgspec.Struct, frozen=True):
 
     def has(self, name: str) -> bool:
         return bool(self.first(name))
+
+    def program(self, name: str) -> bool | None:
+        """Whether the PATH has a program; None if no PATH is known."""
+        path = self.variables.get("PATH", "")
+        return shutil.which(name, path=path) is not None if path else None
 
     def any_file(self, *patterns: str) -> str:
         """A file that fits one of some patterns, as a path below the root; empty if none does."""

@@ -10,6 +10,13 @@ class Guess(msgspec.Struct, frozen=True):
     why: str
 
 
+class Hint(msgspec.Struct, frozen=True):
+    """What a person should do so that the project's tools work; its code is listed in `codes.py`."""
+
+    code: str
+    text: str
+
+
 class Found(msgspec.Struct, frozen=True, kw_only=True):
     """A language in a project, and how its code is tested, built and looked over."""
 
@@ -22,7 +29,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     commands: dict[str, Guess] = {}
     """By the names of `toolchain`."""
     report: str = ""
-    advice: tuple[str, ...] = ()
+    advice: tuple[Hint, ...] = ()
 
 
 def guess(command: str, why: str) -> Guess:

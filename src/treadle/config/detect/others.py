@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from treadle.config.detect.folder import Folder
-from treadle.config.detect.found import Found, Guess, guess
+from treadle.config.detect.found import Found, Guess, Hint, guess
 
 _GOFMT: Final = ("sh", "-c", 'test -z "$(gofmt -l .)"')  # gofmt itself never fails
 _TARGET: Final = re.compile(r"^test\s*:(?!=)", re.MULTILINE)
@@ -15,13 +15,20 @@ def go(folder: Folder) -> Found | None:
     if not folder.has("go.mod"):
         return None
     linter = folder.first(".golangci.yml", ".golangci.yaml", ".golangci.toml")
+    is_lacking = bool(linter) and folder.program("golangci-lint") is False
+    advice = []
+    if folder.program("go") is False:
+        advice.append(Hint("init.not_installed", "install Go (https://go.dev/dl/): there is no program 'go'"))
+    if is_lacking:
+        text = f"{linter} asks for golangci-lint, which is not installed; `go vet` is used instead"
+        advice.append(Hint("init.tool_missing", text))
     commands = {
         "test": guess("go test ./...", "go.mod"),
         "build": guess("go build ./...", "go.mod"),
-        "lint": guess("golangci-lint run", linter) if linter else guess("go vet ./...", "go.mod"),
+        "lint": guess("golangci-lint run", linter) if linter and not is_lacking else guess("go vet ./...", "go.mod"),
         "format": Guess(_GOFMT, "go.mod; gofmt alone never fails"),
     }
-    return Found(language="Go", why="go.mod", kind="gotest", commands=commands)
+    return Found(language="Go", why="go.mod", kind="gotest", commands=commands, advice=tuple(advice))
 
 
 def rust(folder: Folder) -> Found | None:

@@ -1,14 +1,15 @@
 """Python: pytest or unittest; ruff, black or flake8."""
 
 import re
+from collections.abc import Iterator
 
 from treadle.config.detect.folder import Folder, table
-from treadle.config.detect.found import Found, Guess, guess
+from treadle.config.detect.found import Found, Guess, Hint, guess
+from treadle.config.detect.python_environment import PythonEnvironment, python_environment
 
 _TESTS = ("test_*.py", "tests/**/test_*.py", "test/**/test_*.py", "tests/**/*_test.py", "src/**/test_*.py")
 _NEEDS = ("requirements*.txt", "requirements/*.txt", "*-requirements.txt", "pyproject.toml", "setup.py", "setup.cfg")
 _PYTEST = re.compile(r"""(?:^|["'])\s*pytest\s*(?:$|["'\[<>=~!;#@])""", re.MULTILINE)
-_RUNNERS = {"uv.lock": "uv run", "poetry.lock": "poetry run", "pdm.lock": "pdm run"}
 
 
 def python(folder: Folder) -> Found | None:
@@ -17,19 +18,50 @@ def python(folder: Folder) -> Found | None:
     why = why or folder.any_file("*.py", "src/**/*.py", "tests/**/*.py")
     if not why:
         return None
-    kind, test, advice = _test(folder)
-    commands = {"test": test, "build": _run(folder, "-m compileall -q .", "Python has no build; this compiles it")}
-    commands |= _style(folder)
-    return Found(language="Python", why=why, is_tested=not advice, kind=kind, commands=commands, advice=advice)
-
-
-def _test(folder: Folder) -> tuple[str, Guess, tuple[str, ...]]:
-    why = _pytest_config(folder) or _pytest_needed(folder)
+    environment = python_environment(folder)
     tests = folder.files(*_TESTS)
-    if not why and tests and all(_only_unittest(folder.text(name)) for name in tests[:20]):
-        return "command", _run(folder, "-m unittest discover", f"{tests[0]} uses unittest"), ()
-    advice = () if why or tests else ("there are no tests yet; pytest is assumed",)
-    return "pytest", _run(folder, "-m pytest", why or (tests[0] if tests else "there are no tests yet")), advice
+    reason = _pytest_config(folder) or _pytest_needed(folder)
+    kind, test = _test(folder, environment, tests, reason)
+    build = _run(environment, "-m compileall -q .", "Python has no build; this compiles it")
+    style, advice = _style(folder, environment)
+    if not (reason or tests):
+        advice.insert(0, Hint("init.no_tests", "there are no tests yet; pytest is assumed"))
+    return Found(
+        language="Python",
+        why=why,
+        is_tested=bool(reason or tests),
+        kind=kind,
+        commands={"test": test, "build": build} | style,
+        advice=(*advice, *_setup(folder, environment, kind)),
+    )
+
+
+def _test(folder: Folder, environment: PythonEnvironment, tests: list[str], why: str) -> tuple[str, Guess]:
+    """pytest wherever it is there or wanted: it runs the tests of unittest, too, and tells how each of them ended."""
+    is_unittest = bool(tests) and all(_only_unittest(folder.text(name)) for name in tests[:20])
+    if is_unittest and not why and not environment.has("pytest"):
+        return "command", _run(environment, "-m unittest discover", f"{tests[0]} uses unittest")
+    why = why or (tests[0] if tests else "there are no tests yet")
+    return "pytest", _run(environment, "-m pytest", why)
+
+
+def _setup(folder: Folder, environment: PythonEnvironment, kind: str) -> Iterator[Hint]:
+    """What is missing in the environment, or the environment itself."""
+    if environment.setup:
+        yield Hint("init.not_installed", f"`{environment.setup}`: the project's environment is not there yet")
+    if not environment.name:
+        project = folder.first("pyproject.toml", "setup.py")
+        needs = (
+            "-e . pytest" if project else "-r requirements.txt pytest" if folder.has("requirements.txt") else "pytest"
+        )
+        yield Hint(
+            "init.no_environment",
+            f"`python3 -m venv .venv && .venv/bin/python -m pip install {needs}`, then remove treadle.toml and "
+            "`treadle init` again: the project has no environment of its own, so its tests would run in the machine's",
+        )
+    elif kind == "pytest" and environment.has("pytest") is False:
+        text = f"`{environment.install('pytest')}`: {environment.name} has no pytest, and no run can test without it"
+        yield Hint("init.no_pytest", text)
 
 
 def _pytest_config(folder: Folder) -> str:
@@ -52,28 +84,30 @@ def _only_unittest(text: str) -> bool:
     return "unittest" in text and "import pytest" not in text
 
 
-def _run(folder: Folder, arguments: str, why: str) -> Guess:
-    """A command of the project's own interpreter: the environment in the checkout, or the tool that makes it."""
-    environment = next((name for name in (".venv", "venv") if folder.has(f"{name}/pyvenv.cfg")), "")
-    if environment:
-        return guess(f"{{root}}/{environment}/bin/python {arguments}", f"{why}; {environment} is there")
-    lock = folder.first(*_RUNNERS)
-    if lock:
-        return guess(f"{_RUNNERS[lock]} python {arguments}", f"{why}; {lock} is there")
-    return guess(f"python3 {arguments}", why)
+def _run(environment: PythonEnvironment, arguments: str, why: str) -> Guess:
+    """A command of the project's own interpreter."""
+    there = f"{why}; {environment.name} is there" if environment.name else why
+    return guess(f"{environment.python} {arguments}", there)
 
 
-def _style(folder: Folder) -> dict[str, Guess]:
+def _style(folder: Folder, environment: PythonEnvironment) -> tuple[dict[str, Guess], list[Hint]]:
+    """Linters and formatters that the project configures and its environment has; of the others, how to get them."""
     tools = table(folder.toml("pyproject.toml"), "tool")
-    why = folder.first("ruff.toml", ".ruff.toml") or ("[tool.ruff] in pyproject.toml" if "ruff" in tools else "")
-    commands = {}
-    if why:
-        commands = {
-            "lint": _run(folder, "-m ruff check .", why),
-            "format": _run(folder, "-m ruff format --check .", why),
-        }
-    if "black" in tools:
-        commands["format"] = _run(folder, "-m black --check .", "[tool.black] in pyproject.toml")
-    if not why and folder.has(".flake8"):
-        commands["lint"] = _run(folder, "-m flake8", ".flake8")
-    return commands
+    ruff = folder.first("ruff.toml", ".ruff.toml") or ("[tool.ruff] in pyproject.toml" if "ruff" in tools else "")
+    black = "[tool.black] in pyproject.toml" if "black" in tools else ""
+    flake8 = folder.first(".flake8") if not ruff else ""
+    wanted = [
+        ("lint", "ruff", "-m ruff check .", ruff),
+        ("format", "ruff", "-m ruff format --check .", ruff),
+        ("format", "black", "-m black --check .", black),
+        ("lint", "flake8", "-m flake8", flake8),
+    ]
+    commands: dict[str, Guess] = {}
+    missing: dict[str, Hint] = {}
+    for name, tool, arguments, why in wanted:
+        if why and environment.has(tool) is False:
+            text = f"{why} asks for {tool}, which is not installed, so it is not set up: `{environment.install(tool)}`"
+            missing[tool] = Hint("init.tool_missing", f"{text}, then set `toolchain.lint` or `toolchain.format`")
+        elif why:
+            commands[name] = _run(environment, arguments, why)
+    return commands, list(missing.values())

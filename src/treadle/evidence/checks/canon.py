@@ -16,11 +16,15 @@ async def canon(s: Subject) -> Found:
     paths = {path for change in await s.git.changes(old, new) for path in change.touched if is_source(path)}
     before, merged, ours = [await s.git.api(commit, paths) for commit in (old, new, s.work.commit)]
     if unread := [path for path in ours.broken if path not in merged.broken]:
-        return found(problem(ours.broken[path], path, expected="the file as it was merged") for path in unread)
+        return found(
+            problem(ours.broken[path], path, expected="the file as it was merged", code="code.unparsable")
+            for path in unread
+        )
     return found(
         problem(
             f"{name}, which a sibling merged, {_what(ours.symbols.get(name), symbol)}",
             expected=f"as merged: {symbol.signature}",
+            code="canon.changed",
         )
         for name, symbol in merged.symbols.items()
         if symbol not in (before.symbols.get(name), ours.symbols.get(name))
@@ -45,7 +49,9 @@ async def mechanical_only(s: Subject) -> Found:
         if now is not None:
             problems += _logic(path, mine or "", theirs or "", now)
         elif mine is not None and (theirs is not None or await s.text(path, origin) is None):
-            problems.append(problem("was removed", path, expected="a rebase removes nothing of its own"))
+            problems.append(
+                problem("was removed", path, expected="a rebase removes nothing of its own", code="canon.removed")
+            )
     return found(problems)
 
 
@@ -55,11 +61,17 @@ def _logic(path: str, own: str, theirs: str, now: str) -> list[Problem]:
     ours = _shapes(path, now)
     if isinstance(ours, SyntaxError):
         if not any(isinstance(side, SyntaxError) for side in sides):
-            return [problem(f"cannot be parsed: {ours.msg}", path, ours.lineno or 1)]
+            return [problem(f"cannot be parsed: {ours.msg}", path, ours.lineno or 1, code="code.unparsable")]
         sides, ours = [line_shapes(own), line_shapes(theirs)], line_shapes(now)  # nobody could read it before either
     known = {shape.logic for side in sides if not isinstance(side, SyntaxError) for shape in side}
     return [
-        problem(f"{shape.name} does something that it did not do before", path, shape.line, expected=_WANTED)
+        problem(
+            f"{shape.name} does something that it did not do before",
+            path,
+            shape.line,
+            expected=_WANTED,
+            code="canon.new_logic",
+        )
         for shape in ours
         if shape.logic not in known
     ]

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from treadle.evidence.findings import Found, Problem, failed, found, problem, some
+from treadle.evidence.findings import Found, Problem, failed, found, note, problem, some
 from treadle.evidence.frozen import measured_tree
 from treadle.evidence.line_moves import kept_lines, ranges
 from treadle.evidence.python_lines import Lines, statement_lines
@@ -42,9 +42,9 @@ async def coverage_kept(s: Subject) -> Found:
     changed = await _changed_code(s)
     python = [path for path in changed if path.endswith(".py")]
     if not changed:
-        return found(notes=["no code was written"])
+        return found(notes=[note("no code was written", code="lines.none")])
     if not python:
-        return failed(f"{NOT_AVAILABLE} for {some(changed)}: only Python is measured")
+        return failed(f"{NOT_AVAILABLE} for {some(changed)}: only Python is measured", code="lines.unmeasured")
     tree = await measured_tree(s)
     after = await s.measure.coverage(tree)
     before = await s.measure.coverage(await s.git.tree(s.work.base)) if after.is_known else after
@@ -62,7 +62,7 @@ async def _changed_code(s: Subject) -> list[str]:
 
 
 def _unknown(measured: LineCoverage) -> Found:
-    reasons = tuple(problem(f"{NOT_AVAILABLE}: {one}") for one in measured.problems)
+    reasons = tuple(problem(f"{NOT_AVAILABLE}: {one}", code="lines.unmeasured") for one in measured.problems)
     return Found(problems=reasons, ran=ran(measured.run) if measured.run else None)
 
 
@@ -71,10 +71,10 @@ async def _compared(s: Subject, changed: list[str], before: LineCoverage, after:
     known = [one for one in files.values() if one is not None]
     unread = [path for path in changed if files.get(path) is None]
     problems = [one for file in known for one in _problems(file)]
-    problems += [problem(f"{NOT_AVAILABLE} for this file", path) for path in unread]
+    problems += [problem(f"{NOT_AVAILABLE} for this file", path, code="lines.unmeasured") for path in unread]
     return Found(
         problems=tuple(problems),
-        notes=(said(known),),
+        notes=(note(said(known), code="lines.share"),),
         ran=ran(after.run) if after.run else None,
         facts={"coverage": facts(known), "not_measured": list(LIMITS)},
     )
@@ -108,12 +108,22 @@ def _own(origin: str, text: str, lines: Lines) -> Lines:
 
 def _problems(file: FileLines) -> list[Problem]:
     told = (
-        (file.lost, "the tests ran this before the step and do not run it now", "tests that run it still"),
-        (file.fresh, "this was written in this step and no test runs it", "only what the tests ask for"),
+        (
+            file.lost,
+            "the tests ran this before the step and do not run it now",
+            "tests that run it still",
+            "lines.lost",
+        ),
+        (
+            file.fresh,
+            "this was written in this step and no test runs it",
+            "only what the tests ask for",
+            "lines.untested",
+        ),
     )
     return [
-        problem(f"{_lines(first, last)}: {what}", file.path, first, expected=wanted)
-        for lines, what, wanted in told
+        problem(f"{_lines(first, last)}: {what}", file.path, first, expected=wanted, code=code)
+        for lines, what, wanted, code in told
         for first, last in ranges(set(lines), set(file.after.statements))
     ]
 

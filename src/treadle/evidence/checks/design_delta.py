@@ -22,23 +22,35 @@ async def delta_merged(s: Subject) -> Found:
     place, text = await _delta(s)
     design = _place(s, _DESIGN)
     if text is None:
-        return found([problem("there is no delta to be merged", place, expected="the delta of the story")])
+        return found(
+            [problem("there is no delta to be merged", place, expected="the delta of the story", code="delta.missing")]
+        )
     said, before = [_plain(await s.text(design, commit) or "") for commit in ("", await _origin(s))]
     problems = [
-        problem(f"{line.strip()!r} belongs to no item, so that nobody can look for it", place, number, expected=_NAMED)
+        problem(
+            f"{line.strip()!r} belongs to no item, so that nobody can look for it",
+            place,
+            number,
+            expected=_NAMED,
+            code="delta.loose",
+        )
         for number, line in loose(text)
     ]
     for one in items(text):
         stands = [name for name in one.signatures if _plain(name) in said]
         if not one.signatures:
             what = f"an item of {one.section} has no name, so that nobody can look for it in {design}"
-            problems.append(problem(what, place, one.line, expected=_NAMED))
+            problems.append(problem(what, place, one.line, expected=_NAMED, code="delta.nameless"))
         elif one.section == "REMOVED" and stands:
             what = f"`{stands[0]}` is removed by the delta and still stands in {design}"
-            problems.append(problem(what, place, one.line, expected=f"{design} without it"))
+            problems.append(problem(what, place, one.line, expected=f"{design} without it", code="delta.not_removed"))
         elif one.section != "REMOVED" and (missing := _unmerged(one.signatures, said, before)):
             what = f"`{missing}` ({one.section}) does not stand in {design}"
-            problems.append(problem(what, place, one.line, expected=f"it is part of {design}, letter by letter"))
+            problems.append(
+                problem(
+                    what, place, one.line, expected=f"it is part of {design}, letter by letter", code="delta.not_merged"
+                )
+            )
     return found(problems)
 
 
@@ -65,7 +77,12 @@ async def affected_paths(s: Subject) -> Found:
             before, after = [contract_value(text) for text in (await s.text(file, s.work.base), await s.text(file))]
             wanted = f"as it was, or an item of {place} that names it"
             problems += [
-                problem(f"{what} was changed, and the delta does not name it", file, expected=wanted)
+                problem(
+                    f"{what} was changed, and the delta does not name it",
+                    file,
+                    expected=wanted,
+                    code="delta.unnamed_change",
+                )
                 for what in unnamed(before, after, delta or "")
             ]
     return found(problems)

@@ -22,7 +22,9 @@ async def plan_as_designed(s: Subject) -> Found:
     place = place_of(artifact, s.input) if artifact else ""
     design = await s.text(place) if place else None
     if design is None:
-        return failed("there is no design to compare the plan with", place, expected="the accepted design")
+        return failed(
+            "there is no design to compare the plan with", place, expected="the accepted design", code="design.missing"
+        )
     known = {one.name: one for one in _signatures(design) if one.name}
     cycles = (await read_plan(s)).cycles
     return found([one for cycle in cycles for one in _differences(cycle, design, known, place, plan_place(s))])
@@ -42,7 +44,9 @@ def _differences(cycle: Cycle, design: str, known: dict[str, Planned], place: st
             designed = known.get(one.name)
             if designed is None and not is_written(one, place, design):
                 said = f"{cycle.id} plans {one.name or one.text}, which the design does not have"
-                yield problem(said, plan, cycle.line, expected=f"a signature of {place}")
+                yield problem(
+                    said, plan, cycle.line, expected=f"a signature of {place}", code="design.unknown_signature"
+                )
             elif designed is not None and designed.shape != one.shape:
                 said = f"{cycle.id} plans {one.name} otherwise than it is designed: {one.text}"
-                yield problem(said, plan, cycle.line, expected=designed.text)
+                yield problem(said, plan, cycle.line, expected=designed.text, code="design.other_signature")

@@ -21,11 +21,19 @@ async def documents(s: Subject) -> Found:
     given = documents_of(s.case.protocol, s.job.exit, s.case.claim)
     placed: dict[str, str] = {}
     for name, text in given.items():
-        problems += [problem(f"the document '{name}' {fault}", expected=wanted) for fault, wanted in faults(text)]
+        problems += [
+            problem(f"the document '{name}' {fault}", expected=wanted, code="document.malformed")
+            for fault, wanted in faults(text)
+        ]
         if place := place_of(s.case.protocol.artifacts[name], s.input):
             placed[place] = text
         else:
-            problems.append(problem(f"the document '{name}' has no place: {s.case.protocol.artifacts[name].path}"))
+            problems.append(
+                problem(
+                    f"the document '{name}' has no place: {s.case.protocol.artifacts[name].path}",
+                    code="document.no_place",
+                )
+            )
     return found([*problems, *await dead_references(s, given, placed)])
 
 
@@ -55,5 +63,12 @@ async def diff_only(s: Subject) -> Found:
         kept = sum(line in after for line in before)
         if before and kept / len(before) < _KEPT:
             share = f"only {kept} of {len(before)} lines were left"
-            problems.append(problem(f"was rewritten: {share}", change.path, expected="amend it where it changes"))
+            problems.append(
+                problem(
+                    f"was rewritten: {share}",
+                    change.path,
+                    expected="amend it where it changes",
+                    code="document.rewritten",
+                )
+            )
     return found(problems)

@@ -15,7 +15,12 @@ async def tests_unmodified(s: Subject) -> Found:
 async def _since_base(s: Subject) -> list[Problem]:
     """The lane started with everything that was accepted, so any difference is this activity's."""
     changed = [
-        problem(f"belongs to the tests and was {change.kind}", path, expected="the tests as they were; put it back")
+        problem(
+            f"belongs to the tests and was {change.kind}",
+            path,
+            expected="the tests as they were; put it back",
+            code="tests.modified",
+        )
         for change in s.work.changed
         for path in change.touched
         if s.tests.is_test(path)
@@ -26,7 +31,7 @@ async def _since_base(s: Subject) -> list[Problem]:
 async def _since_accepted(s: Subject) -> list[Problem]:
     now = await s.entries()
     return [
-        problem(what, path, expected="the tests as their author left them")
+        problem(what, path, expected="the tests as their author left them", code="tests.modified")
         for path, entry in (await accepted_tests(s)).items()
         if (what := _difference(entry, now.get(path)))
     ]

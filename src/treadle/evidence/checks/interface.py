@@ -21,7 +21,9 @@ async def interface_unmodified(s: Subject) -> Found:
         then = (await s.entries(since)).get(path)
         if then is not None and (path not in now or now[path].id != then.id):
             what = "is an interface and was changed" if path in now else "is an interface and was removed"
-            problems.append(problem(what, path, expected="the file as it was planned; put it back"))
+            problems.append(
+                problem(what, path, expected="the file as it was planned; put it back", code="interface.modified")
+            )
         elif then is not None and path.endswith(".py"):
             problems += await _other_signatures(s, path, since)
     return found(problems)
@@ -31,7 +33,12 @@ async def _other_signatures(s: Subject, path: str, since: str) -> list[Problem]:
     """Names that an interface file imports from elsewhere, and that are called in another way now."""
     now = await handed_on(s, path)
     return [
-        problem(f"{name} has another signature than planned: {now.get(name, 'none')}", path, expected=shape)
+        problem(
+            f"{name} has another signature than planned: {now.get(name, 'none')}",
+            path,
+            expected=shape,
+            code="interface.other_signature",
+        )
         for name, shape in (await handed_on(s, path, since)).items()
         if name.partition(".")[0] in now and now.get(name) != shape
     ]
@@ -76,7 +83,7 @@ async def interface_exact(s: Subject) -> Found:
     """The skeleton has exactly the planned signatures."""
     parts = planned_parts(s)
     if not parts:
-        return failed("no plan says which signatures there shall be")
+        return failed("no plan says which signatures there shall be", code="interface.no_plan")
     problems: list[Problem] = []
     for part in parts:
         sources = await _sources(s, part)
@@ -115,21 +122,23 @@ def _compared(wanted: Planned, sources: dict[str, str], part: Part) -> Iterator[
     where = some([path for path in part.files if path in sources]) or some(part.files)
     if not wanted.name:
         if not any(is_written(wanted, path, text) for path, text in sources.items()):
-            yield problem(f"the signature of {part.id} is not there", where, expected=wanted.text)
+            yield problem(
+                f"the signature of {part.id} is not there", where, expected=wanted.text, code="interface.missing"
+            )
         return
     for path, text in sources.items():
         try:
             has = shapes(text)
         except (SyntaxError, ValueError):
             if path.endswith(".py"):
-                yield problem("cannot be parsed", path)
+                yield problem("cannot be parsed", path, code="code.unparsable")
             continue
         if wanted.name in has:
             if has[wanted.name] != wanted.shape:
                 said = f"{wanted.name} has another signature than planned: {has[wanted.name]}"
-                yield problem(said, path, expected=wanted.text)
+                yield problem(said, path, expected=wanted.text, code="interface.other_signature")
             return
-    yield problem(f"{wanted.name} is not there", where, expected=wanted.text)
+    yield problem(f"{wanted.name} is not there", where, expected=wanted.text, code="interface.missing")
 
 
 async def _unplanned(s: Subject, parts: list[Part]) -> list[Problem]:
@@ -142,7 +151,8 @@ async def _unplanned(s: Subject, parts: list[Part]) -> list[Problem]:
             before, now = _top(await s.text(path, s.work.base)), _top(await s.text(path))
             extra = [name for name in now if name not in before and name not in known and name not in text]
             problems += [
-                problem(f"{name} is not in the plan", path, expected="no further public names") for name in extra
+                problem(f"{name} is not in the plan", path, expected="no further public names", code="interface.extra")
+                for name in extra
             ]
     return problems
 

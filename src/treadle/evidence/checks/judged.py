@@ -9,11 +9,19 @@ async def judged_child(s: Subject) -> Found:
     asking = _asking(s)
     named = s.case.claim.get("child")
     if not asking:
-        return failed("no child has asked to be judged here", expected="a judgement of a child that has asked")
+        return failed(
+            "no child has asked to be judged here",
+            expected="a judgement of a child that has asked",
+            code="judgement.not_asked",
+        )
     if named in asking:
         return found()
     wanted = " or ".join(f"'{one}'" for one in asking)
-    return failed(f"the exit names '{named}', but the child to judge is {wanted}", expected=f"a judgement of {wanted}")
+    return failed(
+        f"the exit names '{named}', but the child to judge is {wanted}",
+        expected=f"a judgement of {wanted}",
+        code="judgement.wrong_child",
+    )
 
 
 def _asking(s: Subject) -> list[str]:

@@ -53,6 +53,7 @@ async def _exchanged(s: Subject) -> list[Problem]:
             now.file,
             now.line,
             expected=wanted,
+            code="code.expectation_changed",
         )
         for test, one, before, now in await changed_constants(s)
     ]
@@ -61,7 +62,13 @@ async def _exchanged(s: Subject) -> list[Problem]:
 def _looks(lines: list[tuple[str, int, str]]) -> list[Problem]:
     wanted = "code that does the same whether it is tested or not"
     return [
-        problem(f"looks as if it knew that it is tested: {line.strip()[:100]}", file, number, expected=wanted)
+        problem(
+            f"looks as if it knew that it is tested: {line.strip()[:100]}",
+            file,
+            number,
+            expected=wanted,
+            code="code.knows_tests",
+        )
         for file, number, line in lines
         if _FRAMEWORK.search(line) or _KNOWS.search(line)
     ]
@@ -70,7 +77,13 @@ def _looks(lines: list[tuple[str, int, str]]) -> list[Problem]:
 async def _peeking(s: Subject, added: set[tuple[str, int]]) -> list[Problem]:
     code = sorted({path for path, _ in added if path.endswith(".py")})
     return [
-        problem(f"{what}: does its answer depend on it?", path, line, expected="the same for whoever calls it")
+        problem(
+            f"{what}: does its answer depend on it?",
+            path,
+            line,
+            expected="the same for whoever calls it",
+            code="code.peeks",
+        )
         for path in code
         for line, what in peeks(await s.text(path) or "", path)
         if (path, line) in added
@@ -86,7 +99,13 @@ async def _hard_coded(s: Subject, known: set[str], added: set[tuple[str, int]]) 
     """New branches on literals that the tests use too, with an answer that stands there as well."""
     code = sorted({path for path, _ in added if path.endswith(".py")})
     return [
-        problem(f"special case: {text}", path, line, expected="the rule behind the examples of the tests")
+        problem(
+            f"special case: {text}",
+            path,
+            line,
+            expected="the rule behind the examples of the tests",
+            code="code.special_case",
+        )
         for path in code
         for line, text, values in special_cases(await s.text(path) or "")
         if values and values <= known and (path, line) in added

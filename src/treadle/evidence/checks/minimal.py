@@ -26,7 +26,11 @@ async def _tests(s: Subject) -> str:
 
 def _size(lines: list[tuple[str, int, str]]) -> list[Problem]:
     code = [line for _, _, line in lines if line.strip()]
-    return [problem(f"{len(code)} lines were added: is all of that needed?")] if len(code) > _LARGE else []
+    return (
+        [problem(f"{len(code)} lines were added: is all of that needed?", code="code.large")]
+        if len(code) > _LARGE
+        else []
+    )
 
 
 async def _unreached(s: Subject, tests: str) -> list[Problem]:
@@ -42,7 +46,14 @@ async def _unreached(s: Subject, tests: str) -> list[Problem]:
             word = re.compile(rf"\b{re.escape(name)}\b")
             used = word.search(tests) or sum(len(word.findall(text)) for text in code.values()) > 1
             if not used:
-                problems.append(problem(f"{name} is new and nothing uses it", path, expected="a test, or no such name"))
+                problems.append(
+                    problem(
+                        f"{name} is new and nothing uses it",
+                        path,
+                        expected="a test, or no such name",
+                        code="code.unused",
+                    )
+                )
     return problems
 
 

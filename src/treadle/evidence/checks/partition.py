@@ -27,13 +27,19 @@ async def plan_covers_criteria(s: Subject) -> Found:
     planned = {test: one for one, test in _planned(s)}
     given = {id_ for child in children for id_ in _criteria(s, child)}
     problems = [
-        problem(f"criterion {id_} is in no planned test and no child has it", expected="a test or a child for it")
+        problem(
+            f"criterion {id_} is in no planned test and no child has it",
+            expected="a test or a child for it",
+            code="plan.uncovered",
+        )
         for id_ in own
         if id_ not in given and id_ not in planned.values()
     ]
     problems += [
         problem(
-            f"the planned test '{test}' stands for '{one}', which is no criterion", expected=f"one of {', '.join(own)}"
+            f"the planned test '{test}' stands for '{one}', which is no criterion",
+            expected=f"one of {', '.join(own)}",
+            code="plan.unknown_criterion",
         )
         for test, one in planned.items()
         if one not in own
@@ -47,7 +53,11 @@ async def children_partition(s: Subject) -> Found:
     problems = [*_criteria_of(s, children), *_reworded(s, children), *_paths_of(s, children)]
     problems += [*await _interfaces(s), *_undone(s, children)]
     ids = [str(child.get("id", "")) for child in children]
-    problems += [problem(f"two children are called '{id_}'") for id_ in dict.fromkeys(ids) if ids.count(id_) > 1]
+    problems += [
+        problem(f"two children are called '{id_}'", code="children.same_name")
+        for id_ in dict.fromkeys(ids)
+        if ids.count(id_) > 1
+    ]
     return found(problems)
 
 
@@ -90,10 +100,18 @@ def _criteria_of(s: Subject, children: list[Record]) -> Iterator[Problem]:
         name = str(child.get("id", ""))
         for id_ in _criteria(s, child):
             if id_ in owner:
-                yield problem(f"criterion {id_} belongs to '{owner[id_]}' and to '{name}'", expected="one of them")
+                yield problem(
+                    f"criterion {id_} belongs to '{owner[id_]}' and to '{name}'",
+                    expected="one of them",
+                    code="children.shared_criterion",
+                )
             owner.setdefault(id_, name)
         if not _criteria(s, child):
-            yield problem(f"the child '{name}' has no criterion", expected="at least one, or no such child")
+            yield problem(
+                f"the child '{name}' has no criterion",
+                expected="at least one, or no such child",
+                code="children.no_criterion",
+            )
 
 
 def _reworded(s: Subject, children: list[Record]) -> Iterator[Problem]:
@@ -104,7 +122,7 @@ def _reworded(s: Subject, children: list[Record]) -> Iterator[Problem]:
             meant = [one for known, one in own if known == id_]
             if meant and text not in meant:
                 said = f"criterion {id_} of the child '{child.get('id', '')}' says \"{text}\", but here it is"
-                yield problem(f'{said} "{meant[0]}"', expected=_SAME)
+                yield problem(f'{said} "{meant[0]}"', expected=_SAME, code="children.reworded")
 
 
 def _path_fields(s: Subject) -> list[str]:
@@ -121,16 +139,26 @@ def _paths_of(s: Subject, children: list[Record]) -> Iterator[Problem]:
     ]
     for (one, a, path), (other, b, second) in combinations(placed, 2):
         if one != other and (path_overlap(path, second) or path_overlap(second, path)):
-            yield problem(f"'{one}' ({a} {path}) and '{other}' ({b} {second}) share files", expected="disjoint paths")
+            yield problem(
+                f"'{one}' ({a} {path}) and '{other}' ({b} {second}) share files",
+                expected="disjoint paths",
+                code="children.shared_path",
+            )
     own = [clean_path(value) for name in _path_fields(s) if isinstance(value := s.input.get(name), str)]
     for child, name, path in placed:
         if own and not any(path_overlap(path, mine) for mine in own):
             wanted = f"a path inside of {' or '.join(own)}"
-            yield problem(f"{name} {path} of '{child}' lies outside of what this node was given", expected=wanted)
+            yield problem(
+                f"{name} {path} of '{child}' lies outside of what this node was given",
+                expected=wanted,
+                code="children.path_outside",
+            )
         for file in _own_interfaces(s):
             if path_overlap(clean_path(file), path):
                 yield problem(
-                    f"{name} {path} of '{child}' holds the interface file {file}", expected="a path beside it"
+                    f"{name} {path} of '{child}' holds the interface file {file}",
+                    expected="a path beside it",
+                    code="children.holds_interface",
                 )
 
 
@@ -145,7 +173,12 @@ def _undone(s: Subject, children: list[Record]) -> Iterator[Problem]:
         wanted = f"the file as '{child.key}' left it, or a child of another name that has to build it anew"
         for path in s.paths():
             if any(path_overlap(path, place) for place in places):
-                yield problem(f"is the work of '{child.key}', which has been merged", path, expected=wanted)
+                yield problem(
+                    f"is the work of '{child.key}', which has been merged",
+                    path,
+                    expected=wanted,
+                    code="children.merged_work",
+                )
 
 
 def _own_interfaces(s: Subject) -> list[str]:
@@ -159,7 +192,10 @@ async def _interfaces(s: Subject) -> list[Problem]:
     entries = await s.entries()
     missing = [path for path in _own_interfaces(s) if clean_path(path) not in entries]
     problems = [
-        problem("is an interface file that does not exist", path, expected="the file, written") for path in missing
+        problem(
+            "is an interface file that does not exist", path, expected="the file, written", code="interface.not_written"
+        )
+        for path in missing
     ]
     for path in dict.fromkeys(clean_path(one) for one in _own_interfaces(s)):
         if path in entries and path.endswith(".py"):
@@ -179,6 +215,7 @@ def _bodies(path: str, text: str) -> list[Problem]:
             path,
             line,
             expected=_BESIDE,
+            code="interface.unfinished",
         )
         for name, line in missing
     ]
@@ -192,18 +229,24 @@ async def disjoint_writes(s: Subject) -> Found:
         shared = [(a, b) for a in globs for b in others if overlap(a, b)]
         problems += [
             problem(
-                f"'{one}' and '{other}' both own {a if a == b else f'{a} and {b}'}", expected="one owner for each file"
+                f"'{one}' and '{other}' both own {a if a == b else f'{a} and {b}'}",
+                expected="one owner for each file",
+                code="tasks.shared_file",
             )
             for a, b in shared
         ]
     problems += [
-        problem(f"'{name}' owns '{glob}', which {fault[0]}", expected="files of the repository")
+        problem(f"'{name}' owns '{glob}', which {fault[0]}", expected="files of the repository", code="tasks.bad_path")
         for name, globs in tasks
         for glob in globs
         if (fault := glob_fault(glob))
     ]
     names = [name for name, _ in tasks]
-    problems += [problem(f"two tasks are called '{name}'") for name in dict.fromkeys(names) if names.count(name) > 1]
+    problems += [
+        problem(f"two tasks are called '{name}'", code="tasks.same_name")
+        for name in dict.fromkeys(names)
+        if names.count(name) > 1
+    ]
     return found(problems)
 
 

@@ -2,7 +2,7 @@
 
 from treadle.evidence.criteria import every_criterion, own_criteria
 from treadle.evidence.cross_references import dead_references
-from treadle.evidence.findings import Found, Problem, found, problem
+from treadle.evidence.findings import Found, Problem, found, note, problem
 from treadle.evidence.past import accepted
 from treadle.evidence.plan import Plan, parse_plan, soundness
 from treadle.evidence.subject import Subject
@@ -29,7 +29,9 @@ async def read_plan(s: Subject) -> Plan:
         said = [one.payload.get(ARTIFACT) for one in reversed(accepted(s.case, s.inst))]
         text = next((one for one in said if isinstance(one, str)), None)
     if text is None:
-        return Plan(problems=(problem("there is no plan", place, expected="the plan in its form"),))
+        return Plan(
+            problems=(problem("there is no plan", place, expected="the plan in its form", code="plan.missing"),)
+        )
     return parse_plan(text, place)
 
 
@@ -37,7 +39,7 @@ async def plan_parses(s: Subject) -> Found:
     """The plan document yields batches, cycles and signatures, and refers to sections that are there."""
     plan = await read_plan(s)
     paths = [
-        problem(f"{cycle.id} names the file {path}, which {fault}", plan_place(s), cycle.line)
+        problem(f"{cycle.id} names the file {path}, which {fault}", plan_place(s), cycle.line, code="plan.bad_path")
         for cycle in plan.cycles
         for path in cycle.files
         if (fault := path_fault(path))
@@ -62,13 +64,14 @@ async def plan_sound(s: Subject) -> Found:
             plan_place(s),
             cycle.line,
             expected=f"one of {', '.join(known)}",
+            code="plan.unknown_criterion",
         )
         for cycle in plan.cycles
         for one in cycle.criteria
         if known and one not in known
     ]
     served = {one for cycle in plan.cycles for one in cycle.criteria}
-    notes = [f"no cycle serves {one}" for one in own_criteria(s) if one not in served]
+    notes = [note(f"no cycle serves {one}", code="plan.uncovered") for one in own_criteria(s) if one not in served]
     return found([*soundness(plan, plan_place(s)), *unknown], notes)
 
 

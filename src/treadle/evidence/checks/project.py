@@ -5,7 +5,7 @@ import shlex
 from typing import Final
 
 from treadle.evidence.checks.contract import of_command
-from treadle.evidence.findings import Found, found
+from treadle.evidence.findings import Found, found, note
 from treadle.evidence.frozen import measured_tree
 from treadle.evidence.subject import Subject
 
@@ -15,24 +15,24 @@ _SHELL: Final = re.compile(r"[*?\[\]{}~!#\n]|(?:^|&&)\s*\w+=")
 
 async def build(s: Subject) -> Found:
     """The build command succeeds."""
-    return await _command(s, "build")
+    return await _command(s, "build", code="build.failing")
 
 
 async def format_(s: Subject) -> Found:
     """The formatter finds nothing."""
-    return await _command(s, "format")
+    return await _command(s, "format", code="format.failing")
 
 
 async def lint(s: Subject) -> Found:
     """The linter finds nothing."""
-    return await _command(s, "lint")
+    return await _command(s, "lint", code="lint.failing")
 
 
-async def _command(s: Subject, name: str) -> Found:
+async def _command(s: Subject, name: str, *, code: str) -> Found:
     built = await s.measure.command(name, await measured_tree(s))
     if built is None:
-        return found(notes=[f"the project has no {name} command (`toolchain.{name}`)"])
-    return of_command(built, name)
+        return found(notes=[note(f"the project has no {name} command (`toolchain.{name}`)", code="check.no_command")])
+    return of_command(built, name, code=code)
 
 
 async def post_check(s: Subject) -> Found:
@@ -41,7 +41,7 @@ async def post_check(s: Subject) -> Found:
     last = found()
     for command in (commands := commands_of(s.arg)):
         line = s.arg if len(commands) == 1 else ""
-        last = of_command(await s.measure.run(command, tree), "post_check", line)
+        last = of_command(await s.measure.run(command, tree), "post_check", line, code="post_check.failing")
         if not last.ok:
             return last
     return last

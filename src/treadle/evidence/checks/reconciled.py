@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from treadle.evidence.findings import Found, Problem, found, problem
+from treadle.evidence.findings import Found, Problem, found, note, problem
 from treadle.evidence.subject import Subject
 
 _WORD: Final = re.compile(r"\w(?:[\w.-]*\w)?")
@@ -22,20 +22,30 @@ async def both_kept(s: Subject) -> Found:
     theirs = await s.git.parent_head(s.case.state, s.job.inst)
     mine = await s.git.head(s.case.state, s.job.inst, s.job.id)
     problems: list[Problem] = []
-    notes: list[str] = []
+    notes: list[Problem] = []
     for path in s.paths():
         before, others, own, now = [await s.text(path, commit) or "" for commit in (origin, theirs, mine, "")]
         lost = lost_lines(before, others, own, now)
         if not path.endswith(_DOCUMENTS):
-            notes += [f"{path} is without {line!r}" for line in lost]
+            notes += [note(f"is without {line!r}", path, code="rebase.lost_lines") for line in lost]
             continue
         problems += [
-            problem(f"{line!r} is lost, which was there or was merged before", path, expected="what both have written")
+            problem(
+                f"{line!r} is lost, which was there or was merged before",
+                path,
+                expected="what both have written",
+                code="rebase.lost_lines",
+            )
             for line in lost[:_SHOWN]
         ]
         if len(lost) > _SHOWN:
             problems.append(
-                problem(f"{len(lost) - _SHOWN} more lines are lost", path, expected="what both have written")
+                problem(
+                    f"{len(lost) - _SHOWN} more lines are lost",
+                    path,
+                    expected="what both have written",
+                    code="rebase.lost_lines",
+                )
             )
     return found(problems, notes)
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from treadle.evidence.findings import Found, Problem, Ran, found, problem
+from treadle.evidence.findings import Found, Problem, Ran, found, note, problem
 from treadle.evidence.frozen import measured_tree
 from treadle.evidence.growth import Growth, growth
 from treadle.evidence.scaling_plot import plot
@@ -47,18 +47,23 @@ async def scaling(s: Subject) -> Found:
     """The limits on time and space that the spec names, measured on inputs of growing size; advice, never a verdict."""
     results = await scaled(s)
     if not results:
-        return found(notes=["the spec names no limit on time or space"])
+        return found(notes=[note("the spec names no limit on time or space", code="scaling.no_limit")])
     return Found(
         problems=tuple(_problem(one) for one in results if one.verdict != "fits"),
-        notes=(*(str(one) for one in results if one.verdict == "fits"), NOTE),
+        notes=(
+            *(note(str(one), code="scaling.fits") for one in results if one.verdict == "fits"),
+            note(NOTE, code="scaling.precision"),
+        ),
         ran=next((one.ran for one in results if one.ran), None),
         facts={"scaling": [_fact(one) for one in results]},
     )
 
 
 def _problem(one: Scaled) -> Problem:
-    wanted = f"{one.limit} {one.claimed}, or a reviewer who is content" if one.verdict == "exceeds" else ""
-    return problem(str(one), expected=wanted)
+    if one.verdict == "exceeds":
+        wanted = f"{one.limit} {one.claimed}, or a reviewer who is content"
+        return problem(str(one), expected=wanted, code="scaling.exceeded")
+    return problem(str(one), code="scaling.unmeasured")
 
 
 def _fact(one: Scaled) -> dict[str, Json]:

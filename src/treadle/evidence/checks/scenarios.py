@@ -26,17 +26,31 @@ async def clarifications(s: Subject) -> Found:
     asked = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     named = [str(one.get("question", "")) for one in asked]
     problems = [
-        problem(f"[NEEDS CLARIFICATION: {one}] is not among the clarifications", place, expected=_ANSWER_LISTED)
+        problem(
+            f"[NEEDS CLARIFICATION: {one}] is not among the clarifications",
+            place,
+            expected=_ANSWER_LISTED,
+            code="scenario.question_unlisted",
+        )
         for one in marked
         if not any(_same(one, other) for other in named)
     ]
     problems += [
-        problem(f"'{one}' is not marked in the scenarios", place, expected=f"[NEEDS CLARIFICATION: {one}] where it is")
+        problem(
+            f"'{one}' is not marked in the scenarios",
+            place,
+            expected=f"[NEEDS CLARIFICATION: {one}] where it is",
+            code="scenario.question_unmarked",
+        )
         for one in named
         if not any(_same(one, other) for other in marked)
     ]
     problems += [
-        problem(f"'{one.get('question', '')}' has no suggested answer", expected="the answer that you would give")
+        problem(
+            f"'{one.get('question', '')}' has no suggested answer",
+            expected="the answer that you would give",
+            code="scenario.no_suggestion",
+        )
         for one in asked
         if not str(one.get("suggestion", "")).strip()
     ]
@@ -58,9 +72,21 @@ async def clarified(s: Subject) -> Found:
         if kind != "equal" and not (first < last and all(MARK.search(line) for line in old[first:last])):
             said = some([repr(line.strip()) for line in (new[start:end] or old[first:last]) if line.strip()], 2)
             what = f"was reviewed, and says something else now: {said or 'an empty line'}"
-            problems.append(problem(what, place, start + 1, expected="answers where it said [NEEDS CLARIFICATION]"))
+            problems.append(
+                problem(
+                    what,
+                    place,
+                    start + 1,
+                    expected="answers where it said [NEEDS CLARIFICATION]",
+                    code="scenario.changed",
+                )
+            )
     if [(one.name, one.tags) for one in scenarios(before)] != [(one.name, one.tags) for one in scenarios(after)]:
-        problems.append(problem("has other scenarios or tags now", place, expected="those that were reviewed"))
+        problems.append(
+            problem(
+                "has other scenarios or tags now", place, expected="those that were reviewed", code="scenario.changed"
+            )
+        )
     return found(problems)
 
 
@@ -70,12 +96,23 @@ async def scenarios_complete(s: Subject) -> Found:
     tags = {tag.removeprefix("@"): one.line for one in scenarios(text) for tag in one.tags}
     mine = own_criteria(s)
     problems = [
-        problem(f"criterion {one} has no scenario", place, expected=f"a scenario with the tag @{one}")
+        problem(
+            f"criterion {one} has no scenario",
+            place,
+            expected=f"a scenario with the tag @{one}",
+            code="scenario.missing",
+        )
         for one in mine
         if one not in tags
     ]
     problems += [
-        problem(f"@{tag} is no criterion of this story", place, line, expected=f"one of {some(mine, 20)}")
+        problem(
+            f"@{tag} is no criterion of this story",
+            place,
+            line,
+            expected=f"one of {some(mine, 20)}",
+            code="scenario.unknown_criterion",
+        )
         for tag, line in tags.items()
         if tag not in mine and _series(tag) in map(_series, mine)
     ]
@@ -87,9 +124,13 @@ def _misheaded(s: Subject, place: str, text: str) -> list[Problem]:
     story, given, said = str(s.input.get("id") or ""), str(s.input.get("complexity") or ""), heading(text)
     problems = []
     if story and not re.search(rf"(?<![\w-]){re.escape(story)}(?![\w-])", said):
-        problems.append(problem(f"is headed '{said}'", place, 1, expected=f"a heading that names {story}"))
+        problems.append(
+            problem(f"is headed '{said}'", place, 1, expected=f"a heading that names {story}", code="scenario.heading")
+        )
     if given and _SIZES.findall(said) not in ([], [given]):
-        problems.append(problem(f"is headed '{said}'", place, 1, expected=f"[{given}], which was given"))
+        problems.append(
+            problem(f"is headed '{said}'", place, 1, expected=f"[{given}], which was given", code="scenario.heading")
+        )
     return problems
 
 
@@ -112,7 +153,11 @@ async def scenarios_tested(s: Subject) -> Found:
             open_ = [id_ for id_ in tests if id_ not in skipped]
             problems.append(
                 problem(
-                    f"'{one.name}' is unclear, and {some(open_)} guesses", scenario_place(s), one.line, expected=_ANSWER
+                    f"'{one.name}' is unclear, and {some(open_)} guesses",
+                    scenario_place(s),
+                    one.line,
+                    expected=_ANSWER,
+                    code="scenario.guessed",
                 )
             )
     return found(problems, ran=ran(run))
@@ -125,17 +170,26 @@ async def scenarios_pass(s: Subject) -> Found:
     run = await measured(s)
     problems = [*unbelievable(run)]
     problems += [
-        problem(f"still asks: {one}", scenario_place(s), expected="an answer, and tests for it")
+        problem(
+            f"still asks: {one}",
+            scenario_place(s),
+            expected="an answer, and tests for it",
+            code="document.open_question",
+        )
         for one in open_questions(text)
     ]
     if not listed:
-        problems.append(problem("has no scenario", scenario_place(s), expected="the scenarios of the story"))
+        problems.append(
+            problem("has no scenario", scenario_place(s), expected="the scenarios of the story", code="scenario.none")
+        )
     for one, tests in (await _tests(s, listed, run.collected)).items():
         if not tests:
             problems.append(_untested(s, one))
         elif not any(id_ in run.passed for id_ in tests):
             what = f"'{one.name}' has no passing test: {some(tests)}"
-            problems.append(problem(what, scenario_place(s), one.line, expected="one that passes"))
+            problems.append(
+                problem(what, scenario_place(s), one.line, expected="one that passes", code="scenario.not_passed")
+            )
     return found(problems, ran=ran(run))
 
 
@@ -150,7 +204,9 @@ async def _tests(s: Subject, listed: list[Scenario], there: Iterable[str]) -> di
 
 def _untested(s: Subject, one: Scenario) -> Problem:
     wanted = f'a test that stands for "{one.name}" in test_manifest.json'
-    return problem(f"the scenario '{one.name}' has no test", scenario_place(s), one.line, expected=wanted)
+    return problem(
+        f"the scenario '{one.name}' has no test", scenario_place(s), one.line, expected=wanted, code="scenario.untested"
+    )
 
 
 def _same(one: str, other: str) -> bool:

@@ -4,7 +4,7 @@ import posixpath
 from collections.abc import Callable
 from typing import Final
 
-from treadle.evidence.findings import Found, Problem, failed, found, problem
+from treadle.evidence.findings import Found, Problem, failed, found, note, problem
 from treadle.evidence.schemas.api_contracts import contract_problems, contract_value, leads, outside_references
 from treadle.evidence.schemas.delta import delta_problems
 from treadle.evidence.schemas.gherkin import gherkin_problems
@@ -24,16 +24,25 @@ async def schema(s: Subject) -> Found:
     """The document is there, whoever wrote it, and parses; a story without an interface has no contract."""
     kind = KINDS.get(s.arg)
     if kind is None:
-        return failed(f"there is no schema '{s.arg}'", expected=f"one of {', '.join(KINDS)}")
+        return failed(
+            f"there is no schema '{s.arg}'", expected=f"one of {', '.join(KINDS)}", code="document.unknown_schema"
+        )
     places = document_places(s)
     texts = {path: await s.text(path) for path in places}
     problems = [one for path, text in texts.items() if text is not None for one in kind(path, text)]
     if s.arg not in REQUIRED:
         problems += [one for path, text in texts.items() if text for one in await _leading_nowhere(s, path, text)]
     if all(text is None for text in texts.values()) and s.arg in REQUIRED:
-        problems.append(problem("was not written", places[0] if places else "", expected=f"a document ({s.arg})"))
+        problems.append(
+            problem(
+                "was not written",
+                places[0] if places else "",
+                expected=f"a document ({s.arg})",
+                code="document.missing",
+            )
+        )
     kept = [path for path, text in texts.items() if text is not None and path not in s.work.paths]
-    return found(problems, [f"{path} stays as it was" for path in kept])
+    return found(problems, [note("stays as it was", path, code="document.unchanged") for path in kept])
 
 
 async def _leading_nowhere(s: Subject, path: str, text: str) -> list[Problem]:
@@ -43,9 +52,18 @@ async def _leading_nowhere(s: Subject, path: str, text: str) -> list[Problem]:
         file = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
         other = await s.text(file)
         if other is None:
-            problems.append(problem(f"refers to {name}, which is not there", path, expected=file))
+            problems.append(
+                problem(f"refers to {name}, which is not there", path, expected=file, code="document.dead_reference")
+            )
         elif place and not leads(contract_value(other), place):
-            problems.append(problem(f"refers to {name}#/{place}, which is not there", path, expected=f"it in {file}"))
+            problems.append(
+                problem(
+                    f"refers to {name}#/{place}, which is not there",
+                    path,
+                    expected=f"it in {file}",
+                    code="document.dead_reference",
+                )
+            )
     return problems
 
 

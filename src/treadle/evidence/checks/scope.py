@@ -31,14 +31,19 @@ async def scope_tests(s: Subject) -> Found:
     """
     named = {glob for glob in s.scope.writes if not is_pattern(glob) and glob.endswith(_DOCUMENTS)}
     foreign = [
-        problem("is no test file", path, expected="this step changes tests and nothing else; put it back")
+        problem(
+            "is no test file",
+            path,
+            expected="this step changes tests and nothing else; put it back",
+            code="scope.not_a_test",
+        )
         for path in s.paths()
         if s.tests.is_code(path) and path not in named and not matches(path, s.scope.stubs)
     ]
     laid_down = set(await planned_contract(s))
     wanted = "the file as the plan has it, and tests beside it"
     contract = [
-        problem("is the contract suite as it was planned", path, expected=wanted)
+        problem("is the contract suite as it was planned", path, expected=wanted, code="contract.modified")
         for path in s.paths()
         if path in laid_down
     ]
@@ -48,7 +53,12 @@ async def scope_tests(s: Subject) -> Found:
 async def scope_src(s: Subject) -> Found:
     """Only implementation files changed."""
     tests = [
-        problem("belongs to the tests", path, expected="this step changes the implementation only; put it back")
+        problem(
+            "belongs to the tests",
+            path,
+            expected="this step changes the implementation only; put it back",
+            code="tests.modified",
+        )
         for path in s.paths()
         if s.tests.is_test(path)
     ]
@@ -61,7 +71,9 @@ async def owned_files(s: Subject) -> Found:
     globs = [glob for glob in listed if isinstance(glob, str)] if isinstance(listed, list) else []
     own = f"this task owns {some(globs)}" if globs else "this task owns no files"
     return found(
-        problem("belongs to another task", path, expected=own) for path in s.paths() if not matches(path, globs)
+        problem("belongs to another task", path, expected=own, code="scope.other_task")
+        for path in s.paths()
+        if not matches(path, globs)
     )
 
 
@@ -69,7 +81,11 @@ async def conflicts_only(s: Subject) -> Found:
     """Only the files changed that the last rebase has left in conflict."""
     files = left_in_conflict(s)
     wanted = f"this step resolves {some(files) or 'nothing'}; what else has to change comes after it"
-    return found(problem("was not in conflict", path, expected=wanted) for path in s.paths() if path not in files)
+    return found(
+        problem("was not in conflict", path, expected=wanted, code="scope.not_in_conflict")
+        for path in s.paths()
+        if path not in files
+    )
 
 
 def left_in_conflict(s: Subject) -> list[str]:
@@ -84,14 +100,19 @@ async def protection(s: Subject) -> Found:
     careful = {path: level for path, level in levels.items() if level >= CAREFUL}
     open_ = sorted(set(careful) - _confirmed(s))
     problems = [
-        problem(f"is protected (Ψ{careful[path]})", path, expected="a person's confirmation, or leave it as it was")
+        problem(
+            f"is protected (Ψ{careful[path]})",
+            path,
+            expected="a person's confirmation, or leave it as it was",
+            code="scope.protected",
+        )
         for path in open_
     ]
     return Found(problems=tuple(problems), facts={"paths": list(open_)})
 
 
 async def _outside(s: Subject) -> list[Problem]:
-    refused = [problem(f"the write scope cannot be made: {reason}") for reason in s.scope.refused]
+    refused = [problem(f"the write scope cannot be made: {reason}", code="scope.refused") for reason in s.scope.refused]
     allowed = some(s.scope.writes) or "nothing"
     new = {change.path for change in s.changed_files() if change.kind == "added"}
     faults = [one for path in s.paths() if (one := _fault(s, path, allowed, is_new=path in new))]
@@ -106,15 +127,25 @@ async def _more_than_stubs(s: Subject) -> list[Problem]:
 
 def _fault(s: Subject, path: str, allowed: str, *, is_new: bool) -> Problem | None:
     if matches(path, _OURS):
-        return problem("decides how the orchestrator works", path, expected="only people change it; put it back")
+        return problem(
+            "decides how the orchestrator works",
+            path,
+            expected="only people change it; put it back",
+            code="scope.orchestrator",
+        )
     if matches(path, s.scope.hidden):
-        return problem("is hidden from this role", path, expected="leave it as it was")
+        return problem("is hidden from this role", path, expected="leave it as it was", code="scope.hidden")
     if not matches(path, s.scope.writes) and not matches(path, s.scope.stubs):
         litter = _LITTER if is_new else ""
         if kept_out := [glob for glob in s.scope.writes if glob.startswith("!") and matches(path, [glob[1:]])]:
             wanted = f"it stays as it was: {kept_out[0][1:]} is kept out, whatever else it may write{litter}"
-            return problem("is outside of what this role may write", path, expected=wanted)
-        return problem("is outside of what this role may write", path, expected=f"it may write {allowed}{litter}")
+            return problem("is outside of what this role may write", path, expected=wanted, code="scope.outside")
+        return problem(
+            "is outside of what this role may write",
+            path,
+            expected=f"it may write {allowed}{litter}",
+            code="scope.outside",
+        )
     return None
 
 
@@ -127,7 +158,11 @@ async def changed_configuration(s: Subject, base: str = "") -> list[Problem]:
             after = test_configuration(path, await s.git.show(s.work.commit, path))
             if (before or "[]") != (after or "[]"):
                 wanted = f"its sections {some(SHARED[path])} as they were"
-                problems.append(problem("says something else about how tests run", path, expected=wanted))
+                problems.append(
+                    problem(
+                        "says something else about how tests run", path, expected=wanted, code="tests.configuration"
+                    )
+                )
     return problems
 
 

@@ -40,13 +40,24 @@ _FILES: Final = re.compile(
 async def no_secrets(s: Subject) -> Found:
     """No credential in the diff."""
     files = [
-        problem("is a file that holds credentials", change.path, expected="keep it out of the repository")
+        problem(
+            "is a file that holds credentials",
+            change.path,
+            expected="keep it out of the repository",
+            code="secrets.file",
+        )
         for change in s.changed_files()
         if _FILES.search(change.path)
     ]
     diff = await s.git.diff(s.work.base, s.work.commit)
     lines = [
-        problem(f"looks like {kind}", file, line, expected="read it from the environment, and revoke it if it is real")
+        problem(
+            f"looks like {kind}",
+            file,
+            line,
+            expected="read it from the environment, and revoke it if it is real",
+            code="secrets.value",
+        )
         for file, line, text in added_lines(diff)
         for kind in kinds(text, is_test=s.tests.is_test(file))
     ]

@@ -1,15 +1,17 @@
-"""Whether tests pass: `measure`, `owed`, `green`, `green_own_and_baseline`, `same_colour`."""
+"""Whether tests pass: `measure`, `owed`, `green`, `green_own_and_baseline`, `unbroken`, `same_colour`."""
 
 from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 
+from treadle.evidence.checks.red import is_red
 from treadle.evidence.contract_suite import contract_files
 from treadle.evidence.exchanged import exchanged
-from treadle.evidence.failed_before import TOO, described_with_past, failed_before, not_ours
-from treadle.evidence.findings import Found, Problem, found, problem, some
+from treadle.evidence.failed_before import EXCUSED, described_with_past, excuse_notes, excused, failed_before
+from treadle.evidence.findings import Found, Problem, found, note, problem, some
 from treadle.evidence.flaky import described_flaky, flaky_among, may_be_chance, sent_back
-from treadle.evidence.frozen import measured_tree
+from treadle.evidence.frozen import may_change, measured_tree
 from treadle.evidence.hiding import hiding
 from treadle.evidence.manifest import read_manifest
 from treadle.evidence.second_look import second_look
@@ -18,8 +20,11 @@ from treadle.evidence.suite import (
     at_origin,
     bad,
     before,
+    described,
     file_of,
     foreign_tests,
+    gate_run,
+    ids_in,
     is_one_by_one,
     measured,
     owned_files,
@@ -27,7 +32,10 @@ from treadle.evidence.suite import (
     unbelievable,
 )
 from treadle.protocol.items import Json
-from treadle.toolchains.results import TestRun
+from treadle.toolchains.results import TestResult, TestRun
+from treadle.toolchains.test_names import function_of
+
+_KEPT: Final = "it passes as before: keep what it needs, or put the new part elsewhere"
 
 
 async def measure(s: Subject) -> Found:
@@ -35,38 +43,39 @@ async def measure(s: Subject) -> Found:
     run = await measured(s)
     if run.ended == "missing":
         return found(unbelievable(run), ran=ran(run))
-    notes = [str(one) for one in unbelievable(run)]
-    return found(notes=[*notes, f"{len(run.passed)} passed, {len(run.failed)} failed"], ran=ran(run))
+    counted = note(f"{len(run.passed)} passed, {len(run.failed)} failed", code="suite.measured")
+    return found(notes=[*unbelievable(run), counted], ran=ran(run))
 
 
 async def owed(s: Subject) -> Found:
     """A test of this work fails: there is something to make pass."""
     run, listed = await measured(s), await read_manifest(s)
-    own = listed.tests(run.collected)
+    own = listed.tests(run)
     failing = [id_ for id_ in bad(run) if id_ in own]
     if problems := unbelievable(run):
         return found(problems, ran=ran(run))
     if failing:
-        return found(notes=[f"to be made to pass: {some(failing)}"], ran=ran(run))
+        return found(notes=[note(f"to be made to pass: {some(failing)}", code="owed.failing")], ran=ran(run))
     place = listed.files[0] if listed.files else ""
     what = f"none of its {len(own)} tests fails" if own else "lists no test that there is"
-    return found([problem(what, place, expected="a test that fails, because the behaviour is missing")], ran=ran(run))
+    wanted = "a test that fails, because the behaviour is missing"
+    return found([problem(what, place, expected=wanted, code="owed.none")], ran=ran(run))
 
 
 async def green(s: Subject) -> Found:
     """The whole suite passes; nothing newly skipped, expected to fail, or deleted.
 
-    A test of others that failed before the run began is told, and refuses nothing.
+    A test that was failing or unstable before the run began, and that nobody has changed since, refuses nothing.
     """
     run = await measured(s)
     failing = bad(run)
     pending = await _of_others(s, run, failing) if failing and s.inst.parent else set()
     pending |= await _of_the_end(s, run, failing) if failing and is_one_by_one(s) else set()
-    old = await not_ours(s, run, [id_ for id_ in failing if id_ not in pending])
+    old = await excused(s, run, [id_ for id_ in failing if id_ not in pending])
     mine = [id_ for id_ in failing if id_ not in pending and id_ not in old]
-    notes = [f"{id_} {TOO}" for id_ in sorted(old)]
-    notes += [f"{id_} waits for work that is not part of this" for id_ in sorted(pending)]
-    return await _whole(s, run, mine, notes)
+    waits = "waits for work that is not part of this"
+    notes = [note(waits, test=id_, code="green.waiting") for id_ in sorted(pending)]
+    return await _whole(s, run, mine, notes, old)
 
 
 async def green_own_and_baseline(s: Subject) -> Found:
@@ -75,14 +84,69 @@ async def green_own_and_baseline(s: Subject) -> Found:
     failing = bad(run)
     owned = await owned_files(s) if failing else set()
     baseline = (await at_origin(s)).passed if failing else frozenset()
-    mine = [id_ for id_ in failing if file_of(id_, run) in owned or id_ in baseline]
-    others = [id_ for id_ in failing if id_ not in mine]
-    known = await failed_before(s, run) if others else set()
-    notes = [f"{id_} {TOO}" if id_ in known else f"{id_} fails, and is another cycle's" for id_ in others]
-    return await _whole(s, run, mine, notes)
+    old = await excused(s, run, failing)
+    mine = [id_ for id_ in failing if id_ not in old and (file_of(id_, run) in owned or id_ in baseline)]
+    others = [id_ for id_ in failing if id_ not in mine and id_ not in old]
+    notes = [note("fails, and is another cycle's", test=id_, code="green.waiting") for id_ in others]
+    return await _whole(s, run, mine, notes, old)
 
 
-async def _whole(s: Subject, run: TestRun, failing: list[str], notes: Iterable[str]) -> Found:
+async def unbroken(s: Subject) -> Found:
+    """Every test that passed where the activity began still passes and is still collected.
+
+    A test that the activity itself rewrote, where it may write tests, may also fail for the reason that a missing
+    implementation has. A test that was failing or unstable before the run began refuses nothing.
+    """
+    run, earlier = await gate_run(s), await before(s)
+    if problems := unbelievable(run):
+        return found(problems, ran=ran(run))
+    mine = [one.path for one in s.changed_files() if may_change(s, one.path)]
+    if not earlier.tests and not run.tests:
+        return _by_exit_code(run, earlier, writes_tests=any(map(s.tests.is_test, mine)))
+    written, now = set(ids_in(run, mine)), run.tests
+    stopped = [id_ for id_ in sorted(earlier.passed & now.keys()) if now[id_].verdict != "passed"]
+    changed = [id_ for id_ in stopped if not (id_ in written and is_red(now[id_]))]
+    old = await excused(s, run, changed)
+    problems = [_broken(now[id_]) for id_ in changed if id_ not in old]
+
+    # A file that cannot be collected any more is named once, instead of each test that was in it.
+    uncollected = [id_ for id_, test in bad(run).items() if test.phase == "collect" and id_ not in earlier.tests]
+    problems += [_broken(now[id_]) for id_ in uncollected if ids_in(earlier, [file_of(id_, run)])]
+    unread = {file_of(id_, run) for id_ in uncollected}
+
+    # A test may get another name in a file that the step rewrote. Of one with parameters, the function has to be there:
+    # some projects have ids that are other ones in every run.
+    functions = {function_of(id_) for id_ in run.collected}
+    gone = sorted(id_ for id_ in earlier.passed if function_of(id_) not in functions)
+    rewritten = {path for path in s.paths() if may_change(s, path)}
+    is_kept = len(run.collected) >= len(earlier.collected)
+    problems += [
+        problem("passed before this step, and is gone", test=id_, expected=_KEPT, code="unbroken.lost")
+        for id_ in gone
+        if file_of(id_, earlier) not in unread and not (is_kept and file_of(id_, earlier) in rewritten)
+    ]
+    said = found(problems, excuse_notes(old), ran(run))
+    return msgspec.structs.replace(said, facts={EXCUSED: dict[str, Json](old)} if old else {})
+
+
+def _by_exit_code(run: TestRun, earlier: TestRun, *, writes_tests: bool) -> Found:
+    """What a toolchain says that tells the exit code alone; of a step that adds tests, which may be red, nothing."""
+    if earlier.exit != 0 or run.exit == 0:
+        return found(ran=ran(run))
+    what = f"the test command succeeded before this step, and ends with {run.exit} now"
+    if writes_tests:
+        return found(notes=[note(f"{what}; which tests fail, nobody can tell", code="unbroken.unknown")], ran=ran(run))
+    return found([problem(what, expected=_KEPT, code="unbroken.failing")], ran=ran(run))
+
+
+def _broken(test: TestResult) -> Problem:
+    one = described(test)
+    how = one.what if test.verdict in ("failed", "error", "xpassed") else f"is {test.verdict} now"
+    what = f"passed before this step, and {how}" if test.phase != "collect" else how
+    return problem(what, one.file, one.line, one.test, _KEPT, code="unbroken.failing")
+
+
+async def _whole(s: Subject, run: TestRun, failing: list[str], notes: Iterable[Problem], old: dict[str, str]) -> Found:
     tree = await measured_tree(s)
     tried = may_be_chance(run, failing) if run.is_believable else []
     flaky = await flaky_among(s, tree, run, tried)
@@ -92,17 +156,17 @@ async def _whole(s: Subject, run: TestRun, failing: list[str], notes: Iterable[s
     problems = [*await hiding(s, run), *unbelievable(run)]
     problems += (described_with_past(run, id_, known) for id_ in failing if id_ not in flaky)
     problems += [*(named if is_strict else []), *await exchanged(s, run)]
-    notes = [*notes, *([] if is_strict else map(str, named))]
+    notes = [*excuse_notes(old), *notes, *([] if is_strict else named)]
     if not problems or run.bent:
         differing, looked = await second_look(s, tree, run)
         problems, notes = [*problems, *differing], [*notes, *looked]
     if not problems and not run.passed and (run.tests or run.exit != 0):
-        problems.append(problem(_nothing(run), expected="tests that run and pass"))
+        problems.append(problem(_nothing(run), expected="tests that run and pass", code="green.none"))
     if not unbelievable(run) and not _ended_at_import(run):
         problems += lost(run, await before(s), keeps_ids=s.is_frozen or not s.has_lane)
-    hints = [f"{one} (seen during the run)" for one in run.tampering]
+    hints = [note(f"{one} (seen during the run)", code="green.tampering") for one in run.tampering]
     said = found(problems, [*notes, *hints], ran(run))
-    facts: dict[str, Json] = {"flaky": list(flaky), "mirrored": list(run.mirrored)}
+    facts: dict[str, Json] = {"flaky": list(flaky), "mirrored": list(run.mirrored), EXCUSED: dict[str, Json](old)}
     return msgspec.structs.replace(said, facts={name: value for name, value in facts.items() if value})
 
 
@@ -119,7 +183,7 @@ def _nothing(run: TestRun) -> str:
 async def _of_the_end(s: Subject, run: TestRun, failing: Iterable[str]) -> set[str]:
     """Contract tests that were red before: they speak about the finished work."""
     files = await contract_files(s)
-    listed = (await read_manifest(s)).by_criterion(run.collected, contract=True)
+    listed = (await read_manifest(s)).by_criterion(run, contract=True)
     contract = {id_ for ids in listed.values() for id_ in ids}
     earlier = bad(await before(s))
     return {id_ for id_ in failing if id_ in earlier and (id_ in contract or file_of(id_, run) in files)}
@@ -139,21 +203,23 @@ async def _of_others(s: Subject, run: TestRun, failing: Iterable[str]) -> set[st
 def lost(run: TestRun, earlier: TestRun, *, keeps_ids: bool) -> list[Problem]:
     """Tests that no longer say anything: skipped, expected to fail, or gone."""
     problems = [
-        problem("ran before and is skipped now", test=id_, expected="it runs")
+        problem("ran before and is skipped now", test=id_, expected="it runs", code="green.skipped")
         for id_ in run.with_verdict("skipped")
         if id_ in earlier.tests and earlier.tests[id_].verdict != "skipped"
     ]
     problems += [
-        problem("is marked as expected to fail now", test=id_, expected="no such mark")
+        problem("is marked as expected to fail now", test=id_, expected="no such mark", code="green.expected_failure")
         for id_ in run.with_verdict("xfailed")
         if id_ in earlier.tests and earlier.tests[id_].verdict != "xfailed"
     ]
     gone = [id_ for id_ in earlier.collected if id_ not in run.collected]
     if keeps_ids:
-        return problems + [problem("is gone", test=id_, expected="every test that there was") for id_ in gone]
+        wanted = "every test that there was"
+        return problems + [problem("is gone", test=id_, expected=wanted, code="green.lost") for id_ in gone]
     if len(run.collected) < len(earlier.collected):
         less = f"there were {len(earlier.collected)} tests, now there are {len(run.collected)}"
-        problems.append(problem(f"{less}; gone: {', '.join(gone[:5])}", expected="no fewer tests than before"))
+        what = f"{less}; gone: {', '.join(gone[:5])}"
+        problems.append(problem(what, expected="no fewer tests than before", code="green.lost"))
     return problems
 
 
@@ -175,12 +241,20 @@ async def same_colour(s: Subject) -> Found:
     for id_, colour in others.items():
         if file_of(id_, theirs) not in owned:
             expected[id_] = ("green",) if "green" in (colour, mine.get(id_)) else ("red", "green")
+    changed = [id_ for id_, wanted in expected.items() if now.get(id_) not in wanted]
+    old = await excused(s, run, [id_ for id_ in changed if id_ in now])
     problems = [
-        problem(f"was {wanted[0]} and is {now.get(id_, 'gone')}", test=id_, expected=wanted[0])
-        for id_, wanted in expected.items()
-        if now.get(id_) not in wanted
+        problem(
+            f"was {expected[id_][0]} and is {now.get(id_, 'gone')}",
+            test=id_,
+            expected=expected[id_][0],
+            code="colour.changed",
+        )
+        for id_ in changed
+        if id_ not in old
     ]
-    return found([*unbelievable(run), *problems], ran=ran(run))
+    said = found([*unbelievable(run), *problems], excuse_notes(old), ran(run))
+    return msgspec.structs.replace(said, facts={EXCUSED: dict[str, Json](old)} if old else {})
 
 
 def _colours(run: TestRun) -> dict[str, str]:

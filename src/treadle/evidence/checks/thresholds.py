@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from treadle.evidence.checks.contract import how_it_ended, of_command
+from treadle.evidence.checks.contract import how_it_ended, ran_of
 from treadle.evidence.checks.project import words_of
-from treadle.evidence.findings import Found, Problem, Ran, found, problem
+from treadle.evidence.findings import Found, Problem, Ran, found, note, problem
 from treadle.evidence.frozen import measured_tree
 from treadle.evidence.scenario_document import scenario_place, scenario_text
 from treadle.evidence.schemas.limits import printed
@@ -34,20 +34,25 @@ async def thresholds(s: Subject) -> Found:
     """Every threshold that the scenarios refer to stands in the table, and its tool says that it is kept."""
     place = _table(s)
     problems: list[Problem] = []
-    notes: list[str] = []
+    notes: list[Problem] = []
     last: Ran | None = None
     for id_, row in (await _rows(s)).items():
         if row is None:
             problems.append(_missing(s, id_))
         elif not row.command:
-            notes.append(f"{id_} ({row.wanted}) was not measured: {place} names no command for it")
+            what = f"{id_} ({row.wanted}) was not measured: {place} names no command for it"
+            notes.append(note(what, code="threshold.not_measured"))
         elif not (commands := words_of(row.command)) or len(commands) > 1:
-            problems.append(problem(f"`{row.command}` cannot be run", place, row.line, expected=_COMMAND))
+            problems.append(
+                problem(
+                    f"`{row.command}` cannot be run", place, row.line, expected=_COMMAND, code="threshold.not_runnable"
+                )
+            )
         else:
             built = await s.measure.run(commands[0], await measured_tree(s))
             problems += [*_kept(place, row, built), *await _changed_tools(s, row, commands[0])]
-            last = of_command(built, id_).ran
-            notes.append(f"{id_}: {_said(row, built)} (threshold {row.limit})")
+            last = ran_of(built)
+            notes.append(note(f"{id_}: {_said(row, built)} (threshold {row.limit})", code="threshold.measured"))
     return found(problems, notes, last)
 
 
@@ -79,14 +84,18 @@ async def _rows(s: Subject) -> dict[str, Threshold | None]:
 
 def _missing(s: Subject, id_: str) -> Problem:
     wanted = f"a row of {_table(s)}, or no such tag"
-    return problem(f"refers to {id_}, which has no threshold", scenario_place(s), expected=wanted)
+    return problem(
+        f"refers to {id_}, which has no threshold", scenario_place(s), expected=wanted, code="threshold.missing"
+    )
 
 
 def _kept(place: str, row: Threshold, built: Built) -> list[Problem]:
     """What a tool has against it: its exit code, or a number that it prints."""
     if not built.is_well:
         why = how_it_ended(built, row.command)
-        return [problem(f"{row.id} is not kept: {why}", place, row.line, expected=row.wanted)]
+        return [
+            problem(f"{row.id} is not kept: {why}", place, row.line, expected=row.wanted, code="threshold.not_kept")
+        ]
     problems: list[Problem] = []
     if (bound := row.bound) is None:
         return problems
@@ -94,9 +103,19 @@ def _kept(place: str, row: Threshold, built: Built) -> list[Problem]:
         is_met = bound.is_met_by(one)
         if is_met is None:
             what = f"whether {row.id} is kept cannot be told: its tool prints {one}"
-            problems.append(problem(what, place, row.line, expected=f"{row.wanted}, and a number with a unit for it"))
+            problems.append(
+                problem(
+                    what,
+                    place,
+                    row.line,
+                    expected=f"{row.wanted}, and a number with a unit for it",
+                    code="threshold.unclear",
+                )
+            )
         elif not is_met:
-            problems.append(problem(f"{row.id} is not kept: {one}", place, row.line, expected=row.wanted))
+            problems.append(
+                problem(f"{row.id} is not kept: {one}", place, row.line, expected=row.wanted, code="threshold.not_kept")
+            )
     return problems
 
 
@@ -108,7 +127,7 @@ async def _changed_tools(s: Subject, row: Threshold, words: Sequence[str]) -> li
     if not path or now.get(path) == before[path]:
         return []
     what = f"measures {row.id}, and was changed by this story"
-    return [problem(what, path, expected="it as it was before the story")]
+    return [problem(what, path, expected="it as it was before the story", code="threshold.tool_changed")]
 
 
 def _programs(words: Sequence[str]) -> Iterator[str]:

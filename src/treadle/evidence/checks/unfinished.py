@@ -51,14 +51,20 @@ def _python(path: str, text: str) -> list[Problem]:
     try:
         missing = stubs(text)
     except (SyntaxError, ValueError, RecursionError) as error:
-        return [problem(f"cannot be parsed: {error}", path, getattr(error, "lineno", 0) or 0)]
-    return [problem(f"{name} is not implemented", path, line, expected="a body") for name, line in missing]
+        return [problem(f"cannot be parsed: {error}", path, getattr(error, "lineno", 0) or 0, code="code.unparsable")]
+    return [
+        problem(f"{name} is not implemented", path, line, expected="a body", code="code.unfinished")
+        for name, line in missing
+    ]
 
 
 def _others(path: str, text: str) -> list[Problem]:
     lines = enumerate(text.splitlines(), 1)
     found_ = [(number, line.strip()) for number, line in lines if _UNDEFINED.search(line)]
-    return [problem(f"is not implemented: {line[:120]}", path, number, expected="a body") for number, line in found_]
+    return [
+        problem(f"is not implemented: {line[:120]}", path, number, expected="a body", code="code.unfinished")
+        for number, line in found_
+    ]
 
 
 async def no_todo(s: Subject) -> Found:
@@ -66,7 +72,11 @@ async def no_todo(s: Subject) -> Found:
     diff = await s.git.diff(await s.git.origin(s.case.state, s.job.inst), s.work.commit)
     return found(
         problem(
-            f"leaves something open: {line.strip()[:120]}", file, number, expected="do it, or name an owner: TODO(name)"
+            f"leaves something open: {line.strip()[:120]}",
+            file,
+            number,
+            expected="do it, or name an owner: TODO(name)",
+            code="code.todo",
         )
         for file, number, line in added_lines(diff)
         if _SOURCES.search(file) and _TODO.search(line)

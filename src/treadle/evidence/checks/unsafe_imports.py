@@ -70,7 +70,13 @@ async def imported_unsafely(s: Subject, base: str) -> list[Problem]:
     diff = await s.git.diff(base, s.work.commit)
     wanted = "another way, or `toolchain.unsafe_imports` in treadle.toml that allows it"
     return [
-        problem(f"{_verb(name)} {name}, which reaches beyond the program", file, number, expected=wanted)
+        problem(
+            f"{_verb(name)} {name}, which reaches beyond the program",
+            file,
+            number,
+            expected=wanted,
+            code="code.unsafe_import",
+        )
         for file, number, line in added_lines(diff)
         if s.tests.is_code(file)
         for name in unsafe_names(line, _LANGUAGES.get(file.rpartition(".")[2].lower(), ""), lists)

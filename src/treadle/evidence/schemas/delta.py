@@ -70,17 +70,28 @@ def delta_problems(file: str, text: str) -> list[Problem]:
     """What keeps a document from being a delta."""
     bodies = {name: section(text, name) for name in SECTIONS}
     found = [
-        problem(f"has no section {name}", file, expected=f'`## {name}`, with "None" below it if there is nothing')
+        problem(
+            f"has no section {name}",
+            file,
+            expected=f'`## {name}`, with "None" below it if there is nothing',
+            code="delta.no_section",
+        )
         for name, body in bodies.items()
         if body is None
     ]
     found += [
-        problem(f"says nothing below {name}", file, _line(text, name), expected='items, or "None"')
+        problem(
+            f"says nothing below {name}",
+            file,
+            _line(text, name),
+            expected='items, or "None"',
+            code="delta.empty_section",
+        )
         for name, body in bodies.items()
         if body is not None and not body.strip()
     ]
     if not found and all(_is_none(body or "") for body in bodies.values()):
-        found.append(problem("changes nothing", file, expected="at least one item"))
+        found.append(problem("changes nothing", file, expected="at least one item", code="delta.empty"))
     return found or [*_nameless(file, text), *_loose(file, text), *_unclear(file, text)]
 
 
@@ -88,20 +99,32 @@ def _nameless(file: str, text: str) -> Iterator[Problem]:
     for one in items(text):
         if not one.signatures:
             what = f"an item of {one.section} names nothing that could be looked for in the design document"
-            yield problem(what, file, one.line, expected=IN_BACKQUOTES)
+            yield problem(what, file, one.line, expected=IN_BACKQUOTES, code="delta.nameless")
 
 
 def _unclear(file: str, text: str) -> Iterator[Problem]:
     """Questions are asked before the design; one that comes up in it goes to a person at once."""
     for question in open_questions(text):
-        yield problem(f"still asks: {question}", file, text.count("\n", 0, text.find(question)) + 1, expected=_DECIDED)
+        yield problem(
+            f"still asks: {question}",
+            file,
+            text.count("\n", 0, text.find(question)) + 1,
+            expected=_DECIDED,
+            code="document.open_question",
+        )
 
 
 def _loose(file: str, text: str) -> Iterator[Problem]:
     """What stands in a section before its first item: nobody would look for it."""
     for number, line in loose(text):
         what = f"{line.strip()[:_SHOWN]!r} belongs to no item"
-        yield problem(what, file, number, expected=f"a bullet for everything that changes, each with {IN_BACKQUOTES}")
+        yield problem(
+            what,
+            file,
+            number,
+            expected=f"a bullet for everything that changes, each with {IN_BACKQUOTES}",
+            code="delta.loose",
+        )
 
 
 def loose(text: str) -> list[tuple[int, str]]:

@@ -97,21 +97,47 @@ def gherkin_problems(file: str, text: str) -> list[Problem]:
     """What keeps a document of scenarios from being one."""
     found: list[Problem] = []
     if not complexity(text):
-        found.append(problem("has no complexity", file, 1, expected="a first line such as `# US-1: title [S]`"))
+        found.append(
+            problem(
+                "has no complexity",
+                file,
+                1,
+                expected="a first line such as `# US-1: title [S]`",
+                code="scenario.no_complexity",
+            )
+        )
     if not any(_FEATURE.match(line) for line in text.splitlines()):
-        found.append(problem("has no feature", file, 1, expected="`Feature: …`"))
+        found.append(problem("has no feature", file, 1, expected="`Feature: …`", code="scenario.no_feature"))
     listed = scenarios(text)
     if not listed:
-        found.append(problem("has no scenario", file, 1, expected="`Scenario: …` with Given, When and Then"))
+        found.append(
+            problem(
+                "has no scenario", file, 1, expected="`Scenario: …` with Given, When and Then", code="scenario.none"
+            )
+        )
     if section(text, "Tasks") is None:
-        found.append(problem("has no task list", file, expected="`## Tasks` with a checklist"))
+        found.append(
+            problem("has no task list", file, expected="`## Tasks` with a checklist", code="scenario.no_tasks")
+        )
     found += [
-        problem(f"'{_shown(match[0])}' cannot be read as a question", file, _line(text, match), expected=_QUESTION)
+        problem(
+            f"'{_shown(match[0])}' cannot be read as a question",
+            file,
+            _line(text, match),
+            expected=_QUESTION,
+            code="scenario.bad_question",
+        )
         for match in _unread(text)
     ]
     names = [one.name for one in listed]
     found += [
-        problem(f"two scenarios are called '{one.name}'", file, one.line, expected="a name for each")
+        problem(
+            f"two scenarios are called '{one.name}'",
+            file,
+            one.line,
+            expected="a name for each",
+            code="scenario.duplicate",
+        )
         for at, one in enumerate(listed)
         if one.name in names[:at]
     ]
@@ -125,21 +151,53 @@ def _faults(file: str, one: Scenario) -> list[Problem]:
     if len(levels) != 1:
         found.append(
             problem(
-                f"'{name}' has {len(levels)} level tags", file, one.line, expected=f"exactly one of {', '.join(LEVELS)}"
+                f"'{name}' has {len(levels)} level tags",
+                file,
+                one.line,
+                expected=f"exactly one of {', '.join(LEVELS)}",
+                code="scenario.level_tags",
             )
         )
     missing = [word for word in ("when", "then") if word not in one.steps]
     if missing:
         found.append(
-            problem(f"'{name}' has no {' and no '.join(word.capitalize() for word in missing)}", file, one.line)
+            problem(
+                f"'{name}' has no {' and no '.join(word.capitalize() for word in missing)}",
+                file,
+                one.line,
+                code="scenario.incomplete",
+            )
         )
-    found += [problem(f"'{name}' has a {word} that says nothing", file, one.line) for word in one.wordless]
+    found += [
+        problem(f"'{name}' has a {word} that says nothing", file, one.line, code="scenario.empty_step")
+        for word in one.wordless
+    ]
     if one.is_outline and not one.has_examples:
-        found.append(problem(f"'{name}' is an outline without examples", file, one.line, expected="`Examples:`"))
+        found.append(
+            problem(
+                f"'{name}' is an outline without examples",
+                file,
+                one.line,
+                expected="`Examples:`",
+                code="scenario.no_examples",
+            )
+        )
     if not one.binds and not missing:
-        found.append(problem(f"'{name}' does not say how much it demands", file, one.line, expected=_WORDS))
+        found.append(
+            problem(
+                f"'{name}' does not say how much it demands", file, one.line, expected=_WORDS, code="scenario.vague"
+            )
+        )
     if one.steps.count("then") > _MOST_THEN:
-        found.append(problem(f"'{name}' has {one.steps.count('then')} Then", file, one.line, expected="two scenarios"))
+        found.append(
+            problem(
+                f"'{name}' has {one.steps.count('then')} Then",
+                file,
+                one.line,
+                expected="two scenarios",
+                code="scenario.many_thens",
+            )
+        )
     return found
 
 

@@ -62,7 +62,9 @@ def load_input(
     found = [*document.findings, *(_finding(document.node, problem) for problem in problems)]
     if found:
         findings = sorted(found, key=lambda finding: finding.place)[:MAX_FINDINGS]
-        raise ProtocolError(f"{filename} is not the input that {protocol.name} asks for", tuple(findings))
+        raise ProtocolError(
+            f"{filename} is not the input that {protocol.name} asks for", tuple(findings), code="spec.invalid"
+        )
     value = among_themselves(protocol, value)
     return Input(name, value, _item(protocol, name, record, value, ref_of))
 
@@ -84,7 +86,12 @@ class _Document(NamedTuple):
 
 def _document(text: str, filename: str, record: Record | None) -> _Document:
     if len(text) > MAX_TEXT:
-        fail(Place(filename), f"the file has {len(text)} characters, the limit is {MAX_TEXT}", "shorten it")
+        fail(
+            Place(filename),
+            f"the file has {len(text)} characters, the limit is {MAX_TEXT}",
+            "shorten it",
+            code="spec.invalid",
+        )
     if not filename.lower().endswith(_MARKDOWN):
         return _Document(read(text, filename))
     front, body, line = _split(text, filename)
@@ -98,7 +105,7 @@ def _split(text: str, filename: str) -> tuple[str, str, int]:
     match = _FRONT.match(text)
     if match is None and _OPENING.match(text):
         hint = "put a line `---` below it; if this is a rule across the page, write `***`"
-        fail(Place(filename, 1, 1), "the front matter that starts here never ends", hint)
+        fail(Place(filename, 1, 1), "the front matter that starts here never ends", hint, code="spec.invalid")
     rest = text[match.end() :] if match else text
     body = rest.strip()
     start = len(text) - len(rest.lstrip())
@@ -108,20 +115,27 @@ def _split(text: str, filename: str) -> tuple[str, str, int]:
 def _with_body(node: Node, body: str, place: Place, record: Record | None) -> _Document:
     """The text below the front matter is the description; it is never dropped silently."""
     if not isinstance(node.value, dict):
-        fail(node.place, "the front matter must be a mapping", "write `name: value` lines between the --- lines")
+        fail(
+            node.place,
+            "the front matter must be a mapping",
+            "write `name: value` lines between the --- lines",
+            code="spec.invalid",
+        )
     field = record.fields.get(_BODY) if record else None
     if field is None or field.by != "agent":
         message = f"there is no field '{_BODY}' that this text could be"
-        return _Document(node, (Finding(place, "", message, "move it into the front matter"),))
+        return _Document(node, (Finding(place, "", message, "move it into the front matter", code="spec.invalid"),))
     given = next((name for name in (_BODY, *field.also) if name in node.value), "")
     if given:
-        twice = Finding(place, "", f"'{given}' stands in the front matter already", "keep one of the two")
+        twice = Finding(
+            place, "", f"'{given}' stands in the front matter already", "keep one of the two", code="spec.invalid"
+        )
         return _Document(node, (twice,))
     return _Document(Node({**node.value, _BODY: Node(body, place)}, node.place, {**node.keys, _BODY: place}))
 
 
 def _finding(node: Node, problem: Problem) -> Finding:
-    return Finding(_place(node, problem.path), problem.where, problem.message)
+    return Finding(_place(node, problem.path), problem.where, problem.message, code="spec.invalid")
 
 
 def _place(node: Node, path: Path) -> Place:

@@ -80,6 +80,10 @@ def _unread(subject: Subject, name: str, exit_: Exit, tables: list[_Table]) -> I
             message = f"field '{field_name}' is routed, but no row of '{name}' looks at it"
             hint = "look at it in a guard, or remove `route: true`"
             yield subject.finding(23, name, f"exits.{name}.{field_name}", message, hint)
+        if field.route == "asked" and "same_question" not in read:
+            message = f"field '{field_name}' is routed as a question, but no row of '{name}' counts it"
+            hint = "look at `same_question` in a guard, or remove `route: asked`"
+            yield subject.finding(23, name, f"exits.{name}.{field_name}", message, hint)
 
 
 def _idle_variables(subject: Subject, flow: Flow, tables: list[_Table], shown: set[str]) -> Iterator[Finding]:

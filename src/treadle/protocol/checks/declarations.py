@@ -9,6 +9,7 @@ from treadle.protocol.fields import (
     EnumType,
     ListType,
     RecordType,
+    ScalarType,
     TypeNotationError,
     bare,
     parse_type,
@@ -87,9 +88,12 @@ def _fields(subject: Subject, where: str, path: str, fields: Mapping[str, Field]
         if fault is not None:
             yield subject.finding(3, where, place, f"field '{name}': {fault.message}", fault.hint)
             continue
+        expr = bare(parse_type(field.type))
+        if field.route == "asked" and (expr.item if isinstance(expr, ListType) else expr) != ScalarType("text"):
+            message = f"field '{name}' is routed as a question, but '{field.type}' is no text"
+            yield subject.finding(3, where, place, message, "write `text` or `[text]`, or leave `route` away")
         if field.route != "items":
             continue
-        expr = bare(parse_type(field.type))
         record = record_of(expr)
         if not isinstance(expr, ListType):
             message = f"field '{name}' is routed as items, but '{field.type}' is not a list"

@@ -97,8 +97,10 @@ def _names(flow: Flow, guard: Guard, fields: dict[str, Field]) -> Iterator[tuple
             case "data":
                 if name not in fields:
                     yield _unknown("field", name, fields, "this exit has no such field")
-                elif not fields[name].route:
+                elif fields[name].route in ("", "asked"):
                     yield f"looks at field '{name}', which is not routed", "add `route: true` to the field"
+            case "same_question" if all(field.route != "asked" for field in fields.values()):
+                yield "counts a question, and this exit asks none", "add `route: asked` to the field that asks"
             case "last" if name not in graph.steps:
                 yield _unknown_step(name, list(graph.steps))
             case "spent" if name not in graph.budgets:

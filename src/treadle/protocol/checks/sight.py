@@ -7,7 +7,7 @@ from treadle.protocol.checks.sense import Kind
 from treadle.protocol.fields import BareType, EnumType, ListType, ScalarType, TypeNotationError, bare, parse_type
 from treadle.protocol.model import Field, system_keys
 
-_NUMBERS: Final = ("attempt", "same_failure", "depth")
+_NUMBERS: Final = ("attempt", "same_failure", "same_question", "depth")
 _DEEPEST: Final = 100
 """No run goes deeper; what a protocol says of its depth, a project may raise."""
 

@@ -53,12 +53,14 @@ def _kind(subject: Subject, flow: Flow, where: str, path: str, step: Step) -> It
             yield from _thread(subject, flow, where, path, step)
         case "effect":
             yield from unknown(where, f"{path}.effect", "performs", "effect", step.effect, EFFECTS)
+            yield from _unverified(flow, where, path, step)
         case "check":
             if not step.checks:
                 yield where, path, "runs no checks", "add `checks`"
             yield from _checks(where, f"{path}.checks", step.checks)
         case "ask":
             yield from _ask(where, path, step)
+            yield from _waives(flow, where, path, step)
         case "map":
             yield from _map(subject, flow, where, path, step)
 
@@ -101,6 +103,30 @@ def _notes(where: str, path: str, step: Step) -> Iterator[Fault]:
         if choice and choice == step.default:
             hint = "time writes no note: let another choice be the default"
             yield where, f"{path}.notes.{number}", f"wants a note with '{choice}', its own default", hint
+
+
+def _waives(flow: Flow, where: str, path: str, step: Step) -> Iterator[Fault]:
+    """Only a person lets unverified work pass, and to no other end than its merge."""
+    merges = [name for name, one in flow.graph.steps.items() if one.effect == "merge"]
+    for number, choice in enumerate(step.waives):
+        yield from unknown(where, f"{path}.waives.{number}", "waives by", "choice", choice, step.routes)
+        if choice and choice == step.default:
+            hint = "only a person may let unverified criteria pass: let another choice be the default"
+            yield where, f"{path}.waives.{number}", f"waives by '{choice}', which time alone can take", hint
+        if any(route.to not in merges for route in step.routes.get(choice, ())):
+            hint = f"lead it to {' or '.join(map(repr, merges))}" if merges else "leave `waives` out"
+            yield where, f"{path}.waives.{number}", f"waives by '{choice}', which does not lead to a merge", hint
+
+
+def _unverified(flow: Flow, where: str, path: str, step: Step) -> Iterator[Fault]:
+    """A merge that is refused because criteria are not verified is for a person to decide, or the end."""
+    rows = step.routes.get("MergeRejected.Unverified", ()) if step.effect == "merge" else ()
+    for route in rows:
+        target = flow.graph.steps.get(route.to)
+        if target is not None and (target.kind != "ask" or not target.waives) and not route.to.startswith("@"):
+            hint = "lead it to a question that has `waives`, or to an end"
+            message = f"leads unverified work to '{route.to}', where no person can let it pass"
+            yield where, f"{path}.routes.MergeRejected.Unverified", message, hint
 
 
 def _map(subject: Subject, flow: Flow, where: str, path: str, step: Step) -> Iterator[Fault]:

@@ -133,7 +133,7 @@ def _exit(name: str, exit_: Exit, steps: Iterable[str]) -> str:
 
 def fields_table(fields: dict[str, Field]) -> str:
     """Fields with their types, who fills them in, and what they mean."""
-    routing = {"": "", "value": "value", "items": "items"}
+    routing = {"": "", "value": "value", "items": "items", "asked": "asked"}
     lines = [
         (
             " / ".join((name, *field.also)),

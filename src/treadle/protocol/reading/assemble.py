@@ -36,7 +36,12 @@ class Files(msgspec.Struct, frozen=True):
     def tree(self, path: str = MAIN) -> Node:
         """One of the YAML files, parsed."""
         if path not in self.texts:
-            fail(Place(self.show(path)), "there is no such file", f"a protocol is a folder with {MAIN} in it")
+            fail(
+                Place(self.show(path)),
+                "there is no such file",
+                f"a protocol is a folder with {MAIN} in it",
+                code="protocol.malformed",
+            )
         return read(self.texts[path], self.show(path))
 
     def show(self, path: str) -> str:
@@ -51,9 +56,11 @@ class Files(msgspec.Struct, frozen=True):
 class Sources(msgspec.Struct, frozen=True):
     """Where parts that lie outside the folder come from."""
 
-    fragments: Library = Library((), lambda name: fail(Place(name), "there are no fragments here"))
+    fragments: Library = Library(
+        (), lambda name: fail(Place(name), "there are no fragments here", code="protocol.malformed")
+    )
     base: Callable[[str, Place], tuple[Files, "Sources"]] = lambda _, place: fail(
-        place, "there is no protocol to extend"
+        place, "there is no protocol to extend", code="protocol.malformed"
     )
     """The folder of a protocol by name; the place is that of the word that asks for it."""
 
@@ -135,7 +142,12 @@ def _based(
     """The tree without includes and rules; a folder that extends another is an overlay with templates of its own."""
     tree = files.tree()
     if not isinstance(tree.value, dict):
-        fail(tree.place, "a protocol is a mapping", "write `protocol: NAME`, then `root:`, `graphs:` and so on")
+        fail(
+            tree.place,
+            "a protocol is a mapping",
+            "write `protocol: NAME`, then `root:`, `graphs:` and so on",
+            code="protocol.malformed",
+        )
     if "extends" not in tree.value:
         return _ruled(expand(tree, sources.fragments, log), files, rules, log), _templates(files, log)
     wanted = overlay.extends(tree, log)
@@ -143,9 +155,18 @@ def _based(
     assert wanted is not None
     other, beside = sources.base(wanted.name, wanted.place)
     if len(chain) > MAX_CHAIN:
-        fail(wanted.place, f"a chain of more than {MAX_CHAIN} protocols", "extend one that is nearer to its end")
+        fail(
+            wanted.place,
+            f"a chain of more than {MAX_CHAIN} protocols",
+            "extend one that is nearer to its end",
+            code="protocol.malformed",
+        )
     if other.shown in chain:
-        fail(wanted.place, *extends_itself([shown.rpartition("/")[2] for shown in (*chain, other.shown)]))
+        fail(
+            wanted.place,
+            *extends_itself([shown.rpartition("/")[2] for shown in (*chain, other.shown)]),
+            code="protocol.malformed",
+        )
     base, templates = _based(other, beside, rules, log, (*chain, other.shown))
     return overlay.apply(base, tree, log), {**templates, **_templates(files, log)}
 

@@ -66,7 +66,7 @@ class Filling:
         self.room -= cost
         if self.room < 0:
             message = f"fragments bring more than {MAX_TEXT} characters, their parameters filled in"
-            fail(place, message, "include fewer, or give them shorter values", "include")
+            fail(place, message, "include fewer, or give them shorter values", "include", code="protocol.malformed")
 
 
 def size(node: Node) -> int:

@@ -111,7 +111,7 @@ def _cost(part: Part | None) -> float:
 
 
 def _artifact(part: Part) -> Artifact:
-    part.known("path", "writer", "symbol", "view", "help")
+    part.known("path", "writer", "symbol", "view", "help", "delivered")
     for key in ("path", "writer"):
         if part.get(key) is None:
             part.problem(f"the artifact {quoted(part.name)} has no {quoted(key)}", "write {path, writer}")
@@ -121,6 +121,7 @@ def _artifact(part: Part) -> Artifact:
         symbol=part.text("symbol"),
         view=part.text("view"),
         help=part.text("help"),
+        delivered=part.flag("delivered", default=True),
     )
 
 

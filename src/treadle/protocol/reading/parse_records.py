@@ -8,9 +8,9 @@ from treadle.protocol.model import Authority, Exit, Field, Proof, Record, Routin
 from treadle.protocol.reading.part import FIELD, WORD, Part, quoted
 from treadle.protocol.reading.source import Node
 
-RECORD_KEYS: Final = ("key", "apart", "refers", "about")
+RECORD_KEYS: Final = ("key", "apart", "refers", "criterion_by", "about")
 EXIT_KEYS: Final = ("route_on", "severity", "route_hint", "proves", "proves_when", "symbol", "about", "also")
-_ROUTES: Final[tuple[Routing, ...]] = ("value", "items")
+_ROUTES: Final[tuple[Routing, ...]] = ("value", "items", "asked")
 
 
 def record(part: Part) -> Record:
@@ -25,7 +25,14 @@ def record(part: Part) -> Record:
             "a field itself cannot be called 'key'",
         )
     refers = _refers(part, found)
-    return Record(fields=found, key=key, help=part.text("about"), apart=_apart(part, found), refers=refers)
+    return Record(
+        fields=found,
+        key=key,
+        help=part.text("about"),
+        apart=_apart(part, found),
+        refers=refers,
+        criterion_by=_criterion_by(part, found),
+    )
 
 
 def _refers(part: Part, found: dict[str, Field]) -> str:
@@ -36,6 +43,15 @@ def _refers(part: Part, found: dict[str, Field]) -> str:
         part.log.add(part.node.key_place("refers"), part.path, message, hint)
         return ""
     return name
+
+
+def _criterion_by(part: Part, found: dict[str, Field]) -> tuple[str, ...]:
+    names = part.words("criterion_by", FIELD)
+    if strays := [name for name in names if name not in found]:
+        message = f"'criterion_by' names the fields that say what an item must do, and there is no {quoted(strays[0])}"
+        part.log.add(part.node.key_place("criterion_by"), part.path, message, suggest(strays[0], found))
+        return ()
+    return names
 
 
 def _apart(part: Part, found: dict[str, Field]) -> tuple[str, ...]:
@@ -101,7 +117,7 @@ def _routing(part: Part | None) -> Routing:
     if part.node.value is True:
         return "value"
     if not isinstance(part.node.value, str):
-        part.expected("true or `items`")
+        part.expected("true, `items` or `asked`")
         return ""
     return part.as_choice(_ROUTES, "")
 

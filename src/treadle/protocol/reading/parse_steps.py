@@ -34,7 +34,19 @@ KEYS: Final[dict[Kind, tuple[str, ...]]] = {
     ),
     "effect": ("effect", "exits", "keep_commits", *_WORK, *_ALL),
     "check": ("checks", *_WORK, *_ALL),
-    "ask": ("ask", "signal", "choices", "notes", "template", "remind", "default", "default_after", "skippable", *_ALL),
+    "ask": (
+        "ask",
+        "signal",
+        "choices",
+        "notes",
+        "waives",
+        "template",
+        "remind",
+        "default",
+        "default_after",
+        "skippable",
+        *_ALL,
+    ),
     "map": ("map", "over", "window", "after", "keep_going", "keep_done", *_ALL),
 }
 RESERVED: Final = ("up", "in")
@@ -196,6 +208,7 @@ def _ask(part: Part, common: Step, roles: Mapping[str, Role]) -> Step:  # noqa: 
         signal=part.name_of("signal", SIGNAL),
         choices=part.texts_by_name("choices"),
         notes=part.texts("notes"),
+        waives=part.texts("waives"),
         template=part.text("template"),
         remind=part.seconds("remind", 0),
         default=part.text("default"),

@@ -45,7 +45,7 @@ class Log:
 
     def add(self, place: Place, path: str, message: str, hint: str = "") -> None:
         """Note a problem."""
-        self.findings.append(Finding(place, where(path), message, hint))
+        self.findings.append(Finding(place, where(path), message, hint, code="protocol.malformed"))
         self.misread.append(path)
 
     def aside(self) -> "Log":
@@ -59,13 +59,13 @@ class Log:
         self.findings += [finding for finding in error.findings if isinstance(finding, Finding)]
         self.misread.append("")
 
-    def settle(self, name: str) -> None:
+    def settle(self, name: str, code: str = "protocol.malformed") -> None:
         """Raise everything that was noted, if anything was; where it is all in one file, that is the one at fault."""
         if self.findings:
             found = tuple(sorted(dict.fromkeys(self.findings), key=lambda finding: finding.place))
             name = name if len({finding.place.file for finding in found}) > 1 else found[0].place.file
             count = "one problem" if len(found) == 1 else f"{len(found)} problems"
-            raise ProtocolError(f"{name} cannot be loaded: {count}", found)
+            raise ProtocolError(f"{name} cannot be loaded: {count}", found, code=code)
 
 
 def where(path: str) -> str:

@@ -83,9 +83,10 @@ def _remembered(text: str, file: str) -> Node:
     return _Reader(file).read(text)
 
 
-def fail(place: Place, message: str, hint: str = "", where: str = "") -> NoReturn:
+def fail(place: Place, message: str, hint: str = "", where: str = "", *, code: str = "file.syntax") -> NoReturn:
     """Raise a `ProtocolError` with a single finding."""
-    raise ProtocolError(f"{place.file} cannot be loaded", (Finding(place, where, message, hint),))
+    found = Finding(place, where, message, hint, code=code)
+    raise ProtocolError(f"{place.file} cannot be loaded", (found,), code=code)
 
 
 def kind_of(node: Node) -> str:

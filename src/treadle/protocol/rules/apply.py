@@ -48,7 +48,7 @@ def apply(graph: Node, default: Node, rules: Node | None, path: str, log: Log) -
 
 def _settle(found: list[Finding], rules: Node) -> None:
     if found:
-        raise ProtocolError(f"{rules.place.file} cannot be loaded", tuple(found))
+        raise ProtocolError(f"{rules.place.file} cannot be loaded", tuple(found), code="protocol.rules")
 
 
 def _without(tree: Node, gone: list[str]) -> Node:

@@ -17,7 +17,12 @@ def merge_rules(default: Node, override: Node) -> Node:
 def weave(base: Node, addition: Node, path: str = "") -> Node:
     """Put a part into a tree that has room for it: names of roles and graphs must be there, values must not."""
     if not isinstance(base.value, dict) or not isinstance(addition.value, dict):
-        fail(addition.place, f"{quoted(path)} is also at {base.place}", "leave one of them out")
+        fail(
+            addition.place,
+            f"{quoted(path)} is also at {base.place}",
+            "leave one of them out",
+            code="protocol.malformed",
+        )
     entries, keys = dict(base.value), dict(base.keys)
     for key, node in addition.value.items():
         inner = f"{path}.{key}".lstrip(".")
@@ -25,7 +30,7 @@ def weave(base: Node, addition: Node, path: str = "") -> Node:
             entries[key] = weave(entries[key], node, inner)
         elif path in ("roles", "graphs"):
             hint = suggest(key, entries) or f"known: {', '.join(entries)}"
-            fail(node.place, f"the protocol has no {path[:-1]} {quoted(key)}", hint)
+            fail(node.place, f"the protocol has no {path[:-1]} {quoted(key)}", hint, code="protocol.malformed")
         else:
             entries[key], keys[key] = node, addition.key_place(key)
     return Node(entries, base.place, keys)

@@ -22,10 +22,14 @@ def faults(default: Node, rules: Node, graph: Node) -> Iterator[Finding]:
     for name in entries(rules):
         if name in known:
             hint = f"write it below `steps:`, as `steps: {{{name}: …}}`"
-            yield Finding(rules.key_place(name), "", f"{quoted(name)} is a row of the table", hint)
+            yield Finding(
+                rules.key_place(name), "", f"{quoted(name)} is a row of the table", hint, code="protocol.rules"
+            )
     steps = entries(rules).get(STEPS)
     if steps is not None and not isinstance(steps.value, dict):
-        yield Finding(steps.place, STEPS, "'steps' must be a mapping of rows", "write `steps: {STEP: {…}}`")
+        yield Finding(
+            steps.place, STEPS, "'steps' must be a mapping of rows", "write `steps: {STEP: {…}}`", code="protocol.rules"
+        )
     for name, row in rows(rules).items():
         if not isinstance(row.value, dict | None):
             yield _at(rules, name, f"the row {quoted(name)} must be a mapping", f"write `{name}: {{key: value}}`")
@@ -51,11 +55,11 @@ def stranded(table: RuleTable, default: Node, rules: Node, start: str) -> Iterat
             hint = f"write `{name}: null` to leave it out, or let `next_on_pass` of a row lead to it"
             causes = [table.steps[row].passes.place for row in _before(default, name) if row in table.steps]
             place = next((cause for cause in causes if cause.file == rules.place.file), rule.place)
-            yield Finding(place, f"steps.{name}", f"nothing leads to {quoted(name)}", hint)
+            yield Finding(place, f"steps.{name}", f"nothing leads to {quoted(name)}", hint, code="protocol.rules")
 
 
 def _at(rules: Node, name: str, message: str, hint: str) -> Finding:
-    return Finding(_place(rules, name), f"steps.{name}", message, hint)
+    return Finding(_place(rules, name), f"steps.{name}", message, hint, code="protocol.rules")
 
 
 def _place(rules: Node, name: str) -> Place:
@@ -72,7 +76,7 @@ def _alone(default: Node, name: str, row: Node) -> Iterator[Finding]:
     past = ", ".join(f"`{other}: {{next_on_pass: {target}}}`" for other in _before(default, name))
     hint = f"remove it; {past} leads past it, and a person is asked only where a reason leads there"
     message = f"nobody works at {quoted(name)}, so without a person nothing would be decided there"
-    yield Finding(found.place, f"steps.{name}", message, hint)
+    yield Finding(found.place, f"steps.{name}", message, hint, code="protocol.rules")
 
 
 def _roles(known: Node, name: str, row: Node) -> Iterator[Finding]:
@@ -82,15 +86,23 @@ def _roles(known: Node, name: str, row: Node) -> Iterator[Finding]:
         return
     if given.value is None:
         hint = "write `dispatch_mode: {S: single, M: single, L: single}`, which does without teams"
-        yield Finding(given.place, f"steps.{name}", "the roles of the team cannot be left out", hint)
+        yield Finding(
+            given.place, f"steps.{name}", "the roles of the team cannot be left out", hint, code="protocol.rules"
+        )
     for role, node in entries(given).items():
         if role not in roles:
             hint = suggest(role, roles) or f"its roles: {', '.join(roles)}; each may be given other paths"
-            yield Finding(given.key_place(role), f"steps.{name}", f"the team has no role {quoted(role)}", hint)
+            yield Finding(
+                given.key_place(role),
+                f"steps.{name}",
+                f"the team has no role {quoted(role)}",
+                hint,
+                code="protocol.rules",
+            )
         elif node.value is None:
             hint = "write `claude_writes: []` for one that changes nothing; `dispatch_mode` says who has a team"
             message = f"the role {quoted(role)} cannot be left out: the lead may need it"
-            yield Finding(given.key_place(role), f"steps.{name}", message, hint)
+            yield Finding(given.key_place(role), f"steps.{name}", message, hint, code="protocol.rules")
 
 
 def _missed(default: Node, rules: Node, graph: Node, name: str) -> Iterator[Finding]:

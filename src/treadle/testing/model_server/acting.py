@@ -84,7 +84,9 @@ class Actors:
         context = context_of(work, activity_of(work))
         rule = self._parts.rule(facts_of(context))
         if rule is None:
-            raise TreadleError(f"{self._parts.file} has no turn for {work.act}, role '{work.role}'")
+            raise TreadleError(
+                f"{self._parts.file} has no turn for {work.act}, role '{work.role}'", code="script.no_turn"
+            )
         return rule, context
 
     def _find(self, text: str) -> str:

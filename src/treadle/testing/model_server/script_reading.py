@@ -42,7 +42,7 @@ def read_scripts(text: str, file: str) -> Scripts:
     scripts = {name: _script(part) for name, part in top.named("scripts", NAME)}
     if not scripts and not log.findings:
         top.problem("there is no script", "write `scripts:` and below it `NAME:` with a list of steps")
-    log.settle(file)
+    log.settle(file, "script.invalid")
     return Scripts(file, scripts)
 
 
@@ -52,7 +52,7 @@ class _Log(Log):
     def add(self, place: Place, path: str, message: str, hint: str = "") -> None:
         super().add(place, path, message, hint)
         last = self.findings[-1]
-        self.findings[-1] = Finding(last.place, path, last.message, last.hint)
+        self.findings[-1] = Finding(last.place, path, last.message, last.hint, code="script.invalid")
 
 
 def _script(part: Part) -> Script:

@@ -28,7 +28,8 @@ class ModelServer:
         except OSError as error:
             why = (error.strerror or str(error)).lower()
             raise PortError(
-                f"port {port} of {HOST} cannot be listened on: {why}; choose another, or 0 for any"
+                f"port {port} of {HOST} cannot be listened on: {why}; choose another, or 0 for any",
+                code="listen.unavailable",
             ) from None
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), name="model-server")
         self._thread.start()

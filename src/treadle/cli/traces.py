@@ -1,0 +1,296 @@
+"""Everything that Treadle has left in a project and around it, and how it is removed: `treadle uninstall`.
+
+The store goes last: it says which branches are ours, so that a removal that was interrupted can be finished.
+"""
+
+import asyncio
+import fcntl
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from treadle.cli.service_unit import installed_unit, remove_unit
+from treadle.config.project import Project
+from treadle.config.projects import Projects
+from treadle.engines.containers import remove_containers
+from treadle.engines.older_branches import is_driven, move_older_branches
+from treadle.engines.pinned import pinned
+from treadle.engines.result import result_of
+from treadle.engines.serving import LOCK
+from treadle.errors import PortError, TreadleError
+from treadle.git.cleanup import weight
+from treadle.git.names import Names
+from treadle.git.refs import Refs
+from treadle.git.repository import Repository, open_repository
+from treadle.git.slots import remove
+from treadle.hooks.installing import carry_out, to_uninstall
+from treadle.hooks.programs import claude, codex, users_claude
+from treadle.runtime.placed import Placed
+from treadle.store.records import Run
+from treadle.store.sqlite import Store
+
+_HEADS: Final = "refs/heads/"
+_OURS: Final = "refs/treadle/"
+
+
+class Reason(msgspec.Struct, frozen=True, kw_only=True):
+    """Why nothing is removed yet: a code of `codes.py`, what is in the way, and a sentence with what to do."""
+
+    code: str
+    what: str
+    text: str
+    can_force: bool = True
+
+
+class Traces(msgspec.Struct, frozen=True, kw_only=True):
+    """What was, or would be, removed: `treadle uninstall --json`."""
+
+    schema: Literal[1] = 1
+    root: str
+    removed: bool = False
+    refs: tuple[str, ...] = ()
+    """Refs below `refs/treadle/`."""
+    branches: tuple[str, ...] = ()
+    """Result branches of the runs of this project."""
+    files: tuple[str, ...] = ()
+    """Files and folders below the root."""
+    bytes: int = 0
+    """What they hold."""
+    hooks: tuple[str, ...] = ()
+    """Settings of agents' programs in this project that call `treadle hook`."""
+    names: tuple[str, ...] = ()
+    """What the project is called in `treadle projects`."""
+    unit: str = ""
+    """The systemd unit that serves it."""
+    containers: int = 0
+    left: tuple[str, ...] = ()
+    """What stays, and how it is removed."""
+    reasons: tuple[Reason, ...] = ()
+    """What speaks against it."""
+
+    @property
+    def is_nothing(self) -> bool:
+        some = (self.refs, self.branches, self.files, self.hooks, self.names, self.unit, self.containers)
+        return not any(some)
+
+
+class Uninstalling:
+    """Finds the traces of Treadle in a project, and removes them."""
+
+    def __init__(self, project: Project, *, config: bool) -> None:
+        if project.own.is_symlink() or project.local.is_symlink():
+            text = f"{project.own} or a folder in it is a link; Treadle removes only what is inside the project"
+            raise TreadleError(f"{text}: remove the link", code="file.link")
+        self._project, self._config = project, config
+        self._runs: list[Run] = []
+
+    async def find(self) -> Traces:
+        """Everything that is there now."""
+        project = self._project
+        async with _opened(project) as repository:
+            refs, branches, left = await self._refs(repository) if repository else ([], [], [])
+            placed = await _untracked(repository, project, list(self._placed()))
+        files = [*placed, *self._files()]
+        return Traces(
+            root=str(project.root),
+            refs=tuple(refs),
+            branches=tuple(one.removeprefix(_HEADS) for one in branches),
+            files=tuple(str(one.relative_to(project.root)) for one in files),
+            bytes=sum(map(weight, files)),
+            hooks=() if to_uninstall(claude(project.root)).is_none else (str(claude(project.root).file),),
+            names=tuple(name for name, folder in Projects(os.environ).all().items() if _is_same(folder, project.root)),
+            unit=str(installed_unit(project) or ""),
+            containers=await remove_containers(project, self._runs, dry=True),
+            left=(*left, *self._left()),
+            reasons=tuple([one async for one in self._reasons()]),
+        )
+
+    async def remove(self, traces: Traces) -> Traces:
+        """Remove what was found; the store last."""
+        project = self._project
+        async with _opened(project) as repository:
+            if repository:
+                await Refs(repository).delete(*traces.refs, *(f"{_HEADS}{one}" for one in traces.branches))
+                for place in ("refs/treadle", "logs/refs/treadle"):  # git leaves these folders, empty
+                    _remove_if_empty(repository.folder / place)
+        await remove_containers(project, self._runs, dry=False)
+        for _ in traces.hooks:
+            carry_out(to_uninstall(claude(project.root)))
+            _remove_if_empty(claude(project.root).file.parent)
+        for name in traces.names:
+            Projects(os.environ).remove(name)
+        if traces.unit:
+            remove_unit(project)
+        for file in traces.files:
+            path = project.root / file
+            try:
+                await asyncio.to_thread(remove, path)
+            except OSError as error:
+                text = f"{path} cannot be removed: {error.strerror}; check the permissions, then try again"
+                raise TreadleError(text, code="file.unwritable") from None
+            if path.parent != project.root:
+                _remove_if_empty(path.parent)
+        return msgspec.structs.replace(traces, removed=True)
+
+    async def _refs(self, repository: Repository) -> tuple[list[str], list[str], list[str]]:
+        """Refs below `refs/treadle/`, result branches, and what has to stay of both."""
+        refs = Refs(repository)
+        with _store(self._project) as store:
+            self._runs = store.runs() if store else []
+            older = await move_older_branches(repository, refs, store, dry=True) if store else []
+        ours, heads, checked_out = await refs.below(_OURS), await refs.below(_HEADS), await refs.checked_out()
+        names = [found for run in self._runs for found in _names(run)]
+        results = [one.result for one in names if one.result in heads]
+        used = [ref.removeprefix(_HEADS) for ref in results if ref in checked_out]
+        left = [f"the branch {name}, which a worktree is on" for name in used]
+        if others := await _other_projects(repository, self._project):
+            own = tuple(one.spaces[1] for one in names)
+            left.append(f"refs of the runs of {', '.join(others)}, a worktree of the same repository")
+            ours = {ref: value for ref, value in ours.items() if ref.startswith(own)} if own else {}
+        return list(ours), [*(ref for ref in results if ref not in checked_out), *older], left
+
+    def _placed(self) -> Iterator[Path]:
+        """Files in the checkout that Treadle wrote to show how the work stands, if they are as it wrote them."""
+        placed = Placed(self._project.local)
+        for name in placed.paths():
+            path = self._project.root / name
+            # An agent may have written the list: it must lead neither out of the project nor into git's own files.
+            is_inside = path.resolve().is_relative_to(self._project.root.resolve()) and ".git" not in path.parts
+            with suppress(OSError):
+                if is_inside and not path.is_symlink() and placed.is_ours(name, path.read_bytes()):
+                    yield path
+
+    def _files(self) -> Iterator[Path]:
+        project = self._project
+        if self._config:
+            yield from (path for path in (project.file,) if path.exists() and not path.is_symlink())
+            yield from (path for path in sorted(project.own.glob("*")) if path != project.local)
+        if project.local.is_dir():
+            yield project.local
+        elif project.own.is_dir() and (self._config or not any(project.own.iterdir())):
+            yield project.own
+
+    def _left(self) -> Iterator[str]:
+        project = self._project
+        if not self._config:
+            there = [project.file, *(path for path in sorted(project.own.glob("*")) if path != project.local)]
+            if named := [str(path.relative_to(project.root)) for path in there if path.exists()]:
+                yield f"{', '.join(named)}: your settings and protocols (--config removes them)"
+        for program in (users_claude(), codex()):
+            with suppress(TreadleError):
+                if not to_uninstall(program).is_none:
+                    yield f"the hook in {program.file}, for all projects (`treadle hook uninstall --user`)"
+
+    async def _reasons(self) -> AsyncIterator[Reason]:
+        for run in self._runs:
+            name = run.id
+            if is_driven(run):
+                text = f"run {name} is being driven; `treadle pause {name}` and wait, or end that process"
+                yield Reason(code="uninstall.driven", what=name, text=text, can_force=False)
+            elif not run.outcome:
+                text = f"run {name} has not ended; `treadle abort {name}` ends it"
+                yield Reason(code="uninstall.unfinished", what=name, text=text)
+            elif (found := await result_of(self._project, run)) and not found.taken:
+                text = f"the result of {name} is on no branch of yours; `treadle deliver {name}` moves yours to it"
+                yield Reason(code="uninstall.undelivered", what=name, text=text)
+        if _is_served(self._project):
+            text = "`treadle serve` serves this project; end it first"
+            yield Reason(code="uninstall.served", what=str(self._project.root), text=text, can_force=False)
+
+
+def refuse(traces: Traces, *, force: bool) -> None:
+    """A `TreadleError` if something speaks against the removal; its code is that of the first reason."""
+    if reasons := [one for one in traces.reasons if not (force and one.can_force)]:
+        hint = "" if any(not one.can_force for one in reasons) else "; --force removes all the same, and it is lost"
+        raise TreadleError("; ".join(one.text for one in reasons) + hint, code=reasons[0].code)
+
+
+def listed(traces: Traces) -> Iterator[str]:
+    """What goes and what stays, a line each."""
+    if traces.refs:
+        yield f"  {len(traces.refs)} refs below {_OURS} (`git for-each-ref {_OURS}` lists them)"
+    yield from (f"  the branch {branch}" for branch in traces.branches)
+    yield from (f"  {file}" for file in traces.files)
+    yield from (f"  the hook in {file}" for file in traces.hooks)
+    yield from (f"  the name {name} in `treadle projects`" for name in traces.names)
+    if traces.unit:
+        yield f"  {traces.unit} (then `systemctl --user daemon-reload`)"
+    if traces.containers:
+        yield f"  {traces.containers} containers"
+    yield from (f"stays: {what}" for what in traces.left)
+
+
+@asynccontextmanager
+async def _opened(project: Project) -> AsyncIterator[Repository | None]:
+    """The repository, if there is one with commits: without, no run has ever begun. Looking leaves no folder behind."""
+    new = next((path for path in (project.own, project.local) if not path.exists()), None)
+    try:
+        repository = await open_repository(project)
+    except PortError as error:
+        if project.store.is_file():  # there were runs, and their refs must not be overlooked
+            raise TreadleError(str(error), code="uninstall.repository") from None
+        repository = None
+    try:
+        yield repository
+    finally:
+        if new:
+            remove(new)
+
+
+async def _untracked(repository: Repository | None, project: Project, paths: list[Path]) -> list[Path]:
+    """Those of some files that are in no commit of the user's."""
+    if repository is None or not paths:
+        return paths
+    names = [str(path.relative_to(project.root)) for path in paths]
+    said = await repository.users("ls-files", "-z", "--", *(f":(literal){name}" for name in names))
+    tracked = set(os.fsdecode(said.out).split("\0"))
+    return [path for path, name in zip(paths, names, strict=True) if name not in tracked]
+
+
+@contextmanager
+def _store(project: Project) -> Iterator[Store | None]:
+    if not project.store.is_file():
+        yield None
+        return
+    with closing(Store(project.store)) as store:
+        yield store
+
+
+def _names(run: Run) -> Iterator[Names]:
+    with suppress(PortError):
+        yield Names(run.id, pinned(run).config.git.branch_prefix)
+
+
+async def _other_projects(repository: Repository, project: Project) -> list[str]:
+    """Other worktrees of the repository that have runs of their own; refs are shared by all of them."""
+    said = await repository.refs("worktree", "list", "--porcelain", "-z")
+    lines = os.fsdecode(said.out).split("\0")
+    roots = [Path(line.removeprefix("worktree ")) for line in lines if line.startswith("worktree ")]
+    return [str(root) for root in roots if not _is_same(root, project.root) and Project(root).store.is_file()]
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return one.resolve() == other.resolve()
+
+
+def _is_served(project: Project) -> bool:
+    try:
+        file = os.open(project.local / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()

@@ -1,0 +1,166 @@
+"""The spellings of a test's id: what people, agents and runners of each language call the same test.
+
+Every toolchain has one form of id (`tests/test_a.py::TestA::test_x`, `example.com/m/store::TestX/sub`,
+`src/a.test.ts::suite > name`, `com.example.SumTest::adds`). Agents and people write others that are as good, and
+shorter ones. A spelling may belong to several tests: the caller refuses such a name, this module does not choose.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import PurePosixPath
+from types import MappingProxyType
+from typing import Final
+
+from treadle.toolchains.results import Collected, TestRun
+
+_PYTHON: Final = re.compile(r"[^:\[]+\.py\Z")
+_SCRIPT: Final = re.compile(r"[^:]+\.[cm]?[jt]sx?\Z")
+_GO_NAME: Final = re.compile(r"(?:Test|Fuzz|Example|Benchmark)(?:[^a-z]|\Z)")
+_VERSION: Final = re.compile(r"v\d+\Z")
+_TITLES: Final = re.compile(r"::| > ")
+_METHOD: Final = re.compile(r"[\w$]+")
+_CUTS: Final = re.compile(r"::|[/.#]")
+
+
+def aliases_of(id_: str, file: str = "") -> set[str]:
+    """All spellings of one test, its id among them; `file` is where it is written, if that is known."""
+    return {id_, *(spelling for spelling in _spellings(id_, file) if spelling)}
+
+
+class TestNames:
+    """The tests of a run or a collection, to be found by any spelling of their names."""
+
+    __test__ = False
+
+    def __init__(self, ids: Iterable[str], files: Mapping[str, str] = MappingProxyType({})) -> None:
+        self._by_spelling: dict[str, list[str]] = {}
+        self._ids = dict.fromkeys(ids)
+        for id_ in self._ids:
+            for spelling in aliases_of(id_, files.get(id_, "")):
+                self._by_spelling.setdefault(spelling, []).append(id_)
+
+    def resolve(self, name: str) -> list[str]:
+        """The tests that a name means, with all their parameters unless it names those too.
+
+        A name that fits several tests means none of them: `candidates` lists them.
+        """
+        fitting = self._fitting(name)
+        return fitting if len({function_of(id_) for id_ in fitting}) == 1 else []
+
+    def candidates(self, name: str) -> list[str]:
+        """The tests that an ambiguous name fits; none if it fits one test, or no test at all."""
+        found = list(dict.fromkeys(function_of(id_) for id_ in self._fitting(name)))
+        return found if len(found) > 1 else []
+
+    def _fitting(self, name: str) -> list[str]:
+        """A full id is exact, whatever else could be called so."""
+        exact = [name] if name in self._ids else [id_ for id_ in self._ids if function_of(id_) == name]
+        return exact or self._by_spelling.get(name, [])
+
+
+def names_of(tests: TestRun | Collected | Iterable[str]) -> TestNames:
+    """The names of the tests of a run, of a collection, or of plain ids."""
+    if isinstance(tests, TestRun):
+        files = {id_: test.file for id_, test in tests.tests.items() if test.file}
+        return _indexed(tuple(tests.collected), tuple(files.items()))
+    if isinstance(tests, Collected):
+        return _indexed(tuple(tests.ids), tuple(tests.files.items()))
+    return _indexed(tuple(tests), ())
+
+
+@lru_cache(maxsize=8)
+def _indexed(ids: tuple[str, ...], files: tuple[tuple[str, str], ...]) -> TestNames:
+    """The index of a suite, which a verification asks many times."""
+    return TestNames(ids, dict(files))
+
+
+def _spellings(id_: str, file: str) -> Iterator[str]:
+    place, sign, name = id_.partition("::")
+    if not sign:
+        return _tails(id_)
+    if _PYTHON.match(place):
+        return _pytest(place, name)
+    if file.endswith("_test.go") or (not file and _GO_NAME.match(name) and not _SCRIPT.match(place)):
+        return _go(place, name, file)
+    if _SCRIPT.match(place):
+        return _scripts(place, name)
+    if _SCRIPT.match(file):
+        return _scripts(file, id_)
+    return _classes(place, name, file)
+
+
+def function_of(id_: str) -> str:
+    """The id of a parametrised pytest test without its parameters; any other id as it is.
+
+    Spellings without parameters mean all of them, so that they belong to several ids and still to one test.
+    """
+    place, sign, name = id_.partition("::")
+    return f"{place}{sign}{name.partition('[')[0]}" if _PYTHON.match(place) else id_
+
+
+def _pytest(file: str, name: str) -> Iterator[str]:
+    """`tests/test_a.py::TestA::test_x[1]`, by parts of its path, as dotted module, without file, class, parameters."""
+    bare, bracket, parameters = name.partition("[")
+    modules = [one.removesuffix(".py").replace("/", ".") for one in _paths(file)]
+    owners = bare.split("::")
+    for ending in {"", f"{bracket}{parameters}"}:
+        for sign in ("::", "."):
+            names = [f"{sign.join(owners[at:])}{ending}" for at in range(len(owners))]
+            yield from names
+            yield from (f"{one}::{names[0]}" for one in (*_paths(file), *modules))
+            yield from (f"{one}.{names[0]}" for one in modules)
+
+
+def _go(package: str, name: str, file: str) -> Iterator[str]:
+    """`example.com/m/store::TestX/sub`: by import path, folder, package name or file, with `::` or `.`."""
+    function, slash, subtest = name.partition("/")
+    # Go prints underscores for the blanks of a subtest's name.
+    names = {name, f"{function}{slash}{subtest.replace('_', ' ')}"}
+    folder = str(PurePosixPath(file).parent) if file else ""
+    packages = {*_paths(package), *_paths("" if folder == "." else folder)}
+    last = [one for one in package.split("/")[-2:] if not _VERSION.match(one)][-1:]
+    packages |= {
+        spelling for one in last for spelling in (one, f"{one}_test")
+    }  # package store_test: tests from outside
+    yield from names
+    yield from (f"{place}{sign}{one}" for place in packages for sign in ("::", ".") for one in names)
+    yield from (f"{place}::{one}" for place in _paths(file) for one in names)
+
+
+def _scripts(file: str, name: str) -> Iterator[str]:
+    """`src/a.test.ts::suite > name` (vitest) and `test/a.test.js::suite::name` (node), each in the other's way, too."""
+    titles = _TITLES.split(name.removeprefix(f"{file}::"))
+    for sign in ("::", " > ", " "):
+        yield from (sign.join(titles[at:]) for at in range(len(titles)))
+        whole = sign.join(titles)
+        yield from (f"{place}{between}{whole}" for place in _paths(file) for between in ("::", " > "))
+
+
+def _classes(owner: str, name: str, file: str) -> Iterator[str]:
+    """`com.example.SumTest::adds`: by parts of the class's name or by file, with `::`, `.` or `#`, and `()`."""
+    method = _METHOD.match(name)
+    names = {
+        name,
+        *([method[0], f"{method[0]}()"] if method and name[method.end() :][:1] in ("", "(", "{", "[") else []),
+    }
+    dotted = owner.replace("$", ".")
+    owners = {one for whole in (owner, dotted) for one in _parts(whole, ".")}
+    yield from names
+    yield from (f"{one}{sign}{last}" for one in owners for sign in ("::", ".", "#") for last in names)
+    yield from (f"{place}::{last}" for place in _paths(file) for last in names)
+
+
+def _paths(path: str) -> tuple[str, ...]:
+    """A path, with `./` before it, and its ends: `a/b.py`, `./a/b.py`, `b.py`."""
+    return (*_parts(path, "/"), f"./{path}") if path else ()
+
+
+def _parts(text: str, sign: str) -> Iterable[str]:
+    parts = text.split(sign)
+    return [sign.join(parts[at:]) for at in range(len(parts))]
+
+
+def _tails(id_: str) -> Iterator[str]:
+    """An id of an unknown form, from each of its signs on."""
+    return (id_[cut.end() :] for cut in _CUTS.finditer(id_))

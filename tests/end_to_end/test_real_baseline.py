@@ -1,0 +1,226 @@
+"""Repositories with a history: tests that failed before the work, a scaffold that breaks some, missing tools."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from ruamel.yaml import YAML
+
+from tests.cheats.cases import HERE
+from tests.cli.treadle import Outcome, treadle
+from tests.git.place import git, write
+from treadle.cli.launch import Order, prepare
+from treadle.config.project import Project
+from treadle.engines.opening import opened_store
+from treadle.errors import PortError, TreadleError
+from treadle.evidence.project_tools import ProjectTools
+from treadle.toolchains.build import build
+from treadle.toolchains.results import TestRun
+
+OLD = """
+def test_one():
+    assert 1 == 2
+
+
+def test_two():
+    raise RuntimeError("as ever")
+"""
+FLAKY = """
+import pathlib
+import time
+
+COUNTER = pathlib.Path({counter!r})
+
+
+def test_now_and_then():
+    try:
+        count = int(COUNTER.read_text()) if COUNTER.exists() else 0
+        COUNTER.write_text(str(count + 1))
+    except OSError:  # a sandbox keeps the file from being written: by chance, then
+        count = time.time_ns() // 1_000
+    assert count % 2 == 0
+"""
+FAILING = [
+    "tests/basket/test_old.py::test_one",
+    "tests/basket/test_old.py::test_two",
+    "tests/shop/test_tax.py::test_tax",
+]
+SOMETIMES = "tests/basket/test_sometimes.py::test_now_and_then"
+
+
+class Place:
+    """The small shop of the cheat suite with its honest agents, driven by the command line."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, more: dict[str, str] | None = None) -> None:
+        yaml, world = YAML(typ="safe"), HERE / "worlds" / "leaf"
+        self.root = folder / "shop"
+        self.root.mkdir()
+        self.agents: dict[str, Any] = yaml.load(world / "agents.yaml")
+        command = msgspec.json.encode([sys.executable, "-m", "pytest"]).decode()
+        settings = f'[toolchain]\nkind = "pytest"\ntest = {command}\nreruns = 8\n'
+        git(self.root, "init", "-q", "-b", "main")
+        write(self.root, {**yaml.load(world / "files.yaml"), "treadle.toml": settings, **(more or {})})
+        git(self.root, "add", "-A")
+        git(self.root, "commit", "-q", "-m", "Start")
+        monkeypatch.chdir(self.root)
+
+    def run(self, *more: str) -> Outcome:
+        (self.root.parent / "play.yaml").write_bytes(msgspec.json.encode(self.agents))
+        return treadle("run", "spec.yaml", "-p", "v3", "--name", "it", "--agent", "scripted:../play.yaml", *more)
+
+
+def codes(found: dict[str, Any]) -> dict[str, str]:
+    return {one["test"]: one["code"] for one in found["baseline"]["tests"]}
+
+
+def test_an_honest_leaf_beside_failing_and_flaky_tests_loses_no_attempt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(
+        tmp_path,
+        monkeypatch,
+        {
+            "tests/basket/test_old.py": OLD,
+            "tests/shop/test_tax.py": "def test_tax():\n    assert [] == [19]\n",
+            "tests/basket/test_sometimes.py": FLAKY.format(counter=str(tmp_path / "counter")),
+        },
+    )
+
+    ended = place.run()
+
+    assert ended.code == 0, ended.out + ended.err
+    assert "baseline:" in ended.err
+    proved = treadle("evidence", "it", "--json").json()
+    assert proved["setbacks"] == []
+    assert [one["standing"] for one in proved["criteria"]] == ["verified"] * 3
+    assert codes(proved) == dict.fromkeys(FAILING, "baseline.failing") | {SOMETIMES: "baseline.flaky"}
+    assert proved["baseline"]["commit"] == git(place.root, "rev-parse", "main")
+    status = treadle("status", "it", "--json").json()
+    assert (status["baseline"]["passed"] + status["baseline"]["failed"]) == 6
+    text = treadle("evidence", "it").out
+    assert all(f"{test} [baseline.failing]" in text for test in FAILING)
+
+
+def test_a_scaffold_that_breaks_an_old_test_is_refused_at_the_scaffold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = {
+        "src/basket/__init__.py": "def empty():\n    return []\n",
+        "tests/shop/test_empty.py": "from basket import empty\n\n\ndef test_empty():\n    assert empty() == []\n",
+    }
+    place = Place(tmp_path, monkeypatch, old)
+    turns = next(rule for rule in place.agents["agents"] if rule["step"] == "scaffold")["turns"]
+    honest = msgspec.json.decode(msgspec.json.encode(turns[0]))
+    honest["write"]["src/basket/__init__.py"] += "\n\n\ndef empty() -> list[Item]:\n    return []\n"
+    turns.append(honest)
+
+    ended = place.run()
+
+    assert ended.code == 0, ended.out + ended.err
+    setbacks = treadle("evidence", "it", "--json").json()["setbacks"]
+    assert [(one["act"], one["why"][0]) for one in setbacks] == [("root:scaffold#1.1", "unbroken")]
+    record = treadle("show", "it", "root:scaffold#1.1", "--json").out
+    assert "unbroken.failing" in record
+
+
+def test_a_missing_linter_stops_the_run_before_an_agent_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Place(tmp_path, monkeypatch)
+    bare = tmp_path / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
+    for lint in ("no-such-linter .", f"{bare}/bin/python -m ruff check ."):
+        refused = place.run("--set", f"toolchain.lint={lint}")
+        assert refused.code == 2
+        assert treadle("runs", "--json").json()["runs"] == []
+        assert not git(place.root, "for-each-ref", "refs/treadle", "refs/heads/treadle")
+        with pytest.raises(TreadleError) as stopped:
+            prepare(Project(place.root), _order(f"toolchain.lint={lint}"))
+        assert stopped.value.code in ("env.missing", "env.broken")
+    doctor = treadle("doctor", "--json")
+    assert next(one for one in doctor.json()["lines"] if one["what"] == "toolchain canaries")["state"] == "ok"
+    (place.root / "treadle.toml").write_text((place.root / "treadle.toml").read_text() + 'lint = "no-such-linter ."\n')
+    lines = {one["what"]: one for one in treadle("doctor", "--json").json()["lines"]}
+    assert (lines["toolchain lint"]["state"], lines["toolchain lint"]["code"]) == ("missing", "env.missing")
+
+
+def test_a_test_tool_that_cannot_start_on_the_base_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(tmp_path, monkeypatch, {"conftest.py": "import no_such_module_anywhere\n"})
+
+    refused = place.run()
+
+    assert refused.code == 2, refused.out
+    assert not git(place.root, "for-each-ref", "refs/treadle", "refs/heads/treadle")
+    assert treadle("runs", "--json").json()["runs"] == []
+    launch = prepare(Project(place.root), _order())
+    with opened_store(Project(place.root), create=True) as store, pytest.raises(PortError) as stopped:
+        asyncio.run(launch.baseline(store, asyncio.run(launch.base())))
+    assert stopped.value.code == "env.tests"
+
+
+def test_the_tests_of_the_base_are_run_once_for_all_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Place(tmp_path, monkeypatch)
+    asked: list[str] = []
+    real = ProjectTools.test
+
+    async def counted(
+        self: ProjectTools, path: Path, ids: Any = None, files: Any = None, *more: Any, **rest: Any
+    ) -> TestRun:
+        asked.append("all" if ids is None and files is None else "some")
+        return await real(self, path, ids, files, *more, **rest)
+
+    monkeypatch.setattr(ProjectTools, "test", counted)
+    assert place.run().code == 0
+    assert asked.count("all") == 4, "base, scaffold, red, green; the merge of an unchanged tree needs none"
+    assert "some" in asked
+    before = len(asked)
+    treadle("run", "spec.yaml", "-p", "v3", "--name", "next", "--level", "0")
+    assert len(asked) == before, "the baseline is known by tree, toolchain and settings"
+
+
+def _order(*changes: str) -> Order:
+    spec = Path("spec.yaml")
+    return Order(spec=spec, protocol="v3", agents=(), changes=changes, name="", level=0, merge=None)
+
+
+def test_a_program_that_goes_missing_in_the_middle_costs_no_attempt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(tmp_path, monkeypatch)
+    tool = tmp_path / "check-build"
+    tool.write_text("#!/bin/sh\nexit 0\n")
+    tool.chmod(0o755)
+    seen: list[str] = []
+
+    async def gone(command: tuple[str, ...], path: Path, **more: Any) -> Any:
+        if command[0] == str(tool) and (path / "tests/basket/test_adding.py").exists():
+            tool.unlink(missing_ok=True)
+            seen.append(command[0])
+        return await build(command, path, **more)
+
+    monkeypatch.setattr("treadle.toolchains.toolchain.build", gone)
+    ended = place.run("--set", f"toolchain.build={tool}")
+    assert (ended.code, bool(seen)) == (3, True), ended.out + ended.err
+    stopped = treadle("evidence", "it", "--json").json()["setbacks"]
+    assert {one["act"] for one in stopped} == {"root:tests#1.1"}, "it is the first attempt still"
+
+
+def test_a_run_that_was_created_without_a_baseline_gets_it_when_it_is_taken_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(tmp_path, monkeypatch, {"tests/basket/test_old.py": OLD})
+    with opened_store(Project(place.root), create=True) as store:
+        name = prepare(Project(place.root), _order()).start(store)
+    assert treadle("status", name, "--json").json()["baseline"] is None
+
+    taken_up = treadle("resume", name)
+
+    assert taken_up.code == 3, taken_up.out + taken_up.err
+    assert "baseline: 2 passed, 2 failed" in taken_up.out
+    found = treadle("status", name, "--json").json()["baseline"]
+    assert (found["passed"], found["failed"]) == (2, 2)
+    assert [one["code"] for one in found["tests"]] == ["baseline.failing"] * 2
