@@ -192,11 +192,11 @@ def test_init_takes_the_runner_that_the_environment_has(clone: Clone) -> None:
 
 
 def test_a_missing_linter_is_found_before_an_agent_is_paid(clone: Clone) -> None:
-    """`init` has read from the package's files that it is linted by ruff, which the environment lacks."""
+    """The settings name ruff, which the environment lacks; `doctor` says so, and a run that needs it does not start."""
     project = clone(QUICK)
-    (project.root / "treadle.toml").unlink()
-    project.write({"ruff.toml": "line-length = 100\n"})
-    assert project.set_up().code == 0
+    file = project.root / "treadle.toml"
+    linter = 'lint = "{root}/.venv/bin/python -m ruff check ."'
+    project.commit("Lint with ruff", {file.name: file.read_text().replace('#lint = "make lint"', linter)})
     states = {line["what"]: line["state"] for line in project.treadle("doctor", "--json").json()["lines"]}
     assert states["toolchain lint"] != "ok"
     addition = SHARE.in_(project.package)
