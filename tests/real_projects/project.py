@@ -199,6 +199,12 @@ class RealProject:
                 found.setdefault(step, []).append(attempt)
         return found
 
+    def unverified(self, run: str) -> list[str]:
+        """Merges that were refused because a criterion is not verified."""
+        left = [event for event in self.events(run) if event["type"] == "Exited"]
+        types = {event["act"]: event["envelope"]["type"] for event in left}
+        return [act for act, type_ in types.items() if type_.startswith("MergeRejected")]
+
     def refused(self, run: str) -> dict[str, set[str]]:
         """Activities whose claims were refused, and the checks that did so."""
         checked = [event for event in self.events(run) if event["type"] == "Checked"]
@@ -222,8 +228,7 @@ def _codes(value: Any) -> Iterator[str]:
     """The codes of problems anywhere in a document."""
     match value:
         case dict():
-            if "what" in value and value.get("code"):
-                yield value["code"]
+            yield from (one for one in (value.get("code"), *(value.get("codes") or ())) if isinstance(one, str) and one)
             for one in value.values():
                 yield from _codes(one)
         case list():
