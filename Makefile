@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself; a fresh machine needs Python 3.11 or later, git and make.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-agents check bench soak docs coverage node-tools go-tools mcp-tools orchestrator-core box-tools agents pins clean
+.PHONY: help demo test test-agents test-real check bench soak soak-full docs coverage node-tools go-tools mcp-tools orchestrator-core box-tools agents real-projects pins clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -28,6 +28,11 @@ test-agents: $(READY) agents mcp-tools orchestrator-core ## the tests that start
 	@$(PY) -m tools.box.install || true
 	$(PYTEST) -m agents -n auto --dist worksteal
 
+# Where packages cannot be had, this says so, and their tests are skipped with the same reason.
+test-real: $(READY) ## the tests that add features to real packages whose suites are quick
+	@$(PY) -m tools.real_projects.install || true
+	timeout --kill-after=30 1200 $(PYTEST) -m "real and not soak_full" -n auto --dist worksteal
+
 check: $(READY) node-tools ## format, lint, types, import rules, generated docs, protocols
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
@@ -49,6 +54,10 @@ soak: $(READY) ## the long random runs: SOAK_MINUTES=10 each
 	  timeout --kill-after=30 $$((SOAK_MINUTES * 240 + 3300)) $(PYTEST) -m soak -n auto --dist worksteal; \
 	elif [ $$? -eq 5 ]; then echo 'soak: there are no soak tests yet'; \
 	else $(PYTEST) -m soak --collect-only -q; fi
+
+soak-full: $(READY) real-projects ## the real packages, those with slow suites too; writes docs/real-projects.md
+	$(PYTEST) -m soak_full -n auto --dist worksteal --ignore tests/real_projects/test_stories.py
+	$(PY) -m tools.real_projects.measure
 
 docs: $(READY) ## write the generated pages anew
 	$(DOCS)
@@ -74,6 +83,9 @@ box-tools: $(READY) ## put bubblewrap in the user's cache, for the tests of the 
 
 agents: $(READY) ## install the real coding agents that tests can start, in the user's cache (1.8 GB)
 	@$(PY) -m tools.agents.install
+
+real-projects: $(READY) ## download the real packages that tests add features to, in the user's cache (55 MB)
+	@$(PY) -m tools.real_projects.install
 
 pins: ## refresh requirements/*.txt to the newest versions that pyproject.toml allows
 	@PYTHON='$(PYTHON)' tools/pins

@@ -1,0 +1,100 @@
+"""An older manifest has the same criterion id, and no agent writes a test for it: refused, in every protocol."""
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from tests.real_projects import scripts
+from tests.real_projects.features import SHARE, Addition
+from tests.real_projects.project import Ended, RealProject
+
+pytestmark = pytest.mark.real
+
+full = pytest.mark.soak_full
+PACKAGES = ("inflection", "merge-json-schemas", "uuid")
+"""One of each language."""
+QUICK_FIRST = ("inflection", *(pytest.param(name, marks=full) for name in PACKAGES[1:]))
+PROOFS = set(
+    "manifest manifest_complete traceable red red_one sharp coverage_complete scenarios_tested plan_sound".split()
+)
+"""Checks that may find that a criterion has no test."""
+TWO_CRITERIA = msgspec.structs.replace(SHARE, criteria=SHARE.criteria[:2])
+PROVED = ("AC-1",)
+OLDER = {"other-spec": "older", "no-spec": ""}
+"""The spec id of the older manifest."""
+
+
+@pytest.mark.parametrize("older", ["other-spec", pytest.param("no-spec", marks=full)])
+@pytest.mark.parametrize("protocol", ["v3", "fractal", "waterfall"])
+@pytest.mark.parametrize("name", PACKAGES)
+def test_an_older_manifest_stands_for_nothing(
+    name: str, protocol: str, older: str, clone: Callable[[str], RealProject]
+) -> None:
+    project = clone(name)
+    addition = TWO_CRITERIA.in_(project.package)
+    add_older_manifest(project, addition, OLDER[older], waterfall=protocol == "waterfall")
+    ended = run(project, addition, protocol)
+    check_refused(project, addition, ended)
+
+
+@pytest.mark.parametrize("name", QUICK_FIRST)
+def test_an_agent_that_keeps_the_older_spec_id_proves_nothing(name: str, clone: Callable[[str], RealProject]) -> None:
+    """The agent adds its tests below the older id, so that the file as a whole belongs to another spec."""
+    project = clone(name)
+    addition = TWO_CRITERIA.in_(project.package)
+    add_older_manifest(project, addition, "older")
+    ended = project.run(addition, scripts.v3(addition, PROVED, spec_id="-"))
+    check_refused(project, addition, ended)
+    (act, *_) = project.refused(addition.feature.id)
+    assert {"manifest.uncovered", "manifest.set_aside"} <= project.codes(addition.feature.id, act)
+
+
+@pytest.mark.parametrize("protocol", ["dptr", "riper"])
+@pytest.mark.parametrize("name", QUICK_FIRST)
+def test_a_plan_without_a_criterion_is_no_proof_of_it(
+    name: str, protocol: str, clone: Callable[[str], RealProject]
+) -> None:
+    """These protocols have no manifest of their own; one that lies there stands for nothing either."""
+    project = clone(name)
+    addition = TWO_CRITERIA.in_(project.package)
+    add_older_manifest(project, addition, addition.feature.id)
+    ended = run(project, addition, protocol)
+    check_refused(project, addition, ended)
+
+
+def add_older_manifest(project: RealProject, addition: Addition, spec_id: str, waterfall: bool = False) -> None:
+    """A manifest in the history of the package, in which an old test stands for AC-2."""
+    test_file, text, test = addition.passing_test("older")
+    file = scripts.WATERFALL_MANIFEST if waterfall else addition.manifest_file
+    value = {**({"spec_id": spec_id} if spec_id else {}), "acceptance_criteria_map": {test: "AC-2"}}
+    documents = scripts.DOCUMENTS if waterfall else {}
+    manifest = {file: msgspec.json.encode(value).decode()}
+    project.commit("Keep what an earlier run has left", {**documents, test_file: text, **manifest})
+
+
+def run(project: RealProject, addition: Addition, protocol: str) -> Ended:
+    """A run whose agents prove AC-1 and nothing else."""
+    play, spec = {
+        "v3": (scripts.v3, addition.spec),
+        "fractal": (scripts.fractal, addition.spec),
+        "waterfall": (scripts.waterfall, scripts.waterfall_spec(addition)),
+        "dptr": (scripts.dptr, scripts.brief(addition)),
+        "riper": (scripts.riper, scripts.brief(addition)),
+    }[protocol]
+    # What is refused is not tried again: a second attempt finds no turn, and a person is asked.
+    rules = [{"attempt": "1", **rule} for rule in play(addition, PROVED)]
+    ended = project.run(addition, rules, "--protocol", protocol, spec=spec)
+    return project.drive(ended, addition.feature.id, {"review": "approve"})
+
+
+def check_refused(project: RealProject, addition: Addition, ended: Ended) -> None:
+    """The work was refused where it was claimed, nothing is merged, and nothing is said to be verified."""
+    assert ended.code in (1, 3), ended
+    told = ended.json()
+    assert told["outcome"] == ""
+    assert told["result"] is None
+    assert project.standings(addition.feature.id)["AC-2"] != "verified"
+    refusals = project.refused(addition.feature.id)
+    assert refusals or project.unverified(addition.feature.id)
+    assert all(checks <= PROOFS for checks in refusals.values()), "nothing else was wrong with the work"
