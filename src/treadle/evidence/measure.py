@@ -36,9 +36,12 @@ class Unstable(msgspec.Struct, frozen=True):
 class Measure:
     """Measurements for one activity."""
 
-    def __init__(self, git: Git, tools: Tools, cache: Cache, run: str, asker: str) -> None:
+    def __init__(self, git: Git, tools: Tools, cache: Cache, run: str, asker: str, papers: Sequence[str] = ()) -> None:
+        """`papers` are files of the run that its result does not carry, so no test sees them."""
         self._git, self._tools, self._cache, self._run, self._asker = git, tools, cache, run, f"{run}/{asker}"
+        self._papers = papers
         self._known: dict[tuple[object, ...], msgspec.Struct] = {}
+        self._delivered: dict[str, str] = {}
 
     @property
     def settings(self) -> Toolchain:
@@ -47,8 +50,22 @@ class Measure:
 
     async def known_suite(self, tree: str) -> TestRun:
         """A run of all tests on a tree of the past: whoever has run them there, and however that came out."""
+        tree = await self._as_delivered(tree)
         seen = await self._cache.get(("seen", tree, self._tools.identity), TestRun)
         return seen or await self.suite(tree, mirrors=False)
+
+    async def _as_delivered(self, tree: str) -> str:
+        """A tree with the run's papers as they were on the base commit.
+
+        Tests run on what is delivered; and the tree of a result, which carries no papers, is then one that was tested
+        when the work was accepted.
+        """
+        if self._papers and tree not in self._delivered:
+            before = await self._git.entries(await self._git.start(self._run))
+            now = await self._git.entries(tree)
+            files = {path: before.get(path) for path in self._papers if now.get(path) != before.get(path)}
+            self._delivered[tree] = await self._git.with_files(tree, files) if files else tree
+        return self._delivered.get(tree, tree)
 
     async def suite(
         self,
@@ -66,6 +83,7 @@ class Measure:
         run that ends after so many seconds. Without `mirrors`, one that runs no copies of tests: for questions that the
         work is not accepted by.
         """
+        tree = await self._as_delivered(tree)
         chosen = None if ids is None else tuple(sorted(ids))
         wanted = None if files is None else tuple(sorted(files))
 
@@ -89,6 +107,7 @@ class Measure:
         They are run `times` times by themselves. A test that always fails alone, and passed in the run of all tests,
         may need the others: it is unstable only if another run of all tests ends otherwise for it.
         """
+        tree = await self._as_delivered(tree)
         place = ("unstable", tree, self._tools.identity)
         noted = set((await self._cache.get(place, Unstable) or Unstable()).tests)
         seen = await self.known_suite(tree)
@@ -111,6 +130,7 @@ class Measure:
 
     async def collected(self, tree: str, files: Sequence[str] | None = None) -> Collected:
         """The tests there are."""
+        tree = await self._as_delivered(tree)
         wanted = None if files is None else tuple(sorted(files))
 
         async def run(path: Path) -> Collected:

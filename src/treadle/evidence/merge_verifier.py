@@ -16,6 +16,7 @@ from treadle.evidence.measure import Measure
 from treadle.evidence.needs import Git, Tools
 from treadle.evidence.past import accepted, payload
 from treadle.evidence.suite import bad, described, file_of, ran, unbelievable
+from treadle.git.commit_message import papers_of
 from treadle.git.verifier import Tried
 from treadle.kernel.commands import RunEffect
 from treadle.ports import Case
@@ -34,7 +35,7 @@ class MergeVerifier:
     def __init__(self, git: Git, tools: Tools, cache: Cache, job: RunEffect, case: Case) -> None:
         self._git, self._tools, self._case = git, tools, case
         self._inst = case.state.insts[job.inst]
-        self._measure = Measure(git, tools, cache, case.state.run, job.id)
+        self._measure = Measure(git, tools, cache, case.state.run, job.id, papers_of(case))
 
     async def build(self, path: Path) -> Tried:
         """Whether it builds; a project without a build command does."""
@@ -189,7 +190,7 @@ class DeliveryVerifier:
 
     def __init__(self, git: Git, tools: Tools, cache: Cache, case: Case, asker: str) -> None:
         self._git, self._tools, self._case = git, tools, case
-        self._measure = Measure(git, tools, cache, case.state.run, asker)
+        self._measure = Measure(git, tools, cache, case.state.run, asker, papers_of(case))
 
     async def verify(self, commit: str, onto: str, own: Collection[str], proofs: Collection[str]) -> Failure | None:
         """Why a commit must not be delivered on top of `onto`; None if it may.

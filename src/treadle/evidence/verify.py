@@ -22,7 +22,7 @@ from treadle.evidence.measure import Measure
 from treadle.evidence.needs import Git, Tools
 from treadle.evidence.subject import ScopeOf, Subject
 from treadle.evidence.suite import RUN_THE_SUITE, bad, measured
-from treadle.git.commit_message import work_subject
+from treadle.git.commit_message import papers_of, work_subject
 from treadle.git.record import Recorded
 from treadle.kernel.commands import RunChecks
 from treadle.kernel.events import CheckResult
@@ -63,7 +63,7 @@ class Verifier:
             job=job,
             case=case,
             git=self._git,
-            measure=Measure(self._git, self._tools, self._cache, case.state.run, job.id),
+            measure=Measure(self._git, self._tools, self._cache, case.state.run, job.id, papers_of(case)),
             work=work,
             has_lane=has_lane,
             scope_of=self._scope_of,

@@ -10,6 +10,7 @@ from typing import Final
 from treadle.git.integration import instance
 from treadle.kernel.commands import RunChecks
 from treadle.ports import Case
+from treadle.protocol.artifact_place import place_of
 from treadle.protocol.checks.permissions import is_document
 from treadle.protocol.items import Json
 from treadle.protocol.model import Step, base_of
@@ -93,6 +94,13 @@ def name_of(inst: str, case: Case) -> str:
     record = case.protocol.types.get(graph.input[1]) if graph else None
     given = given_to(inst, case).get(record.key if record else "id")
     return cut(one_line(found.key) or one_line(given) or case.state.run, _NAME)
+
+
+def papers_of(case: Case) -> tuple[str, ...]:
+    """Files of every instance that the result of the run does not carry."""
+    papers = [one for one in case.protocol.artifacts.values() if not one.delivered]
+    places = [place_of(one, given_to(inst, case)) for one in papers for inst in case.state.insts]
+    return tuple(sorted({place for place in places if place}))
 
 
 def given_to(inst: str, case: Case) -> dict[str, Json]:

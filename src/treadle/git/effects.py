@@ -14,7 +14,7 @@ from treadle.git.api_diff import ApiChange, api_changes, impact
 from treadle.git.archive import DATE, Archiving
 from treadle.git.change_reasons import change_reasons, reason_for
 from treadle.git.checkout import Checkouts
-from treadle.git.commit_message import given_to, is_delivered, merge_subject, name_of
+from treadle.git.commit_message import given_to, is_delivered, merge_subject, name_of, papers_of
 from treadle.git.delivery import Policy
 from treadle.git.fold import Folding
 from treadle.git.lanes import Lanes
@@ -87,7 +87,7 @@ class GitEffects:
         subject = merge_subject(job.inst, case, await self._changed(job, case))
         witness = Witness(self._verifier_of(job, case))
         message = self._message(job, case, subject)
-        wanted = Wanted(message, self._step(job, case).keep_commits, _papers(case))
+        wanted = Wanted(message, self._step(job, case).keep_commits, papers_of(case))
         done = await self._merging.merge(case.state, job.inst, job.id, wanted, verify_by(witness))
         if isinstance(done, Refused):
             return await self._with_results(self._refused(job, case, done), witness, case, done.commit)
@@ -225,13 +225,6 @@ class GitEffects:
     @staticmethod
     def _step(job: RunEffect, case: Case) -> Step:
         return case.protocol.graphs[job.graph].steps[job.step]
-
-
-def _papers(case: Case) -> tuple[str, ...]:
-    """Files of every instance that the result of the run does not carry."""
-    papers = [one for one in case.protocol.artifacts.values() if not one.delivered]
-    places = [place_of(one, given_to(inst, case)) for one in papers for inst in case.state.insts]
-    return tuple(sorted({place for place in places if place}))
 
 
 def _folded_groups(graph: Graph, step: Step) -> tuple[str, ...]:
