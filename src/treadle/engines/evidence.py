@@ -110,7 +110,7 @@ def _refused(job: RunEffect, case: Case, missing: list[Proved]) -> Outcome:
         {"code": code, "what": gap, "criterion": one.id, "spec": one.spec, "instance": one.instance}
         for one, gap, code in gaps
     ]
-    details = "not verified:\n" + "\n".join(f"- {line}" for line in lines)
+    details = "\n".join(f"- {line}" for line in lines)
     values: dict[str, Json] = {
         "reason": REASON,
         "details": details,

@@ -29,7 +29,10 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
         where = self.test or (f"{self.file}:{self.line}" if self.file and self.line else self.file)
         head = f"{where}: {self.what}" if where else self.what
         text = _cut(f"{head}. Expected: {self.expected}" if self.expected else head)
-        return f"{text} [{self.code}]" if self.code else text
+        if not self.code:
+            return text
+        first, line_break, rest = text.partition("\n")  # many places show the first line alone
+        return f"{first} [{self.code}]{line_break}{rest}"
 
     @property
     def data(self) -> dict[str, Json]:

@@ -14,6 +14,7 @@ from tests.prompts.stories.ledger import (
     RETRY,
     TREE,
     UNCLEAR,
+    UNVERIFIED,
     changed,
     merge_of,
     passed,
@@ -133,7 +134,9 @@ def reviewing() -> Story:
     run.verdict("root:lock").shows("root:reviewer", "reviewer-PreCommit-answered")
     run.tells("root:reviewer", "Reject", MISSING).shows("root:test_author", "test_author-rejected")
     run.tells("root:test_author", "ConcludeSuite", CONCLUDED).verdict("root:lock")
-    run.tells("root:reviewer", "Approve", APPROVED).tells("root:merger", "MergeRejected", MERGE_REFUSED)
+    run.tells("root:reviewer", "Approve", APPROVED).tells("root:merger", "MergeRejected.Unverified", UNVERIFIED)
+    run.shows("root:unverified", "person-unverified").decides("root:unverified", "accept", "It holds already.")
+    run.tells("root:merger", "MergeRejected", MERGE_REFUSED)
     run.shows("root:fix", "implementer-Critique-merge-refused")
     run.tells("root:fix", "BlockedDependency", BLOCKED).shows("root:planner", "planner-Plan-repair-blocked")
     return run

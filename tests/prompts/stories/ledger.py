@@ -114,6 +114,12 @@ MERGE_REFUSED: dict[str, Json] = {
     "details": "tests/ledger/reports/test_reports.py::test_a_year fails on the merged tree",
     "failingTests": ["tests/ledger/reports/test_reports.py::test_a_year"],
 }
+UNVERIFIED: dict[str, Json] = {
+    "reason": "Unverified",
+    "details": "- ledger/AC-5: tests/ledger/test_amounts.py::test_sorted_by_name was never seen failing "
+    "[evidence.never_red]",
+    "failingTests": [],
+}
 MISSING: dict[str, Json] = {"reason": "Nothing shows that a report is sorted by name.", "missingCriteria": ["AC-5"]}
 APPROVED: dict[str, Json] = {
     "signOff": "Every criterion is met.",

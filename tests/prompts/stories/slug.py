@@ -146,6 +146,11 @@ def merge_of(id_: str, impact: str) -> dict[str, Json]:
     }
 
 
+UNVERIFIED: dict[str, Json] = {
+    "reason": "Unverified",
+    "details": "- slug/AC-5: tests/slug/test_unique.py::test_two_at_once was never seen failing [evidence.never_red]",
+    "failingTests": [],
+}
 REFUSED_MERGE: dict[str, Json] = {
     "reason": "ContractViolation",
     "details": "tests/slug/test_contract.py::test_a_shop_of_titles fails on the merged tree:\n"

@@ -10,6 +10,7 @@ from tests.prompts.stories.slug import (
     RETRY,
     STUCK,
     TREE,
+    UNVERIFIED,
     accepted,
     green,
     merge_of,
@@ -153,6 +154,8 @@ def reviewing() -> Story:
     run.tells("root:tests", "TestsReady", red()).tells("root:impl", "TestsPassed", green())
     run.tells("root:review", "MoreTests", MORE | {"additionalTests": []}).shows("root:impl", "impl-critiques")
     run.tells("root:impl", "TestsPassed", green()).tells("root:review", "Approved", APPROVED)
+    run.tells("root:merge", "MergeRejected.Unverified", UNVERIFIED).shows("root:unverified", "person-unverified")
+    run.decides("root:unverified", "accept", "The store does that already.")
     return run.tells("root:merge", "MergeRejected", REFUSED_MERGE).shows("root:impl", "impl-merge-refused")
 
 

@@ -54,7 +54,9 @@ def _set_aside(listed: Manifest) -> list[Problem]:
         return []
     specs = sorted({entry.spec for entry in listed.set_aside if entry.spec})
     of = f" of {some(specs)}" if specs else ""
-    what = f"{len(listed.set_aside)} entries of earlier work{of} are set aside"
+    count = len(listed.set_aside)
+    entries = "1 entry" if count == 1 else f"{count} entries"
+    what = f"{entries} of earlier work{of} set aside: {'it stands' if count == 1 else 'they stand'} for nothing here"
     return [note(what, listed.files[0], code="manifest.set_aside")]
 
 

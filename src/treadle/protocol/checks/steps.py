@@ -53,7 +53,7 @@ def _kind(subject: Subject, flow: Flow, where: str, path: str, step: Step) -> It
             yield from _thread(subject, flow, where, path, step)
         case "effect":
             yield from unknown(where, f"{path}.effect", "performs", "effect", step.effect, EFFECTS)
-            yield from _unverified(flow, where, path, step)
+            yield from _unverified(subject, flow, where, path, step)
         case "check":
             if not step.checks:
                 yield where, path, "runs no checks", "add `checks`"
@@ -118,15 +118,21 @@ def _waives(flow: Flow, where: str, path: str, step: Step) -> Iterator[Fault]:
             yield where, f"{path}.waives.{number}", f"waives by '{choice}', which does not lead to a merge", hint
 
 
-def _unverified(flow: Flow, where: str, path: str, step: Step) -> Iterator[Fault]:
+def _unverified(subject: Subject, flow: Flow, where: str, path: str, step: Step) -> Iterator[Fault]:
     """A merge that is refused because criteria are not verified is for a person to decide, or the end."""
-    rows = step.routes.get("MergeRejected.Unverified", ()) if step.effect == "merge" else ()
-    for route in rows:
+    declared = subject.protocol.exits.get("MergeRejected") if step.effect == "merge" else None
+    reason = declared.fields.get("reason") if declared else None
+    if reason is None or "Unverified" not in reason.type.split(" | "):
+        return
+    own = "MergeRejected.Unverified" in step.routes
+    key = "MergeRejected.Unverified" if own else "MergeRejected"
+    for route in step.routes.get(key, ()):
         target = flow.graph.steps.get(route.to)
-        if target is not None and (target.kind != "ask" or not target.waives) and not route.to.startswith("@"):
+        # A row of its own leads to a question that can let the work pass; one for all reasons, to any question.
+        if target is not None and (target.kind != "ask" or (own and not target.waives)):
             hint = "lead it to a question that has `waives`, or to an end"
             message = f"leads unverified work to '{route.to}', where no person can let it pass"
-            yield where, f"{path}.routes.MergeRejected.Unverified", message, hint
+            yield where, f"{path}.routes.{key}", message, hint
 
 
 def _map(subject: Subject, flow: Flow, where: str, path: str, step: Step) -> Iterator[Fault]:
