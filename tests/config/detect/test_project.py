@@ -144,7 +144,7 @@ PROJECTS: list[tuple[str, dict[str, str], str, str, dict[str, str]]] = [
             "test": "go test ./...",
             "build": "go build ./...",
             "lint": "go vet ./...",
-            "format": 'sh -c test -z "$(gofmt -l .)"',
+            "format": 'sh -ec files="$(gofmt -l .)"; echo "$files"; test -z "$files"',
         },
     ),
     ("golangci", {"go.mod": "", ".golangci.yml": ""}, "Go", "gotest", {"lint": "golangci-lint run"}),
