@@ -16,6 +16,7 @@ EVIDENCE: Final[dict[str, str]] = {
     "baseline.alone": "An old test passes with others and not alone, on the base commit, too.",
     "baseline.failing": "A test that nobody has changed failed on the base commit, too.",
     "baseline.flaky": "A test that nobody has changed passes and fails by chance on the base commit.",
+    "baseline.lint": "A command of the project, such as its linter, failed on the base commit, too.",
     "build.failing": "The project's build command failed.",
     "canon.changed": "A rebase changed a public name that a sibling had merged.",
     "canon.new_logic": "A mechanical rebase changed what a function does.",

@@ -8,6 +8,21 @@ STUB = 'def due(lent: date, days: int = 28) -> date:\n    """When."""\n    raise
 THROWS = 'throw new Error("not implemented");'
 PANICS = '{ panic("not implemented") }'
 OLD_GO = "package a\n\nfunc Old() int { return 1 }\n"
+COMMON_JS = f"""\
+'use strict'
+
+const {{ b }} = require('./b')
+
+function due (x) {{
+  {THROWS}
+}}
+
+class A {{
+  f () {{ {THROWS} }}
+}}
+
+module.exports = {{ due, A, other: (x) => {{ {THROWS} }} }}
+"""
 CODE = """\
 import os
 
@@ -73,6 +88,14 @@ class Clock(Protocol):
         ("a.py", CODE, CODE.replace("old(x: int)", "old(x: int, limit: int | None = None, *, loud: bool = False)")),
         ("a.py", STUB, STUB.replace("days", "weeks")),
         ("a.py", STUB, None),
+        (
+            "a.js",
+            None,
+            COMMON_JS,
+        ),
+        ("a.js", None, f'"use strict";\nexports.due = function (x) {{ {THROWS} }};\nmodule.exports.A = A;\n'),
+        ("a.js", None, "module.exports = exports.default = due\n"),
+        ("a.js", "'use strict'\nmodule.exports = { a }\n", "'use strict'\nmodule.exports = { a, b }\n"),
         ("a.ts", None, f"export function due(x: number): number {{\n  {THROWS}\n}}\n"),
         (
             "a.ts",
@@ -112,6 +135,12 @@ def test_stubs_may_be_added(path: str, before: str | None, after: str | None) ->
         ("a.py", CODE, CODE.replace("        return 1", "        return 2"), "put was there already"),
         ("a.py", CODE, None, "held more than stubs and is gone"),
         ("a.ts", None, "export function due(x: number): number {\n  return x;\n}\n", "due is more than a stub"),
+        ("a.js", None, "module.exports = { due: (x) => x + 1 }\n", "more than a stub"),
+        ("a.js", None, "exports.LIMIT = 5\n", "more than a stub"),
+        ("a.js", None, "exports.due = compute(1)\n", "more than a stub"),
+        ("a.js", None, "module.exports = { [compute()]: due }\n", "more than a stub"),
+        ("a.js", None, "other.due = due\n", "more than a stub"),
+        ("a.js", None, "const due = require('./b')(1)\n", "more than a stub"),
         ("a.ts", None, "export const LIMIT = 5;\n", "LIMIT is more than a stub"),
         ("a.js", "export const x = 1;\n", "export const x = 2;\n", "x was there already"),
         ("a.js", None, "class A {\n  f() { return 1; }\n}\n", "A is more than a stub"),

@@ -189,6 +189,8 @@ def run_baseline(launch: Launch, store: Store, *, quiet: bool) -> Baseline | Non
         complain(f"baseline: {one.test} {_OLD.get(one.code, '')} [{one.code}]; no agent is charged for it")
     if found.failed > _NAMED:
         complain(f"baseline: and {found.failed - _NAMED} more")
+    for name in found.commands:
+        complain(f"baseline: `toolchain.{name}` fails [baseline.lint]; only new failures are charged to agents")
     return found
 
 

@@ -68,7 +68,7 @@ async def take_baseline(
     git, tools = _BaseFacts(opened, commit), ProjectTools(toolchain_of(config, project, enclosure))
     measure = Measure(git, tools, Cache(project.local / "measured", store.key()), "", "baseline")
     tree = await git.tree(commit)
-    await _try_commands(measure, tree, commands_of(protocol, config.toolchain, advisory=True))
+    failing_commands = await _try_commands(measure, tree, commands_of(protocol, config.toolchain, advisory=True))
     run = await measure.known_suite(tree)
     _refuse_unrunnable(run, config)
     failing = sorted(bad(run))
@@ -82,10 +82,13 @@ async def take_baseline(
         duration=round(run.duration, 1),
         exit=run.exit,
         tests=tuple(OldTest(id_, FLAKY if id_ in flaky else FAILING) for id_ in failing[:NAMED]),
+        commands=failing_commands,
     )
 
 
-async def _try_commands(measure: Measure, tree: str, names: frozenset[str]) -> None:
+async def _try_commands(measure: Measure, tree: str, names: frozenset[str]) -> tuple[str, ...]:
+    """The names of those commands that fail on the base commit; a `PortError` if one cannot even start."""
+    failing: list[str] = []
     for name in _LOOKED_OVER:
         built = await measure.command(name, tree) if name in names else None
         if built is not None and built.exit in _CANNOT_START:
@@ -94,6 +97,8 @@ async def _try_commands(measure: Measure, tree: str, names: frozenset[str]) -> N
                 f"`toolchain.{name}` cannot start here: {said[0]}; install what it needs, or mend it in treadle.toml",
                 code="env.missing",
             )
+        failing += [name] if built is not None and not built.is_well else []
+    return tuple(failing)
 
 
 def _refuse_unrunnable(run: TestRun, config: Config) -> None:

@@ -24,6 +24,9 @@ _CLASSES: Final = frozenset({"class_declaration", "abstract_class_declaration"})
 _FIELDS: Final = frozenset({"field_definition", "public_field_definition"})
 _VALUES: Final = frozenset({"lexical_declaration", "var_declaration"})
 _SENTINEL: Final = re.compile(r"errors\.New\(\s*\"[^\"]*\"\s*\)")
+_DIRECTIVES: Final = ("'use strict'", '"use strict"')
+_EXPORTS: Final = re.compile(r"(?:module\.)?exports(?:\.\w+)*")
+_REQUIRE: Final = re.compile(r"require\(\s*(?:\"[^\"\\]*\"|'[^'\\]*')\s*\)(?:\.\w+)*")
 _IMPORTS: Final = frozenset({"import_statement", "import_declaration"})
 
 
@@ -96,7 +99,48 @@ def _is_free(node: Node) -> bool:
     if one.type in _FIELDS:
         value = one.child_by_field_name("value")
         return value is None or not value.named_children
+    if one.type == "expression_statement":
+        return _is_module_text(one)
     return one.type in _VALUES and all(map(_is_declared, _declarators(one)))
+
+
+def _is_module_text(statement: Node) -> bool:
+    """Whether a statement only says how a CommonJS module is read: `'use strict'`, or what it exports."""
+    if text(statement).strip().rstrip(";") in _DIRECTIVES:
+        return True
+    said = next(iter(children(statement)), None)
+    if said is None or said.type != "assignment_expression":
+        return False
+    target = said.child_by_field_name("left")
+    return bool(_EXPORTS.fullmatch(text(target))) and _is_exported(said.child_by_field_name("right"))
+
+
+def _is_exported(value: Node | None) -> bool:
+    """Whether a value is a name, a stub, a class of stubs, or an object or chain of exports of such."""
+    if value is None:
+        return False
+    if value.type in ("identifier", "shorthand_property_identifier"):
+        return True
+    if value.type == "object":
+        return all(map(_is_exported, children(value)))
+    if value.type == "pair":
+        key = value.child_by_field_name("key")
+        return (
+            key is not None
+            and key.type != "computed_property_name"
+            and _is_exported(value.child_by_field_name("value"))
+        )
+    if value.type == "assignment_expression":
+        target = value.child_by_field_name("left")
+        return bool(_EXPORTS.fullmatch(text(target))) and _is_exported(value.child_by_field_name("right"))
+    if value.type == "class":
+        return all(map(_is_free, _members(value)))
+    return _is_require(value) or _is_stub(value)
+
+
+def _is_require(value: Node) -> bool:
+    """Whether a value is what another module exports: `require("./a")`, or a name of it."""
+    return bool(_REQUIRE.fullmatch(text(value).strip()))
 
 
 def _declarators(one: Node) -> list[Node]:
@@ -104,11 +148,11 @@ def _declarators(one: Node) -> list[Node]:
 
 
 def _is_declared(one: Node) -> bool:
-    """Whether a name is given a function without a body, or, in Go, an error to compare with."""
+    """Whether a name is given a function without a body, what a module exports, or, in Go, an error to compare with."""
     value = one.child_by_field_name("value")
     if value is None:
         return one.type == "var_spec"
-    return _is_stub(value) or bool(_SENTINEL.fullmatch(text(value).strip()))
+    return _is_stub(value) or _is_require(value) or bool(_SENTINEL.fullmatch(text(value).strip()))
 
 
 def _is_stub(function: Node) -> bool:

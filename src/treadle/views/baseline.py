@@ -26,6 +26,8 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds that a run of all tests takes."""
     exit: int | None = None
     tests: tuple[OldTest, ...] = ()
+    commands: tuple[str, ...] = ()
+    """Commands of the toolchain that fail there, by name: `lint`, `format` (`baseline.lint`)."""
 
 
 def counts(found: Baseline) -> str:

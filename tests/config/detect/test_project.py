@@ -144,7 +144,7 @@ PROJECTS: list[tuple[str, dict[str, str], str, str, dict[str, str]]] = [
             "test": "go test ./...",
             "build": "go build ./...",
             "lint": "go vet ./...",
-            "format": 'sh -c test -z "$(gofmt -l .)"',
+            "format": 'sh -ec files="$(gofmt -l .)"; echo "$files"; test -z "$files"',
         },
     ),
     ("golangci", {"go.mod": "", ".golangci.yml": ""}, "Go", "gotest", {"lint": "golangci-lint run"}),
@@ -232,6 +232,17 @@ def test_an_environment_that_is_active_in_the_project_comes_first(tmp_path: Path
     assert found.commands["test"].words[0] == "{root}/tools/py/bin/python"
     outside = detect(tmp_path, {"VIRTUAL_ENV": "/elsewhere"})[0]
     assert outside.commands["test"].words[0] == "{root}/.venv/bin/python"
+
+
+def test_an_environment_may_be_a_link_to_a_folder_elsewhere(tmp_path: Path) -> None:
+    root = project(tmp_path / "root", {"tests/test_a.py": ""})
+    shared = project(tmp_path / "shared", {"pyvenv.cfg": "", "lib/python3.12/site-packages/pytest/__init__.py": ""})
+    (root / ".venv").symlink_to(shared)
+    found = detect(root)[0]
+    assert found.commands["test"].words[0] == "{root}/.venv/bin/python"
+    assert found.advice == ()
+    (shared / "pyvenv.cfg").unlink()
+    assert [hint.code for hint in detect(root)[0].advice] == ["init.no_environment"]
 
 
 def test_without_an_environment_it_is_told_how_to_make_one(tmp_path: Path) -> None:

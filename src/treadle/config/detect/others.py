@@ -6,7 +6,8 @@ from typing import Final
 from treadle.config.detect.folder import Folder
 from treadle.config.detect.found import Found, Guess, Hint, guess
 
-_GOFMT: Final = ("sh", "-c", 'test -z "$(gofmt -l .)"')  # gofmt itself never fails
+_GOFMT: Final = ("sh", "-ec", 'files="$(gofmt -l .)"; echo "$files"; test -z "$files"')
+"""Names the files and fails; gofmt itself fails only if it cannot read one, which `-e` passes on."""
 _TARGET: Final = re.compile(r"^test\s*:(?!=)", re.MULTILINE)
 
 

@@ -56,7 +56,8 @@ class PythonEnvironment(msgspec.Struct, frozen=True, kw_only=True):
 def python_environment(folder: Folder) -> PythonEnvironment:
     """The environment in the project, else what its lock file will make, else the active one, else the machine's."""
     for name in _names(folder):
-        if folder.has(f"{name}/pyvenv.cfg"):
+        # A link may lead out of the project: environments are shared, and commands name this one by its place here.
+        if (folder.root / name / "pyvenv.cfg").is_file():
             packages = tuple(_packages(folder.root / name))
             return PythonEnvironment(python=f"{{root}}/{name}/bin/python", name=name, packages=packages)
     if lock := folder.first(*_RUNNERS):
