@@ -313,6 +313,7 @@ ERRORS: Final[dict[str, str]] = {
     "emit.outside": "A command for agents was called outside of a step.",
     "env.broken": "A program that a run needs is there and does not work.",
     "env.canaries": "The test tool does not tell passing from failing tests, or its words cannot be believed.",
+    "env.editable": "The tests import the user's own checkout instead of the one under test.",
     "env.missing": "A program or module that a run needs is not installed.",
     "env.tests": "The test tool cannot start, not even on the base commit.",
     "env.timeout": "The tests of the base commit take longer than `toolchain.timeout` allows.",

@@ -67,12 +67,16 @@ class RealProject:
         ignored = (self.root / ".gitignore").read_text() if (self.root / ".gitignore").exists() else ""
         (self.root / ".gitignore").write_text(f"{ignored}\n.venv/\n__pycache__/\n.pytest_cache/\nnode_modules\n")
         git(self.root, "add", "-A")
+        # Its .gitignore leaves out what its build generates (`_version.py`, `*.mo`). A lane has what is committed, and
+        # nothing else, so the history keeps all that the registry has.
+        git(self.root, "add", "-f", "--", self.package.target)
         tests = [path for path in git(self.root, "ls-files").splitlines() if is_test(path)]
         git(self.root, "rm", "-q", "--cached", "--", *tests)
         git(self.root, "commit", "-q", "-m", f"{self.package.name} {self.package.version}")
         git(self.root, "add", "-A")
         git(self.root, "commit", "-q", "-m", "Add the tests")
         self._environment()
+        assert not git(self.root, "status", "--porcelain"), "setting the environment up changes no file of the package"
 
     def _environment(self) -> None:
         """What a developer has in the clone, without fetching it again."""
@@ -81,8 +85,21 @@ class RealProject:
             packages = next((self.root / ".venv").glob("lib/python*/site-packages"))
             installed = next(PYTHON.glob("lib/python*/site-packages"))
             (packages / "pinned.pth").write_text(f"{installed}\n")
+            if self.package.target.startswith("src/"):
+                self._install_editable()
         elif self.package.language == "javascript":
             (self.root / "node_modules").symlink_to(NODE / "node_modules")
+
+    def _install_editable(self) -> None:
+        """`pip install -e .`, without which nothing of a `src` layout can be imported."""
+        python, own = PYTHON / "bin" / "python", self.root / ".venv" / "bin" / "python"
+        command = [str(python), "-m", "pip", "--disable-pip-version-check", "--python", str(own), "install", "-q"]
+        command += ["--no-index", "--no-deps", "--no-build-isolation", "-e", "."]
+        env = {**os.environ, "SETUPTOOLS_SCM_PRETEND_VERSION": self.package.version}
+        done = subprocess.run(command, cwd=self.root, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        # The build writes the version's file anew, in the words of its own version.
+        git(self.root, "checkout", "-q", "--", ".")
 
     def write(self, files: Mapping[str, str]) -> None:
         for name, text in files.items():
@@ -200,10 +217,10 @@ class RealProject:
         return found
 
     def unverified(self, run: str) -> list[str]:
-        """Merges that were refused because a criterion is not verified."""
-        left = [event for event in self.events(run) if event["type"] == "Exited"]
-        types = {event["act"]: event["envelope"]["type"] for event in left}
-        return [act for act, type_ in types.items() if type_.startswith("MergeRejected")]
+        """Merges that were refused because a criterion is not verified, and for no other reason."""
+        left = [(event["act"], event["envelope"]) for event in self.events(run) if event["type"] == "Exited"]
+        kinds = {act: (envelope["type"], envelope.get("variant", "")) for act, envelope in left}
+        return [act for act, kind in kinds.items() if kind == ("MergeRejected", "Unverified")]
 
     def refused(self, run: str) -> dict[str, set[str]]:
         """Activities whose claims were refused, and the checks that did so."""

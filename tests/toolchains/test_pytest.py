@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.toolchains.projects import PYTEST, project, pytest_of, run, verdicts, write
+from treadle.evidence.suite import unbelievable
 from treadle.toolchains.process import COUNT
 from treadle.toolchains.pytest_command import KNOWN_PLUGINS
 from treadle.toolchains.results import TestRun
@@ -319,6 +320,71 @@ def test_an_environment_that_is_linked_to_the_users_checkout_tests_this_one(tmp_
     write(root, "src/root_thing.py", "")
     write(checkout, "conftest.py", f"import sys\nsys.path.append({str(root / 'src')!r})\n")
     assert "root_thing" in str(asyncio.run(pytest_of(root, command=command).test(checkout)).problems)
+
+
+FINDER = """\
+import sys
+from importlib.machinery import PathFinder
+
+MAPPING = {mapping!r}
+
+
+class Finder:
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        parent, _, _ = name.rpartition(".")
+        folder = MAPPING.get(name, "").rpartition("/")[0] or MAPPING.get(parent, "")
+        return PathFinder.find_spec(name, [folder]) if folder else None
+
+
+sys.meta_path.append(Finder)
+"""
+"""As setuptools writes them for packages whose folders are no usual ones."""
+
+
+def test_finders_of_editable_installs_import_from_the_checkout(tmp_path: Path) -> None:
+    root, checkout = tmp_path / "root", tmp_path / "root" / ".treadle" / "local" / "lane"
+    body = (
+        "import importlib.util, subprocess, sys, thing\n"
+        "def test_here(): assert thing.VALUE == 'checkout'\n"
+        "def test_gone(): assert importlib.util.find_spec('thing.gone') is None\n"
+        "def test_below():\n"
+        "    command = [sys.executable, '-c', 'import thing; print(thing.VALUE)']\n"
+        "    assert subprocess.check_output(command, text=True).strip() == 'checkout'\n"
+    )
+    for folder, value in ((root, "root"), (checkout, "checkout")):
+        project(folder, tests__test_thing=body)
+        write(folder, "lib/thing/__init__.py", f"VALUE = {value!r}\n")
+    write(root, "lib/thing/gone.py", "")
+    site = environment(root)
+    write(site, "__editable___thing_finder.py", FINDER.format(mapping={"thing": str(root / "lib" / "thing")}))
+    write(site, "__editable__.thing.pth", "import __editable___thing_finder\n")
+    command = (str(root / ".venv" / "bin" / "python"), "-m", "pytest")
+    ran = asyncio.run(pytest_of(root, command=command).test(checkout))
+    assert verdicts(ran) == dict.fromkeys(("test_here", "test_gone", "test_below"), "passed"), ran.output
+    assert ran.is_green
+
+
+def test_a_module_that_only_the_users_checkout_has_by_that_name_is_no_proof(tmp_path: Path) -> None:
+    """The finder gives the folder another name: nothing on a path can stand for that, so the run is not believed."""
+    root, checkout = tmp_path / "root", tmp_path / "root" / ".treadle" / "local" / "lane"
+    for folder in (root, checkout):
+        project(folder, test_it="import thing\ndef test_it(): assert thing.VALUE == 3\n")
+        write(folder, "lib/other/__init__.py", "VALUE = 3\n")
+    site = environment(root)
+    file = str(root / "lib" / "other" / "__init__.py")
+    finder = (
+        "import sys\nfrom importlib.util import spec_from_file_location\n"
+        "class Finder:\n    @classmethod\n    def find_spec(cls, name, path=None, target=None):\n"
+        f"        return spec_from_file_location(name, {file!r}) if name == 'thing' else None\n"
+        "sys.meta_path.append(Finder)\n"
+    )
+    write(site, "finder.py", finder)
+    write(site, "finder.pth", "import finder\n")
+    command = (str(root / ".venv" / "bin" / "python"), "-m", "pytest")
+    ran = asyncio.run(pytest_of(root, command=command).test(checkout))
+    assert (ran.foreign, ran.is_believable) == (("thing",), False)
+    assert [one.data["code"] for one in unbelievable(ran)] == ["env.editable"]
 
 
 def test_compiled_files_of_the_checkout_are_not_believed(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 import asyncio
 import sys
+import venv
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,21 @@ def test_the_sources_of_the_checkout_go_before_those_the_environment_is_linked_t
     write(tmp_path, "src/thing.py", "VALUE = 3\n")
     command = (sys.executable, "-c", "import thing; assert thing.VALUE == 3")
     assert asyncio.run(Command(command=command).test(tmp_path)).is_green
+
+
+@pytest.mark.parametrize("folder", [".", "lib"])
+def test_a_program_of_a_linked_environment_imports_from_the_checkout(tmp_path: Path, folder: str) -> None:
+    """A script of the environment, such as `pytest`, has nothing of the current folder on its path."""
+    root, checkout = tmp_path, tmp_path / ".treadle" / "local" / "lane"
+    for place, value in ((root, 3), (checkout, 4)):
+        write(place, f"{folder}/thing.py", f"VALUE = {value}\n")
+    venv.create(root / ".venv", with_pip=False, symlinks=True)
+    site = next((root / ".venv" / "lib").glob("python*/site-packages"))
+    write(site, "__editable__.thing.pth", f"{root / folder}\n")
+    python = root / ".venv" / "bin" / "python"
+    script = write(root, ".venv/bin/check", f"#!{python}\nimport thing\nassert thing.VALUE == 4\n")
+    script.chmod(0o755)
+    assert asyncio.run(Command(command=(str(script),)).test(checkout)).is_green
 
 
 @pytest.mark.parametrize(

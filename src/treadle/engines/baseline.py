@@ -110,6 +110,9 @@ def _refuse_unrunnable(run: TestRun, config: Config) -> None:
     if run.ended == "timeout":
         fix = f"make it faster, or raise `toolchain.timeout` (now {config.toolchain.timeout} s)"
         raise PortError(f"the tests of the base commit take too long: {why}; {fix}", code="env.timeout")
+    if run.foreign:
+        fix = "install the project into its environment by a usual `pip install -e .`, or not at all"
+        raise PortError(f"the tests of the base commit do not test it: {why}; {fix}", code="env.editable")
     if run.bent:
         fix = "`treadle doctor` tries the test tool by itself; if that works, a plugin or a conftest.py is at fault"
         raise PortError(f"what the tests of the base commit say cannot be believed: {why}; {fix}", code="env.canaries")

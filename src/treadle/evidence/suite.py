@@ -86,6 +86,9 @@ def unbelievable(run: TestRun) -> list[Problem]:
             problem(f"the test run was bent: {one}", expected="code that leaves its tests alone", code="green.bent")
             for one in run.bent
         ]
+    if run.foreign:
+        what = f"the tests imported your own checkout instead of the work: {', '.join(run.foreign[:5])}"
+        return [problem(what, expected="an environment that has no link to it", code="env.editable")]
     if not run.is_believable:
         reasons = [*(run.problems or (f"it ended by '{run.ended}'",)), *_last_words(run)]
         return [problem(f"the tests could not be run: {one}", code="suite.unrunnable") for one in reasons]

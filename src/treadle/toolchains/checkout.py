@@ -1,10 +1,12 @@
 """Commands of the project in a checkout, of which nothing but output and exit code is wanted."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from treadle.enclosures.enclosure import Enclosure
 from treadle.toolchains.environment import environment
+from treadle.toolchains.files import read_text
 from treadle.toolchains.process import Finished, Listen, run
 from treadle.toolchains.sandbox import find_sandbox
 
@@ -36,8 +38,26 @@ async def run_in(
 
 def _own_sources(path: Path, command: tuple[str, ...]) -> dict[str, str]:
     """An environment may have the project installed as a link to the user's own checkout; this one goes before it."""
-    is_python = Path(command[0]).name.startswith("python")
-    return {"PYTHONPATH": str(path / "src")} if is_python and (path / "src").is_dir() else {}
+    is_python = Path(command[0]).name.startswith("python") or (path / "pyproject.toml").is_file()
+    usual = [path / "src"] if is_python else []
+    folders = [folder for folder in dict.fromkeys([*_linked_folders(path, command), *usual]) if folder.is_dir()]
+    return {"PYTHONPATH": os.pathsep.join(map(str, folders))} if folders else {}
+
+
+def _linked_folders(path: Path, command: tuple[str, ...]) -> Iterator[Path]:
+    """The folders of this checkout that stand for those of the user's, to which the command's environment has links.
+
+    The checkout lies below the user's, or the link belongs to another project.
+    """
+    environment_folder = Path(command[0]).parent.parent
+    if not (environment_folder / "pyvenv.cfg").is_file():
+        return
+    for file in sorted(environment_folder.glob("lib/python*/site-packages/*.pth")):
+        for line in read_text(file).splitlines():
+            linked = Path(line.strip()) if line.startswith("/") else None
+            for root in path.parents:
+                if linked and (root / ".treadle").is_dir() and linked.resolve().is_relative_to(root):
+                    yield path / linked.resolve().relative_to(root)
 
 
 def problems_of(command: tuple[str, ...], finished: Finished) -> list[str]:

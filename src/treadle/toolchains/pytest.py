@@ -215,6 +215,7 @@ class _Run:
             tampering=tuple(testimony.tampering),
             noted=tuple(testimony.noted),
             hiding=testimony.hiding,
+            foreign=tuple(testimony.foreign),
             mirrored=tuple(testimony.mirrored),
             limits=(_INSIDE, *([THROUGH_A_PIPE] if self._is_apart else [])),
             isolation=finished.isolation,

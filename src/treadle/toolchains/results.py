@@ -82,13 +82,16 @@ class TestRun(msgspec.Struct, frozen=True, kw_only=True):
     """What this toolchain cannot tell or keep from happening."""
     isolation: str = ""
     """What kept the run apart from the rest of the machine."""
+    foreign: tuple[str, ...] = ()
+    """Modules that came from the user's own checkout instead of this one: what was tested is not what is delivered."""
     never_began: bool = False
     """The test tool itself could not be started, or broke before it had looked at any test."""
 
     @property
     def is_believable(self) -> bool:
-        """Whether it began, ended by itself, and all witnesses say the same."""
-        return self.ended == "done" and self.exit is not None and not self.bent and not self.never_began
+        """Whether it began, ended by itself, tested this checkout, and all witnesses say the same."""
+        has_ended = self.ended == "done" and self.exit is not None and not self.never_began
+        return has_ended and not self.bent and not self.foreign
 
     @property
     def is_witnessed(self) -> bool:

@@ -35,6 +35,7 @@ class Testimony:
         self.canaries: dict[str, str] = {}
         self.mirrored: list[str] = []
         self.exit: int | None = None
+        self.foreign: list[str] = []
         """The exit code that was announced at the end; None: there was no end."""
         self.bent: list[str] = []
         self.tampering: list[str] = []
@@ -153,7 +154,7 @@ class Testimony:
             self._add(id, "failed", "call", "exit", f"os._exit({exit}) ended the run", 0.0)
 
     def _hear_end(self, exit: int, strangers: list[str]) -> None:
-        self.exit = exit
+        self.exit, self.foreign = exit, strangers
         if strangers:
             names = ", ".join(strangers[:5])
             self.problems.append(f"imported from your own checkout instead of the one under test: {names}")

@@ -26,7 +26,7 @@ def put_checkout_first(checkout: str, root: str, is_module: bool) -> None:
     """
     sys.path[:] = [entry for entry in sys.path if entry != _HERE]
     links = [entry for entry in sys.path if _is_of(entry, root) and not _is_below(entry, checkout)]
-    moved = [os.path.join(checkout, os.path.relpath(entry, root)) for entry in links]
+    moved = [os.path.join(checkout, os.path.relpath(entry, root)) for entry in [*links, *_take_redirections(root)]]
     sys.path[:] = [entry for entry in sys.path if entry not in (*links, "", checkout)]
     wanted = [entry for entry in dict.fromkeys([*moved, *([checkout] if is_module else [])]) if os.path.isdir(entry)]
     at = next((number for number, entry in enumerate(sys.path) if "site-packages" in entry), len(sys.path))
@@ -35,6 +35,34 @@ def put_checkout_first(checkout: str, root: str, is_module: bool) -> None:
         os.environ.pop(name, None)
     if moved:  # programs that the tests start must find the same
         os.environ["PYTHONPATH"] = os.pathsep.join(moved)
+
+
+def _take_redirections(root: str) -> list[str]:
+    """The folders of the user's checkout that finders of editable installs import from; the finders forget them.
+
+    A finder would still find a module there that the checkout under test has no more.
+    """
+    folders: list[str] = []
+    for finder in sys.meta_path:
+        module = sys.modules.get(getattr(finder, "__module__", ""))
+        # The first is of setuptools, the second of `editables`, which hatchling and others use.
+        for known in (getattr(module, "MAPPING", None), getattr(finder, "_redirections", None)):
+            if not isinstance(known, dict):
+                continue
+            for name, target in list(known.items()):
+                folder = _folder_of(str(name), str(target))
+                if folder and _is_of(str(target), root):
+                    folders.append(folder)
+                    del known[name]
+    return folders
+
+
+def _folder_of(name: str, target: str) -> str:
+    """The folder from which a path imports a module by its name; empty if the module's file is called otherwise."""
+    place = Path(target).parent if Path(target).name == "__init__.py" else Path(target)
+    place = place.with_suffix("") if place.suffix == ".py" else place
+    parts = name.split(".")
+    return str(Path(*place.parts[: -len(parts)])) if list(place.parts[-len(parts) :]) == parts else ""
 
 
 class FromSource(SourceFileLoader):
