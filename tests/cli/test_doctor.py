@@ -366,3 +366,12 @@ def test_a_branch_in_the_way_of_those_of_runs(root: Path) -> None:
     assert (line["state"], line["required"]) == ("missing", True)
     assert line["detail"].startswith("the branch treadle is in the way")
     assert "`git.branch_prefix`" in line["fix"]
+
+
+def test_a_test_command_whose_own_options_fail_is_found(root: Path) -> None:
+    (root / "treadle.toml").write_text(f'[toolchain]\nkind = "pytest"\ntest = "{sys.executable} -m pytest"\n')
+    (root / "pytest.ini").write_text("[pytest]\naddopts = --no-such-option\n")
+    git(root, "add", "-A")
+    git(root, "-c", "user.name=x", "-c", "user.email=x@y", "commit", "-q", "-m", "second")
+    line = told()["toolchain tests"]
+    assert (line["state"], line["code"], "--no-such-option" in line["detail"]) == ("missing", "env.tests", True)

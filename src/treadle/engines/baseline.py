@@ -60,6 +60,19 @@ async def base_commit(project: Project) -> str:
     return (await opened.repository.users("rev-parse", "--verify", "HEAD^{commit}")).text
 
 
+async def collect_base(project: Project, config: Config) -> tuple[int, str]:
+    """How many tests the last commit has, listed by the project's own command; and why they cannot be, if so."""
+    opened = await open_git(project, _no_rules, config.git.branch_prefix)
+    tools = ProjectTools(toolchain_of(config, project))
+    async with opened.checkouts.clean(await base_commit(project)) as path:
+        found = await tools.collect(path)
+    if not (found.never_began or found.bent):
+        return len(found.ids), ""
+    lines = [line.strip() for line in found.output.splitlines() if line.strip()]
+    said = [line for line in lines if "error" in line.lower()] or lines
+    return len(found.ids), "; ".join([*found.bent, *found.problems][:1] + said[-1:])
+
+
 async def take_baseline(
     project: Project, store: Store, protocol: Protocol, config: Config, commit: str, enclosure: Enclosure | None = None
 ) -> Baseline:

@@ -8,12 +8,16 @@ import sys
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from treadle.cli.ahead import can_be_done
 from treadle.cli.health.line import Line, missing, ok, warn
 from treadle.cli.programs import ask, find_program
 from treadle.config.model import Config, Toolchain
 from treadle.config.project import Project
 from treadle.enclosures.opening import CONTAINER
+from treadle.engines.baseline import collect_base
+from treadle.errors import TreadleError
 from treadle.protocol.checks.declarations import TOOLCHAIN
 from treadle.protocol.model import Protocol
 from treadle.protocol.reach import Reach
@@ -61,6 +65,7 @@ async def toolchain_lines(
             lines = await asyncio.gather(*tried)
         if within is None and named.get("test") and not any(line.state == "missing" for line in lines):
             lines += await _canaries(settings, project.root, required="test" in required)
+            lines += await _collection(msgspec.structs.replace(config, toolchain=settings), project)
     return [*_lacking(config.protocol, settings, project, protocol, within), *lines]
 
 
@@ -110,6 +115,23 @@ async def _canaries(settings: Toolchain, root: Path, *, required: bool) -> list[
         return [ok(what, "a test that passes and canaries that must fail are told apart")]
     fix = f"see what `{' '.join(settings.command('test', root=str(root))[:3])}` prints, and mend or replace it"
     return [missing(what, why, fix, required=required, code="env.canaries")]
+
+
+async def _collection(config: Config, project: Project) -> list[Line]:
+    """Whether the project's own command, with its own options, lists the tests of the last commit."""
+    what = "toolchain tests"
+    if config.toolchain.kind not in ("pytest", "gotest"):  # others list tests only by running them
+        return []
+    try:
+        count, why = await collect_base(project, config)
+    except TreadleError:  # no commit yet, or no repository: other lines say so
+        return []
+    if not why:
+        return [ok(what, f"{count} found on the last commit")] if count else []
+    fix = "install what the test tool needs, or mend its options"
+    return [
+        missing(what, f"the tests of the last commit cannot be listed: {why}", fix, required=True, code="env.tests")
+    ]
 
 
 def is_treadles(path: str, root: Path) -> bool:
