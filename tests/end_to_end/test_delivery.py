@@ -1,15 +1,18 @@
 """A verified result meets a branch that has moved: criteria are verified again, conflicts go to the rebase step."""
 
 import asyncio
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
 
+from tests.cli.treadle import treadle
 from tests.end_to_end.ending import RESULT, RUN
 from tests.end_to_end.honest import played
 from tests.end_to_end.world import World
 from tests.git.place import git, write
 from treadle.config.project import Project
+from treadle.engines.client import Client
 from treadle.engines.delivery import DeliveryRefusal, reopen, take_over_rebased
 from treadle.engines.opening import opened_store
 
@@ -68,6 +71,22 @@ def test_conflicts_go_back_to_the_protocols_own_rebase_step(place: Path) -> None
     assert end.standings() == dict.fromkeys(("AC-1", "AC-2", "AC-3"), "verified by root")
     trailers = end.git("log", "-1", "--format=%(trailers:key=Criterion,valueonly)", "main").split()
     assert trailers == ["basket/AC-1", "basket/AC-2", "basket/AC-3"]
+
+
+def test_a_delivery_that_is_given_up_leaves_the_result_deliverable(place: Path) -> None:
+    world = World(place, **played("leaf"))
+    assert world.run().outcome == "Merged"
+    start = git(world.root, "rev-parse", "HEAD").strip()
+    commit(world.root, {INIT: THEIRS})
+    project = Project(world.root)
+    with opened_store(project) as store:
+        assert asyncio.run(reopen(project, store, store.run(RUN)))
+        Client(project, store).abort(RUN)
+    assert world.go_on().outcome == "Aborted"
+    git(world.root, "reset", "-q", "--hard", start)
+    with chdir(world.root):
+        assert treadle("deliver", RUN).code == 0
+    assert git(world.root, "rev-parse", "main") == git(world.root, "rev-parse", RESULT)
 
 
 @pytest.mark.parametrize(

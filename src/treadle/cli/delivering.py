@@ -9,7 +9,16 @@ import typer
 from treadle.cli.guard import blame, complain
 from treadle.cli.standing import Standing, exit_code
 from treadle.config.project import Project
-from treadle.engines.delivery import CONFLICT, DeliveryRefusal, is_reopened, reopen, take_over, take_over_rebased, vouch
+from treadle.engines.delivery import (
+    CONFLICT,
+    DeliveryRefusal,
+    has_good_end,
+    is_reopened,
+    reopen,
+    take_over,
+    take_over_rebased,
+    vouch,
+)
 from treadle.engines.evidence import logged_evidence
 from treadle.errors import TreadleError
 from treadle.git.delivery import MOVED
@@ -32,7 +41,7 @@ def deliver(project: Project, store: Store, run: str, *, rebase: bool = False, a
             f"{run} has not ended; `treadle resume {run}` drives it, `treadle status {run}` shows it",
             code="run.open",
         )
-    if not is_good(record.outcome):
+    if not has_good_end(store, record):
         said = f"{run} has ended with {record.outcome}; only the result of a good end is taken over"
         raise TreadleError(said, code="deliver.bad_end")
     _hold_back(store, run, accept)
@@ -79,7 +88,9 @@ def deliver_rebased(project: Project, store: Store, run: str, accept: str = "") 
 
 def delivery_code(store: Store, run: str) -> int:
     """The exit code of a delivery that has moved the branch, by the verdict on the run's criteria."""
-    return exit_code(store.run(run).outcome, logged_evidence(store, run))
+    record = store.run(run)
+    outcome = record.outcome if is_good(record.outcome) else "Delivered"  # a rebase of it was given up before
+    return exit_code(outcome, logged_evidence(store, run))
 
 
 def offer(project: Project, store: Store, stands: Standing) -> None:

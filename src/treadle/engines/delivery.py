@@ -27,7 +27,7 @@ from treadle.runtime.desk import Desk
 from treadle.runtime.inbox import Arrival
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
-from treadle.views.result import Result
+from treadle.views.result import Result, is_good
 
 _TRIES: Final = 3
 """How often a result is rebased: others may move the branch while it is verified."""
@@ -125,7 +125,16 @@ async def vouch(store: Store, run: Run, note: str) -> None:
 
 def is_reopened(store: Store, run: Run) -> bool:
     """Whether a run goes on because of a delivery, which was perhaps killed since."""
-    return not run.outcome and any(isinstance(decode_event(body), Reopened) for _, body in store.events(run.id))
+    return not run.outcome and _was_reopened(store, run)
+
+
+def has_good_end(store: Store, run: Run) -> bool:
+    """Whether a run has come to a good end, if only before a delivery that was given up: its result is still there."""
+    return is_good(run.outcome) or (bool(run.outcome) and _was_reopened(store, run))
+
+
+def _was_reopened(store: Store, run: Run) -> bool:
+    return any(isinstance(decode_event(body), Reopened) for _, body in store.events(run.id))
 
 
 async def _existing(integration: Integration, run: Run) -> Result:
