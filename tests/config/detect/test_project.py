@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from treadle.config.detect.found import Found
+from treadle.config.detect.node import missing_packages
 from treadle.config.detect.project import detect
 
 SITE = ".venv/lib/python3.12/site-packages/"
@@ -321,3 +322,15 @@ def test_what_a_test_script_does_besides_is_told(tmp_path: Path) -> None:
 def test_a_package_without_dependencies_needs_no_installation(tmp_path: Path) -> None:
     found = detect(project(tmp_path, {"package.json": '{"scripts": {"test": "node --test"}}'}))[0]
     assert codes(found) == []
+
+
+def test_packages_that_are_not_installed_are_read_from_what_node_printed(tmp_path: Path) -> None:
+    files = {
+        "package.json": '{"devDependencies": {"left-pad": "1", "@a/b": "1", "there": "1"}}',
+        "package-lock.json": "",
+    }
+    root = project(tmp_path, files | {"node_modules/there/package.json": "{}"})
+    printed = "Error: Cannot find module 'left-pad'\nCannot find package '@a/b/c.js' imported\n"
+    printed += "Cannot find module 'there'\nCannot find module './own'\nCannot find module 'unnamed'\n"
+    assert missing_packages(root, printed) == (["@a/b", "left-pad"], "npm ci")
+    assert missing_packages(root, "") == ([], "npm ci")

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from pathlib import Path
 from typing import Any
 
 from treadle.config.detect.folder import Folder, table
@@ -24,6 +25,7 @@ _WRAPPERS = ("c8", "nyc")
 _REPORTERS = ("--test-reporter", "--test-reporter-destination")
 """Options of node whose value is the next word."""
 _RUN = re.compile(r"(?:npm run|pnpm(?: run)?|yarn(?: run)?|bun run) ([\w:.-]+)")
+_NOT_FOUND = re.compile(r"Cannot find (?:module|package) '((?:@[\w.-]+/)?[\w.-]+)")
 _LONGEST = 120
 _LINTER = re.compile(
     r"(?:(?:npm|pnpm|yarn) (?:run )?(?:lint|format)\S*|eslint|standard|xo|prettier|biome)(?: |\Z)[^|;<>$`]*\Z"
@@ -180,6 +182,17 @@ def _there(folder: Folder, test: Guess | None, needs: set[str]) -> tuple[Hint, .
     if name and not folder.has(f"node_modules/.bin/{name}"):
         return (Hint("init.not_installed", f"`{_manager(folder)} install`: node_modules has no {name}"),)
     return ()
+
+
+def missing_packages(root: Path, printed: str) -> tuple[list[str], str]:
+    """Packages of package.json that a program could not load and that are not installed, and the command to install."""
+    folder = Folder(root)
+    package = folder.json("package.json")
+    needs = {name for kind in ("dependencies", "devDependencies") for name in table(package, kind)}
+    names = needs & {match[1] for match in _NOT_FOUND.finditer(printed)}
+    missing = sorted(name for name in names if not (root / "node_modules" / name).exists())
+    manager = _manager(folder)
+    return missing, "npm ci" if manager == "npm" and folder.has("package-lock.json") else f"{manager} install"
 
 
 def _manager(folder: Folder) -> str:
