@@ -530,6 +530,7 @@ PROTOCOL: Final[dict[str, str]] = {
 """What is wrong with a protocol; the checks of `treadle protocol check` have one each."""
 
 ADVICE: Final[dict[str, str]] = {
+    "init.command_only": "The project's test script runs no runner whose results can be read test by test.",
     "init.jest_junit": "jest reports its tests one by one only with the package jest-junit.",
     "init.lanes_found": "The test runner also finds the tests in lanes of running work; exclude `.treadle/`.",
     "init.no_environment": "A Python project has no environment of its own to run its tests in.",
@@ -537,6 +538,7 @@ ADVICE: Final[dict[str, str]] = {
     "init.no_test_script": "package.json does not say how the project is tested.",
     "init.no_tests": "The project has no tests yet, so its test runner is assumed.",
     "init.not_installed": "The project's packages, or a program that it needs, are not installed yet.",
+    "init.test_part": "The project's test script also runs something that is no test runner; it is left out.",
     "init.tool_missing": "The project configures a linter or formatter that is not installed; it is not set up.",
 }
 """What commands advise a person to do."""

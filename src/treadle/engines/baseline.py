@@ -4,12 +4,14 @@ The result lies in the cache of measurements, where the checks of the run find i
 stops the run: no agent could mend it, and each of them would be charged for it.
 """
 
+from treadle.config.detect.node import missing_packages
 from treadle.config.model import Config
 from treadle.config.project import Project
 from treadle.enclosures.enclosure import Enclosure
 from treadle.errors import PortError
 from treadle.evidence.cache import Cache
 from treadle.evidence.failed_before import FAILING, FLAKY
+from treadle.evidence.findings import some
 from treadle.evidence.flaky import MOST
 from treadle.evidence.measure import Measure
 from treadle.evidence.project_tools import ProjectTools
@@ -84,6 +86,7 @@ async def take_baseline(
     failing_commands = await _try_commands(measure, tree, commands_of(protocol, config.toolchain, advisory=True))
     run = await measure.known_suite(tree)
     _refuse_unrunnable(run, config)
+    _refuse_missing_packages(run, project)
     failing = sorted(bad(run))
     flaky = await measure.unstable(tree, failing, config.toolchain.reruns) if len(failing) <= MOST else set()
     return Baseline(
@@ -131,6 +134,15 @@ def _refuse_unrunnable(run: TestRun, config: Config) -> None:
         raise PortError(f"what the tests of the base commit say cannot be believed: {why}; {fix}", code="env.canaries")
     fix = "install what it needs, or mend `toolchain` in treadle.toml; `treadle doctor` tries it"
     raise PortError(f"the tests of the base commit cannot be run: {why}; {fix}\n{said}".rstrip(), code="env.tests")
+
+
+def _refuse_missing_packages(run: TestRun, project: Project) -> None:
+    """Refuse to begin where tests fail for want of packages that package.json names and no agent can install."""
+    printed = "\n".join([run.output, *(test.message for test in bad(run).values())]) if bad(run) else ""
+    missing, command = missing_packages(project.root, printed)
+    if missing:
+        said = f"tests of the base commit need packages of package.json that are not installed: {some(missing)}"
+        raise PortError(f"{said}; `{command}` in {project.root}, then start the run again", code="env.missing")
 
 
 def _no_rules(_state: State, _job: RunAgent) -> Rules:

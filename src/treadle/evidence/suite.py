@@ -59,7 +59,8 @@ async def collected(s: Subject) -> Collected:
     return Collected(
         ids=run.collected,
         files={id_: test.file for id_, test in run.tests.items() if test.file},
-        errors={id_: test for id_, test in run.tests.items() if test.phase == "collect"},
+        # A file without tests that ends well, such as a helper that `node --test` runs, too, is no error.
+        errors={id_: test for id_, test in bad(run).items() if test.phase == "collect"},
         problems=run.problems if not run.collected else (),
         bent=run.bent,
         limits=run.limits,

@@ -6,11 +6,18 @@ from pathlib import Path
 import pytest
 
 from treadle.config.detect.found import Found
+from treadle.config.detect.node import missing_packages
 from treadle.config.detect.project import detect
 
 SITE = ".venv/lib/python3.12/site-packages/"
 BIN = "{root}/node_modules/.bin"
 
+MERGE_JSON_SCHEMAS = """{"scripts": {
+  "test": "npm run lint && npm run test:unit && npm run test:types",
+  "lint": "eslint",
+  "test:unit": "c8 --100 node --test --test-reporter spec test/",
+  "test:types": "tstyche"
+}}"""
 PROJECTS: list[tuple[str, dict[str, str], str, str, dict[str, str]]] = [
     (
         "pytest in pyproject",
@@ -115,6 +122,34 @@ PROJECTS: list[tuple[str, dict[str, str], str, str, dict[str, str]]] = [
         {"test": "npm run test"},
     ),
     (
+        "node --test after a build that the package manager runs",
+        {"package.json": '{"scripts": {"pretest": "tsc", "test": "node --test dist"}}'},
+        "JavaScript",
+        "command",
+        {"test": "npm run test"},
+    ),
+    (
+        "node --test in another script, with coverage and a reporter",
+        {"package.json": MERGE_JSON_SCHEMAS},
+        "JavaScript",
+        "junit",
+        {"test": "node --test --test-reporter=junit --test-reporter-destination={report} test/"},
+    ),
+    (
+        "mocha in another script",
+        {"package.json": '{"scripts": {"test": "npm run unit", "unit": "nyc mocha"}}'},
+        "JavaScript",
+        "junit",
+        {"test": f"{BIN}/mocha --reporter=xunit --reporter-option=output={{report}}"},
+    ),
+    (
+        "scripts that run each other",
+        {"package.json": '{"scripts": {"test": "npm run a", "a": "npm run b", "b": "npm run a"}}'},
+        "JavaScript",
+        "command",
+        {"test": "npm run test"},
+    ),
+    (
         "vitest that only node_modules knows",
         {"package.json": "{}", "node_modules/vitest/package.json": "{}", "node_modules/.bin/vitest": ""},
         "JavaScript",
@@ -123,7 +158,7 @@ PROJECTS: list[tuple[str, dict[str, str], str, str, dict[str, str]]] = [
     ),
     (
         "a script with a shell's signs",
-        {"package.json": '{"scripts": {"test": "node --test && echo"}}', "pnpm-lock.yaml": ""},
+        {"package.json": '{"scripts": {"test": "node --test | tee log"}}', "pnpm-lock.yaml": ""},
         "JavaScript",
         "command",
         {"test": "pnpm run test"},
@@ -276,6 +311,26 @@ def test_node_tools_are_set_up_only_if_they_are_installed(tmp_path: Path) -> Non
     assert "init.not_installed" in codes(detect(tmp_path)[0])
 
 
+def test_what_a_test_script_does_besides_is_told(tmp_path: Path) -> None:
+    found = detect(project(tmp_path / "part", {"package.json": MERGE_JSON_SCHEMAS}))[0]
+    assert codes(found) == ["init.test_part"]
+    assert "`tstyche`" in found.advice[0].text
+    other = detect(project(tmp_path / "other", {"package.json": '{"scripts": {"test": "ava"}}'}))[0]
+    assert codes(other) == ["init.command_only"]
+
+
 def test_a_package_without_dependencies_needs_no_installation(tmp_path: Path) -> None:
     found = detect(project(tmp_path, {"package.json": '{"scripts": {"test": "node --test"}}'}))[0]
     assert codes(found) == []
+
+
+def test_packages_that_are_not_installed_are_read_from_what_node_printed(tmp_path: Path) -> None:
+    files = {
+        "package.json": '{"devDependencies": {"left-pad": "1", "@a/b": "1", "there": "1"}}',
+        "package-lock.json": "",
+    }
+    root = project(tmp_path, files | {"node_modules/there/package.json": "{}"})
+    printed = "Error: Cannot find module 'left-pad'\nCannot find package '@a/b/c.js' imported\n"
+    printed += "Cannot find module 'there'\nCannot find module './own'\nCannot find module 'unnamed'\n"
+    assert missing_packages(root, printed) == (["@a/b", "left-pad"], "npm ci")
+    assert missing_packages(root, "") == ([], "npm ci")

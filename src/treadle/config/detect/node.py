@@ -2,6 +2,8 @@
 
 import re
 import shlex
+from pathlib import Path
+from typing import Any
 
 from treadle.config.detect.folder import Folder, table
 from treadle.config.detect.found import Found, Guess, Hint, guess
@@ -19,7 +21,12 @@ _STYLE = (
     ("format", "@biomejs/biome", "biome format .", ("biome.json", "biome.jsonc")),
 )
 _MANAGERS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun", "bun.lockb": "bun"}
-
+_WRAPPERS = ("c8", "nyc")
+_REPORTERS = ("--test-reporter", "--test-reporter-destination")
+"""Options of node whose value is the next word."""
+_RUN = re.compile(r"(?:npm run|pnpm(?: run)?|yarn(?: run)?|bun run) ([\w:.-]+)")
+_NOT_FOUND = re.compile(r"Cannot find (?:module|package) '((?:@[\w.-]+/)?[\w.-]+)")
+_LONGEST = 120
 _LINTER = re.compile(
     r"(?:(?:npm|pnpm|yarn) (?:run )?(?:lint|format)\S*|eslint|standard|xo|prettier|biome)(?: |\Z)[^|;<>$`]*\Z"
 )
@@ -31,9 +38,10 @@ def node(folder: Folder) -> Found | None:
         return None
     package = folder.json("package.json")
     needs = {*table(package, "dependencies"), *table(package, "devDependencies")}
-    script = table(package, "scripts").get("test", "")
+    scripts = table(package, "scripts")
+    script = scripts.get("test", "")
     script = script if isinstance(script, str) and "no test specified" not in script else ""
-    kind, test, report, advice = _test(folder, script, needs)
+    kind, test, report, advice = _test(folder, script, scripts, needs)
     commands = {"test": test} if test else {}
     if test and test.words[0] == f"{_BIN}/vitest":
         commands["collect"] = guess(f"{_BIN}/vitest list", test.why)
@@ -56,42 +64,88 @@ def node(folder: Folder) -> Found | None:
     )
 
 
-def _test(folder: Folder, script: str, needs: set[str]) -> tuple[str, Guess | None, str, tuple[Hint, ...]]:
+def _test(
+    folder: Folder, script: str, scripts: dict[str, Any], needs: set[str]
+) -> tuple[str, Guess | None, str, tuple[Hint, ...]]:
     """How results are read, the command, where it leaves its report, and advice."""
+    used = [word for command in _commands(script, scripts) or [script] for word in command.split()]
     for name, command in _JUNIT.items():
-        if name in needs or name in script.split() or (not script and folder.has(f"node_modules/{name}")):
+        if name in needs or name in used or (not script and folder.has(f"node_modules/{name}")):
             return "junit", guess(command, f"package.json uses {name}"), "", ()
-    if "jest" in needs or "jest" in script.split():
+    if "jest" in needs or "jest" in used:
         if "jest-junit" in needs:
             command = f"env JEST_JUNIT_OUTPUT_FILE={{report}} {_BIN}/jest --reporters=default --reporters=jest-junit"
             return "junit", guess(command, "package.json uses jest-junit"), "", ()
         advice = "`npm install --save-dev jest-junit`, then `treadle init` again: results test by test"
         hint = Hint("init.jest_junit", advice)
         return "command", guess(f"{_BIN}/jest", "package.json uses jest"), "", (hint,)
-    words = _node_words(script)
-    if words[:2] == ("node", "--test"):
-        reporter = ("--test-reporter=junit", "--test-reporter-destination={report}")
-        return "junit", Guess((*words[:2], *reporter, *words[2:]), "the script `test` in package.json"), "", ()
+    why = "the script `test` in package.json"
+    commands = _commands(script, scripts)
+    at = next((at for at, command in enumerate(commands) if _node_words(command)), None)
+    # What comes before the tests may be a build that they need; linters have a command of their own.
+    if at is not None and all(_LINTER.match(one) for one in commands[:at]):
+        others = [_shown(one) for one in commands[at + 1 :] if not _LINTER.match(one)]
+        text = (
+            f"the script `test` also runs {', '.join(f'`{one}`' for one in others)}, which `toolchain.test` leaves out"
+        )
+        hints = (Hint("init.test_part", f"{text}: set it as `toolchain.build` or `toolchain.lint`"),) if others else ()
+        return "junit", Guess(_node_words(commands[at]), why), "", hints
     if script:
-        return "command", guess(f"{_manager(folder)} run test", "the script `test` in package.json"), "", ()
+        text = (
+            f"the script `test` ({_shown(script)}) runs no runner whose results Treadle can read test by test, and "
+            'most protocols need them: set `toolchain.kind = "junit"`, and `toolchain.test` to a command that writes a '
+            "JUnit file to `{report}`"
+        )
+        return "command", guess(f"{_manager(folder)} run test", why), "", (Hint("init.command_only", text),)
     hint = Hint("init.no_test_script", "package.json has no script `test`: set `toolchain.test`")
     return "command", None, "", (hint,)
 
 
-def _node_words(script: str) -> tuple[str, ...]:
-    """The words of `node --test …` in a script that needs no shell: alone, or after linters, whose verdict is another.
+def _shown(script: str) -> str:
+    """A script as a message has room for it, without what a terminal could take for more than text."""
+    plain = "".join(char if char.isprintable() else " " for char in script)
+    return plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST]}…"
 
-    Patterns (`test/*.test.js`) are put in by whoever runs it.
+
+def _commands(script: str, scripts: dict[str, Any], above: tuple[str, ...] = ("test",)) -> list[str]:
+    """The commands that a script joins by `&&`, with those of the scripts that it runs; none if it needs a shell."""
+    first = scripts.get(f"pre{above[-1]}")  # the package manager runs it before the script itself
+    script = f"{first} && {script}" if script and isinstance(first, str) else script
+    if not script.isprintable() or any(char in script.replace("&&", "") for char in "&|;<>$`"):
+        return []
+    found: list[str] = []
+    for command in map(str.strip, script.split("&&")):
+        run = _RUN.fullmatch(command)
+        other = scripts.get(run[1]) if run else None
+        if run and isinstance(other, str) and run[1] not in above:
+            inner = _commands(other, scripts, (*above, run[1]))
+            if not inner:
+                return []
+            found += inner
+        else:
+            found.append(command)
+    return found
+
+
+def _node_words(command: str) -> tuple[str, ...]:
+    """The words of `node --test …` with our reporter, without a wrapper that measures coverage; none if it is another.
+
+    Patterns (`test/*.test.js`) are put in by the toolchain that runs it.
     """
-    *before, last = script.split("&&")
-    if not script.isprintable() or any(char in last for char in "&|;<>$`"):
-        return ()
-    if not all(_LINTER.match(one.strip()) for one in before):
-        return ()
     try:
-        return tuple(shlex.split(last))
+        words = shlex.split(command)
     except ValueError:
         return ()
+    if words[:1] and words[0] in _WRAPPERS and "node" in words:
+        words = words[words.index("node") :]
+    if words[:1] != ["node"] or "--test" not in words:
+        return ()
+    at = words.index("--test") + 1
+    rest: list[str] = []
+    for word, before in zip(words[at:], words[at - 1 :], strict=False):
+        if not word.startswith("--test-reporter") and before not in _REPORTERS:
+            rest.append(word)
+    return (*words[:at], "--test-reporter=junit", "--test-reporter-destination={report}", *rest)
 
 
 def _style(folder: Folder, needs: set[str]) -> tuple[dict[str, Guess], list[Hint]]:
@@ -128,6 +182,17 @@ def _there(folder: Folder, test: Guess | None, needs: set[str]) -> tuple[Hint, .
     if name and not folder.has(f"node_modules/.bin/{name}"):
         return (Hint("init.not_installed", f"`{_manager(folder)} install`: node_modules has no {name}"),)
     return ()
+
+
+def missing_packages(root: Path, printed: str) -> tuple[list[str], str]:
+    """Packages of package.json that a program could not load and that are not installed, and the command to install."""
+    folder = Folder(root)
+    package = folder.json("package.json")
+    needs = {name for kind in ("dependencies", "devDependencies") for name in table(package, kind)}
+    names = needs & {match[1] for match in _NOT_FOUND.finditer(printed)}
+    missing = sorted(name for name in names if not (root / "node_modules" / name).exists())
+    manager = _manager(folder)
+    return missing, "npm ci" if manager == "npm" and folder.has("package-lock.json") else f"{manager} install"
 
 
 def _manager(folder: Folder) -> str:
