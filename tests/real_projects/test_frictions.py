@@ -61,34 +61,27 @@ def test_an_older_manifest_is_no_hindrance(clone: Clone) -> None:
     assert project.git("show", f"main:{older.manifest_file}") == kept.strip(), "an older manifest stays as it was"
 
 
-def test_a_result_is_rebased_when_the_branch_has_moved(clone: Clone) -> None:
+def test_a_result_is_verified_again_where_the_branch_has_moved(clone: Clone) -> None:
+    """The branch gets a test that the result fails, and loses it again."""
     project = clone(QUICK)
     check_honest_run(project, SHARE)
-    moved = project.commit("Write a note meanwhile", {"NOTES.md": "Meanwhile.\n"})
+    text = "import importlib.util\n\n\ndef test_no_share():\n"
+    text += f'    assert importlib.util.find_spec("{project.package.target}.share") is None\n'
+    moved = project.commit("Forbid it meanwhile", {f"{project.package.tests}/test_no_share.py": text})
 
-    assert project.treadle("deliver", SHARE.id).code == 2
-    assert project.git("rev-parse", "main") == moved, "without --rebase, nothing is changed"
+    assert project.treadle("deliver", SHARE.id).code == 2, "without --rebase, nothing is changed"
+    refused = project.treadle("deliver", SHARE.id, "--rebase")
+    assert refused.code != 0, refused
+    assert "[deliver.unverified]" in refused.err
+    assert project.git("rev-parse", "main") == moved
 
+    project.git("rm", "-q", f"{project.package.tests}/test_no_share.py")
+    moved = project.commit("Allow it again", {"NOTES.md": "Meanwhile.\n"})
     done = project.treadle("deliver", SHARE.id, "--rebase")
     assert done.code == 0, done
     assert project.git("merge-base", "--is-ancestor", moved, "main") == ""
     assert {"NOTES.md", SHARE.in_(project.package).module} <= project.files("main")
     assert project.standings(SHARE.id) == ALL
-
-
-def test_a_rebase_that_breaks_the_tests_is_not_delivered(clone: Clone) -> None:
-    """The branch has meanwhile got a test that the result fails: it is verified again before the branch moves."""
-    project = clone(QUICK)
-    assert "--rebase" in project.treadle("deliver", "--help").out
-    check_honest_run(project, SHARE)
-    file = f"{project.package.tests}/test_no_share.py"
-    text = "import importlib.util\n\n\ndef test_no_share():\n"
-    text += f'    assert importlib.util.find_spec("{project.package.target}.share") is None\n'
-    moved = project.commit("Forbid it meanwhile", {file: text})
-
-    done = project.treadle("deliver", SHARE.id, "--rebase")
-    assert done.code != 0, done
-    assert project.git("rev-parse", "main") == moved
 
 
 def test_three_features_at_once_are_verified(clone: Clone) -> None:
@@ -202,19 +195,6 @@ def test_a_missing_linter_is_found_before_an_agent_is_paid(clone: Clone) -> None
     addition = SHARE.in_(project.package)
     ended = project.run(addition, scripts.fractal(addition), "--protocol", "fractal")
     assert ended.code == 2, ended
-
-
-def test_a_finished_run_leaves_one_branch_and_a_commit_that_tells(clone: Clone) -> None:
-    project = clone(QUICK)
-    check_honest_run(project, SHARE)
-    assert project.treadle("deliver", SHARE.id).code == 0
-    branches = project.git("for-each-ref", "--format=%(refname:short)", "refs/heads").splitlines()
-    assert branches == ["main", f"treadle/{SHARE.id}/result"]
-    trailers = project.git("log", "-1", "--format=%(trailers:only,unfold)", "main").splitlines()
-    told = [line.partition(": ")[::2] for line in trailers]
-    assert ("Treadle-Run", SHARE.id) in told
-    criteria = [value.split()[0].rstrip(":") for key, value in told if key == "Criterion"]
-    assert [it.rpartition("/")[2] for it in criteria] == ["AC-1", "AC-2", "AC-3"]
 
 
 def check_honest_run(project: RealProject, feature: Feature) -> None:

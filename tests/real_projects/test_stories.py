@@ -36,6 +36,7 @@ def test_every_feature_is_verified_and_delivered(
         delivered = project.treadle("deliver", feature.id)
         assert delivered.code == 0, delivered
         check_delivered(project, feature)
+        check_one_branch(project, feature)
 
     together = (ROMAN, MIDDLE)
     base = project.git("rev-parse", "main")
@@ -79,3 +80,14 @@ def check_delivered(project: RealProject, feature: Feature) -> None:
     addition, files = feature.in_(project.package), project.files("main")
     assert {addition.interface, addition.module, addition.test_file, addition.contract_file} <= files
     assert addition.manifest_file not in files
+
+
+def check_one_branch(project: RealProject, feature: Feature) -> None:
+    """A run leaves one branch, and a commit whose trailers name the run and its criteria."""
+    branches = project.git("for-each-ref", "--format=%(refname:short)", f"refs/heads/treadle/{feature.id}").splitlines()
+    assert branches == [f"treadle/{feature.id}/result"]
+    trailers = project.git("log", "-1", "--format=%(trailers:only,unfold)", "main").splitlines()
+    named = [line.partition(": ")[::2] for line in trailers]
+    assert ("Treadle-Run", feature.id) in named
+    criteria = [value.split()[0].rstrip(":") for key, value in named if key == "Criterion"]
+    assert [it.rpartition("/")[2] for it in criteria] == list(ALL)
