@@ -84,7 +84,9 @@ class RealProject:
             venv.create(self.root / ".venv", symlinks=True)
             packages = next((self.root / ".venv").glob("lib/python*/site-packages"))
             installed = next(PYTHON.glob("lib/python*/site-packages"))
-            (packages / "pinned.pth").write_text(f"{installed}\n")
+            for installed_file in installed.iterdir():  # as if pip had put each of them there
+                if not (packages / installed_file.name).exists():
+                    (packages / installed_file.name).symlink_to(installed_file)
             if self.package.target.startswith("src/"):
                 self._install_editable()
         elif self.package.language == "javascript":

@@ -44,7 +44,7 @@ def test_an_agent_that_keeps_the_older_spec_id_proves_nothing(name: str, clone: 
     project = clone(name)
     addition = TWO_CRITERIA.in_(project.package)
     add_older_manifest(project, addition, "older")
-    ended = project.run(addition, scripts.v3(addition, PROVED, spec_id="-"))
+    ended = project.run(addition, once(scripts.v3(addition, PROVED, spec_id="-")))
     check_refused(project, addition, ended)
     (act, *_) = project.refused(addition.feature.id)
     assert {"manifest.uncovered", "manifest.set_aside"} <= project.codes(addition.feature.id, act)
@@ -82,10 +82,13 @@ def run(project: RealProject, addition: Addition, protocol: str) -> Ended:
         "dptr": (scripts.dptr, scripts.brief(addition)),
         "riper": (scripts.riper, scripts.brief(addition)),
     }[protocol]
-    # What is refused is not tried again: a second attempt finds no turn, and a person is asked.
-    rules = [{"attempt": "1", **rule} for rule in play(addition, PROVED)]
-    ended = project.run(addition, rules, "--protocol", protocol, spec=spec)
+    ended = project.run(addition, once(play(addition, PROVED)), "--protocol", protocol, spec=spec)
     return project.drive(ended, addition.feature.id, {"review": "approve"})
+
+
+def once(rules: scripts.Rules) -> scripts.Rules:
+    """What is refused is not tried again: a second attempt finds no turn, and a person is asked."""
+    return [{"attempt": "1", **rule} for rule in rules]
 
 
 def check_refused(project: RealProject, addition: Addition, ended: Ended) -> None:
