@@ -23,7 +23,7 @@ EXCUSED: Final = "excused"
 """The name under which a check's evidence has the tests that it did not charge: test → code."""
 TOO: Final = "failed before this run, too"
 _WORDS: Final = {FAILING: TOO, FLAKY: "passed and failed by chance before this run, too"}
-_RERUNS: Final = 6
+_RERUNS: Final = 12
 """How often a test is run again on the base, unless the project wants more reruns, or none at all.
 
 It ends with the first other verdict. One that fails every second time is charged to an agent once in 64 times.
