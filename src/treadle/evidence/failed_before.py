@@ -26,7 +26,7 @@ _WORDS: Final = {FAILING: TOO, FLAKY: "passed and failed by chance before this r
 _RERUNS: Final = 12
 """How often a test is run again on the base, unless the project wants more reruns, or none at all.
 
-It ends with the first other verdict. One that fails every second time is charged to an agent once in 64 times.
+It ends with the first other verdict. One that fails every second time is charged to an agent once in 4,096 times.
 """
 
 
