@@ -65,7 +65,8 @@ class Prover:
         tests = tuple(proof for proof, _, _ in found)
         red = last([one for _, one, _ in found if one])
         green = last([one for _, _, one in found if one])
-        after = self._seen.green_since([one.id for one in tests]) if green else self._tree.state.seq + 1
+        part = {inst.id, *(one.id for one in self._tree.below(inst))}
+        after = self._seen.green_since([one.id for one in tests], part) if green else self._tree.state.seq + 1
         verdicts = sorted(self._verdicts(inst, after), key=lambda one: one.time)
         merges = list(self._merges(inst, after))
         gaps = [

@@ -1,6 +1,6 @@
 """Where tests were seen failing and passing, in runs that accepted work rests on."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from treadle.protocol.catalogue import PROOFS
@@ -16,6 +16,7 @@ class Seen(NamedTuple):
     """A test in a run that an accepted activity rests on."""
 
     seq: int
+    instance: str
     act: str
     how: str
     commit: str
@@ -32,18 +33,18 @@ class Sightings:
         self.any: dict[str, list[Seen]] = {}
         for step, records, _ in steps:
             for one in records:
-                self._take(step.seq, step.act, one)
+                self._take(step.seq, step.instance, step.act, one)
 
-    def _take(self, seq: int, act: str, one: Told) -> None:
+    def _take(self, seq: int, instance: str, act: str, one: Told) -> None:
         check = one.check
         if check.gone or not check.ok:
             return
         own_word = is_own_word(check.limits)
         for id_ in one.red | one.on_skeleton:
             how = "failed" if id_ in one.red else "skeleton"
-            self.red.setdefault(id_, []).append(Seen(seq, act, how, check.commit, own_word))
+            self.red.setdefault(id_, []).append(Seen(seq, instance, act, how, check.commit, own_word))
         for id_, verdict in {id_: it for tests in one.criteria.values() for id_, it in tests.items()}.items():
-            seen = Seen(seq, act, verdict, check.commit, own_word)
+            seen = Seen(seq, instance, act, verdict, check.commit, own_word)
             self.any.setdefault(id_, []).append(seen)
             if verdict == "passed" and check.check in _GREEN:
                 self.green.setdefault(id_, []).append(seen)
@@ -65,12 +66,16 @@ class Sightings:
         )
         return proof, red, green
 
-    def green_since(self, ids: Iterable[str]) -> int:
+    def green_since(self, ids: Iterable[str], instances: Collection[str]) -> int:
         """Since which event the tests have passed on the commit on which they passed last; 0: they have not.
 
-        A later run on the same commit says nothing new: who has approved the work after the first one has seen it.
+        Runs of the instances count, for they are those whose work was approved and merged then; others have run the
+        same tests later, for work of their own. Only if the instances have none, runs of all count. A later run on the
+        same commit says nothing new: an approval after the first one is about this commit.
         """
-        seen = [self.green[id_] for id_ in ids if id_ in self.green]
+        every = [self.green[id_] for id_ in ids if id_ in self.green]
+        own = [[one for one in many if one.instance in instances] for many in every]
+        seen = [many for many in own if many] or every
         latest = last([one for many in seen for one in many])
         if latest is None:
             return 0

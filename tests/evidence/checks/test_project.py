@@ -179,7 +179,10 @@ def test_the_projects_own_check_runs_to_the_first_failure(tmp_path: Path) -> Non
         ("WORD=add; grep -q $WORD src/calc/add.py || exit 3", ""),
         ("test $(cat src/calc/add.py | wc -l) -gt 900; echo counted; false", "ended with 1: counted"),
         ("cat src/c*/none.py", "No such file"),
-        ("echo looking; echo extra.py is missing; exit 3", "; exit 3` ended with 3: extra.py is missing\nlooking\n"),
+        (
+            "echo looking; echo extra.py is missing; exit 3",
+            "; exit 3` ended with 3: extra.py is missing [post_check.failing]\nlooking\n",
+        ),
     ],
 )
 def test_what_needs_a_shell_gets_one(tmp_path: Path, line: str, said: str) -> None:
