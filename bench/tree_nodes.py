@@ -114,5 +114,7 @@ def _criterion(node: Node) -> dict[str, str]:
 
 def _manifest(node: Node, listed: dict[str, str], *, parts: bool = False) -> str:
     named = {one: _leaves(one)[0] if parts else one for one in (node, *node.children)}
-    contract = {f"test_contract_{one.name}": f"contract:AC-{criterion.id}" for one, criterion in named.items()}
+    contract = {
+        f"{node.contract}::test_contract_{one.name}": f"contract:AC-{criterion.id}" for one, criterion in named.items()
+    }
     return json.dumps({"spec_id": node.id, "acceptance_criteria_map": contract | listed}, indent=1)

@@ -108,6 +108,9 @@ def written(root: Path, protocol: str) -> str:
     files = {name: text for one in nodes for name, text in scaffold(one, parts=parts).items()}
     for one in nodes:
         files |= code(one) | ({} if parts and one.children else tree_nodes.tests(one))
+    files = {
+        name: text for name, text in files.items() if not name.endswith("/test_manifest.json")
+    }  # a paper of the run
     other = root.parent / "written"
     write(other, files | {"spec.json": (root / "spec.json").read_text()})
     git(other, "init", "-q")
