@@ -7,7 +7,6 @@ from typing import Any, Literal
 import pytest
 
 from tests.evidence.stage import ADD, FILES, SPEC, TEST, Stage, run
-from tests.git.place import write
 from treadle.config.model import Toolchain as Settings
 from treadle.evidence.cache import Cache
 from treadle.evidence.merge_verifier import MergeVerifier
@@ -45,7 +44,17 @@ def test_a_merge_is_held_up_by_its_own_failures_only(tmp_path: Path) -> None:
             assert (await one.suite(path)).ok
             assert (await one.contract(path)).ok
             assert (await one.build(path)).ok
-            write(path, {"src/part/add.py": "def add(a, b):\n    return 0\n"})
+        broken = await stage.claim(
+            "impl",
+            "TestsPassed",
+            {"src/part/add.py": "def add(a, b):\n    return 0\n"},
+            {},
+            "checkpoint",
+            inst="root/part",
+        )
+        assert broken is not None
+        head = await stage.facts.tree(await stage.facts.head(stage.state, "root/part"))
+        async with stage.facts.checkout(head) as path:
             for tried in (await one.suite(path), await one.contract(path)):
                 assert tried.failing == ("tests/part/test_add.py::test_adds",)
                 assert not tried.ok

@@ -122,8 +122,7 @@ async def excused(s: Subject, run: TestRun, ids: Iterable[str]) -> dict[str, str
     start, origin = await s.git.start(s.case.state.run), await s.git.origin(s.case.state, s.job.inst)
     adopted: set[str] = set()
     if has_own_manifest(s.case.protocol):
-        listed, earlier = await read_manifest(s), await read_manifest(s, start)
-        adopted = listed.tests(run) - earlier.tests(run)
+        adopted = (await read_manifest(s)).tests(run)
     baseline = Baseline(s.git, s.measure, start, origin)
     return await baseline.excuses(run, asked, s.work.commit, await before(s), adopted)
 

@@ -106,7 +106,7 @@ def test_a_child_is_not_held_up_by_what_waits_for_others_but_a_cycle_is_by_its_b
         code = {"src/part/add.py": ADD}
         verdict = await stage.claim("impl", "TestsPassed", code, checks="checkpoint green", inst="root/part")
         assert verdict.report == ""
-        assert "test_whole waits for work that is not part of this" in stage.evidence(verdict, "green")["report"]
+        assert "test_whole: waits for work that is not part of this" in stage.evidence(verdict, "green")["report"]
         own = await stage.claim(
             "impl", "TestsPassed", {}, checks="checkpoint green_own_and_baseline", inst="root/part", n="2.1"
         )
