@@ -12,7 +12,8 @@ entry counts only if it belongs to the spec at hand:
 - it names the spec itself (`"REQ-1/AC-1"`), or its file does (`spec_id`);
 - or this run has added it to a file without `spec_id`, or to an older file whose `spec_id` the agent left as it was.
 An entry that an earlier run wrote for the same spec counts only while its test does not pass on the base commit: then
-it is still owed. Everything else is set aside.
+it is still owed. A protocol that delivers its manifest, one per story, keeps all entries of the same story. Everything
+else is set aside.
 """
 
 import json
