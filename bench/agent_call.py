@@ -19,13 +19,12 @@ import msgspec
 
 from bench import agent_call_script, agent_call_treadle
 from bench.agent_call_treadle import Parts
+from played_model.server import ModelServer, client_variables
 from tools.agents.apart import inside_apart, lacking
 from treadle.config.project import Project
-from treadle.enclosures.box import Box, find_box
-from treadle.engines.opening import opened_store
+from treadle.enclosures.box import BubblewrapBox, find_box
+from treadle.engines.run_settings import opened_store
 from treadle.mcp.http import HttpTools
-from treadle.testing.model_server.clients import client_variables
-from treadle.testing.model_server.server import ModelServer
 
 AGENTS = ("claude", "codex")
 ROUNDS = 15
@@ -87,7 +86,7 @@ def measure(server: ModelServer, folder: Path) -> Any:
     """Each in turn, inside of a network that has nothing but loopback."""
     agent = (folder / "agent").read_text()
     os.environ |= client_variables(server.url, folder / "user")
-    has_box = isinstance(asyncio.run(find_box()), Box)
+    has_box = isinstance(asyncio.run(find_box()), BubblewrapBox)
     project = Project(folder / "repo")
     agent_call_treadle.lay_out(project.root)
     found = Measured(treadle=[], script=[], at_home=[], boxed=[])

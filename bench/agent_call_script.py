@@ -9,14 +9,14 @@ from pathlib import Path
 import msgspec
 
 from bench.agent_call_treadle import PROTOCOL, Call, lay_out
-from treadle.agents.environment import clean, contract
+from treadle.agents.contract import clean_environment, contract_variables
 from treadle.mcp.http import HttpTools
 from treadle.ports import Work
 from treadle.prompts import bundle
 from treadle.results.emit import FILE
-from treadle.results.mcp_tool import mcp_config_at
-from treadle.results.ways import ways_of
-from treadle.runtime.tools import assigned
+from treadle.results.exits import ways_of
+from treadle.results.tools import mcp_config_at
+from treadle.runtime.dispatch import assignment_of
 
 SCRIPT = Path(__file__).with_name("agent_call_script.sh")
 
@@ -34,7 +34,11 @@ class Caller:
         work, runner, home = self._prepared(name, like.work), like.runner, self._folder / home_name
         home.mkdir(exist_ok=True)
         runner.dialect.prepare(work, home)
-        env = {**clean((*runner.allowed, *runner.dialect.keys)), "HOME": str(home), **contract(work)}
+        env = {
+            **clean_environment((*runner.allowed, *runner.dialect.keys)),
+            "HOME": str(home),
+            **contract_variables(work),
+        }
         env |= runner.dialect.env(work, home)
         words = runner.command(work, home, "", env["PATH"])
         files = [self._lane, work.bundle / "prompt.md", work.home / "stream", work.out / FILE]
@@ -52,6 +56,6 @@ class Caller:
         work.out.mkdir()
         work = msgspec.structs.replace(work, env=bundle.environment(work))
         step = PROTOCOL.graphs[PROTOCOL.root].steps[work.step]
-        at = asyncio.run(self._tools.open(assigned(work, ways_of(PROTOCOL, step)), work.env))
+        at = asyncio.run(self._tools.open(assignment_of(work, ways_of(PROTOCOL, step)), work.env))
         (work.bundle / "mcp.json").write_bytes(msgspec.json.encode(mcp_config_at(at, work.token)))
         return work

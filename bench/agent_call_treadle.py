@@ -10,19 +10,19 @@ from pathlib import Path
 import msgspec
 
 from treadle.agents.one_shot import OneShot
-from treadle.config.load import load_settings
 from treadle.config.project import Project
-from treadle.engines.local import Host
-from treadle.engines.starting import Wanted, start
+from treadle.config.secrets import Redaction
+from treadle.config.settings import load_settings
+from treadle.engines.driver import Driver, Surroundings
+from treadle.engines.start import StartRequest, inspect_request, start_run
 from treadle.engines.surroundings import ProjectSurroundings
 from treadle.kernel.commands import RunAgent
 from treadle.ports import Abilities, Ended, Runner, Session, Watch, Work
 from treadle.protocol.load import load
 from treadle.runtime.desk import Desk
-from treadle.runtime.dispatch import Dispatch
-from treadle.runtime.loop import only_people
-from treadle.runtime.tools import Tools
-from treadle.runtime.world import World
+from treadle.runtime.dispatch import AgentTools, Dispatch
+from treadle.runtime.loop import awaits_only_people
+from treadle.runtime.world import AgentDirectory, RunWorld
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 
@@ -108,26 +108,50 @@ class Watched:
         return self._session
 
 
-class Noted:
-    """`engines.local.Surroundings` of a project whose one call is watched."""
+class NotedAgents(AgentDirectory):
+    """The agents of a project; notes the one that is called."""
+
+    def __init__(self, real: AgentDirectory) -> None:
+        self._real = real
+        self.watched: Watched | None = None
+
+    def runner_of(self, job: RunAgent) -> Runner:
+        runner = self._real.runner_of(job)
+        if not isinstance(runner, OneShot):
+            raise TypeError(f"{runner} is no program that is started once")
+        self.watched = Watched(runner)
+        return self.watched
+
+    def name_of(self, job: RunAgent) -> str:
+        return self._real.name_of(job)
+
+    def model_of(self, role: str, tier: int) -> str:
+        return self._real.model_of(role, tier)
+
+    def secrets(self) -> Redaction:
+        return self._real.secrets()
+
+
+class Noted(Surroundings):
+    """The surroundings of a project whose one call is watched."""
 
     def __init__(self, real: ProjectSurroundings) -> None:
         self.real = real
-        self.watched: Watched | None = None
+        self.agents: NotedAgents | None = None
 
-    def world(self, run: Run) -> World:
+    @property
+    def watched(self) -> Watched | None:
+        return self.agents.watched if self.agents else None
+
+    async def prepare(self, run: Run) -> None:
+        await self.real.open(run)
+
+    def world(self, run: Run) -> RunWorld:
         world = self.real.world(run)
+        self.agents = NotedAgents(world.agents)
+        return replace(world, agents=self.agents)
 
-        def runner_of(job: RunAgent) -> Runner:
-            runner = world.runner_of(job)
-            if not isinstance(runner, OneShot):
-                raise TypeError(f"{runner} is no program that is started once")
-            self.watched = Watched(runner)
-            return self.watched
-
-        return replace(world, runner_of=runner_of)
-
-    def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:
+    def dispatch(self, run: Run, desk: Desk, world: RunWorld) -> Dispatch:
         return self.real.dispatch(run, desk, world)
 
     def changed(self, desk: Desk) -> None:
@@ -138,25 +162,24 @@ class Noted:
 class Caller:
     """Calls one agent, each time in a run of its own."""
 
-    def __init__(self, project: Project, store: Store, tools: Tools, agent: str) -> None:
+    def __init__(self, project: Project, store: Store, tools: AgentTools, agent: str) -> None:
         self._project, self._store, self._tools, self._agent = project, store, tools, agent
 
     def call(self, name: str, box: str = "off") -> Call:
-        wanted = Wanted(
+        wanted = StartRequest(
             config=load_settings(None, {}, (f"workspace.box={box}",)).config(PROTOCOL.name),
             spec='{"name": "a line"}',
             file="order.json",
             name=name,
             agents=(self._agent,),
         )
-        start(self._project, self._store, PROTOCOL, wanted)
+        start_run(self._store, inspect_request(self._project, PROTOCOL, wanted))
         return asyncio.run(self._drive(name))
 
     async def _drive(self, name: str) -> Call:
         real = ProjectSurroundings(self._project, self._store, tools=self._tools)
-        await real.prepare(self._store.run(name))
         noted = Noted(real)
-        state = await Host(self._store, noted).drive(name, only_people, noted.changed)
+        state = await Driver(self._store, noted).drive(name, noted.changed, awaits_only_people)
         if state.outcome != "Done" or noted.watched is None:
             raise AssertionError(f"{name} ended as {state.outcome}: {list(state.acts.values())}")
         return noted.watched.call()

@@ -8,12 +8,9 @@ from treadle.kernel.state import State
 from treadle.ports import Clock
 from treadle.protocol.digest import digest
 from treadle.protocol.model import Protocol
-from treadle.runtime.clock import SystemClock
-from treadle.runtime.desk import Desk
-from treadle.runtime.inbox import Inbox
-from treadle.runtime.loop import drive, ended
-from treadle.runtime.tasks import Tasks
-from treadle.runtime.timers import Timers
+from treadle.runtime.desk import Desk, Inbox
+from treadle.runtime.loop import Tasks, Timers, has_ended, run_loop
+from treadle.runtime.world import SystemClock
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 
@@ -56,6 +53,6 @@ async def drive_to_end(store: Store, run: str) -> State:
     desk = Desk(store, lease, clock)
     for posted in store.posted(run):
         inbox.put(decode_event(posted.body), posted.n)
-    state = await drive(desk, inbox, Tasks(Instant(desk, clock), inbox, Timers(clock, inbox)), ended)
+    state = await run_loop(desk, inbox, Tasks(Instant(desk, clock), inbox, Timers(clock, inbox)), has_ended)
     await store.release(lease)
     return state

@@ -10,7 +10,7 @@ from treadle.kernel.events import Envelope, Exited
 from treadle.kernel.reduce import reduce
 from treadle.kernel.replay import GENESIS
 from treadle.kernel.state import State
-from treadle.store.entry import Entry, entry
+from treadle.store.batch import LogEntry, make_entry
 
 
 def floor(folder: Path, runs: int, length: int) -> Meter:
@@ -33,20 +33,20 @@ def floor(folder: Path, runs: int, length: int) -> Meter:
     return meter
 
 
-def transitions(length: int) -> list[Entry]:
+def transitions(length: int) -> list[LogEntry]:
     """What the store is given for each transition of one run."""
     protocol, state, last = ring(length), State(), GENESIS
     state, commands = reduce(protocol, state, first_event("run", 1))
-    found: list[Entry] = []
+    found: list[LogEntry] = []
     while jobs := [command for command in commands if isinstance(command, RunAgent)]:
         event = Exited(id=f"{jobs[0].id}:exited", ts=state.now, act=jobs[0].id, envelope=Envelope("Next"))
         state, commands = reduce(protocol, state, event)
-        found.append(entry(last, state, event, commands))
+        found.append(make_entry(last, state, event, commands))
         last = found[-1].chain
     return found
 
 
-def _insert(db: sqlite3.Connection, run: str, made: Entry) -> None:
+def _insert(db: sqlite3.Connection, run: str, made: LogEntry) -> None:
     db.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", (run, made.seq, made.id, made.body, made.chain))
     for id_, body in made.opened:
         db.execute("INSERT INTO outbox VALUES (?, ?, ?)", (run, id_, body))

@@ -22,7 +22,7 @@ import msgspec
 
 from bench.lane_cycle import CycleRun, Room, open_room
 from bench.lane_project import Cycle, cycle, make_project, write
-from treadle.toolchains.pytest_command import KNOWN_PLUGINS, WITNESS
+from treadle.toolchains.pytest import KNOWN_PLUGINS, WITNESS
 from treadle.toolchains.sandbox import find_sandbox
 
 SIZES = (200, 20_000)

@@ -8,16 +8,14 @@ from typing import Any
 from immutables import Map
 
 from bench.lane_project import Cycle, command, write
-from treadle.config.model import Toolchain as Settings
+from treadle.config.model import ToolchainSettings as Settings
 from treadle.config.project import Project
-from treadle.evidence.cache import Cache
+from treadle.evidence.claim_verifier import ClaimVerifier
+from treadle.evidence.measurements import Cache
 from treadle.evidence.merge_verifier import MergeVerifier
-from treadle.evidence.project_tools import ProjectTools
-from treadle.evidence.repository_facts import RepositoryFacts
-from treadle.evidence.verify import Verifier
+from treadle.evidence.project_facts import ProjectTools, RepositoryFacts
 from treadle.git.effects import GitEffects
-from treadle.git.lanes import Rules
-from treadle.git.opened import Opened, open_git
+from treadle.git.lanes import LaneRules, ProjectRepository, open_git
 from treadle.kernel.commands import RunAgent, RunChecks, RunEffect
 from treadle.kernel.state import Activity, Instance, Slot, State
 from treadle.ports import Case, Outcome
@@ -25,8 +23,8 @@ from treadle.prompts.scope import scope
 from treadle.protocol.items import Json, content_ref
 from treadle.protocol.load import load
 from treadle.protocol.model import CheckRef
-from treadle.toolchains.results import Collected, TestRun
-from treadle.toolchains.toolchain import Toolchain, tests_of
+from treadle.toolchains.results import CollectedTests, TestRun
+from treadle.toolchains.toolchain import ProjectToolchain, tests_of
 
 CHILD, SIBLING = "root/calc", "root/other"
 SPEC: dict[str, Json] = {
@@ -43,7 +41,7 @@ GREEN = "checkpoint scope build green manifest tests_unmodified no_undefined"
 class Counted(ProjectTools):
     """Tools that count the runs of tests, by the stage that asked for them."""
 
-    def __init__(self, toolchain: Toolchain) -> None:
+    def __init__(self, toolchain: ProjectToolchain) -> None:
         super().__init__(toolchain)
         self.stage = ""
         self.runs: Counter[str] = Counter()
@@ -60,7 +58,7 @@ class Counted(ProjectTools):
         self.runs[self.stage] += 1
         return await super().test(path, ids, files, limit, mirrors=mirrors)
 
-    async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> Collected:
+    async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests:
         self.runs[self.stage] += 1
         return await super().collect(path, files)
 
@@ -81,7 +79,7 @@ class _Payloads:
 class Room:
     """A project that runs can be made in; it stays open, as it does in the orchestrator's process."""
 
-    def __init__(self, opened: Opened, tools: Counted) -> None:
+    def __init__(self, opened: ProjectRepository, tools: Counted) -> None:
         self.opened, self.tools = opened, tools
         self.facts = RepositoryFacts(opened.lanes, opened.checkouts)
         self.protocol = load("v3")
@@ -89,8 +87,8 @@ class Room:
 
 async def open_room(root: Path) -> Room:
     settings = Settings(kind="pytest", timeout=600, test=command())
-    toolchain = Toolchain(settings=settings, root=root, tests=tests_of(settings, root, None))
-    return Room(await open_git(Project(root), lambda *_: Rules()), Counted(toolchain))
+    toolchain = ProjectToolchain(settings=settings, root=root, tests=tests_of(settings, root, None))
+    return Room(await open_git(Project(root), lambda *_: LaneRules()), Counted(toolchain))
 
 
 class CycleRun:
@@ -105,7 +103,7 @@ class CycleRun:
         for inst in ("root", CHILD, SIBLING):
             self._add(inst)
         cache = Cache(measured, bytes(32))
-        self._verifier = Verifier(room.facts, room.tools, cache, scope)
+        self._verifier = ClaimVerifier(room.facts, room.tools, cache, scope)
         self._effects = GitEffects(
             room.opened.lanes,
             room.opened.checkouts,

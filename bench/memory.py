@@ -18,11 +18,9 @@ from typing import Any
 import msgspec
 
 from tools.mcp.install import MEMORY_SERVER, NODE
-from treadle.memory.graph import Entity, Graph, Relation
-from treadle.memory.json_lines import dumped
-from treadle.memory.shape import FILE
-from treadle.memory.store import Memory, Space
-from treadle.results.mcp_tool import HERE
+from treadle.memory.knowledge_tools import dump_graph
+from treadle.memory.store import FILE, Entity, KnowledgeGraph, Memory, Relation, Space
+from treadle.results.tools import HERE
 
 ENTITIES, OBSERVATIONS = 10_000, 10
 ROUNDS = 15
@@ -58,14 +56,14 @@ def main() -> None:
         print(f"{what:<28} {here:>9.1f} {there:>14.1f} {there / here:>10.1f} x {KINDS[what]:>6.0f} x, {told}")
 
 
-def made(chance: random.Random) -> Graph:
+def made(chance: random.Random) -> KnowledgeGraph:
     """The same graph each time."""
     entities = tuple(
         Entity(f"entity {n}", chance.choice(("person", "module", "decision")), tuple(said(chance, n)))
         for n in range(ENTITIES)
     )
     ends = [(chance.randrange(ENTITIES), chance.randrange(ENTITIES)) for _ in range(ENTITIES)]
-    return Graph(entities, tuple(Relation(f"entity {one}", f"entity {two}", "knows") for one, two in ends))
+    return KnowledgeGraph(entities, tuple(Relation(f"entity {one}", f"entity {two}", "knows") for one, two in ends))
 
 
 def said(chance: random.Random, n: int) -> list[str]:
@@ -105,7 +103,7 @@ class Server:
         self._process.stdin.flush()
 
 
-def ours(folder: Path, graph: Graph) -> Server:
+def ours(folder: Path, graph: KnowledgeGraph) -> Server:
     (folder / "treadle.toml").touch()
     local = folder / ".treadle" / "local"
     local.mkdir(parents=True)
@@ -116,9 +114,9 @@ def ours(folder: Path, graph: Graph) -> Server:
     return Server([*HERE], {}, folder)
 
 
-def theirs(folder: Path, graph: Graph) -> Server:
+def theirs(folder: Path, graph: KnowledgeGraph) -> Server:
     file = folder / "memory.jsonl"
-    file.write_text(dumped(graph))
+    file.write_text(dump_graph(graph))
     env = {"PATH": os.environ["PATH"], "MEMORY_FILE_PATH": str(file)}
     return Server([str(NODE), str(MEMORY_SERVER)], env, folder)
 

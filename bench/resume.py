@@ -13,9 +13,8 @@ from bench.ring import ring
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.events import Envelope, Event, Exited
 from treadle.kernel.replay import decode_event
-from treadle.runtime.clock import SystemClock
-from treadle.runtime.desk import Desk
-from treadle.runtime.inbox import Arrival
+from treadle.runtime.desk import Arrival, Desk
+from treadle.runtime.world import SystemClock
 from treadle.store.sqlite import Store
 
 EVENTS = 100_000

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 
@@ -23,11 +23,12 @@ import msgspec
 
 from bench.tree_agents import growing
 from bench.tree_nodes import Node, Shape, spec
-from treadle.config.load import load_settings
+from tests.fakes import SingleAgent
 from treadle.config.project import Project
-from treadle.engines.local import Host
-from treadle.engines.opening import opened_store
-from treadle.engines.starting import Wanted, start
+from treadle.config.settings import load_settings
+from treadle.engines.driver import Driver, Surroundings
+from treadle.engines.run_settings import opened_store
+from treadle.engines.start import StartRequest, inspect_request, start_run
 from treadle.engines.surroundings import ProjectSurroundings
 from treadle.kernel.events import Checked, Exited, Failed
 from treadle.kernel.replay import decode_event
@@ -36,8 +37,8 @@ from treadle.ports import Runner
 from treadle.protocol.load import load
 from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import Dispatch
-from treadle.runtime.loop import only_people
-from treadle.runtime.world import World
+from treadle.runtime.loop import awaits_only_people
+from treadle.runtime.world import RunWorld
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 
@@ -81,16 +82,21 @@ class Grown(msgspec.Struct, frozen=True, kw_only=True):
         return {name: seconds / self.leaves for name, seconds in costs.items()}
 
 
-class Growing(msgspec.Struct, frozen=True):
-    """`engines.local.Surroundings` of a project, with agents of ours."""
+@dataclass(frozen=True)
+class Growing(Surroundings):
+    """The surroundings of a project, with agents of ours."""
 
     real: ProjectSurroundings
     runner: Runner
 
-    def world(self, run: Run) -> World:
-        return replace(self.real.world(run), runner_of=lambda _role: self.runner)
+    async def prepare(self, run: Run) -> None:
+        await self.real.open(run)
 
-    def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:
+    def world(self, run: Run) -> RunWorld:
+        world = self.real.world(run)
+        return replace(world, agents=SingleAgent(self.runner, world.agents))
+
+    def dispatch(self, run: Run, desk: Desk, world: RunWorld) -> Dispatch:
         return self.real.dispatch(run, desk, world)
 
 
@@ -128,7 +134,7 @@ def grow(root: Path, shape: Shape) -> Grown:
     """A repository, a spec, a run, and what it took."""
     lay_out(root)
     project = Project(root)
-    wanted = Wanted(
+    wanted = StartRequest(
         config=load_settings(None, {}, _SETTINGS).config("v3"),
         spec=msgspec.json.encode(spec(Node((), shape))).decode(),
         file="spec.json",
@@ -136,7 +142,7 @@ def grow(root: Path, shape: Shape) -> Grown:
         agents=("command:true",),
     )
     with opened_store(project, create=True) as store:
-        start(project, store, load("v3"), wanted)
+        start_run(store, inspect_request(project, load("v3"), wanted))
         began, before = time.monotonic(), os.times()
         state = asyncio.run(drive(project, store, growing(shape)))
         after, wall = os.times(), time.monotonic() - began
@@ -156,8 +162,7 @@ def grow(root: Path, shape: Shape) -> Grown:
 
 async def drive(project: Project, store: Store, runner: Runner) -> State:
     real = ProjectSurroundings(project, store)
-    await real.prepare(store.run(RUN))
-    return await Host(store, Growing(real, runner)).drive(RUN, only_people)
+    return await Driver(store, Growing(real, runner)).drive(RUN, rests=awaits_only_people)
 
 
 def lay_out(root: Path) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 from bench.lane_project import write
 from bench.tree_nodes import Shape, node_of
 from bench.tree_turns import turn
+from tests.fakes import Instant
 from treadle.ports import Work
-from treadle.testing.instant import Instant
 
 
 def growing(shape: Shape) -> Instant:

@@ -1,11 +1,19 @@
 """How the tests run on any machine."""
 
+import gc
+
 import pytest
 from hypothesis import settings
 
 # Whether an example took long says something about the machine, not about the code.
 settings.register_profile("steady", deadline=None)
 settings.load_profile("steady")
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector away from the ten thousand collected tests: it would search them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -12,11 +12,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from played_model.server import Exchange, ModelServer
 from tools.agents.apart import KEY, PATIENCE, Inside, another, lacking, variables
 from tools.agents.apart import inside_apart as run_apart
 from tools.agents.install import FOLDER, program
-from treadle.testing.model_server.exchange import Exchange
-from treadle.testing.model_server.server import ModelServer
 
 __all__ = ["AGENTS", "KEY", "PATIENCE", "Ended", "Start", "another", "inside_apart", "play", "starting"]
 

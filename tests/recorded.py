@@ -10,27 +10,34 @@ from typing import Final
 
 import msgspec
 
-from treadle.config.load import load_settings
-from treadle.engines.local import Host
-from treadle.engines.pinned import Pinned
+from tests.fakes import (
+    BelievingChecks,
+    Improvised,
+    Journal,
+    PlainWorkspace,
+    RecordingNotifier,
+    SingleAgent,
+    SmoothEffects,
+    decide,
+)
+from treadle.config.settings import load_settings
+from treadle.engines.driver import Driver, Surroundings
+from treadle.engines.run_settings import RunSettings
 from treadle.kernel.commands import RunChecks
 from treadle.kernel.events import CheckResult, Replied, RunStarted, Signalled, Usage
 from treadle.kernel.state import State
+from treadle.kernel.waits import awaits_go
 from treadle.ports import Case, Ended, Session, Verdict, Watch, Work
 from treadle.protocol.answers.inputs import load_input
 from treadle.protocol.digest import digest
 from treadle.protocol.load import BUILT_IN, load
 from treadle.protocol.model import Protocol
-from treadle.runtime.clock import SystemClock
 from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import Dispatch
-from treadle.runtime.loop import only_people
-from treadle.runtime.world import World
-from treadle.simulate.waits import awaits_go
+from treadle.runtime.loop import awaits_only_people
+from treadle.runtime.world import RunWorld, SystemClock
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
-from treadle.testing.improvised import Improvised, decide
-from treadle.testing.plain import BelievingChecks, Journal, PlainWorkspace, SmoothEffects, Told
 
 USED: Final = Usage(1000, 200, 0.25)
 """What every agent uses."""
@@ -78,25 +85,24 @@ class _Checks(BelievingChecks):
         return Verdict(results=results, report="mend it", fingerprint="f")
 
 
-class _Around:
+class _Around(Surroundings):
     def __init__(self, root: Path, store: Store, protocol: Protocol, refuses: int, whims: float) -> None:
         self._root, self._store, self._journal = root, store, Journal(root / "journal")
         self._runner = _Agents(protocol, self._journal, whims=whims)
         self._checks = _Checks(self._journal, refuses)
 
-    def world(self, run: Run) -> World:  # noqa: ARG002
-        return World(
+    def world(self, run: Run) -> RunWorld:  # noqa: ARG002
+        return RunWorld(
             clock=SystemClock(),
             payloads=self._store.payloads,
-            runner_of=lambda _: self._runner,
-            model_of=lambda _role, _tier: "",
+            agents=SingleAgent(self._runner),
             workspace=PlainWorkspace(self._root, self._journal),
             checks=self._checks,
             effects=SmoothEffects(self._journal),
-            notifier=Told(),
+            notifier=RecordingNotifier(),
         )
 
-    def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:
+    def dispatch(self, run: Run, desk: Desk, world: RunWorld) -> Dispatch:
         return Dispatch(desk, world, self._root / ".treadle" / "local" / "runs" / run.id, {})
 
 
@@ -112,7 +118,7 @@ def add_run(store: Store, name: str, protocol: Protocol) -> None:
     example = (BUILT_IN / protocol.name / "example.yaml").read_text(encoding="utf-8")
     given = load_input(protocol, example, "example.yaml", store.payloads.put)
     now = SystemClock().now()
-    pinned = Pinned(
+    pinned = RunSettings(
         protocol=protocol.name,
         config=load_settings(None, {}).config(protocol.name),
         agents=dict.fromkeys(protocol.roles, "manual"),
@@ -140,9 +146,9 @@ def drive(
     around = _Around(root, store, protocol, refuses, whims)
 
     async def on() -> State:
-        host = Host(store, around)
+        driver = Driver(store, around)
         for number in range(stops + 1):
-            state = await asyncio.wait_for(host.drive(name, only_people), 60)
+            state = await asyncio.wait_for(driver.drive(name, rests=awaits_only_people), 60)
             if state.outcome or number == stops:
                 return state
             _help(store, name, protocol, state, number)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from played_model.server import ModelServer
 from tests.real_agents import inside_apart
 from tests.test_tutorial import Command, Reader, steps
 from treadle.config.agents import PROGRAMS
-from treadle.testing.model_server.server import ModelServer
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted((DOCS / "agents").glob("*.md"))

@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.results.desk import Desk, desk
-from treadle.config.keys import KEYS
+from treadle.config.model import KEYS
 from treadle.prompts.bundle import environment
 from treadle.protocol.answers.values import MAX_ITEMS, MAX_TEXT
 from treadle.results import executor_result, handoff
-from treadle.results.plain_yaml import MAX_YAML
-from treadle.results.prepare import Before
-from treadle.results.read import Reading, read
-from treadle.results.strict_json import MAX_ANSWER, MAX_DEPTH
+from treadle.results.channels import Before, SessionAnswer, read_answer
+from treadle.results.intake import MAX_ANSWER, MAX_DEPTH
+from treadle.results.status_report import MAX_YAML
 
 PAGE = (Path(__file__).parents[1] / "docs" / "agents.md").read_text()
 MODEL = """
@@ -41,8 +40,8 @@ def run(it: Desk, *command: str) -> None:
     subprocess.run(command, cwd=it.work.lane, env=env, check=True, capture_output=True)
 
 
-def reading(it: Desk, final: str = "") -> Reading:
-    return asyncio.run(read(it.work, it.ways, Before(), final))
+def reading(it: Desk, final: str = "") -> SessionAnswer:
+    return asyncio.run(read_answer(it.work, it.ways, Before(), final))
 
 
 @pytest.fixture

@@ -70,10 +70,10 @@ def test_every_number_that_is_cited_is_defined() -> None:
     ("file", "text", "missing"),
     [
         ("src/treadle/protocols/v3/protocol.yaml", "limits: {depth: 4}        # V25", ["V25"]),
-        ("src/treadle/protocols/v3/protocol.yaml", "# V12, V99: judged at once (X21, F18)", ["V99", "X21", "F18"]),
+        ("src/treadle/protocols/v3/protocol.yaml", "# V12, V99: judged at once (X22, F18)", ["V99", "X22", "F18"]),
         ("src/treadle/protocols/riper/protocol.yaml", "# R12: there is no such decision", ["R12"]),
-        ("src/treadle/protocol/rules/graph.py", '"""A99: nothing."""', ["A99"]),
-        ("src/treadle/protocol/rules/graph.py", "x = 1  # (D21)", ["D21"]),
+        ("src/treadle/protocol/rules/compiler.py", '"""A99: nothing."""', ["A99"]),
+        ("src/treadle/protocol/rules/compiler.py", "x = 1  # (D21)", ["D21"]),
         ("src/treadle/kernel/reduce.py", "# R23", ["R23"]),
         ("tests/kernel/test_trees.py", '"""R10, R23: children."""', ["R23"]),
         ("docs/language.md", "an edge (X0) of A0", ["X0", "A0"]),
@@ -87,7 +87,7 @@ def test_a_planted_citation_is_found(file: str, text: str, missing: list[str]) -
 @pytest.mark.parametrize(
     ("file", "text"),
     [
-        ("src/treadle/kernel/claims.py", "# R17, R20: rules of the reducer"),
+        ("src/treadle/kernel/activities.py", "# R17, R20: rules of the reducer"),
         ("tests/protocol/rules/test_compile.py", 'rows = ["F99", "A77"]  # A7'),
         ("docs/protocols/v3.md", "AC-99, US-005, UTF-8, sha256:F12345, docs/D99.md, A4-sized, #V77"),
         ("src/treadle/protocols/dptr/protocol.yaml", "# R9: accepted in the first round too. D1–D20 are about DPTR."),

@@ -25,21 +25,17 @@ ELSEWHERE: Final = ("evidence", "git", "simulate", "views")
 FORM: Final = re.compile(r"[a-z_]+\.[a-z_]+")
 
 
-def _modules() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(SOURCES.rglob("*.py")):
-        name = path.relative_to(SOURCES).as_posix()
-        if name != "codes.py":
-            yield name, ast.parse(path.read_text(encoding="utf-8"))
+@pytest.fixture(scope="module")
+def modules() -> dict[str, ast.Module]:
+    """The parsed sources; the tests share them, and they go with the last of these tests."""
+    paths = {path.relative_to(SOURCES).as_posix(): path for path in sorted(SOURCES.rglob("*.py"))}
+    return {name: ast.parse(path.read_text("utf-8")) for name, path in paths.items() if name != "codes.py"}
 
 
-MODULES: Final = dict(_modules())
-
-
-def _texts(room: str = "") -> Iterator[str]:
+def _texts(modules: dict[str, ast.Module]) -> Iterator[str]:
     """Every string constant."""
-    for name, tree in MODULES.items():
-        if name.startswith(room):
-            yield from (it.value for it in ast.walk(tree) if isinstance(it, ast.Constant) and isinstance(it.value, str))
+    for tree in modules.values():
+        yield from (it.value for it in ast.walk(tree) if isinstance(it, ast.Constant) and isinstance(it.value, str))
 
 
 def _said(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -69,22 +65,22 @@ def _uncoded(name: str, tree: ast.Module) -> Iterator[str]:
             yield f"{name}:{node.lineno}: {node.func.id} without a code"
 
 
-def test_every_code_that_is_said_is_registered() -> None:
-    said = [(name, line, code) for name, tree in MODULES.items() for line, code in _said(tree)]
+def test_every_code_that_is_said_is_registered(modules: dict[str, ast.Module]) -> None:
+    said = [(name, line, code) for name, tree in modules.items() for line, code in _said(tree)]
     assert [it for it in said if it[2] not in CODES] == []
     assert len(said) > 300
 
 
-def test_every_error_says_which_one_it_is() -> None:
+def test_every_error_says_which_one_it_is(modules: dict[str, ast.Module]) -> None:
     allowed = ("protocol/checks/subject.py",)  # `check` gives its findings their codes
-    found = [it for name, tree in MODULES.items() if name not in allowed for it in _uncoded(name, tree)]
+    found = [it for name, tree in modules.items() if name not in allowed for it in _uncoded(name, tree)]
     assert [it for it in found if not it.startswith("evidence/")] == []
 
 
-def test_every_registered_code_is_used() -> None:
+def test_every_registered_code_is_used(modules: dict[str, ast.Module]) -> None:
     outages = (f"outage.{why}" for why in get_args(Outages))
     failures = (f"activity.{why}" for why in get_args(get_type_hints(Failed)["why"]))
-    used = {*_texts(), *outages, *failures, *(f"protocol.{word}" for word in (*CHECKS, *FINER))}
+    used = {*_texts(modules), *outages, *failures, *(f"protocol.{word}" for word in (*CHECKS, *FINER))}
     stands = " ".join(text for text in used if "[" in text)
     unused = [code for code in (*ERRORS, *PROTOCOL, *ADVICE) if code not in used and f"[{code}]" not in stands]
     assert unused == []

@@ -50,8 +50,7 @@ WORLD = set(
 # What a room or a file may use all the same.
 ALLOWED = {
     "protocol/load.py": {"pathlib"},
-    "talk/speaking.py": {"asyncio"},
-    "talk/adapter.py": {"asyncio", "os", "pathlib", "threading"},
+    "talk/speaker.py": {"asyncio"},
     "simulate": {"random"},  # as seeded `random.Random(seed)` only
 }
 
@@ -133,6 +132,18 @@ def test_the_sources_obey() -> None:
     assert not found, "\n".join(found)
 
 
+def test_the_played_model_stands_on_its_own() -> None:
+    def tops(path: Path) -> set[str]:
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        return {name.split(".", maxsplit=1)[0] for _, name in imports(path.name, nodes)}
+
+    package = sorted((SOURCES.parent / "played_model").glob("*.py"))
+    assert len(package) > 3
+    assert [path.name for path in package if "treadle" in tops(path)] == []
+    importers = {path.relative_to(SOURCES).parts[0] for path in SOURCES.rglob("*.py") if "played_model" in tops(path)}
+    assert importers == {"cli", "testing"}
+
+
 @pytest.mark.parametrize(
     ("file", "source", "message"),
     [
@@ -183,3 +194,12 @@ def test_a_planted_violation_is_found(file: str, source: str, message: str) -> N
 )
 def test_what_is_allowed_is_not_flagged(file: str, source: str) -> None:
     assert violations(file, source) == []
+
+
+def test_no_class_name_is_used_twice() -> None:
+    places: dict[str, list[str]] = {}
+    for path in sorted(SOURCES.parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(path.relative_to(SOURCES.parent).as_posix())
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from tools.places import DOCS, links, read_yaml
-from treadle.protocol.drawing.markdown import escape_markdown, markdown_table
+from treadle.protocol.drawing.table import escape_markdown, markdown_table
 
 FILE: Final = DOCS / "beside" / "orchestrator-core.yaml"
 

@@ -4,7 +4,7 @@ from itertools import groupby
 from typing import Final
 
 from treadle.codes import CODES
-from treadle.protocol.drawing.markdown import escape_markdown, markdown_table
+from treadle.protocol.drawing.table import escape_markdown, markdown_table
 
 INTRO: Final = """\
 # Codes

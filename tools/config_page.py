@@ -1,7 +1,7 @@
 """The page about `treadle.toml`, from the table of its keys."""
 
-from treadle.cli.settings import shown
-from treadle.config.keys import KEYS, OF_PROTOCOL, SECTIONS, Key
+from treadle.cli.settings import format_value
+from treadle.config.model import KEYS, OF_PROTOCOL, SECTIONS, Key
 
 INTRO = """\
 # Settings
@@ -36,6 +36,6 @@ def _section(section: str, about: str) -> str:
 
 
 def _line(key: Key) -> str:
-    default = f"`{shown(key.default)}`" if key.default not in (None, ()) else "–"
+    default = f"`{format_value(key.default)}`" if key.default not in (None, ()) else "–"
     cells = (f"`{key.name}`", key.kind.name, default, key.help)
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"

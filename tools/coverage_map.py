@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from tools.places import DOCS, links, read_yaml
-from treadle.protocol.drawing.markdown import escape_markdown
+from treadle.protocol.drawing.table import escape_markdown
 
 FOLDER: Final = DOCS / "coverage"
 SEEDS: Final = ("dptr", "riper", "v3-spec", "v3-fractal", "agentic-coding-protocol")

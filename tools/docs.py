@@ -20,13 +20,12 @@ from tools.coverage_map import coverage_page
 from tools.json_page import json_page, json_schema
 from tools.places import DOCS
 from tools.protocol_story import how_it_goes, recorded_run, story
-from treadle.cli.app import build
+from treadle.cli.app import build_all
 from treadle.cli.guard import EXITS
-from treadle.protocol.drawing.markdown import COLUMNS, escape_markdown, markdown_table, without_repeats
-from treadle.protocol.drawing.mermaid import mermaid
-from treadle.protocol.drawing.page import exits, given, heading, overview, roles
+from treadle.protocol.drawing.page import exits, heading, input_section, overview, roles
+from treadle.protocol.drawing.picture import mermaid
 from treadle.protocol.drawing.svg import svg
-from treadle.protocol.drawing.table import table
+from treadle.protocol.drawing.table import COLUMNS, escape_markdown, markdown_table, table, without_repeats
 from treadle.protocol.load import BUILT_IN, available, load
 from treadle.protocol.model import Protocol
 
@@ -82,7 +81,7 @@ def protocol_page(protocol: Protocol) -> str:
     graphs = [_graph(protocol, name) for name in protocol.graphs]
     told, run = story(protocol.name), recorded_run(protocol)
     head = [*_headed(heading(protocol), told.choose), drawing, how_it_goes(told, has_timeline=bool(run))]
-    tables = [overview(protocol), *graphs, run, roles(protocol), exits(protocol), given(protocol)]
+    tables = [overview(protocol), *graphs, run, roles(protocol), exits(protocol), input_section(protocol)]
     return MADE + "\n".join(part for part in (*head, *tables) if part) + _example(protocol.name)
 
 
@@ -109,7 +108,7 @@ def _example(name: str) -> str:
 
 def cli_page() -> str:
     """The reference of the command line, from the commands themselves."""
-    root: Any = get_command(build([]))
+    root: Any = get_command(build_all())
     parts = [_command("treadle", root)]
     for name, part in root.commands.items():
         parts.append(_command(f"treadle {name}", part))

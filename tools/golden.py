@@ -16,12 +16,11 @@ from typing import Any, Final
 
 import msgspec
 
-from treadle.cli.reading import Follower
-from treadle.engines.pinned import pinned
+from treadle.engines.run_settings import settings_of
 from treadle.kernel.state import dump_state
 from treadle.store.sqlite import Store
-from treadle.views.evidence_log import Record
-from treadle.views.evidence_of import Beside, evidence
+from treadle.views.evidence_records import EvidenceLog
+from treadle.views.evidence_verdict import EvidenceInputs, gather_evidence
 from treadle.views.status import condition
 
 GOLDEN: Final = Path(__file__).parents[1] / "tests" / "golden"
@@ -29,19 +28,16 @@ GOLDEN: Final = Path(__file__).parents[1] / "tests" / "golden"
 
 def essentials(store: Store, run: str) -> dict[str, Any]:
     """What every later version has to read from a store."""
-    audit, record, proofs = store.audit(run), store.run(run), Record()
-    found = Follower(store, record)
-    for made in found.catch_up():
-        proofs.take(made)
-    state, protocol = found.chronicle.state, found.chronicle.protocol
-    proved = evidence(
-        found.chronicle, proofs, store.payloads.get, Beside(run=run, name=record.name, agents={}), state.now
-    )
+    audit, record, log = store.audit(run), store.run(run), EvidenceLog(store.protocol)
+    for body, _ in store.tail(run)[1]:
+        log.take(body)
+    state, protocol = log.state, log.protocol
+    proved = gather_evidence(log, store.payloads.get, EvidenceInputs(run=run, name=record.name, agents={}), state.now)
     return {
         "run": run,
         "protocol": protocol.name if protocol else "",
         "digest": state.protocol,
-        "agents": pinned(record).agents,
+        "agents": settings_of(record).agents,
         "events": audit.events,
         "payloads": audit.payloads,
         "chain": audit.chain,

@@ -9,78 +9,67 @@ from typing import Any, Final
 
 import msgspec
 
-from treadle.cli import (
-    agent_listing,
-    agent_verdict,
-    bank_documents,
-    documents,
-    forgetting,
-    talk_documents,
-    traces,
-    trial_documents,
-)
-from treadle.cli.health import line
-from treadle.engines import cleaning, tidying
-from treadle.engines import forgetting as engine_forgetting
+from played_model import server as exchange
+from treadle.cli import agent_trial as agent_verdict
+from treadle.cli import agents as agent_listing
+from treadle.cli import checkup, documents, library, projects, settings
+from treadle.cli import gc as forgetting
+from treadle.cli import protocol as protocols
+from treadle.cli import spec as specs
+from treadle.cli import uninstall as traces
+from treadle.engines import gc as cleaning
+from treadle.engines import gc as engine_forgetting
+from treadle.engines import gc as tidying
 from treadle.kernel import commands, events
 from treadle.protocol import items, model
-from treadle.protocol.drawing import row
+from treadle.protocol.drawing import table as row
 from treadle.simulate import explore, run, scope
-from treadle.store import cleaning as store_cleaning
-from treadle.talk import dispatched
-from treadle.testing.model_server import exchange
-from treadle.views import (
-    activity,
-    asking,
-    branches,
-    cost,
-    estimate,
-    evidence,
-    listing,
-    rest,
-    result,
-    status,
-    timeline,
-    used,
-    yours,
-)
+from treadle.store import gc as store_cleaning
+from treadle.talk import speaker as dispatched
+from treadle.views import activity, cost, evidence, result, status, timeline
+from treadle.views import activity as used
+from treadle.views import cost as estimate
+from treadle.views import questions as asking
+from treadle.views import questions as yours
+from treadle.views import run_status as listing
+from treadle.views import run_status as rest
+from treadle.views import tree as branches
 from treadle.views.activity import Story
-from treadle.views.asking import Inquiry
 from treadle.views.cost import Cost
 from treadle.views.evidence import Evidence
-from treadle.views.listing import Listing, Overview
-from treadle.views.rest import Rest
+from treadle.views.questions import Inquiry
+from treadle.views.run_status import Listing, Overview, Rest
 from treadle.views.status import Status
-from treadle.views.timeline import Happened
+from treadle.views.timeline import LoggedEvent
 
 DOCUMENTS: Final[dict[str, type[msgspec.Struct]]] = {
     "treadle run --json": Rest,
-    "treadle say --json": talk_documents.Heard,
-    "treadle projects list --json": talk_documents.RegisteredProjects,
+    "treadle say --json": documents.Heard,
+    "treadle projects list --json": projects.RegisteredProjects,
     "treadle runs --json": Listing,
     "treadle status --json": Overview,
     "treadle status RUN --json": Status,
-    "treadle log --json": Happened,
+    "treadle log --json": LoggedEvent,
     "treadle show --json": Story,
     "treadle show --json, of a question": Inquiry,
     "treadle evidence --json": Evidence,
     "treadle cost --json": Cost,
     "treadle gc --json": forgetting.Collected,
     "treadle uninstall --json": traces.Traces,
-    "treadle memory show --json": bank_documents.Bank,
-    "treadle memory check --json": bank_documents.BankExamination,
-    "treadle spec check --json": documents.Judgement,
-    "treadle protocol list --json": documents.Protocols,
-    "treadle protocol show --json": documents.Shown,
-    "treadle protocol check --json": documents.Examination,
-    "treadle protocol table --json": documents.Table,
-    "treadle protocol sim --json": trial_documents.Simulation,
-    "treadle protocol explore --json": trial_documents.Search,
-    "treadle protocol explore --scopes --json": trial_documents.Scopes,
-    "treadle config --json": documents.Settings,
-    "treadle config KEY --json": documents.Setting,
-    "treadle config --keys --json": documents.SettingKeys,
-    "treadle doctor --json": documents.Health,
+    "treadle memory show --json": documents.Bank,
+    "treadle memory check --json": documents.BankExamination,
+    "treadle spec check --json": specs.Judgement,
+    "treadle protocol list --json": protocols.Protocols,
+    "treadle protocol show --json": protocols.Shown,
+    "treadle protocol check --json": protocols.Examination,
+    "treadle protocol table --json": protocols.Table,
+    "treadle protocol sim --json": protocols.Simulation,
+    "treadle protocol explore --json": protocols.Search,
+    "treadle protocol explore --scopes --json": protocols.Scopes,
+    "treadle config --json": settings.Settings,
+    "treadle config KEY --json": settings.Setting,
+    "treadle config --keys --json": settings.SettingKeys,
+    "treadle doctor --json": checkup.Health,
     "treadle agents --json": agent_listing.KnownAgents,
     "treadle agents try --json": agent_verdict.Trial,
     "any command --json that fails": documents.FailedCommand,
@@ -115,8 +104,8 @@ The same as [JSON Schema](json.schema.json).
 
 
 SOURCES: Final = (
-    row, run, explore, scope, model, items, line, documents, trial_documents, agent_listing, agent_verdict,
-    dispatched, talk_documents, forgetting, traces, cleaning, store_cleaning, engine_forgetting, tidying,
+    row, run, explore, scope, model, items, checkup, documents, library, settings, projects, specs, protocols,
+    agent_listing, agent_verdict, dispatched, forgetting, traces, cleaning, store_cleaning, engine_forgetting, tidying,
     activity, asking, branches, commands,
     cost, estimate, events, evidence, exchange, listing, rest, result, status, timeline, used, yours,
 )  # fmt: skip

@@ -19,7 +19,7 @@ from typing import Any, Final, Protocol
 
 from ruamel.yaml import YAML
 
-from treadle.protocol.drawing.markdown import escape_markdown
+from treadle.protocol.drawing.table import escape_markdown
 
 ROOT: Final = Path(__file__).parents[1]
 DOCS: Final = ROOT / "docs"

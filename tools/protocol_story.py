@@ -7,8 +7,7 @@ import msgspec
 
 from tools.places import DOCS, read_yaml
 from tools.timelines import Turn, recorded
-from treadle.protocol.drawing.markdown import markdown_table
-from treadle.protocol.drawing.table import who
+from treadle.protocol.drawing.table import markdown_table, step_worker
 from treadle.protocol.model import CheckRef, Protocol, Step, base_of, tag_of
 
 STORIES: Final = DOCS / "stories"
@@ -88,7 +87,15 @@ def _bars(protocol: Protocol, turns: list[Turn], node: str) -> Iterator[str]:
 
 def _line(protocol: Protocol, turn: Turn) -> tuple[str, ...]:
     step = _step(protocol, turn)
-    by = "" if step is None else "a person" if step.kind == "ask" else "checks" if step.kind == "check" else who(step)
+    by = (
+        ""
+        if step is None
+        else "a person"
+        if step.kind == "ask"
+        else "checks"
+        if step.kind == "check"
+        else step_worker(step)
+    )
     passed = ", ".join(check for check in turn.checked if check not in turn.failed)
     return (
         f"{turn.ended:.1f} s",

@@ -16,7 +16,7 @@ import msgspec
 from tools.places import DOCS, read_yaml
 from treadle.kernel.events import Checked, Exited, Failed, Replied
 from treadle.testing.demos import Beat, Demo, demo
-from treadle.views.timeline import Happened
+from treadle.views.timeline import LoggedEvent
 
 TIMELINES: Final = DOCS / "timelines"
 STARTS: Final = ("RunAgent", "RunEffect", "RunChecks", "AskHuman")
@@ -61,7 +61,7 @@ def record(name: str) -> None:
         folder = Path(place) / name
         _treadle("demo", str(folder), "--protocol", name, at=place)
         log = _treadle("log", demo(name).run, "--json", at=str(folder)).splitlines()
-    made = turns((msgspec.json.decode(line, type=Happened) for line in log), demo(name))
+    made = turns((msgspec.json.decode(line, type=LoggedEvent) for line in log), demo(name))
     lines = "".join(f"  - {msgspec.json.encode(turn).decode()}\n" for turn in made)
     TIMELINES.mkdir(exist_ok=True)
     path = TIMELINES / f"{name}.yaml"
@@ -69,7 +69,7 @@ def record(name: str) -> None:
     print(f"{path.relative_to(DOCS.parent)} is written; `make docs` puts it into the page")
 
 
-def turns(log: Iterable[Happened], played: Demo) -> Iterator[Turn]:
+def turns(log: Iterable[LoggedEvent], played: Demo) -> Iterator[Turn]:
     """The turns of a run, in the order in which they ended."""
     began: dict[str, int] = {}
     claims: dict[str, tuple[str, str]] = {}
@@ -98,7 +98,7 @@ def turns(log: Iterable[Happened], played: Demo) -> Iterator[Turn]:
 
 
 def _turn(
-    act: str, key: str, began: dict[str, int], one: Happened, first: int, results: dict[str, bool], said: str
+    act: str, key: str, began: dict[str, int], one: LoggedEvent, first: int, results: dict[str, bool], said: str
 ) -> Turn:
     return Turn(
         began=(began[act] - first) / 1000,

@@ -1,10 +1,10 @@
-"""Every exception of Treadle. A message says what happened, where, and what to do next.
+"""Every exception of Treadle. A message explains the problem, its place, and the next thing to do.
 
-Outcomes are data: a malformed exit, a write outside the scope or a time-out is an event, never an exception.
+Outcomes are data: a malformed exit, a write outside the scope or a timeout is an event, never an exception.
 """
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -37,20 +37,30 @@ class ProtocolError(TreadleError):
         return "\n".join([self.message, *(f"  {finding}" for finding in self.findings)])
 
 
+class UnclearSentence(TreadleError):
+    """A sentence to `treadle say` that is ambiguous or unknown; nothing was done. `instead` lists clear sentences."""
+
+    code = "say.unclear"
+
+    def __init__(self, message: str, instead: Sequence[str] = (), *, code: str) -> None:
+        super().__init__("\n".join([message, *(f"  {line}" for line in instead)]), code=code)
+        self.instead = tuple(instead)
+
+
 class IllegalEvent(TreadleError):
-    """An event that the run cannot take; the run is unchanged."""
+    """An event that does not fit the run; the run is unchanged."""
 
     code = "event.illegal"
 
 
 class ReplayDivergence(TreadleError):
-    """A history disagrees with its hashes or with what the kernel makes of it."""
+    """A history disagrees with its hashes or with the kernel's replay."""
 
     code = "log.diverged"
 
 
 class Unfit(TreadleError):
-    """The project's tools cannot do what the checks of a run ask of them."""
+    """The project's tools cannot support the checks of a run."""
 
     code = "toolchain.unfit"
 
@@ -66,7 +76,7 @@ class PortError(TreadleError):
 
 
 class MemoryFailure(PortError):
-    """What agents say to each other cannot be kept or read; the activity that needs it cannot begin."""
+    """The dialogue of agents cannot be stored or read; the activity that needs it cannot begin."""
 
     code = "memory.failed"
 
@@ -82,7 +92,7 @@ _HELPS: Final = {
 
 @contextmanager
 def writing(what: object) -> Iterator[None]:
-    """Failures to read or write files, told as what they mean and what helps; `what` is the file or folder."""
+    """Turn failures to read or write a file or folder (`what`) into errors that explain the cause and the remedy."""
     try:
         yield
     except OSError as error:

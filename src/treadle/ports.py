@@ -1,7 +1,7 @@
-"""What the runtime needs from the world, as `typing.Protocol`s, and the data that passes through them.
+"""The runtime's ports to the world, as `typing.Protocol`s, and the data that passes through them.
 
-Everything behind a port may be slow, may fail, and may be asked again: commands have stable ids, so each port must make
-doing a thing twice the same as doing it once, or find out that it is done already.
+Everything behind a port may be slow, may fail, and may be called again: commands have stable ids, so each port must be
+idempotent, or detect that the work is done already.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,7 +33,7 @@ class Clock(Protocol):
 
 
 class Payloads(Protocol):
-    """The content-addressed store. What is put is durable no later than the next event that is appended."""
+    """The content-addressed store. A value is durable no later than the next appended event."""
 
     def put(self, value: Json) -> str:
         """Keep a value; its reference is `sha256:…` of its canonical JSON."""
@@ -44,7 +44,7 @@ class Payloads(Protocol):
         ...
 
 
-# agents
+# Agents.
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,19 +69,21 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
     """A conversation to continue, or (`fork`) to branch off from."""
     fork: bool = False
     round: int = 0
-    """How often the agent was told to go on in the same conversation, because it had ended without an answer."""
+    """How often the agent was sent on in the same conversation, because it had ended without an answer."""
     used: Usage = Usage()
-    """What the rounds before this one have used."""
+    """The usage of the rounds before this one."""
     env: dict[str, str] = {}
     """The variables of the agent contract (`TREADLE_…`)."""
     tools_at: str = ""
     """Where its tools are served over HTTP, with the token as bearer; empty: a server has to be started for them."""
     turns: int = 0
-    """How many turns its model may take, where the agent's program can be told so; 0: without limit."""
+    """The maximum of turns of its model, if the agent's program supports a limit; 0: no limit."""
     writes: tuple[str, ...] | None = None
-    """Globs of what it may write in its lane; None: everything. Kept by a box, if there is one, and by the checks."""
+    """Globs of the files it may write in its lane; None: everything. A sandbox, if there is one, and the checks enforce
+    it.
+    """
     perms: tuple[Perm, ...] | None = None
-    """What its role may do (Γ₁–Γ₆); None: everything. Kept by the agent's program, as far as that can be told so."""
+    """The permissions of its role (Γ₁–Γ₆); None: everything. The agent's program enforces them as far as it can."""
 
     def may(self, perm: Perm) -> bool:
         """Whether its role may do that."""
@@ -108,7 +110,7 @@ class CheckProgress(msgspec.Struct, frozen=True, kw_only=True):
     advisory: bool = False
     elapsed: float = 0.0
     tests_done: int = 0
-    """Tests that have ended, of the suite that the check runs; 0 if it runs none, or its tool does not tell."""
+    """Finished tests of the suite that the check runs; 0 if it runs none, or its tool does not report them."""
     tests: int = 0
     """Tests of that suite; 0: not known."""
 
@@ -118,14 +120,14 @@ class Progress(msgspec.Struct, frozen=True):
 
     text: str = ""
     usage: Usage | None = None
-    """What has been used so far, in all."""
+    """The total usage so far."""
     note: str = ""
-    """Something that people should know now, whoever is at work."""
+    """A note for people, shown at once."""
     check: CheckProgress | None = None
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """How an agent's program ended. Whether it did its work is not for the program to say."""
+    """How an agent's program ended. It is no evidence that the work is done."""
 
     how: Literal["done", "failed", "lost"]
     """Done: it ended by itself. Failed: it could not work (no such program, no login). Lost: it vanished."""
@@ -133,23 +135,23 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     final: str = ""
     """Its last output, cut to a sensible length; bytes that are no UTF-8 are lone surrogates (`surrogateescape`)."""
     detail: str = ""
-    """What a person should read about it."""
+    """Details for a person."""
     usage: Usage = Usage()
     session: str = ""
     """The conversation, if it can be continued."""
     outage: Outages | None = None
-    """Why its service could not be used: nobody's fault, so the activity waits and costs no attempt."""
+    """Why its service was unavailable: no fault of the agent, so the activity waits and costs no attempt."""
     wait: int = 0
-    """Seconds until the service can be used again, as far as it says."""
+    """Seconds until the service is available again, if it reports them."""
     refused: tuple[str, ...] = ()
-    """What it was not allowed while it worked, and why: who has not answered then was blocked."""
+    """The actions that were refused while it worked, and why: an agent without an answer was blocked by them."""
 
 
 Watch = Callable[[Progress], None]
 
 
 def watch_nothing(_progress: Progress) -> None:
-    """Nobody looks."""
+    """Ignore progress."""
 
 
 class Session(Protocol):
@@ -169,20 +171,20 @@ class Session(Protocol):
 
 
 class Abilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What a runner can do besides starting afresh; what it cannot, the step's declared degradation replaces."""
+    """A runner's abilities besides a fresh start; a missing one is replaced by the step's declared degradation."""
 
     resume: bool = False
     fork: bool = False
     survives: bool = False
     """Its agents outlive this process, and `attach` finds them."""
     person: bool = False
-    """Its agents are people: they are not ended when this process is, and no lane is taken from under them."""
+    """Whether its agents are people: they go on when this process ends, and their lanes are not removed under them."""
     mcp: Literal["stdio", "http"] = "stdio"
     """How its agents reach the tools of their step: by a server that they start, or at this process over loopback."""
     tells: Literal["nothing", "tokens", "some prices", "prices"] = "nothing"
-    """What it tells of what it uses: tokens come with no price, with one if it knows the model, or always with one."""
+    """The usage that it reports: tokens without a price, with a price for known models, or always with a price."""
     holds: tuple[Perm, ...] = ()
-    """What its program itself keeps a role from that may not do it; of the rest, a role is only told."""
+    """The permissions that its program itself enforces; the others are only stated in the role's prompt."""
 
 
 class Runner(Protocol):
@@ -200,11 +202,11 @@ class Runner(Protocol):
         ...
 
     async def harvest(self, work: Work) -> Ended | None:
-        """How the activity ended while nobody looked; None if it has to be started (again)."""
+        """Return how an unwatched activity ended; None if it must be started (again)."""
         ...
 
 
-# the repository
+# The repository.
 
 
 class Lane(msgspec.Struct, frozen=True, kw_only=True):
@@ -218,14 +220,14 @@ class Workspace(Protocol):
     """Where agents work. Nothing that an agent wrote is ever deleted: it is saved under a ref first."""
 
     async def open(self, state: State, job: RunAgent) -> Lane:
-        """The lane of an activity: fresh at its head, or with the work of the last attempt where the step keeps it.
+        """Open the lane of an activity: fresh at its head, or with the work of the last attempt if the step keeps it.
 
-        Asked again for the same activity, it hands out the same lane; what a lost session left in it is saved first.
+        A second call for the same activity returns the same lane, and first saves the changes of a lost session in it.
         """
         ...
 
     async def save(self, run: str, act: str) -> str:
-        """Save what an activity has left in its lane under a ref; the commit, empty if nothing was changed."""
+        """Save an activity's changes in its lane under a ref; return the commit, empty if nothing was changed."""
         ...
 
     async def changed(self, run: str, act: str) -> tuple[str, ...]:
@@ -237,7 +239,7 @@ class Workspace(Protocol):
         ...
 
 
-# facts
+# Facts.
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -247,23 +249,23 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     state: State
     payloads: Payloads
     claim: Mapping[str, Json] = {}
-    """The fields that the agent has given; empty for check steps and effects."""
+    """The fields of the agent's claim; empty for check steps and effects."""
     watch: Watch = watch_nothing
     """Hears of each check as it begins and ends."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What the checks of a claim found. A check that could not run has not passed."""
+    """The results of the checks of a claim. A check that could not run has not passed."""
 
     results: tuple[CheckResult, ...]
     fields: dict[str, Json] = {}
     """Computed fields of the exit, by name."""
     report: str = ""
-    """What an agent has to mend, in its words; empty if all is well."""
+    """The report for the agent: the problems to fix; empty if there are none."""
     fingerprint: str = ""
     """Equal for equal failures with an equal diff."""
     notes: tuple[str, ...] = ()
-    """What people should know, whatever the verdict is."""
+    """Notes for people, with any verdict."""
 
 
 class Checks(Protocol):
@@ -278,16 +280,16 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     exit: str
     fields: dict[str, Json] = {}
     results: tuple[CheckResult, ...] = ()
-    """What was checked on the way to it, each with its evidence in the payload store."""
+    """The checks on the way to it, each with its evidence in the payload store."""
 
 
 class Effects(Protocol):
-    """Does something with the repository, exactly once however often it is asked."""
+    """Performs an effect on the repository, exactly once however often it is called."""
 
     async def perform(self, job: RunEffect, case: Case) -> Outcome: ...
 
 
 class Notifier(Protocol):
-    """Tells people what they may want to know; failing to do so stops nothing."""
+    """Sends notifications to people; a failure stops nothing."""
 
     async def notify(self, run: str, what: str, text: str) -> None: ...

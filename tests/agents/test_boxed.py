@@ -9,12 +9,12 @@ import pytest
 
 from tests.agents.test_command import HOSTILE, QUICK
 from tests.box import box_here
-from treadle.agents.command import Command
-from treadle.agents.kept import Kept
-from treadle.agents.registry import Surroundings, runner_of
+from treadle.agents.command import CommandRunner
+from treadle.agents.program import KeeperFiles
+from treadle.agents.registry import AgentSetup, runner_of
 from treadle.agents.scripted import Scripted
-from treadle.enclosures.box import Box
-from treadle.enclosures.enclosure import OPEN, Enclosure
+from treadle.enclosures.box import BubblewrapBox
+from treadle.enclosures.port import OPEN, Enclosure
 from treadle.ports import Ended, Work
 from treadle.testing.runner_contract import PATIENCE, Behaviour, Clause, Stage, clauses, make_work, until
 
@@ -28,9 +28,9 @@ class BoxedBench(msgspec.Struct, frozen=True):
         lane.mkdir()
         return lane
 
-    def runner(self, behaviour: Behaviour, work: Work) -> Command:  # noqa: ARG002
+    def runner(self, behaviour: Behaviour, work: Work) -> CommandRunner:  # noqa: ARG002
         argv = (sys.executable, "-I", "-S", str(HOSTILE), behaviour)
-        return Command(argv=argv, root=Path("/"), patience=QUICK, enclosure=self.box)
+        return CommandRunner(argv=argv, root=Path("/"), patience=QUICK, enclosure=self.box)
 
     async def help(self, behaviour: Behaviour, work: Work) -> None:
         if behaviour == "works":
@@ -38,22 +38,22 @@ class BoxedBench(msgspec.Struct, frozen=True):
 
 
 @pytest.fixture
-def box(monkeypatch: pytest.MonkeyPatch) -> Box:
+def box(monkeypatch: pytest.MonkeyPatch) -> BubblewrapBox:
     return box_here(monkeypatch)
 
 
 @pytest.mark.parametrize("clause", clauses(BoxedBench()), ids=lambda clause: clause.name)
-def test_contract(clause: Clause, box: Box, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contract(clause: Clause, box: BubblewrapBox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_OF_THE_USER", "hunter2")
     clause.hold(BoxedBench(box), tmp_path)
 
 
-def command_of(bench: BoxedBench, name: str, work: Work) -> Command:
+def command_of(bench: BoxedBench, name: str, work: Work) -> CommandRunner:
     command = bench.runner("works", work)
     return msgspec.structs.replace(command, argv=(*command.argv[:-1], name))
 
 
-def played(name: str, box: Box, folder: Path, writes: tuple[str, ...] | None = None) -> tuple[Ended, Stage]:
+def played(name: str, box: BubblewrapBox, folder: Path, writes: tuple[str, ...] | None = None) -> tuple[Ended, Stage]:
     bench = BoxedBench(box)
     stage = Stage(bench, "works", make_work(folder, bench.lane(folder), writes=writes), [])
 
@@ -73,15 +73,15 @@ def played(name: str, box: Box, folder: Path, writes: tuple[str, ...] | None = N
         ("leaves_the_deaf", "done", 0, ""),
     ],
 )
-def test_how_a_program_may_end(name: str, how: str, code: int, detail: str, box: Box, tmp_path: Path) -> None:
+def test_how_a_program_may_end(name: str, how: str, code: int, detail: str, box: BubblewrapBox, tmp_path: Path) -> None:
     ended, stage = played(name, box, tmp_path)
     assert (ended.how, ended.code) == (how, code)
     assert detail in ended.detail
     assert not stage.left()
-    assert Kept.of(stage.work).place.read_text() == box.name
+    assert KeeperFiles.of(stage.work).place.read_text() == box.name
 
 
-def test_the_keeper_is_out_of_reach(box: Box, tmp_path: Path) -> None:
+def test_the_keeper_is_out_of_reach(box: BubblewrapBox, tmp_path: Path) -> None:
     """The parent of a program in there is the first process of the box, which no signal from inside can end."""
     bench = BoxedBench(box)
     stage = Stage(bench, "works", make_work(tmp_path, bench.lane(tmp_path)), [])
@@ -89,7 +89,7 @@ def test_the_keeper_is_out_of_reach(box: Box, tmp_path: Path) -> None:
     async def play() -> Ended:
         session = await command_of(bench, "kills_its_keeper", stage.work).start(stage.work, stage.watch)
         await until(lambda: bool(stage.pids()), "it has begun")
-        assert Kept.of(stage.work).keeper() is not None
+        assert KeeperFiles.of(stage.work).keeper() is not None
         await session.cancel()
         return await asyncio.wait_for(session.wait(), PATIENCE)
 
@@ -99,14 +99,14 @@ def test_the_keeper_is_out_of_reach(box: Box, tmp_path: Path) -> None:
 
 def test_what_is_played_in_this_process_is_in_no_box(tmp_path: Path) -> None:
     (tmp_path / "play.yaml").write_text("agents: [{turns: [{exit: {type: Ok}}]}]\n")
-    around = Surroundings(root=tmp_path, enclosure=Box(program="bwrap"))
+    around = AgentSetup(root=tmp_path, enclosure=BubblewrapBox(program="bwrap"))
     played, started = runner_of("scripted:play.yaml", around), runner_of("command:true", around)
     assert isinstance(played, Scripted)
-    assert isinstance(started, Command)
+    assert isinstance(started, CommandRunner)
     assert (played.enclosure, started.enclosure) == (OPEN, around.enclosure)
 
 
-def test_the_scope_of_the_activity_is_kept(box: Box, tmp_path: Path) -> None:
+def test_the_scope_of_the_activity_is_kept(box: BubblewrapBox, tmp_path: Path) -> None:
     ended, stage = played("works", box, tmp_path, writes=("src/**",))
     assert (ended.how, ended.code) == ("done", 1)
     assert "Read-only file system: 'pids'" in ended.detail

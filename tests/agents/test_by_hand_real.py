@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from played_model.server import ModelServer
 from tests.agents.by_hand import HONEST, WRONG, ByHand
 from tests.git.place import git
 from tests.real_agents import KEY, inside_apart
-from treadle.hooks.trust import trusted
-from treadle.testing.model_server.server import ModelServer
+from treadle.hooks.trust import ask_codex
 
 pytestmark = pytest.mark.agents
 PATIENCE = 300
@@ -187,7 +187,7 @@ def trust(home: Path, root: Path, env: dict[str, str]) -> None:
 async def _listed(root: Path) -> dict[str, str]:
     from treadle.hooks import trust as asking  # noqa: PLC0415
 
-    said = await asking._asked("codex", root)
+    said = await asking.list_hooks("codex", root)
     return {hook["key"]: hook["currentHash"] for one in said["data"] for hook in one["hooks"]}
 
 
@@ -205,7 +205,7 @@ def test_red_is_sent_back_and_green_is_accepted(agent: str, tmp_path: Path) -> N
     assert found["next"]["step"] == found["state"]["step"] == "verify", "the run has gone on, and STATE.json says so"
     assert '"name":"change"' in found["memory"].replace(" ", ""), "it is remembered in the project, not in the lane"
     assert found["recalled"] > 2, "what it has said, what it was told then, and what it has found again"
-    assert ("nobody has trusted it yet" in found["status"][0]) == (agent == "codex")
+    assert ("and trust what calls `treadle hook`" in found["status"][0]) == (agent == "codex")
     assert "ok      hook" in found["status"][1]
     assert found["code"] == 0
 
@@ -237,6 +237,6 @@ def asks_codex(_: ModelServer, folder: Path) -> list[list[str]]:
     home.mkdir()
     os.environ["CODEX_HOME"] = str(home)
     subprocess.run([sys.executable, "-P", "-m", "treadle", "hook", "install", "--agent", "codex"], check=True)
-    found = asyncio.run(trusted("codex", folder))
+    found = asyncio.run(ask_codex("codex", folder))
     assert found is not None
     return [sorted(found.waiting), sorted(found.events)]

@@ -10,28 +10,25 @@ from typing import Any
 import msgspec
 import pytest
 
+from played_model.server import ModelServer
 from tests.agents import hostile
 from tests.real_agents import KEY, another, inside_apart
 from tests.results.desk import desk
 from tests.runtime.stage import ONE_STEP, with_role
 from tests.runtime.stage import Stage as Run
-from treadle.agents.claude import Claude
-from treadle.agents.claude_stream import ClaudeReader
-from treadle.agents.kept import Kept
+from treadle.agents.claude import Claude, ClaudeReader
+from treadle.agents.files import MAX_FINAL
 from treadle.agents.one_shot import OneShot
-from treadle.agents.process import Patience
-from treadle.agents.processes import look
-from treadle.agents.registry import Surroundings, runner_of
-from treadle.agents.tail import MAX_FINAL
-from treadle.enclosures.enclosure import Open
+from treadle.agents.processes import find_process
+from treadle.agents.program import KeeperFiles, Patience
+from treadle.agents.registry import AgentSetup, runner_of
+from treadle.enclosures.port import NoEnclosure
 from treadle.kernel.events import Exited
 from treadle.mcp.http import HttpTools
 from treadle.ports import Ended, Progress, Work
 from treadle.protocol.model import Perm
-from treadle.results.mcp_tool import mcp_config
-from treadle.results.prepare import Before
-from treadle.results.read import read
-from treadle.testing.model_server.server import ModelServer
+from treadle.results.channels import Before, read_answer
+from treadle.results.tools import mcp_config
 from treadle.testing.runner_contract import PATIENCE, Behaviour, clauses, make_work, until
 
 TALK = "06473fc0-37af-499d-9547-1225945c4802"
@@ -155,11 +152,11 @@ def test_its_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_it_is_known_by_its_name(tmp_path: Path) -> None:
-    runner = runner_of("claude", Surroundings(root=tmp_path))
+    runner = runner_of("claude", AgentSetup(root=tmp_path))
     assert isinstance(runner, OneShot)
     assert isinstance(runner.dialect.reader(), ClaudeReader)
     assert runner.abilities.mcp == "http"
-    apart = runner_of("claude", Surroundings(root=tmp_path, enclosure=Open(name="a container", is_apart=True)))
+    apart = runner_of("claude", AgentSetup(root=tmp_path, enclosure=NoEnclosure(name="a container", is_apart=True)))
     assert apart.abilities.mcp == "stdio", "who is apart does not reach this process"
     assert isinstance(apart, OneShot)
     assert apart.dialect == Claude(is_enclosed=True)
@@ -271,7 +268,7 @@ def does_a_step(server: ModelServer, folder: Path) -> dict[str, Any]:
     (work.bundle / "mcp.json").write_bytes(msgspec.json.encode(mcp_config(it.env)))
     heard: list[Progress] = []
     ended = asyncio.run(play(work, heard))
-    reading = asyncio.run(read(it.work, it.ways, Before()))
+    reading = asyncio.run(read_answer(it.work, it.ways, Before()))
     kept = b"".join(path.read_bytes() for path in work.home.rglob("*") if path.is_file())
     return {
         "how": [ended.how, ended.code, ended.detail, ended.final],
@@ -438,14 +435,14 @@ def survives(_: ModelServer, folder: Path) -> dict[str, Any]:
     async def harvest(pid: int) -> None:
         work = worked(harvested, "works")
         os.kill(pid, 15)  # what its tool had started: it goes on without
-        await until(lambda: not Kept.of(work).taken(), "it has ended")
+        await until(lambda: not KeeperFiles.of(work).is_locked(), "it has ended")
         ended = await runner().harvest(work)
         assert ended
         found["harvested"] = [ended.how, ended.final, ended.usage.tokens_in]
 
     pids = drive_and_kill(attached)
     asyncio.run(attach())
-    found["left"] = [pid for pid in pids if look(pid)]
+    found["left"] = [pid for pid in pids if find_process(pid)]
     asyncio.run(harvest(drive_and_kill(harvested)[0]))
     return found
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treadle.agents.claude_stream import ClaudeReader
-from treadle.agents.told import Told, event_of, read_all
+from treadle.agents.claude import ClaudeReader
+from treadle.agents.event_stream import StreamSummary, event_of, read_all
 from treadle.kernel.events import Usage
 from treadle.ports import Progress
 
@@ -21,11 +21,11 @@ RESULT = {"type": "result", "subtype": "success", "is_error": False, "result": "
 SPENT = {"inputTokens": 10, "cacheReadInputTokens": 80, "cacheCreationInputTokens": 10, "outputTokens": 5}
 
 
-def told(*events: dict[str, Any]) -> Told:
+def told(*events: dict[str, Any]) -> StreamSummary:
     return read_all(ClaudeReader(), b"".join(json.dumps(event).encode() + b"\n" for event in events))
 
 
-def is_success(told: Told) -> bool:
+def is_success(told: StreamSummary) -> bool:
     return told.is_over and not told.trouble
 
 
@@ -92,7 +92,7 @@ def test_what_people_see_of_it() -> None:
 def test_what_people_should_know(event: dict[str, Any], note: str) -> None:
     reader = ClaudeReader()
     assert reader.take({"type": "system", **event}) == Progress(note=note)
-    assert reader.told().notes == ((note,) if note else ())
+    assert reader.summary().notes == ((note,) if note else ())
     assert reader.take({"type": "system", **event}) == Progress(), "it is told once"
 
 

@@ -1,4 +1,4 @@
-"""What Codex is told, and what its stream is taken for; the program itself is started in `test_codex_real`."""
+"""Codex: its command line, its settings, and what its stream says."""
 
 import json
 import tomllib
@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.agents.codex import Codex, CodexReader
-from treadle.agents.told import Told, read_all
-from treadle.errors import PortError
+from tests.refusals import refused
+from treadle.agents.codex import Codex, CodexReader, toml_text
+from treadle.agents.event_stream import StreamSummary, read_all
 from treadle.kernel.events import Outages, Usage
 from treadle.ports import Work
 from treadle.protocol.model import Perm
-from treadle.results.mcp_tool import mcp_config, mcp_config_at
+from treadle.results.tools import mcp_config, mcp_config_at
 from treadle.testing.runner_contract import make_work
 
 STREAMS = sorted(Path(__file__).with_name("streams").glob("codex-*.jsonl"))
@@ -185,7 +185,7 @@ def test_which_service_is_asked(
 
 def test_settings_that_cannot_be_read_are_named(work: Work, user: Path, tmp_path: Path) -> None:
     (user / ".codex" / "config.toml").write_text("model = ")
-    with pytest.raises(PortError, match=r"user/\.codex/config\.toml, your settings of Codex, cannot be read: "):
+    with refused("agent.settings", "user/.codex/config.toml"):
         Codex().prepare(work, tmp_path / "h")
 
 
@@ -221,7 +221,7 @@ def test_temporary_files_have_a_place_in_its_own_sandbox(work: Work, user: Path)
 # the stream
 
 
-def told(stream: str) -> Told:
+def told(stream: str) -> StreamSummary:
     return read_all(CodexReader(), Path(__file__).with_name("streams").joinpath(f"codex-{stream}.jsonl").read_bytes())
 
 
@@ -286,7 +286,7 @@ def test_an_old_trouble_is_none_once_it_goes_on() -> None:
     reconnecting = b'{"type":"error","message":"Reconnecting... 1/2 (unexpected status 429 Too Many Requests)"}\n'
     item = b'{"type":"item.started","item":{"type":"command_execution","command":"make"}}\n'
     assert read_all(CodexReader(), reconnecting).outage == "rate"
-    assert read_all(CodexReader(), reconnecting + item) == Told()
+    assert read_all(CodexReader(), reconnecting + item) == StreamSummary()
 
 
 # damage
@@ -358,7 +358,7 @@ def test_events_of_any_shape_are_read(events: list[dict[str, Any]]) -> None:
     reader = CodexReader()
     for event in events:
         reader.take(event)
-    reader.told()
+    reader.summary()
 
 
 @given(st.lists(st.fixed_dictionaries({"type": ITEMS}, optional=dict.fromkeys(NAMES[1:], JSON)), max_size=8))
@@ -366,4 +366,29 @@ def test_items_of_any_shape_are_read(items: list[dict[str, Any]]) -> None:
     reader = CodexReader()
     for item in items:
         reader.take({"type": "item.completed", "item": item})
-    assert not reader.told().is_over
+    assert not reader.summary().is_over
+
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+VALUES = st.recursive(
+    st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | WORDS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(WORDS, VALUES, max_size=6))
+def test_every_value_comes_back(data: dict[str, Any]) -> None:
+    assert tomllib.loads(toml_text(data)) == data
+
+
+@pytest.mark.parametrize(
+    ("data", "written"),
+    [
+        ({"a": None, "b": {"c": None, "d": 1}}, "b = {d = 1}\n"),
+        ({"half": "\ud800"}, 'half = "?"\n'),
+        ({"a.b": ("x", True)}, '"a.b" = ["x", true]\n'),
+    ],
+)
+def test_what_toml_has_no_word_for(data: dict[str, Any], written: str) -> None:
+    assert toml_text(data) == written

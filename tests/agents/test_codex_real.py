@@ -14,25 +14,24 @@ from typing import Any
 import msgspec
 import pytest
 
+from played_model.server import ModelServer
 from tests.agents import hostile
 from tests.box import PATH
 from tests.real_agents import KEY, another, inside_apart
 from tests.results.desk import Desk, desk
-from treadle.agents.answer import answered
 from treadle.agents.codex import Codex
-from treadle.agents.kept import Kept
+from treadle.agents.contract import has_answer
+from treadle.agents.files import MAX_FINAL
 from treadle.agents.one_shot import OneShot
-from treadle.agents.process import Patience
-from treadle.agents.processes import holding, lives
-from treadle.agents.registry import Surroundings, runner_of
-from treadle.agents.tail import MAX_FINAL
+from treadle.agents.processes import is_running, processes_with
+from treadle.agents.program import KeeperFiles, Patience
+from treadle.agents.registry import AgentSetup, runner_of
 from treadle.enclosures.box import find_box
-from treadle.enclosures.enclosure import OPEN, Enclosure, Job, Launch
+from treadle.enclosures.port import OPEN, EnclosedCommand, Enclosure, LaunchCommand
 from treadle.mcp.http import HttpTools
 from treadle.ports import Ended, Progress, Runner, Work
-from treadle.results.mcp_tool import mcp_config, mcp_config_at
-from treadle.runtime.tools import assigned
-from treadle.testing.model_server.server import ModelServer
+from treadle.results.tools import mcp_config, mcp_config_at
+from treadle.runtime.dispatch import assignment_of
 from treadle.testing.runner_contract import Behaviour, clauses, until
 
 pytestmark = pytest.mark.agents
@@ -89,13 +88,13 @@ class Around(msgspec.Struct, frozen=True):
     loopback: bool = False
     narrows: bool = False
 
-    def launch(self, job: Job) -> Launch:
-        return Launch(argv=job.argv, env=job.env)
+    def launch(self, job: EnclosedCommand) -> LaunchCommand:
+        return LaunchCommand(argv=job.argv, env=job.env)
 
 
 def runner_in(folder: Path, enclosure: Enclosure = OPEN) -> Runner:
     patience = Patience(asked=1.0, answered=5.0)
-    return runner_of("codex", Surroundings(root=folder, patience=patience, enclosure=enclosure))
+    return runner_of("codex", AgentSetup(root=folder, patience=patience, enclosure=enclosure))
 
 
 def activity(folder: Path, script: str, name: str = "first", **changes: Any) -> Desk:
@@ -138,7 +137,7 @@ def works(server: ModelServer, folder: Path) -> dict[str, Any]:
         "notes": [(work.out / "note").exists(), (work.out / "tmp" / "note").exists()],
         "keys": [name for name, value in seen.items() if KEY in value],
         "token": seen["TREADLE_TOKEN"] == work.token,
-        "mark": Kept.of(work).mark.partition("=")[2] == seen["TREADLE_KEEPER"],
+        "mark": KeeperFiles.of(work).mark.partition("=")[2] == seen["TREADLE_KEEPER"],
         "user": [path.name for path in (folder / "user").rglob("*")],
         "prompted": all("It is long. It is long." in json.dumps(one.body) for one in server.exchanges if one.wire),
     }
@@ -167,10 +166,10 @@ def emits(server: ModelServer, folder: Path) -> dict[str, Any]:
         it = activity(folder, "emit", way)
         config = mcp_config(it.env, (sys.executable, "-P", "-m", "treadle", "mcp"))
         if way == "http":
-            config = mcp_config_at(await tools.open(assigned(it.work, it.ways), it.env), it.work.token)
+            config = mcp_config_at(await tools.open(assignment_of(it.work, it.ways), it.env), it.work.token)
         (it.work.bundle / "mcp.json").write_text(json.dumps(config))
         ended, heard = await play(runner_in(folder), it.work)
-        return [ended.how, ended.final, answered(it.work), "treadle: emit_exit" in heard]
+        return [ended.how, ended.final, has_answer(it.work), "treadle: emit_exit" in heard]
 
     async def both(tools: HttpTools) -> list[list[Any]]:
         return [*await asyncio.gather(emit("stdio", tools), emit("http", tools))]
@@ -192,7 +191,7 @@ def writes_code(_: ModelServer, folder: Path) -> list[Any]:
     it = activity(folder, "code")
     (it.work.bundle / "mcp.json").write_text(json.dumps(mcp_config(it.env)))
     ended, heard = played(runner_in(folder), msgspec.structs.replace(it.work, model=""))
-    return [ended.how, ended.final, (it.work.lane / "by-code").exists(), answered(it.work), heard]
+    return [ended.how, ended.final, (it.work.lane / "by-code").exists(), has_answer(it.work), heard]
 
 
 def test_its_own_models_reach_the_tools_too(tmp_path: Path) -> None:
@@ -282,11 +281,16 @@ async def _cancelled(runner: Runner, work: Work, pids: Path) -> list[Any]:
     session = await runner.start(work, lambda _: None)
     waiting = asyncio.ensure_future(session.wait())
     await until(_has(pids, 3), "it has started what it wants to leave behind")
-    before = holding(Kept.of(work).mark)
+    before = processes_with(KeeperFiles.of(work).mark)
     assert len(before) > 3
     await session.cancel()
     ended = await asyncio.wait_for(waiting, 20)
-    return [ended.how, ended.outage, [one.pid for one in before if lives(one)], len(holding(Kept.of(work).mark))]
+    return [
+        ended.how,
+        ended.outage,
+        [one.pid for one in before if is_running(one)],
+        len(processes_with(KeeperFiles.of(work).mark)),
+    ]
 
 
 def _has(path: Path, lines: int) -> Callable[[], bool]:

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from treadle.agents.command import Command
-from treadle.agents.environment import clean
-from treadle.agents.kept import Kept
-from treadle.agents.process import Patience, Place, start_program
-from treadle.agents.processes import look, send
+from tests.refusals import refused
+from treadle.agents import program
+from treadle.agents.command import CommandRunner
+from treadle.agents.contract import clean_environment
+from treadle.agents.processes import find_process, send
+from treadle.agents.program import KeeperFiles, Patience, ProgramPlace, start_program
 from treadle.errors import PortError, TreadleError
 from treadle.ports import Ended, Progress, Work
 from treadle.testing.runner_contract import (
@@ -32,9 +33,9 @@ HOSTILE = Path(__file__).with_name("hostile.py")
 QUICK = Patience(answered=0.1, asked=0.3, output=1 << 20)
 
 
-def command(name: str, patience: Patience = QUICK, **more: Any) -> Command:
+def command(name: str, patience: Patience = QUICK, **more: Any) -> CommandRunner:
     argv = (sys.executable, "-I", "-S", str(HOSTILE), name)
-    return Command(argv=argv, root=Path("/"), patience=patience, **more)
+    return CommandRunner(argv=argv, root=Path("/"), patience=patience, **more)
 
 
 class CommandBench:
@@ -45,7 +46,7 @@ class CommandBench:
         lane.mkdir()
         return lane
 
-    def runner(self, behaviour: Behaviour, work: Work) -> Command:  # noqa: ARG002
+    def runner(self, behaviour: Behaviour, work: Work) -> CommandRunner:  # noqa: ARG002
         return command(behaviour)
 
     async def help(self, behaviour: Behaviour, work: Work) -> None:
@@ -97,6 +98,22 @@ def test_how_a_program_may_end(name: str, how: str, code: int | None, detail: st
     assert not stage.left()
 
 
+def test_a_keeper_that_its_program_killed_before_anybody_looked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spawn = program._spawn_keeper
+
+    def spawn_and_look_late(*args: Any) -> int:
+        pid = spawn(*args)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        return pid
+
+    monkeypatch.setattr(program, "_spawn_keeper", spawn_and_look_late)
+    ended, stage = played("kills_its_keeper", tmp_path)
+    assert (ended.how, ended.code) == ("lost", None)
+    assert not stage.left()
+
+
 def test_output_that_is_no_text(tmp_path: Path) -> None:
     ended, stage = played("says_no_text", tmp_path)
     assert "café" in ended.final
@@ -113,9 +130,9 @@ def test_a_file_can_be_its_input(tmp_path: Path) -> None:
     said.write_text("words\n" * 50_000)
 
     async def play() -> Ended:
-        place = Place(stdin=said)
+        place = ProgramPlace(stdin=said)
         argv = ("/usr/bin/env", "wc", "-l")
-        session = await start_program(stage.work, argv, clean(), stage.watch, QUICK, place=place)
+        session = await start_program(stage.work, argv, clean_environment(), stage.watch, QUICK, place=place)
         return await asyncio.wait_for(session.wait(), PATIENCE)
 
     assert asyncio.run(play()).final == "50000\n"
@@ -128,7 +145,7 @@ def test_a_flood_costs_little_memory(tmp_path: Path) -> None:
     assert ended.final.endswith("the end\n")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 40_000
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < max(children + 1, 180_000)
-    kept = sum(path.stat().st_size for path in Kept.of(stage.work).folder.iterdir())
+    kept = sum(path.stat().st_size for path in KeeperFiles.of(stage.work).folder.iterdir())
     assert kept <= QUICK.output + 10_000
 
 
@@ -142,7 +159,7 @@ def test_no_more_output_is_kept_than_is_asked_for(limit: int, tmp_path: Path) ->
         return await asyncio.wait_for(session.wait(), PATIENCE)
 
     ended = asyncio.run(play())
-    kept = sum(path.stat().st_size for path in Kept.of(stage.work).folder.glob("stdout*"))
+    kept = sum(path.stat().st_size for path in KeeperFiles.of(stage.work).folder.glob("stdout*"))
     assert limit // 4 <= kept <= limit
     assert ended.final.endswith("the end\n") or limit < 10
 
@@ -179,7 +196,7 @@ def test_two_that_start_at_once_never_both_work(tmp_path: Path) -> None:
         found = await asyncio.gather(*starts, return_exceptions=True)
         sessions = [session for session in found if not isinstance(session, BaseException)]
         assert all(isinstance(other, PortError) and other.retryable for other in found if other not in sessions)
-        await until(lambda: len([pid for pid in stage.pids() if look(pid)]) == 1, "one of them works")
+        await until(lambda: len([pid for pid in stage.pids() if find_process(pid)]) == 1, "one of them works")
         for session in sessions:
             await session.cancel()
 
@@ -236,8 +253,8 @@ def test_its_exit_code_is_found_after_the_death_of_our_process(tmp_path: Path) -
     stage = stage_in(tmp_path)
     drive_and_kill("works", tmp_path, stage, 1)
     os.kill(stage.pids()[0], signal.SIGINT)
-    kept = Kept.of(stage.work)
-    asyncio.run(until(lambda: not kept.taken(), "its keeper has ended"))
+    kept = KeeperFiles.of(stage.work)
+    asyncio.run(until(lambda: not kept.is_locked(), "its keeper has ended"))
     ended = asyncio.run(command("works").harvest(stage.work))
     assert ended is not None
     assert ended.code is not None
@@ -248,18 +265,18 @@ def test_its_exit_code_is_found_after_the_death_of_our_process(tmp_path: Path) -
 def test_what_outlived_its_keeper_is_ended_before_the_next_start(tmp_path: Path) -> None:
     stage = stage_in(tmp_path)
     drive_and_kill("works", tmp_path, stage, 1)
-    keeper = Kept.of(stage.work).keeper()
+    keeper = KeeperFiles.of(stage.work).keeper()
     assert keeper
     send(keeper, signal.SIGKILL)
 
     async def go_on() -> None:
-        await until(lambda: not Kept.of(stage.work).taken(), "the keeper is gone")
+        await until(lambda: not KeeperFiles.of(stage.work).is_locked(), "the keeper is gone")
         assert await command("works").attach(stage.work, stage.watch) is None
         assert await command("works").harvest(stage.work) is None
         orphan = stage.pids()[0]
-        assert look(orphan)
+        assert find_process(orphan)
         session = await command("says_nothing").start(stage.work, stage.watch)
-        assert not look(orphan)
+        assert not find_process(orphan)
         await session.wait()
 
     asyncio.run(go_on())
@@ -268,25 +285,26 @@ def test_what_outlived_its_keeper_is_ended_before_the_next_start(tmp_path: Path)
 def test_a_pid_from_a_file_proves_nothing(tmp_path: Path) -> None:
     stage = stage_in(tmp_path)
     with subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"]) as stranger:
-        found = look(stranger.pid)
+        found = find_process(stranger.pid)
         assert found
-        kept = Kept.of(stage.work)
+        kept = KeeperFiles.of(stage.work)
         kept.folder.mkdir(parents=True)
         (kept.folder / "keeper").write_text(f"{found.pid} {found.start}")
         assert kept.keeper() is None
         played_in(stage, "says_nothing")
-        assert look(stranger.pid) == found
+        assert find_process(stranger.pid) == found
         stranger.kill()
 
 
 def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     stage = stage_in(tmp_path)
-    with pytest.raises(PortError, match=r"no program 'no-such-agent' in the folders of PATH; install it") as caught:
-        asyncio.run(Command.parse("no-such-agent", root=tmp_path).start(stage.work, stage.watch))
+    with refused("agent.missing", "'no-such-agent'", "PATH") as caught:
+        asyncio.run(CommandRunner.parse("no-such-agent", root=tmp_path).start(stage.work, stage.watch))
+    assert isinstance(caught.value, PortError)
     assert not caught.value.retryable
     (tmp_path / "agent.py").write_text("")
-    with pytest.raises(PortError, match=r"agent.py cannot be executed; `chmod \+x"):
-        asyncio.run(Command.parse("./agent.py", root=tmp_path).start(stage.work, stage.watch))
+    with refused("agent.missing", "chmod +x"):
+        asyncio.run(CommandRunner.parse("./agent.py", root=tmp_path).start(stage.work, stage.watch))
 
 
 def test_a_program_that_cannot_be_executed_has_failed(tmp_path: Path) -> None:
@@ -295,7 +313,7 @@ def test_a_program_that_cannot_be_executed_has_failed(tmp_path: Path) -> None:
     (tmp_path / "agent").chmod(0o755)
 
     async def play() -> Ended:
-        session = await Command.parse("./agent", root=tmp_path).start(stage.work, stage.watch)
+        session = await CommandRunner.parse("./agent", root=tmp_path).start(stage.work, stage.watch)
         return await asyncio.wait_for(session.wait(), PATIENCE)
 
     ended = asyncio.run(play())
@@ -310,7 +328,7 @@ def test_a_path_names_the_program_of_the_checkout_and_not_of_the_lane(tmp_path: 
         (folder / "agent").chmod(0o755)
 
     async def play() -> Ended:
-        session = await Command.parse("./agent 'a b'", root=tmp_path).start(stage.work, stage.watch)
+        session = await CommandRunner.parse("./agent 'a b'", root=tmp_path).start(stage.work, stage.watch)
         return await asyncio.wait_for(session.wait(), PATIENCE)
 
     assert asyncio.run(play()).final == "checkout\n"
@@ -322,8 +340,8 @@ def test_a_path_names_the_program_of_the_checkout_and_not_of_the_lane(tmp_path: 
 )
 def test_a_command_that_is_none(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(TreadleError, match=message):
-        Command.parse(text, root=tmp_path)
+        CommandRunner.parse(text, root=tmp_path)
 
 
 def test_nothing_in_a_command_is_expanded(tmp_path: Path) -> None:
-    assert Command.parse("agent $HOME '*' ~ `id`", root=tmp_path).argv == ("agent", "$HOME", "*", "~", "`id`")
+    assert CommandRunner.parse("agent $HOME '*' ~ `id`", root=tmp_path).argv == ("agent", "$HOME", "*", "~", "`id`")

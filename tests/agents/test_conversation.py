@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from treadle.agents.conversation import Conversation
+from treadle.agents.one_shot import Conversation
 from treadle.errors import PortError
 from treadle.kernel.events import Usage
 from treadle.ports import Work
@@ -31,7 +31,7 @@ def opened(folder: Path, name: str = "one", **changes: object) -> Conversation:
 def test_a_conversation_goes_on_where_it_was(tmp_path: Path) -> None:
     first = opened(tmp_path)
     (first.home / "transcript").write_text("hello")
-    again = opened(tmp_path, "two", session=first.called("its-name"))
+    again = opened(tmp_path, "two", session=first.session_of("its-name"))
     assert (again.home, again.name) == (first.home, "its-name")
     assert (again.home / "transcript").read_text() == "hello"
 
@@ -47,7 +47,7 @@ def test_a_branch_has_a_copy_and_the_two_do_not_meet(tmp_path: Path) -> None:
             it.bind("socket")
         finally:
             os.chdir(here)
-        branch = opened(tmp_path, "two", session=first.called("its-name"), fork=True)
+        branch = opened(tmp_path, "two", session=first.session_of("its-name"), fork=True)
     (branch.home / "transcript").write_text("other")
     assert (first.home / "transcript").read_text() == "hello"
     assert (branch.home / "link").is_symlink()
@@ -55,7 +55,7 @@ def test_a_branch_has_a_copy_and_the_two_do_not_meet(tmp_path: Path) -> None:
 
 
 def test_what_has_no_name_cannot_be_continued(tmp_path: Path) -> None:
-    assert opened(tmp_path).called("") == ""
+    assert opened(tmp_path).session_of("") == ""
 
 
 @pytest.mark.parametrize("session", ["../../elsewhere/x", "..", ".", "/etc/x"])
@@ -74,7 +74,7 @@ def test_what_is_counted_from_the_beginning_is_known_before_each_activity(tmp_pa
     talk.begin_count(work)
     assert talk.counted_before(work) == Usage()
     talk.end_count(Usage(tokens_in=7))
-    later = work_of(tmp_path, "two", session=talk.called("x"))
+    later = work_of(tmp_path, "two", session=talk.session_of("x"))
     Conversation.of(later).begin_count(later)
     assert Conversation.of(later).counted_before(later) == Usage(tokens_in=7)
     (talk.folder / "used.json").write_text("broken")

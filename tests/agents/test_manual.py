@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from treadle.agents.answer import put_answer
+from treadle.agents.contract import put_answer
 from treadle.agents.manual import Manual
 from treadle.ports import Work
 from treadle.testing.runner_contract import Behaviour, Clause, Stage, again, clauses, make_work

@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.agents.outages import outage_of, wait_of
+from treadle.agents.event_stream import outage_of, wait_of
 from treadle.kernel.events import Outages
 
 

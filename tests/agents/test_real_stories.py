@@ -13,17 +13,16 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from played_model.script import Script
+from played_model.server import ModelServer, client_variables
 from tests.cheats.cases import HERE
 from tests.git.place import git, write
 from tests.real_agents import inside_apart
-from treadle.agents.script import Script as Parts
-from treadle.agents.script_reading import load_script
+from treadle.agents.script import AgentScript as Parts
+from treadle.agents.script import load_script
 from treadle.config.project import Project
 from treadle.runtime.agent import DEGRADED
-from treadle.testing.model_server.acting import Actors
-from treadle.testing.model_server.clients import client_variables
-from treadle.testing.model_server.script import Script
-from treadle.testing.model_server.server import ModelServer
+from treadle.testing.played_agents import PlayedAgents
 
 REAL = ("claude", "codex", "gemini", "opencode")
 PATIENCE = 900
@@ -41,7 +40,7 @@ test = [{json.dumps(sys.executable)}, "-m", "pytest"]
 """
 
 
-class Listening(Actors):
+class Listening(PlayedAgents):
     """Tells when the model is asked for a part that is held back, and answers when it is let go."""
 
     def __init__(self, parts: Parts, runs: Path, held: str) -> None:
@@ -182,7 +181,7 @@ def test_a_leaf_from_its_spec_to_merged_code(agent: str, tmp_path: Path) -> None
         assert found["astray"] == []
         assert "is checked: green, no_undefined failed [" in refused, "so nothing was done"
         assert "] → root:impl#1.2 starts" in refused
-        assert "meets code that is not implemented" in found["told"]
+        assert "calls code that is not implemented" in found["told"]
     else:
         assert "scope" in refused.partition(" failed")[0], "without a box the diff tells"
     assert not [path for path in found["merged"] if "elsewhere" in path]

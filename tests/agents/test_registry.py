@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from treadle.agents.command import Command
+from treadle.agents.command import CommandRunner
 from treadle.agents.manual import Manual
-from treadle.agents.process import Patience
-from treadle.agents.registry import RUNNERS, Surroundings, key_variables, logins, runner_of
+from treadle.agents.program import Patience
+from treadle.agents.registry import RUNNERS, AgentSetup, key_variables, logins, runner_of
 from treadle.agents.replay import FolderRecording, Replay
 from treadle.agents.scripted import Scripted
 from treadle.config.agents import BARE, WITH_ARGUMENT
@@ -15,15 +15,15 @@ from treadle.errors import TreadleError
 
 
 @pytest.fixture
-def around(tmp_path: Path) -> Surroundings:
+def around(tmp_path: Path) -> AgentSetup:
     (tmp_path / "demo.yaml").write_text("agents: [{turns: [{say: hello}]}]")
     (tmp_path / "old-run").mkdir()
-    return Surroundings(root=tmp_path, allowed=("API_KEY",), patience=Patience(answered=1.0))
+    return AgentSetup(root=tmp_path, allowed=("API_KEY",), patience=Patience(answered=1.0))
 
 
-def test_each_text_names_its_runner(around: Surroundings) -> None:
+def test_each_text_names_its_runner(around: AgentSetup) -> None:
     command = runner_of("command:./agent.py --fast 'a b'", around)
-    assert isinstance(command, Command)
+    assert isinstance(command, CommandRunner)
     assert command.argv == ("./agent.py", "--fast", "a b")
     assert (command.root, command.allowed, command.patience) == (around.root, around.allowed, around.patience)
     assert isinstance(runner_of("manual", around), Manual)
@@ -40,7 +40,7 @@ def test_a_store_may_supply_the_recording(tmp_path: Path) -> None:
         asked.append(name)
         return FolderRecording(tmp_path)
 
-    assert isinstance(runner_of("replay:7f3a", Surroundings(root=tmp_path, recording=recording)), Replay)
+    assert isinstance(runner_of("replay:7f3a", AgentSetup(root=tmp_path, recording=recording)), Replay)
     assert asked == ["7f3a"]
 
 
@@ -57,7 +57,7 @@ def test_a_store_may_supply_the_recording(tmp_path: Path) -> None:
         ("", "there is no agent ''"),
     ],
 )
-def test_what_names_no_agent(text: str, message: str, around: Surroundings) -> None:
+def test_what_names_no_agent(text: str, message: str, around: AgentSetup) -> None:
     with pytest.raises(TreadleError, match=message):
         runner_of(text, around)
 

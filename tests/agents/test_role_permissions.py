@@ -8,19 +8,18 @@ from typing import Any
 import msgspec
 import pytest
 
+from played_model.server import ModelServer
 from tests.real_agents import inside_apart
 from tests.results.desk import desk
-from treadle.agents.process import Patience
-from treadle.agents.registry import Surroundings, runner_of
+from treadle.agents.program import Patience
+from treadle.agents.registry import AgentSetup, runner_of
 from treadle.mcp.http import HttpTools
 from treadle.ports import Ended, Progress
 from treadle.protocol.load import load
 from treadle.protocol.model import Perm
-from treadle.results.mcp_tool import mcp_config_at
-from treadle.results.prepare import Before
-from treadle.results.read import read
-from treadle.runtime.tools import assigned
-from treadle.testing.model_server.server import ModelServer
+from treadle.results.channels import Before, read_answer
+from treadle.results.tools import mcp_config_at
+from treadle.runtime.dispatch import assignment_of
 
 AGENTS = ("claude", "codex", "gemini", "opencode")
 MODELS = {"codex": "played-1", "gemini": "gemini-2.5-flash", "opencode": "played/played-1"}
@@ -86,15 +85,15 @@ def works(
     heard: list[Progress] = []
 
     async def play(tools: HttpTools) -> Ended:
-        config = mcp_config_at(await tools.open(assigned(work, it.ways), it.env), work.token)
+        config = mcp_config_at(await tools.open(assignment_of(work, it.ways), it.env), work.token)
         (work.bundle / "mcp.json").write_bytes(msgspec.json.encode(config))
-        runner = runner_of(agent, Surroundings(root=folder, patience=Patience(asked=3)))
+        runner = runner_of(agent, AgentSetup(root=folder, patience=Patience(asked=3)))
         session = await runner.start(work, heard.append)
         return await asyncio.wait_for(session.wait(), 150)
 
     with HttpTools() as tools:
         ended = asyncio.run(play(tools))
-    reading = asyncio.run(read(work, it.ways, Before()))
+    reading = asyncio.run(read_answer(work, it.ways, Before()))
     turns = [each for each in server.exchanges if each.script]
     return {
         "how": [ended.how, ended.detail, ended.final],

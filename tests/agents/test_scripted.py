@@ -1,29 +1,31 @@
-"""Scripts, played in real folders."""
+"""Scripted agents: their turns, placeholders in their texts, and mistakes in their scripts."""
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.agents.test_command import HOSTILE
-from treadle.agents.activity import activity_of
-from treadle.agents.placeholders import fill_text
-from treadle.agents.process import Patience
-from treadle.agents.script import CHANNELS
-from treadle.agents.script_reading import read_script
+from tests.refusals import refused
+from treadle.agents.contract import activity_of
+from treadle.agents.program import Patience
+from treadle.agents.script import CHANNELS, NAMES, fill, fill_text, load_script, placeholder_faults, read_script
 from treadle.agents.scripted import Scripted, context_of
-from treadle.errors import PortError
+from treadle.errors import PortError, ProtocolError
 from treadle.kernel.events import Usage
 from treadle.ports import Ended, Progress, Work
+from treadle.protocol.items import Json
 from treadle.protocol.load import load
 from treadle.results import emit
-from treadle.results.fence import fence_of
-from treadle.results.prepare import prepare
-from treadle.results.read import Reading, read
-from treadle.results.ways import Ways
+from treadle.results.channels import SessionAnswer, prepare_lane, read_answer
+from treadle.results.emit import fence_of
+from treadle.results.exits import Ways
 from treadle.testing.runner_contract import PATIENCE, Behaviour, Clause, clauses, make_work, until
 
 QUICK = Patience(answered=0.1, asked=0.3, output=1 << 20)
@@ -100,7 +102,7 @@ def turn(text: str) -> str:
 def answer(work: Work) -> Any:
     """The answer, read as the orchestrator reads it."""
     found = emit.unpack((work.out / "answer.json").read_bytes())
-    assert isinstance(found, emit.Emitted)
+    assert isinstance(found, emit.EmittedAnswer)
     assert fence_of(work).refuses(found.fence) is None
     return found.answer
 
@@ -162,13 +164,13 @@ def test_an_exit_goes_through_the_channel_that_is_asked_for(channel: str, file: 
 
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_what_a_script_answers_is_understood(channel: str, work: Work) -> None:
-    async def answered() -> Reading:
-        before = await prepare(work.lane)
+    async def answered() -> SessionAnswer:
+        before = await prepare_lane(work.lane)
         session = await scripted(turn(f"exit: {{type: RC, message: fine}}\nchannel: {channel}")).start(
             work, lambda _: None
         )
         ended = await session.wait()
-        return await read(work, Ways(load("dptr"), ("RC",)), before, ended.final)
+        return await read_answer(work, Ways(load("dptr"), ("RC",)), before, ended.final)
 
     reading = asyncio.run(answered())
     assert reading.problems == ()
@@ -206,7 +208,7 @@ def test_the_first_rule_that_fits_counts(act: str, attempt: int, said: str, work
 
 def test_no_turn_fits(work: Work) -> None:
     other = msgspec.structs.replace(work, act="root/b:test#1.1", step="test")
-    with pytest.raises(PortError, match=r"demo.yaml has no turn for step 'test' of 'root/b' .*did you mean 'tests'"):
+    with refused("script.no_turn", "demo.yaml", "'test' of 'root/b'", "'tests'?"):
         play(RULES, other)
 
 
@@ -273,3 +275,176 @@ def test_a_service_is_out_as_often_as_the_script_says(times: int, retry: int, ou
     assert (ended.how, ended.outage, ended.wait) == (("failed", "quota", 60) if out else ("done", None, 0))
     assert ended.usage == Usage(3, cost=1.0), "what was used until then counts"
     assert (work.out / "answer.json").exists() is not out
+
+
+VALUES: dict[str, Json] = {
+    "step": "tests",
+    "attempt": 2,
+    "spec": {"a b": [1, {"x": None}], "text": "{step}"},
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("{step}", "tests"),
+        ("<{attempt}>", "<2>"),
+        ("{spec[a b][0]}-{spec[a b][1][x]}", "1-null"),
+        ("{{step}} {{attempt}}", "{step} {attempt}"),
+        ("{spec[text]}", "{step}"),  # what is filled in is not filled in again
+        ("{unknown} {} {0} {step!r} { step }", "{unknown} {} {0} {step!r} { step }"),
+        ('{"a": {"b": 1}}', '{"a": {"b": 1}}'),
+    ],
+)
+def test_a_text(text: str, filled: str) -> None:
+    assert fill_text(text, VALUES) == filled
+
+
+def test_a_value_keeps_its_type_where_it_stands_alone() -> None:
+    value: Json = {"{step}": ["{spec[a b]}", "n={attempt}", "{attempt}", 7, None, "{{step}}"]}
+    assert fill(value, VALUES) == {"tests": [[1, {"x": None}], "n=2", 2, 7, None, "{step}"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{role}", "finds no 'role' in the context"),
+        ("{spec[txt]}", "did you mean 'text'?"),
+        ("{spec[a b][2]}", "a list of 2, counted from 0"),
+        ("{spec[a b][-1]}", "counted from 0"),
+        ("{spec[text][0]}", "it has nothing below it"),
+        ("{spec[__class__]}", "finds no '__class__'"),
+    ],
+)
+def test_what_is_not_there_is_told(text: str, message: str) -> None:
+    with pytest.raises(PortError, match=re.escape(message)):
+        fill_text(text, VALUES)
+
+
+@pytest.mark.parametrize("text", ["{spec.text}", "{spec[]}", "{spec[a}", "{spec[a].b}"])
+def test_what_only_looks_like_a_placeholder_is_found(text: str) -> None:
+    assert list(placeholder_faults(f"x {text} y"))
+
+
+@given(st.text(alphabet="{}[]ab step.", max_size=60))
+def test_other_text_is_left_as_it_is(text: str) -> None:
+    if not any(f"{{{name}" in text for name in NAMES):
+        assert fill_text(text, VALUES) == text
+        assert list(placeholder_faults(text)) == []
+
+
+BAD = """\
+agents:
+  - stepp: tests
+    attempt: true
+    turns:
+      - write: [a]
+        wirte: {}
+        delete: ../x
+        run: ["rm -rf /"]
+      - exit: {tests: []}
+        channel: handof
+        misbehave: hung
+        delay: -1
+        exit_code: 1.5
+        usage: {tokens: 3}
+        say: 7
+        append: {/etc/passwd: x}
+      - say: "{spec.title}"
+        exit: {type: A, deep: [{x: "{spec[a}"}]}
+  - step: impl
+  - turns: []
+  - nothing
+extra: 1
+"""
+
+
+def test_everything_is_found_with_its_line() -> None:
+    with pytest.raises(ProtocolError) as caught:
+        read_script(BAD, "s.yaml")
+    told = str(caught.value).splitlines()
+    assert (caught.value.code, told[0].split()[0]) == ("script.invalid", "s.yaml")
+    expected = [
+        (2, "unknown key 'stepp' (did you mean 'step'?)"),
+        (3, "must be a pattern such as `root/*`, not true or false"),
+        (5, "must be a mapping, not a list"),
+        (6, "unknown key 'wirte' (did you mean 'write'?)"),
+        (7, "the path '../x'"),
+        (8, "a command is a list of texts"),
+        (9, "does not say which exit"),
+        (10, "there is no 'handof' (did you mean 'handoff'?)"),
+        (11, "there is no 'hung'"),
+        (12, "must be a number from 0 to 86400"),
+        (13, "must be a whole number"),
+        (14, "unknown key 'tokens'"),
+        (15, "must be text, not a number"),
+        (16, "the path '/etc/passwd' is absolute"),
+        (17, "'{spec.title}' is no placeholder (write `{spec[name]}`"),
+        (18, "'{spec[a}' is no placeholder"),
+        (19, "a rule without 'turns'"),
+        (20, "there is no turn"),
+        (21, "must be a mapping, not text"),
+        (22, "unknown key 'extra'"),
+    ]
+    lines = [int(re.match(r"  s\.yaml:(\d+): ", line)[1]) for line in told[1:]]  # type: ignore[index]
+    assert lines == [line for line, _ in expected]
+    for line, (_, part) in zip(told[1:], expected, strict=True):
+        assert part in line
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("agents: []", "there is no rule"),
+        ("agent: []", "did you mean 'agents'"),
+        ("[]", "must be a mapping"),
+        ("", "the file is empty"),
+    ],
+)
+def test_a_script_that_is_none(text: str, message: str) -> None:
+    with pytest.raises(ProtocolError, match=re.escape(message)):
+        read_script(text, "s.yaml")
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    with refused("file.unreadable", "none.yaml"):
+        load_script(tmp_path / "none.yaml")
+    (tmp_path / "latin").write_bytes(b"agents: \xff")
+    with refused("file.encoding", "latin", "byte 8"):
+        load_script(tmp_path / "latin")
+
+
+def test_the_example_of_the_documentation_is_a_script() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "scripted-agents.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    assert examples
+    for example in examples:
+        read_script(example, "scripted-agents.md")
+
+
+@pytest.mark.parametrize(
+    ("outage", "message"),
+    [
+        ("{wait: 5}", "does not say which outage (write `why: rate` in it)"),
+        ("{why: rates}", "there is no 'rates' (did you mean 'rate'?)"),
+        ("{why: rate, wait: -1}", "must be a number from 0 to 1e+06"),
+        ("{why: rate, wait: 1.5}", "must be a whole number"),
+        ("{why: rate, until: 5}", "unknown key 'until'"),
+        ("rate", "must be a mapping, not text"),
+    ],
+)
+def test_an_outage_that_is_none(outage: str, message: str) -> None:
+    with pytest.raises(ProtocolError, match=re.escape(message)):
+        read_script(f"agents: [turns: [outage: {outage}]]", "s.yaml")
+
+
+@pytest.mark.parametrize(
+    ("usage", "read"),
+    [
+        ("{tokens_in: 10, cached: 4, tokens_out: 5, cost: 0.5}", Usage(10, 5, 0.5, cached=4)),
+        ("{tokens_in: 10, tokens_out: 5, cost: 0}", Usage(10, 5)),
+        ("{tokens_in: 10, tokens_out: 5}", Usage(10, 5, unpriced=15)),
+    ],
+)
+def test_without_a_cost_the_price_is_not_known(usage: str, read: Usage) -> None:
+    assert read_script(f"agents: [turns: [usage: {usage}]]", "s.yaml").rules[0].turns[0].usage == read

@@ -23,9 +23,9 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     family: str
     """What kind of thing it does."""
     expects: tuple[str, ...] = ()
-    """Words that its refusal must have."""
+    """Words that its refusal must have; `WORDS [code]` asks for words and code in one line."""
     advice: tuple[str, ...] = ()
-    """Words that must be told to whoever reviews; the agent itself is not refused."""
+    """Words that the notes for the reviewer must have; the agent itself is not refused."""
     world: str = "leaf"
     instance: str = "root"
     """Whose step it plays, in a world with several."""

@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -16,15 +16,17 @@ import msgspec
 from ruamel.yaml import YAML
 
 from tests.cheats.cases import HERE, Case
+from tests.fakes import SingleAgent
 from tests.git.place import git, write
-from treadle.agents.command import Command
-from treadle.agents.script_reading import load_script
+from tests.sql import sql
+from treadle.agents.command import CommandRunner
+from treadle.agents.script import load_script
 from treadle.agents.scripted import Scripted
-from treadle.config.load import load_settings
 from treadle.config.project import Project
-from treadle.engines.local import Host
-from treadle.engines.opening import opened_store
-from treadle.engines.starting import Wanted, start
+from treadle.config.settings import load_settings
+from treadle.engines.driver import Driver, Surroundings
+from treadle.engines.run_settings import opened_store
+from treadle.engines.start import StartRequest, inspect_request, start_run
 from treadle.engines.surroundings import ProjectSurroundings
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.events import Checked, Exited, Failed
@@ -34,7 +36,7 @@ from treadle.ports import Abilities, Ended, Runner, Session, Watch, Work
 from treadle.protocol.load import load
 from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import Dispatch
-from treadle.runtime.world import World
+from treadle.runtime.world import RunWorld
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 
@@ -96,16 +98,21 @@ class Cast(msgspec.Struct, frozen=True):
         return await self._of(work).harvest(work)
 
 
-class Playing(msgspec.Struct, frozen=True):
-    """`engines.local.Surroundings` of a project, with a cast of ours."""
+@dataclass(frozen=True)
+class Playing(Surroundings):
+    """The surroundings of a project, with a cast of ours."""
 
     real: ProjectSurroundings
     runner: Runner
 
-    def world(self, run: Run) -> World:
-        return replace(self.real.world(run), runner_of=lambda _role: self.runner)
+    async def prepare(self, run: Run) -> None:
+        await self.real.open(run)
 
-    def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:
+    def world(self, run: Run) -> RunWorld:
+        world = self.real.world(run)
+        return replace(world, agents=SingleAgent(self.runner, world.agents))
+
+    def dispatch(self, run: Run, desk: Desk, world: RunWorld) -> Dispatch:
         return self.real.dispatch(run, desk, world)
 
 
@@ -152,7 +159,7 @@ class Theatre:
         git(self._root, "add", "-A")
         git(self._root, "commit", "-q", "-m", "Start")
         project = Project(self._root)
-        wanted = Wanted(
+        wanted = StartRequest(
             config=load_settings(None, {}, _SETTINGS).config("v3"),
             spec=(self._root / "spec.yaml").read_text(),
             file="spec.yaml",
@@ -160,16 +167,15 @@ class Theatre:
             agents=("manual",),
         )
         with opened_store(project, create=True) as store:
-            store._db.execute("INSERT INTO keys VALUES ('files', ?)", (self._key,))
-            start(project, store, load("v3"), wanted)
+            sql(store.path, "INSERT INTO keys VALUES ('files', ?)", self._key)
+            start_run(store, inspect_request(project, load("v3"), wanted))
             state = asyncio.run(self._drive(store, _honest(world), _is_at(case)))
             assert not _is_over(state), f"{world} does not come to {case.step}: {_told(store, 0)}"
         shutil.copytree(self._root, kept, symlinks=True)
 
     async def _drive(self, store: Store, runner: Runner, rests: Rests) -> State:
         real = ProjectSurroundings(Project(self._root), store)
-        await real.prepare(store.run(RUN))
-        return await Host(store, Playing(real, runner)).drive(RUN, rests)
+        return await Driver(store, Playing(real, runner)).drive(RUN, rests=rests)
 
     def _users_own(self) -> dict[str, str]:
         """Branches, index and files of the user, and how git works there."""
@@ -198,13 +204,13 @@ def _add(folder: Path, to: Path) -> None:
 
 
 def _honest(world: str) -> Runner:
-    return Scripted.load(HERE / "worlds" / world / "agents.yaml")
+    return Scripted(script=load_script(HERE / "worlds" / world / "agents.yaml"))
 
 
 def _cast(case: Case) -> Runner:
     own: Runner
     if case.file.suffix == ".py":
-        own = Command.parse(f"{sys.executable} -I {case.file}", root=HERE)
+        own = CommandRunner.parse(f"{sys.executable} -I {case.file}", root=HERE)
     else:
         own = Scripted(script=load_script(case.file))
     return Cast(own, _honest(case.world), case.step, case.instance)

@@ -1,5 +1,7 @@
 """Dishonest and clumsy agents are caught, each with the right words; honest ones are not disturbed."""
 
+import re
+
 import pytest
 
 from tests.cheats.cases import Case, cases
@@ -50,6 +52,17 @@ def test_there_are_enough_of_them() -> None:
     assert len(HONEST) >= 20
 
 
+def missing(expected: tuple[str, ...], text: str) -> list[str]:
+    """Return the expectations that no line of a text meets: words, and a code in brackets if they end with one."""
+    lines = text.splitlines()
+    parts = {one: re.fullmatch(r"(.*?) *(\[[a-z_]+\.[a-z_]+\])?", one) for one in expected}
+    return [
+        one
+        for one, found in parts.items()
+        if found is None or not any(all(part in line for part in found.groups("")) for line in lines)
+    ]
+
+
 def must_be_caught(theatre: Theatre, case: Case) -> None:
     played = theatre.play(case)
 
@@ -58,18 +71,18 @@ def must_be_caught(theatre: Theatre, case: Case) -> None:
     if case.advice:
         noted = "\n".join(one.advice for one in played.told)
         assert not played.refusals, played.refusals
-        assert [words for words in case.advice if words not in noted] == [], noted
+        assert missing(case.advice, noted) == [], noted
         return
     assert played.refusals, f"accepted, although it {case.what}"
     said = played.refusals[0].text
-    assert [words for words in case.expects if words not in said] == [], said
+    assert missing(case.expects, said) == [], said
 
 
 def must_go_through(theatre: Theatre, case: Case) -> None:
     played = theatre.play(case, to_the_end=True)
 
     assert len(played.refusals) == bool(case.expects), played.refusals
-    assert [words for words in case.expects if words not in played.refusals[0].text] == []
+    assert not case.expects or missing(case.expects, played.refusals[0].text) == []
     assert (played.outcome, played.touched, played.strangers) == ("Merged", (), ())
 
 
@@ -78,5 +91,5 @@ def must_have_no_effect(theatre: Theatre, case: Case) -> None:
 
     noted = "\n".join(one.advice for one in played.told)
     assert played.refusals == []
-    assert [words for words in case.advice if words not in noted] == [], noted
+    assert missing(case.advice, noted) == [], noted
     assert (played.outcome, played.touched, played.strangers) == ("Merged", (), ())

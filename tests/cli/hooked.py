@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.treadle import Outcome, treadle
+from tests.cli.treadle import Outcome, status, treadle
 
 
 class Agent:
@@ -47,5 +47,7 @@ def message(outcome: Outcome) -> str:
 
 
 def lane(begun: Outcome) -> Path:
-    """The folder of the first step that is a person's."""
-    return Path(begun.out.partition("work in ")[2].partition(",")[0])
+    """The folder of the first step of this run that is a person's; the command that began it has printed it."""
+    folder = str(status("sweep-1")["yours"][0]["lane"])
+    assert folder in begun.out
+    return Path(folder)

@@ -1,7 +1,10 @@
+import os
 import subprocess
 import sys
 
 import pytest
+
+from treadle.cli.app import COMMANDS, GROUPS
 
 PARTS = {"treadle.cli.demo", "treadle.cli.protocol", "treadle.cli.spec"}
 
@@ -22,11 +25,22 @@ def test_a_command_does_not_import_the_others(name: str) -> None:
     assert parts_imported_for(name, "whatever") == {f"treadle.cli.{name}"}
 
 
-def test_help_lists_every_command() -> None:
+def test_help_lists_every_command_and_imports_none() -> None:
     result = treadle("--help")
     assert (result.returncode, result.stderr) == (0, "")
-    for name in ["demo", "protocol", "spec", "--version"]:
+    for name in [*COMMANDS, *GROUPS, "--version"]:
         assert name in result.stdout
+    assert parts_imported_for("--help") == set()
+
+
+@pytest.mark.parametrize("words", [("status", "--watc"), ("protocol", "explor")])
+def test_a_shell_completes_the_words_of_a_command(words: tuple[str, ...]) -> None:
+    shell = {"_TREADLE_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(("treadle", *words)), "COMP_CWORD": "2"}
+    command = [sys.executable, "-m", "treadle"]
+    result = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **shell}
+    )
+    assert result.stdout.strip().startswith(words[-1])
 
 
 def test_a_group_with_one_command_stays_a_group() -> None:

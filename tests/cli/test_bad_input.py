@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.chores import Chores
 from tests.cli.treadle import Outcome, treadle
 from treadle.protocol.load import starting_folder
 
@@ -65,7 +66,7 @@ def test_a_malformed_protocol(folder: Folder) -> None:
 
 def test_not_even_a_mapping(folder: Folder) -> None:
     (folder.place / "protocol.yaml").write_text("just words\n")
-    refused(folder, "protocol.yaml:1", "a protocol is a mapping")
+    refused(folder, "protocol.yaml:1", "mapping")
 
 
 def test_a_route_to_nowhere(folder: Folder) -> None:
@@ -116,5 +117,12 @@ def test_a_hostile_guard(folder: Folder, guard: str) -> None:
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
     done = check(tmp_path / "nothing")
-    assert done.code == 2
-    assert "there is no such folder" in done.out + done.err
+    assert (done.code, done.lacks(str(tmp_path / "nothing"))) == (2, [])
+
+
+def test_a_folder_is_no_spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Chores(tmp_path)
+    (tmp_path / "specs").mkdir()
+    refused = treadle("run", "specs", "-p", "decide", "--agent", "scripted:did.yaml")
+    assert (refused.code, refused.error) == (2, "spec.unreadable")

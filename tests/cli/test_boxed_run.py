@@ -8,7 +8,7 @@ import pytest
 
 from tests.box import box_here
 from tests.cli.test_checked_run import FILES, FIXED, TEST
-from tests.cli.treadle import treadle
+from tests.cli.treadle import status, treadle
 from tests.git.place import git
 
 AGENT = f"""#!{sys.executable} -I
@@ -71,7 +71,7 @@ def test_each_step_can_write_what_it_may(root: Path, monkeypatch: pytest.MonkeyP
     box = box_here(monkeypatch)
     result = treadle(*RUN, "--set", "workspace.box=on")
     assert result.code == 0, result
-    assert "bug-1 has ended with Done\n" in result.out
+    assert status("bug-1")["outcome"] == "Done"
     seen = {one["step"]: one for path in root.rglob("out/seen.json") if (one := json.loads(path.read_text()))}
     writes = {step: one.pop("writes") for step, one in seen.items()}
     assert writes == {"reproduce": ["tests/test_order.py"], "fix": ["src/order.py"], "review": []}
@@ -85,8 +85,8 @@ def test_each_step_can_write_what_it_may(root: Path, monkeypatch: pytest.MonkeyP
 def test_without_one_a_run_that_insists_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(root / "none"))
     result = treadle(*RUN, "--set", "workspace.box=on")
-    assert result.code == 2
-    assert "agents cannot be put in a box: there is no program 'bwrap'; `apt install bubblewrap`" in result.err
+    assert (result.code, result.error) == (2, "box.missing")
+    assert result.lacks("'bwrap'", "`apt install bubblewrap`") == []
     assert not (root / ".treadle/local/runs").exists()
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_checked_run import FILES, FIXED, TEST
-from tests.cli.treadle import treadle
+from tests.cli.treadle import status, treadle
 from tests.enclosures.engines import FakeEngine, fake_engine
-from treadle.cli.health.sandbox import container_line
-from treadle.config.model import Workspace
+from treadle.cli.checkup import Line
+from treadle.cli.doctor import container_line
+from treadle.config.model import WorkspaceSettings
 from treadle.config.project import Project
 
 AGENT = f"""#!{sys.executable} -I
@@ -89,7 +90,7 @@ def test_agents_and_checks_in_containers(root: Path, engine: FakeEngine, monkeyp
     monkeypatch.setenv("KEY_OF_THE_AGENT", "for the agent alone")
     result = treadle(*RUN)
     assert result.code == 0, result
-    assert "bug-1 has ended with Done\n" in result.out
+    assert status("bug-1")["outcome"] == "Done"
     seen = [json.loads(path.read_text()) for path in sorted(root.rglob("out/seen.json"))]
     assert len(seen) == 3
     for one in seen:
@@ -114,36 +115,39 @@ def test_agents_and_checks_in_containers(root: Path, engine: FakeEngine, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "code", "named"),
     [
-        ("workspace.image=there", "docker has no image there; `docker pull there`, or build it"),
-        ("workspace.engine=podman", "no containers: no podman is found; install one"),
-        ('workspace.mounts=["{root}/.git"]', "to agents; name a folder that does not hold it"),
+        ("workspace.image=there", "container.image", ["`docker pull there`"]),
+        ("workspace.engine=podman", "container.missing", ["podman"]),
+        ('workspace.mounts=["{root}/.git"]', "container.secret", [".git"]),
     ],
 )
-def test_what_cannot_be_had_is_refused_before_anything_is_written(
-    settings: str, said: str, root: Path, engine: FakeEngine
+def test_a_container_that_cannot_be_started_is_refused_before_anything_is_written(
+    settings: str, code: str, named: list[str], root: Path, engine: FakeEngine
 ) -> None:
     result = treadle(*RUN, "--set", settings)
-    assert result.code != 0
-    assert said in result.err
+    assert (result.code, result.error, result.lacks(*named)) == (2, code, [])
     assert not engine.told("run")
     assert not (root / ".treadle/local/store.db").exists()
 
 
-def test_doctor_tells_what_is_missing_and_how_to_get_it(root: Path, engine: FakeEngine) -> None:
-    def line(driver: str = "container") -> tuple[str, str, str, bool]:
-        found = asyncio.run(container_line(Workspace(driver=driver, image="here"), Project(root)))
-        return found.state, found.detail, found.fix, found.is_fatal
+def test_doctor_shows_a_missing_image_or_engine_with_its_repair(root: Path, engine: FakeEngine) -> None:
+    def line(driver: str = "container") -> Line:
+        return asyncio.run(container_line(WorkspaceSettings(driver=driver, image="here"), Project(root)))
 
-    assert line() == ("ok", "docker 28.0.0 has the image here (sha256:ab12ab12ab12)", "", False)
-    assert line("worktree") == ("ok", "docker 28.0.0; the settings do not ask for it", "", False)
+    def states(driver: str = "container") -> tuple[str, str, bool]:
+        return line(driver).state, line(driver).code, line(driver).is_fatal
+
+    assert states() == states("worktree") == ("ok", "doctor.ok", False)
+    assert [text for text in ("docker 28.0.0", "sha256:ab12ab12ab12") if text not in line().detail] == []
     (engine.folder / "images").write_text("")
-    assert line() == ("missing", "docker has no image here", "`docker pull here`, or build it", True)
+    assert (states(), "`docker pull here`" in line().fix) == (("missing", "container.image", True), True)
     (engine.folder / "socket").unlink()
-    silent = "docker does not answer (Cannot connect to the daemon. Is it running?)"
-    fix = '`systemctl start docker`, or set `workspace.driver = "worktree"`'
-    assert line() == ("missing", f"no containers: {silent}", fix, True)
-    assert line("worktree") == ("warn", silent, "start it, if agents are to run in containers", False)
-    told = treadle("doctor")
-    assert (told.code, "\nneeded and missing: containers\n" in told.out) == (1, True)
+    assert states() == ("missing", "container.unusable", True)
+    assert "Cannot connect to the daemon." in line().detail
+    assert [
+        text for text in ("`systemctl start docker`", '`workspace.driver = "worktree"`') if text not in line().fix
+    ] == []
+    assert states("worktree") == ("warn", "container.unusable", False)
+    found = treadle("doctor")
+    assert (found.code, found.out.splitlines()[-1].endswith(": containers")) == (1, True)

@@ -5,27 +5,25 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.cli.chores import until
-from tests.cli.kept import Kept, run
-from tests.cli.treadle import treadle
+from tests.cli.chores import ASKING, DECIDING, until
+from tests.cli.kept import KEPT, Kept, run
+from tests.cli.treadle import status, treadle
 
 pytestmark = pytest.mark.usefixtures("kept")
 
 
-def test_a_good_end_says_where_the_result_is_and_how_it_is_taken_over(kept: Kept) -> None:
+def test_a_good_end_prints_the_result_branch_and_the_commands_that_take_it_over(kept: Kept) -> None:
     result = run("--merge", "ask")
     assert result.code == 0
-    said = (
-        "sweep-1 has ended with Finished\n"
-        "the result is on the branch treadle/sweep-1/result\n"
-        "  treadle deliver sweep-1  moves main forward to it\n"
-        "  git merge --squash treadle/sweep-1/result  takes it over by hand;"
-    )
-    assert said in result.out
-    assert said.partition("\n")[2] in treadle("status").out
+    commands = ("\n  treadle deliver sweep-1 ", "\n  git merge --squash treadle/sweep-1/result ")
+    for said in (result.out, treadle("status").out):
+        assert [text for text in commands if text not in said] == []
+    found = status("sweep-1")
+    assert (found["outcome"], found["result"]["branch"]) == ("Finished", "treadle/sweep-1/result")
+    assert found["result"]["taken"] is False
     assert not (kept.root / "swept").exists(), "nobody has agreed yet"
     taken = treadle("deliver", "sweep-1")
-    assert (taken.code, taken.out.startswith("main has the result of sweep-1, ")) == (0, True)
+    assert (taken.code, status("sweep-1")["result"]["taken"]) == (0, True)
     assert (kept.root / "swept/floor.txt").read_text() == "clean\n"
     assert kept.git("log", "-1", "--format=%s") == "SWEEP-1: work", "what it is about, not an activity's id"
     assert "Treadle-Activity: root:work#1.1" in kept.git("log", "-1", "--format=%b")
@@ -33,13 +31,13 @@ def test_a_good_end_says_where_the_result_is_and_how_it_is_taken_over(kept: Kept
     assert "main has the result, " in treadle("status").out
 
 
-def test_programs_are_told_where_the_result_is() -> None:
+def test_json_names_the_result_branch() -> None:
     told = run("--json").json()
     assert (told["schema"], told["code"], told["outcome"]) == (1, 0, "Finished")
     assert {key: told["result"][key] for key in ("branch", "into", "taken", "merge", "why")} == {
         "branch": "treadle/sweep-1/result", "into": "main", "taken": False, "merge": "branch", "why": "",
     }  # fmt: skip
-    assert treadle("status", "sweep-1", "--json").json()["result"] == told["result"]
+    assert status("sweep-1")["result"] == told["result"]
 
 
 def dirty(kept: Kept) -> None:
@@ -57,28 +55,22 @@ def elsewhere(kept: Kept) -> None:
 
 
 @pytest.mark.parametrize(
-    ("happens", "why"),
+    ("happens", "code", "named"),
     [
-        (
-            dirty,
-            "in files that the result changes: swept/floor.txt; mend that, then `treadle deliver sweep-1`",
-        ),
-        (
-            ahead,
-            "`treadle deliver sweep-1 --rebase`",
-        ),
-        (elsewhere, "main was not moved: you are not on main any more; mend that, then `treadle deliver sweep-1`"),
+        (dirty, "deliver.dirty", ["swept/floor.txt", "`treadle deliver sweep-1`"]),
+        (ahead, "deliver.moved", ["`treadle deliver sweep-1 --rebase`"]),
+        (elsewhere, "deliver.elsewhere", ["main", "`treadle deliver sweep-1`"]),
     ],
 )
-def test_what_stands_in_the_way_is_told_and_changes_nothing(
-    kept: Kept, happens: Callable[[Kept], None], why: str
+def test_a_delivery_that_is_refused_changes_nothing(
+    kept: Kept, happens: Callable[[Kept], None], code: str, named: list[str]
 ) -> None:
     run()
     happens(kept)
     before = kept.git("rev-parse", "main", "HEAD")
     result = treadle("deliver", "sweep-1")
-    assert (result.code, result.out) == (2, "")
-    assert why in result.err
+    assert (result.code, result.out, result.error) == (2, "", code)
+    assert [text for text in named if text not in result.err] == []
     assert kept.git("rev-parse", "main", "HEAD") == before
 
 
@@ -94,26 +86,27 @@ def test_a_head_that_was_detached_has_no_branch_to_move(kept: Kept) -> None:
     kept.git("checkout", "-q", "--detach")
     result = run()
     assert "treadle deliver" not in result.out
-    assert "the result is on the branch treadle/sweep-1/result\n" in result.out
-    said = treadle("deliver", "sweep-1").err
-    assert "your head was detached" in said
-    assert "`git branch NAME treadle/sweep-1/result`" in said
-    assert "mend that" not in said
+    assert "treadle/sweep-1/result\n" in result.out
+    refused = treadle("deliver", "sweep-1")
+    assert (refused.code, refused.error) == (2, "deliver.detached")
+    assert "`git branch NAME treadle/sweep-1/result`" in refused.err
+    assert "treadle deliver" not in refused.err
 
 
-def test_only_a_good_end_has_something_to_take_over() -> None:
+def test_only_a_good_end_has_a_result_to_deliver() -> None:
     run("--level", "0")
-    assert "sweep-1 has not ended" in treadle("deliver", "sweep-1").err
+    assert treadle("deliver", "sweep-1").error == "run.open"
     treadle("abort", "sweep-1")
-    assert "sweep-1 has ended with Aborted" in treadle("deliver", "sweep-1").err
+    aborted = treadle("deliver", "sweep-1")
+    assert (aborted.error, "Aborted" in aborted.err) == ("deliver.bad_end", True)
     treadle("run", "chore.yaml", "-p", "decide", "--agent", "scripted:did.yaml")
-    assert "sweep-1-2 has changed nothing" in treadle("deliver", "sweep-1-2").err
+    assert treadle("deliver", "sweep-1-2").error == "deliver.nothing"
 
 
 @pytest.mark.parametrize(("answer", "moved"), [(b"y\n", True), (b"n\n", False)])
 def test_a_person_at_a_terminal_is_asked(kept: Kept, answer: bytes, moved: bool) -> None:
     words = ("run", "chore.yaml", "-p", "kept", "--agent", "scripted:sweeper.yaml", "--merge", "ask")
-    assert "Move main forward to the result of sweep-1?" in kept.on_terminal(*words, typed=answer)
+    assert "sweep-1? [" in kept.on_terminal(*words, typed=answer)
     assert (kept.root / "swept").exists() is moved
 
 
@@ -121,23 +114,20 @@ def test_a_person_at_a_terminal_is_asked(kept: Kept, answer: bytes, moved: bool)
 def test_the_words_of_the_option_are_those_of_the_setting(word: str) -> None:
     by_option, by_setting = run("--merge", word), run("--set", f"git.merge={word}", "--name", "other")
     assert (by_option.code, by_setting.code) == (0, 0)
-    assert treadle("status", "other", "--json").json()["result"]["merge"] == word
+    assert status("other")["result"]["merge"] == word
     unmoved = "main was not moved: the protocol itself merges nothing into it\n"
     assert (unmoved in by_option.out) is (word == "auto")
 
 
-def test_a_served_run_says_that_it_is_driven_and_where_its_result_is(kept: Kept) -> None:
+def test_serve_prints_which_run_it_drives_and_its_result_branch(kept: Kept) -> None:
     run("--level", "1")
     treadle("go", "sweep-1")
     with kept.background("serve") as serving:
         until(lambda: treadle("runs", "--json").json()["runs"][0]["outcome"], "the run has ended")
         assert serving.stderr is not None
         lines = [serving.stderr.readline() for _ in range(3)]
-    assert lines == [
-        "treadle: sweep-1 is taken up where it was\n",
-        "treadle: sweep-1 has ended with Finished\n",
-        "treadle: sweep-1 the result is on the branch treadle/sweep-1/result\n",
-    ]
+    assert [line.split()[:2] for line in lines] == [["treadle:", "sweep-1"]] * 3
+    assert [line.split()[-1] for line in lines[1:]] == ["Finished", "treadle/sweep-1/result"]
 
 
 def test_refused_work_is_not_called_accepted(kept: Kept) -> None:
@@ -156,12 +146,12 @@ def sweep(kept: Kept, name: str) -> None:
     assert run("--name", name).code == 0
 
 
-def test_only_what_is_not_delivered_yet_can_be_meant(kept: Kept) -> None:
+def test_deliver_without_a_name_takes_the_only_result_that_is_not_delivered_yet(kept: Kept) -> None:
     sweep(kept, "first")
-    assert treadle("deliver").out.startswith("main has the result of first, ")
-    assert treadle("deliver").out.startswith("main has the result of first, "), "the only one there is"
+    assert " first," in treadle("deliver").out
+    assert " first," in treadle("deliver").out, "the only one there is"
     sweep(kept, "second")
-    assert treadle("deliver").out.startswith("main has the result of second, ")
+    assert " second," in treadle("deliver").out
     nothing = treadle("deliver")
     assert (nothing.code, nothing.error, "second, first" in nothing.err) == (2, "deliver.nothing", True)
     sweep(kept, "third")
@@ -172,14 +162,15 @@ def test_only_what_is_not_delivered_yet_can_be_meant(kept: Kept) -> None:
     kept.git("commit", "-q", "-m", "by hand")
     assert "main has the result, " in treadle("status", "third").out
     assert "`treadle deliver fourth --rebase`" in treadle("deliver").err, "nothing is left of third"
-    assert treadle("deliver", "--rebase").out.startswith("main has the result of fourth, ")
+    assert " fourth," in treadle("deliver", "--rebase").out
+    assert [status(name)["result"]["taken"] for name in ("first", "second", "third", "fourth")] == [True] * 4
 
 
 def test_alone_it_mentions_a_result_that_nobody_has_taken_over(kept: Kept) -> None:
-    assert "Not taken over" not in treadle().out
+    assert "Not delivered" not in treadle().out
     sweep(kept, "first")
     said = treadle().out
-    assert "Not taken over yet: the result of the run first." in said
+    assert "Not delivered" in said
     assert "  treadle deliver first " in said
     kept.git("checkout", "-q", "-b", "other")
     assert "treadle deliver first " in treadle().out
@@ -209,3 +200,16 @@ def test_what_goes_on_is_shown_before_what_has_ended_later() -> None:
     assert treadle("status", "second").out.startswith("second ")
     assert treadle("abort", "first").code == 0
     assert below().startswith("second ")
+
+
+def test_a_bad_end_leaves_no_result_branch_and_says_where_accepted_work_is(kept: Kept) -> None:
+    kept.add("asks", KEPT.replace("protocol: kept", "protocol: asks").replace(DECIDING, ASKING))
+    assert treadle("run", "chore.yaml", "-p", "asks", "--agent", "scripted:sweeper.yaml").code == 3
+    ended = treadle("answer", "sweep-1", "abort", "--resume")
+    assert "git merge --squash" not in ended.out + treadle("status").out
+    assert kept.git("for-each-ref", "refs/heads/treadle") == ""
+    result = status("sweep-1")["result"]
+    assert (result["branch"], result["on_branch"], result["altered"]) == ("treadle/sweep-1/root/int", False, False)
+    assert kept.git("rev-parse", result["branch"]) == result["commit"]
+    assert kept.git("show", f"{result['branch']}:swept/floor.txt") == "clean"
+    assert treadle("deliver", "sweep-1").error == "deliver.bad_end"

@@ -12,10 +12,10 @@ import pytest
 
 from tests.cli.chores import Chores
 from tests.cli.treadle import Outcome, treadle
-from treadle.cli.delivering import deliver
+from treadle.cli.deliver import deliver_result
 from treadle.config.project import Project
 from treadle.engines.delivery import DeliveryRefusal, reopen
-from treadle.engines.opening import opened_store
+from treadle.engines.run_settings import opened_store
 
 PROTOCOL: Final = """
 protocol: merging
@@ -123,15 +123,17 @@ class Shop(Chores):
         self.git("add", "-A")
         self.git("commit", "-q", "-m", subject)
 
-    def run(self, name: str, protocol: str = "merging", adapted: str = "", **files: str) -> Outcome:
-        """A run whose agent writes some modules, and `old.py` as it is to be after a conflict."""
+    def run(
+        self, name: str, protocol: str = "merging", adapted: str = "", in_conflict: str = "old", **files: str
+    ) -> Outcome:
+        """A run whose agent writes some modules, and one of them as it is to be after a conflict."""
         spec = {"id": name.upper(), "what": "it", "description": f"Add the module {name}. It costs 1."}
         turn = {"write": {f"{it}.py": text for it, text in files.items()}, "exit": {"type": "Did", "summary": "x"}}
         folder = self.root / ".treadle" / "local"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.json").write_text(json.dumps(spec))
         agents = [{"step": "work", "turns": [turn]}]
-        agents += [{"step": "adapt", "turns": [{**turn, "write": {"old.py": adapted}}]}] if adapted else []
+        agents += [{"step": "adapt", "turns": [{**turn, "write": {f"{in_conflict}.py": adapted}}]}] if adapted else []
         (folder / f"{name}.yaml").write_text(json.dumps({"agents": agents}))
         agent = f"scripted:.treadle/local/{name}.yaml"
         return treadle("run", f".treadle/local/{name}.json", "-p", protocol, "--agent", agent, "--name", name)
@@ -147,7 +149,7 @@ class Shop(Chores):
         project = Project(self.root)
         before = self.git("for-each-ref"), self.git("status", "--porcelain"), self.git("rev-parse", "HEAD")
         with opened_store(project) as store, pytest.raises(DeliveryRefusal) as caught:
-            deliver(project, store, run, rebase=rebase)
+            deliver_result(project, store, run, rebase=rebase)
         assert (self.git("for-each-ref"), self.git("status", "--porcelain"), self.git("rev-parse", "HEAD")) == before
         return caught.value
 
@@ -203,6 +205,7 @@ def test_a_result_that_breaks_a_test_of_the_branch_is_refused(shop: Shop) -> Non
     assert refused.onto == shop.git("rev-parse", "main")
 
 
+@pytest.mark.soak
 def test_a_result_whose_own_test_fails_on_the_branch_is_refused(shop: Shop) -> None:
     test = "from old import price\n\n\ndef test_pen():\n    assert price() == 1\n"
     shop.run("pen", test_pen=test)
@@ -211,6 +214,7 @@ def test_a_result_whose_own_test_fails_on_the_branch_is_refused(shop: Shop) -> N
     assert (refused.code, refused.tests) == ("deliver.unverified", ("test_pen.py::test_pen",))
 
 
+@pytest.mark.soak
 def test_what_fails_on_the_branch_already_is_not_charged(shop: Shop) -> None:
     shop.module("pen")
     shop.commit("broken", test_broken="def test_broken():\n    assert False\n")
@@ -218,6 +222,7 @@ def test_what_fails_on_the_branch_already_is_not_charged(shop: Shop) -> None:
     assert shop.git("log", "--format=%s").splitlines()[:2] == ["feat(PEN): Add the module pen", "broken"]
 
 
+@pytest.mark.soak
 def test_tests_of_the_branch_that_are_not_found_any_more_are_a_reason(shop: Shop) -> None:
     shop.run("pen", conftest=f"{PATH}\ncollect_ignore = ['test_new.py']\n")
     shop.commit("new", test_new="def test_new():\n    pass\n")
@@ -233,6 +238,7 @@ def test_conflicts_are_named_and_nothing_moves(shop: Shop) -> None:
     assert treadle("deliver", "pen", "--rebase").code == 2
 
 
+@pytest.mark.soak
 def test_files_that_are_not_committed_are_refused_before_anything_is_verified(shop: Shop) -> None:
     shop.module("pen")
     shop.commit("other", other=CODE)
@@ -246,6 +252,7 @@ def test_files_that_are_not_committed_are_refused_before_anything_is_verified(sh
     assert (shop.root / "old.py").read_text() == f"{CODE}# mine\n", "it is in nobody's way"
 
 
+@pytest.mark.soak
 def test_what_the_user_has_dropped_from_the_branch_does_not_come_back(shop: Shop) -> None:
     shop.commit("mistake", mistake=CODE)
     shop.module("pen")
@@ -256,6 +263,7 @@ def test_what_the_user_has_dropped_from_the_branch_does_not_come_back(shop: Shop
     assert shop.git("log", "--format=%s").splitlines()[:2] == ["feat(PEN): Add the module pen", "instead"]
 
 
+@pytest.mark.soak
 def test_hooks_of_the_repository_do_not_run(shop: Shop) -> None:
     shop.module("pen")
     shop.commit("other", other=CODE)
@@ -288,7 +296,38 @@ def test_a_delivery_that_was_killed_is_done_again_with_the_same_result(shop: Sho
     assert shop.git("rev-parse", "main") == delivered
 
 
-@pytest.mark.parametrize("killed", [False, True])
+OWN: Final = "from pen import price\n\nPEN = 1\n\n\ndef test_pen():\n    assert price() == 1\n"
+OTHER: Final = "from old import price\n\nINK = 2\n\n\ndef test_pen():\n    assert price() == 1\n"
+
+
+@pytest.mark.parametrize(
+    ("adapted", "code"),
+    [
+        (OTHER, 3),
+        (OTHER + "\n\ndef test_other():\n    from pen import price\n\n    assert price() == 1\n", 3),
+        (OWN, 3),
+        (OWN + "\n\nimport old\n\nINK = 2\n\n\ndef test_other():\n    assert old.price() == 1\n", 0),
+    ],
+    ids=["dropped", "renamed", "the branch's dropped", "kept"],
+)
+def test_a_test_of_the_branch_never_takes_the_place_of_one_of_the_work(shop: Shop, adapted: str, code: int) -> None:
+    done = shop.run("pen", "following", adapted, "test_pen", pen=CODE, test_pen=OWN)
+    assert done.code == 0, done
+    shop.commit("another test of that name", test_pen=OTHER.replace("== 1", "== 1  # as ever"))
+    delivered = treadle("deliver", "pen", "--rebase")
+    assert delivered.code == code, delivered
+    assert ("canon.replaced" in treadle("log", "pen", "--json").out) is (code != 0)
+
+
+def test_tests_that_the_branch_added_to_a_file_in_conflict_stay(shop: Shop) -> None:
+    done = shop.run("pen", "following", OWN, "test_pen", pen=CODE, test_pen=OWN)
+    assert done.code == 0, done
+    shop.commit("a test of another name", test_pen=OTHER.replace("test_pen", "test_ink"))
+    assert treadle("deliver", "pen", "--rebase").code == 3
+    assert "colour.changed" in treadle("log", "pen", "--json").out
+
+
+@pytest.mark.parametrize("killed", [False, pytest.param(True, marks=pytest.mark.soak)])
 def test_a_conflict_is_resolved_by_the_run_itself_and_then_delivered(shop: Shop, killed: bool) -> None:
     both = "def price():\n    return 1  # a pen and ink\n"
     done = shop.run("pen", "following", both, old="def price():\n    return 1  # a pen\n")

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from tests.cli.treadle import treadle
+from tests.cli.treadle import status, treadle
 from tests.git.place import git, write
 
 ISSUE: Final = {"where": "σ₂", "issue": "No data flow.", "requiredFix": "Say what goes where."}
@@ -35,24 +35,26 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_design_is_talked_over_elsewhere_and_handed_in(project: Path) -> None:
     agents = ("--agent", "scripted:critic.yaml", "--agent", "design=manual")
     begun = treadle("run", "brief.yaml", "--protocol", "dptr", *agents)
-    assert "architecture of root waits for your go" in begun.out, begun
-    mine = treadle("go", "morse", "--resume")
-    assert "architecture is yours, as design" in mine.out, mine
-    prompt = Path(mine.out.partition("read ")[2].partition(",")[0]).read_text(encoding="utf-8")
-    assert "Morse code for a lamp" in prompt
-    assert "morse · dptr · asks" in treadle("status").out
+    assert [start["step"] for start in status("morse")["starts"]] == ["architecture"], begun
+    treadle("go", "morse", "--resume")
+    (mine,) = status("morse")["yours"]
+    assert mine["step"] == "architecture"
+    title = "Morse code for a lamp"
+    assert title in Path(mine["prompt"]).read_text(encoding="utf-8")
+    assert status("morse")["status"] == "asks"
 
     unfinished = treadle("done", "--exit", "Architecture", "--field", "patterns=# Patterns")
-    assert (unfinished.code, "exit.tech: is missing" in unfinished.err) == (2, True), "it is told at once"
+    assert (unfinished.code, unfinished.error, unfinished.lacks("exit.tech: ")) == (2, "result.refused", [])
     answer = project / "answer.json"
     answer.write_text(json.dumps({"exit": {"type": "Architecture", **DESIGN}}))
     done = treadle("done", "morse", str(answer))
-    assert "audit of root waits for your go" in done.out, done
+    assert [start["step"] for start in status("morse")["starts"]] == ["audit"], done
 
     treadle("go", "morse", "--resume")
-    again = treadle("go", "morse", "--resume")
-    assert "architecture is yours, as design" in again.out, again
-    revised = Path(again.out.partition("read ")[2].partition(",")[0]).read_text(encoding="utf-8")
+    treadle("go", "morse", "--resume")
+    (mine,) = status("morse")["yours"]
+    assert mine["step"] == "architecture"
+    revised = Path(mine["prompt"]).read_text(encoding="utf-8")
     assert "No data flow." in revised, "the critique comes to the person, who designed it"
     written = git(project, "show", "treadle/morse/root/int:memory-bank/systemPatterns.md")
     assert written.startswith("# Patterns\nOne module.")

@@ -1,5 +1,6 @@
 """`treadle doctor` on this machine, with programs, repositories and stores of our own making."""
 
+import os
 import sqlite3
 import subprocess
 import sys
@@ -10,8 +11,8 @@ import pytest
 
 from tests.box import box_here
 from tests.cli.treadle import treadle
-from treadle.cli.health.tools import is_treadles
-from treadle.store.migrations import migrate
+from treadle.cli.toolchain_health import is_treadles_own
+from treadle.store.connection import migrate
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -57,7 +58,7 @@ def test_a_healthy_project(root: Path) -> None:
         "ok      toolchain test ",
     ):
         assert f"\n{start}" in f"\n{found.out}"
-    assert found.out.endswith("\n\nEverything that is needed is there; what is absent is optional.\n")
+    assert "needed and missing" not in found.out
     assert [it for it in sorted(root.rglob("*")) if ".git" not in it.parts] == [
         it for it in before if ".git" not in it.parts
     ]
@@ -72,16 +73,16 @@ def test_outside_of_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(tmp_path / "empty")
     found = treadle("doctor")
     assert found.code == 0
-    assert "this folder is in none" in found.out
+    assert told()["project"]["code"] == "project.missing"
     assert list((tmp_path / "empty").iterdir()) == []
 
 
 def test_an_old_git_is_not_enough(root: Path) -> None:
     program(root, "git", "echo git version 2.37.9")
-    found = treadle("doctor")
-    assert found.code == 1
-    assert "2.37.9, but 2.38 is needed" in found.out
-    assert "needed and missing: git" in found.out
+    assert treadle("doctor").code == 1
+    line = told()["git"]
+    assert (line["code"], line["required"]) == ("git.too_old", True)
+    assert [text for text in ("2.37.9", "2.38") if text not in line["detail"]] == []
 
 
 def test_a_test_tool_that_is_missing_is_fatal(root: Path) -> None:
@@ -94,11 +95,58 @@ def test_a_test_tool_that_is_missing_is_fatal(root: Path) -> None:
     assert all(lines[f"toolchain {name}"]["required"] for name in ("test", "lint")), "the settings name both"
 
 
-def test_a_module_that_is_missing_is_told_with_its_cure(root: Path) -> None:
-    program(root, "python3", 'echo "No module named pytest"; exit 1')
+def test_a_missing_module_is_shown_with_the_command_that_installs_it(root: Path) -> None:
+    program(root, "python3", 'test "$1" = -c && exit 0; echo "No module named pytest"; exit 1')
     (root / "treadle.toml").write_text('[toolchain]\ntest = "python3 -m pytest"\n')
     line = told()["toolchain test"]
-    assert (line["state"], line["fix"]) == ("missing", "python3 -m pip install pytest")
+    assert (line["state"], line["code"], "pip install pytest" in line["fix"]) == ("missing", "env.broken", True)
+
+
+@pytest.mark.parametrize("how", ["exit 134", "test $1 = --version && exit 0; echo broken; exit 1"])
+def test_an_interpreter_that_cannot_run_is_broken_itself(root: Path, how: str) -> None:
+    python = root / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    (root / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    python.write_text(f"#!/bin/sh\n{how}\n")
+    python.chmod(0o755)
+    commands = f'build = "{python} -m compileall -q ."\ntest = "{python} -m pytest"\n'
+    (root / "treadle.toml").write_text(f'[toolchain]\nkind = "pytest"\n{commands}')
+    lines = [told()[f"toolchain {name}"] for name in ("build", "test")]
+    assert [line["code"] for line in lines] == ["env.interpreter"] * 2
+    assert all(f"venv --clear {root}/.venv" in line["fix"] for line in lines)
+    assert not any("pip install" in line["fix"] for line in lines)
+
+
+def test_no_module_of_python_itself_is_to_be_installed(root: Path) -> None:
+    program(root, "python3", 'test "$1" = -c && exit 0; echo nonsense; exit 1')
+    (root / "treadle.toml").write_text('[toolchain]\ntest = "python3 -m unittest"\n')
+    line = told()["toolchain test"]
+    assert line["code"] == "env.broken"
+    assert "install" not in line["fix"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_repository_of_another_user_is_shown_with_the_command_that_trusts_it(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in (root, *root.rglob("*")):
+        os.lchown(path, 12345, 12345)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    line = told()["repository"]
+    assert (line["code"], line["required"]) == ("git.owner", True)
+    assert f"--add safe.directory {root}" in line["fix"]
+    refused = treadle("init", "--dry-run")
+    assert (refused.code, refused.error) == (2, "git.owner")
+    git(root, "config", "--global", "--add", "safe.directory", str(root))
+    assert told()["repository"]["state"] == "ok"
+
+
+def test_a_test_tool_without_canaries_says_so(root: Path) -> None:
+    (root / "treadle.toml").write_text('[toolchain]\nkind = "junit"\ntest = "true"\n')
+    line = told()["toolchain canaries"]
+    assert line["state"] == "ok"
+    assert "junit" in line["detail"]
 
 
 def test_modules_are_looked_for_where_checks_would_find_them(root: Path) -> None:
@@ -107,13 +155,13 @@ def test_modules_are_looked_for_where_checks_would_find_them(root: Path) -> None
     assert told()["toolchain test"]["state"] == "missing", "what is installed for one user is not seen by checks"
 
 
-def test_what_the_checks_of_the_default_protocol_lack_is_missing(root: Path) -> None:
+def test_a_toolchain_that_the_checks_of_the_default_protocol_cannot_use_is_missing(root: Path) -> None:
     program(root, "python3", "echo pytest 9")
     (root / "treadle.toml").write_text('[toolchain]\ntest = "python3 -m pytest"\n')
     found = treadle("doctor")
-    assert (found.code, "needed and missing: checks of v3\n" in found.out) == (1, True)
+    assert (found.code, found.out.splitlines()[-1].endswith(": checks of v3")) == (1, True)
     line = told()["checks of v3"]
-    assert "node.scaffold (contract_exists) asks which tests there are" in line["detail"]
+    assert (line["code"], "node.scaffold (contract_exists)" in line["detail"]) == ("toolchain.unfit", True)
     assert line["fix"].startswith('set `toolchain.kind` to "pytest"')
     (root / "treadle.toml").write_text('[protocol]\ndefault = "dptr"\n[toolchain]\ntest = "python3 -m pytest"\n')
     assert treadle("doctor").code == 0
@@ -157,56 +205,50 @@ def test_treadles_own_python_is_not_the_projects(root: Path, monkeypatch: pytest
     (root / "treadle.toml").write_text('[toolchain]\nkind = "pytest"\ntest = "python -m pytest"\n')
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
     line = told()["toolchain test"]
-    assert (line["state"], "which is Treadle's own environment" in line["detail"]) == ("warn", True)
+    assert (line["state"], line["code"]) == ("warn", "toolchain.own")
     assert "`{root}/.venv/bin/python -m pytest`" in line["fix"]
-    assert not is_treadles(sys.executable, Path(sys.prefix).parent), "the environment of the project is the project's"
-    assert not is_treadles("/usr/bin/python3", root)
+    assert not is_treadles_own(sys.executable, Path(sys.prefix).parent), (
+        "the environment of the project is the project's"
+    )
+    assert not is_treadles_own("/usr/bin/python3", root)
 
 
-def test_without_git_nothing_is_said_that_only_git_knows(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_git_there_is_no_line_about_the_repository(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(root.parent / "bin"))
     found = told()
-    assert (found["git"]["detail"], "repository" in found, "store" in found) == ("not found", False, True)
+    assert (found["git"]["code"], "repository" in found, "store" in found) == ("git.missing", False, True)
 
 
 def test_without_any_sandbox(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(root.parent / "bin"))
     found = told()
     line = found["sandbox of checks"]
-    assert line["detail"] == "no sandbox: network and files are within reach"
+    assert (line["state"], line["code"]) == ("warn", "box.missing")
     assert line["fix"].startswith("apt install bubblewrap")
     line = found["sandbox of agents"]
-    assert (line["state"], line["detail"].partition(";")[0]) == ("warn", "none: there is no program 'bwrap'")
+    assert (line["state"], line["code"], "'bwrap'" in line["detail"]) == ("warn", "box.missing", True)
     assert line["fix"].startswith("`apt install bubblewrap`")
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ('box = "on"', "agents cannot be put in a box: there is no program 'bwrap'"),
-        ('network = "none"', "agents cannot be kept from the network without a box: there is no program 'bwrap'"),
-        ('network = "none"\nbox = "off"', "without a box: the settings want none"),
-    ],
+    ("settings", "code"),
+    [('box = "on"', "box.missing"), ('network = "none"', "box.missing"), ('network = "none"\nbox = "off"', "box.off")],
 )
-def test_a_box_that_the_settings_ask_for(settings: str, said: str, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_box_that_the_settings_need_is_required(
+    settings: str, code: str, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (root / "treadle.toml").write_text(f"[workspace]\n{settings}\n")
     monkeypatch.setenv("PATH", str(root.parent / "bin"))
     line = told()["sandbox of agents"]
-    assert (line["state"], line["required"]) == ("missing", True)
-    assert said in line["detail"]
+    assert (line["state"], line["required"], line["code"]) == ("missing", True, code)
     assert "`apt install bubblewrap`" in line["fix"]
 
 
 def test_the_box_of_agents(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     box_here(monkeypatch)
-    assert told()["sandbox of agents"] == {
-        "what": "sandbox of agents",
-        "state": "ok",
-        "detail": "bubblewrap: writes only to its scope, own processes, its network",
-        "fix": "",
-        "required": False,
-        "code": "doctor.ok",
-    }
+    line = told()["sandbox of agents"]
+    assert (line["state"], line["fix"], line["required"], line["code"]) == ("ok", "", False, "doctor.ok")
+    assert line["detail"].startswith("bubblewrap: ")
     (root / "treadle.toml").write_text('[workspace]\nbox = "off"\n')
     line = told()["sandbox of agents"]
     assert (line["state"], line["code"]) == ("warn", "box.off")
@@ -241,17 +283,21 @@ def test_an_agent_that_the_settings_name_needs_a_login(root: Path, monkeypatch: 
     for name in ("CODEX_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     line = told()["agent codex"]
-    assert (line["state"], line["detail"].endswith("no login or key is found")) == ("warn", True)
-    assert "`treadle agents try codex` shows whether it works" in line["fix"]
+    assert (line["state"], line["code"]) == ("warn", "agent.login")
+    assert "`treadle agents try codex`" in line["fix"]
     monkeypatch.setenv("CODEX_API_KEY", "any")
     assert told()["agent codex"]["state"] == "ok"
 
 
-def test_without_a_box_it_says_what_agents_have_of_their_own(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_box_the_agents_with_a_sandbox_of_their_own_are_named(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (root / "treadle.toml").write_text('[agents]\ndefault = "codex"\ntdd = "gemini"\nimpl = "command:./x"\n')
     monkeypatch.setenv("PATH", str(root.parent / "bin"))
-    said = "codex has its own sandbox, gemini has its own rules; changes outside of the scope are found afterwards"
-    assert told()["sandbox of agents"]["detail"] == f"none: there is no program 'bwrap'; {said}"
+    line = told()["sandbox of agents"]
+    assert line["code"] == "box.missing"
+    own = ("'bwrap'", "codex has its own sandbox", "gemini has its own rules")
+    assert [text for text in own if text not in line["detail"]] == []
 
 
 def test_an_agent_that_the_settings_name_is_required(root: Path) -> None:
@@ -259,8 +305,8 @@ def test_an_agent_that_the_settings_name_is_required(root: Path) -> None:
     agents = '[agents]\ntdd = "codex"\nimpl = "command:no-such-agent -x"\n'
     (root / "treadle.toml").write_text(f'{agents}[toolchain]\nkind = "junit"\ntest = "true"\n')
     found = treadle("doctor")
-    assert found.code == 1
-    assert "needed and missing: agent codex, agent command:no-such-agent -x\n" in found.out
+    named = found.out.splitlines()[-1].partition(": ")[2]
+    assert (found.code, named) == (1, "agent codex, agent command:no-such-agent -x")
     program(root, "codex", "exit 7")
     assert told()["agent codex"]["state"] == "warn"
 
@@ -269,11 +315,9 @@ def test_limits_that_cannot_stop_an_agent_of_the_settings(root: Path) -> None:
     assert "limits" not in told()
     (root / "treadle.toml").write_text('[agents]\ndefault = "codex"\n[limits]\ncost = 5.0\n')
     line = told()["limits"]
-    assert (line["state"], line["detail"]) == (
-        "warn",
-        "codex tells no price, so `limits.cost` cannot stop it, and no limit on tokens is set",
-    )
-    assert line["fix"].startswith("set `limits.tokens`, or tell what a million of its tokens cost")
+    assert (line["state"], line["code"]) == ("warn", "doctor.blind_limit")
+    assert [text for text in ("codex", "`limits.cost`") if text not in line["detail"]] == []
+    assert line["fix"].startswith("set `limits.tokens`, or ")
     with (root / "treadle.toml").open("a") as file:
         file.write("tokens = 100000\n")
     assert (told()["limits"]["state"], told()["limits"]["detail"].split(", ")[-1]) == ("ok", "but `limits.tokens` can")
@@ -310,7 +354,7 @@ def test_a_repository_without_a_commit(root: Path, monkeypatch: pytest.MonkeyPat
     git(root / "new", "init", "-q")
     monkeypatch.chdir(root / "new")
     assert treadle("doctor").code == 1
-    assert told()["repository"]["detail"] == "there is no commit to start from"
+    assert told()["repository"]["code"] == "git.no_commits"
 
 
 def store(root: Path) -> Path:
@@ -342,11 +386,10 @@ def test_a_store_of_a_later_version(root: Path) -> None:
     db.execute("PRAGMA user_version = 999")
     db.close()
     line = told()["store"]
-    assert "999" in line["detail"]
-    assert line["fix"] == "upgrade treadle (nothing has been changed)"
+    assert (line["code"], "999" in line["detail"]) == ("store.newer", True)
 
 
-def test_what_was_left_behind(root: Path) -> None:
+def test_worktrees_and_locks_that_were_left_behind_are_shown(root: Path) -> None:
     worktrees = root / ".treadle" / "local" / "worktrees"
     (worktrees / "lane-1").mkdir(parents=True)
     git(root, "worktree", "add", "-q", str(worktrees / "known"))
@@ -363,8 +406,8 @@ def test_a_branch_in_the_way_of_those_of_runs(root: Path) -> None:
     assert "branches" not in told()
     git(root, "branch", "treadle")
     line = told()["branches"]
-    assert (line["state"], line["required"]) == ("missing", True)
-    assert line["detail"].startswith("the branch treadle is in the way")
+    assert (line["state"], line["required"], line["code"]) == ("missing", True, "git.ref_taken")
+    assert "the branch treadle " in line["detail"]
     assert "`git.branch_prefix`" in line["fix"]
 
 
@@ -375,3 +418,64 @@ def test_a_test_command_whose_own_options_fail_is_found(root: Path) -> None:
     git(root, "-c", "user.name=x", "-c", "user.email=x@y", "commit", "-q", "-m", "second")
     line = told()["toolchain tests"]
     assert (line["state"], line["code"], "--no-such-option" in line["detail"]) == ("missing", "env.tests", True)
+
+
+@pytest.mark.parametrize(
+    ("installed", "state"),
+    [
+        ((), "missing"),
+        (("dequal", "chai"), "warn"),
+        (("dequal", "eslint"), "missing"),
+        (("dequal", "chai", "eslint"), ""),
+    ],
+)
+def test_packages_that_are_not_installed(root: Path, installed: tuple[str, ...], state: str) -> None:
+    """Code imports dequal, a test imports chai, and only the linter's settings need eslint."""
+    program(root, "node", "echo v22.0.0")
+    needs = '"dependencies": {"dequal": "2"}, "devDependencies": {"chai": "5", "eslint": "9"}'
+    files = {
+        "package.json": f'{{"scripts": {{"test": "node --test"}}, {needs}}}',
+        "package-lock.json": "{}",
+        "index.js": "const { dequal } = require('dequal/lite')\n",
+        "test/a.test.js": 'import { expect } from "chai"\n',
+        "eslint.config.js": "import eslint from 'eslint'\n",
+        "treadle.toml": '[toolchain]\nkind = "junit"\ntest = "node --test"\n',
+    }
+    for name, text in files.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(text)
+    git(root, "add", "-A")
+    for name in installed:
+        (root / "node_modules" / name).mkdir(parents=True)
+    line = told().get("toolchain packages")
+    assert (line["state"] if line else "") == state
+    if line:
+        assert (line["code"], line["fix"]) == ("env.missing", "npm ci")
+
+
+def test_generated_files_of_the_settings(root: Path) -> None:
+    (root / "treadle.toml").write_text('[environment]\ngenerated = ["src/_version.py"]\n')
+    (root / ".gitignore").write_text("_version.py\n")
+    assert (told()["generated files"]["state"], told()["generated files"]["code"]) == ("missing", "generated.missing")
+    (root / "src").mkdir()
+    (root / "src" / "_version.py").write_text("")
+    assert told()["generated files"]["state"] == "ok"
+
+
+def test_tests_that_need_a_file_that_git_ignores(root: Path) -> None:
+    files = {
+        ".gitignore": "_version.py\n",
+        "pkg/__init__.py": "from pkg import _version\n",
+        "pkg/_version.py": "",
+        "test_pkg.py": "import pkg\n\n\ndef test_it():\n    assert pkg\n",
+        "treadle.toml": f'[toolchain]\nkind = "pytest"\ntest = "{sys.executable} -m pytest"\n',
+    }
+    for name, text in files.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(text)
+    git(root, "add", "-A")
+    git(root, "-c", "user.name=x", "-c", "user.email=x@y", "commit", "-q", "-m", "second")
+    assert told()["toolchain tests"]["code"] == "env.generated"
+    with (root / "treadle.toml").open("a") as file:
+        file.write('[environment]\ngenerated = ["pkg/_version.py"]\n')
+    assert told()["toolchain tests"]["state"] == "ok"

@@ -6,37 +6,37 @@ from typing import Final
 
 import pytest
 
+from tests.cli.hooked import lane
 from tests.cli.kept import Kept, run
-from tests.cli.treadle import Outcome, treadle
+from tests.cli.treadle import Outcome, status, treadle
 
 pytestmark = pytest.mark.usefixtures("kept")
 
 
-def test_work_that_the_checks_refuse_is_told_to_whoever_did_it() -> None:
+def test_refused_work_goes_back_to_the_person_with_the_findings() -> None:
     begun = run("--level", "0")
-    lane = Path(begun.out.partition("work in ")[2].partition(",")[0])
-    (lane / "elsewhere.txt").write_text("not mine to write\n")
+    (lane(begun) / "elsewhere.txt").write_text("not mine to write\n")
     result = treadle("done", "--exit", "Did", "--field", "summary=swept")
     assert result.code == 1
-    assert "the checks have refused Did, attempt 1:\n  scope\n" in result.out
-    assert "elsewhere.txt" in result.out.partition("  scope\n")[2].partition("work is yours")[0]
+    assert "refused Did, attempt 1:\n  scope\n" in result.out
+    assert "elsewhere.txt" in result.out.partition("  scope\n")[2].partition("treadle done")[0]
     assert '"check"' not in result.out, "a report is told by its words"
-    assert "  treadle done sweep-1 --exit Did --field summary=… [--field details=…]\n" in result.out
+    assert "--exit Did --field summary=… [--field details=…]\n" in result.out
 
 
 def test_work_can_be_handed_in_from_its_own_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     begun = run("--level", "0")
-    monkeypatch.chdir(begun.out.partition("work in ")[2].partition(",")[0])
+    monkeypatch.chdir(lane(begun))
     for words in (("status",), ("status", "sweep-1"), ("runs",), ("say", "status")):
         assert "sweep-1" in treadle(*words).out, words
-    result = treadle("done", "--exit", "Stuck", "--field", "why=no broom")
-    assert "sweep-1 has ended with Failed" in result.out
+    treadle("done", "--exit", "Stuck", "--field", "why=no broom")
+    assert status("sweep-1")["outcome"] == "Failed"
 
 
 def sweep(begun: Outcome) -> None:
-    lane = Path(begun.out.partition("work in ")[2].partition(",")[0])
-    (lane / "swept").mkdir()
-    (lane / "swept" / "floor.txt").write_text("clean\n")
+    folder = lane(begun) / "swept"
+    folder.mkdir()
+    (folder / "floor.txt").write_text("clean\n")
 
 
 def test_evidence_names_the_person_who_did_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,11 +50,11 @@ def test_evidence_names_the_person_who_did_the_work(monkeypatch: pytest.MonkeyPa
 
 def test_evidence_names_everyone_who_worked_in_a_role(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOGNAME", "alice")
-    lane = Path(run("--level", "0").out.partition("work in ")[2].partition(",")[0])
-    (lane / "elsewhere.txt").write_text("not mine to write\n")
+    folder = lane(run("--level", "0"))
+    (folder / "elsewhere.txt").write_text("not mine to write\n")
     assert treadle("done", "--exit", "Did", "--field", "summary=swept").code == 1
     monkeypatch.setenv("LOGNAME", "bob")
-    (lane / "elsewhere.txt").unlink(missing_ok=True)
+    (folder / "elsewhere.txt").unlink(missing_ok=True)
     begun = treadle("status", "sweep-1", "--json").json()["yours"][0]["lane"]
     (Path(begun) / "swept").mkdir(exist_ok=True)
     (Path(begun) / "elsewhere.txt").unlink(missing_ok=True)
@@ -89,7 +89,6 @@ def test_on_a_terminal_each_check_is_shown_too(kept: Kept) -> None:
 
 
 def test_a_check_that_fails_says_so_as_it_ends() -> None:
-    lane = Path(run("--level", "0").out.partition("work in ")[2].partition(",")[0])
-    (lane / "elsewhere.txt").write_text("not mine to write\n")
+    (lane(run("--level", "0")) / "elsewhere.txt").write_text("not mine to write\n")
     done = treadle("done", "--exit", "Did", "--field", "summary=swept")
     assert (done.code, CHECK.findall(done.out)[-1]) == (1, ("2", "2", "scope", "failed"))

@@ -51,3 +51,19 @@ def test_what_your_branch_has_goes_with_the_run(kept: Kept) -> None:
 def test_branches_without_runs_are_refused() -> None:
     run()
     assert treadle("gc", "--branches").code == 2
+
+
+def test_a_run_is_forgotten_by_its_whole_name_only(kept: Kept) -> None:
+    run("--name", "change-2")
+    said = treadle("gc", "--run", "change", "--branches")
+    assert (said.code, said.error) == (2, "run.unknown")
+    assert "refs/heads/treadle/change-2/result" in refs(kept)
+
+
+def test_a_verified_result_stays_that_the_result_branch_has_left(kept: Kept) -> None:
+    run()
+    verified = kept.git("rev-parse", BRANCH)
+    amended = kept.git("commit-tree", f"{BRANCH}^{{tree}}", "-p", f"{BRANCH}^", "-m", "amended")
+    kept.git("branch", "-f", BRANCH, amended)
+    assert forget("--run", "sweep-1")["kept"] == [BRANCH, "treadle/sweep-1/root/int"]
+    assert kept.git("rev-parse", "treadle/sweep-1/root/int") == verified

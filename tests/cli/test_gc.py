@@ -45,7 +45,7 @@ def test_runs_that_ended_long_ago_go(here: Path) -> None:
 def test_young_ones_stay_unless_they_are_named(here: Path) -> None:
     assert treadle("gc", "--json").json()["forgotten"]["freed"]["runs"] == []
     assert (ids(), folders(here)) == (["young", "old"], ["old"])
-    assert treadle("gc", "--run", "ol", "--json").json()["forgotten"]["freed"]["runs"] == ["old"]
+    assert treadle("gc", "--run", "old", "--json").json()["forgotten"]["freed"]["runs"] == ["old"]
     assert ids() == ["young"]
 
 

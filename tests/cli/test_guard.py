@@ -47,7 +47,7 @@ def test_a_program_gets_the_error_as_a_document(
 
 
 @pytest.mark.parametrize(("arguments", "asked"), [(["say", "--", "--json"], False), (["say", "--json", "--"], True)])
-def test_what_stands_behind_two_dashes_is_no_option(
+def test_a_word_behind_two_dashes_is_no_option(
     arguments: list[str], asked: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["treadle", *arguments])
@@ -72,7 +72,8 @@ def test_an_unexpected_error_is_called_a_bug(
     monkeypatch.delenv("TREADLE_DEBUG", raising=False)
     assert guard(raising(KeyError("step"))) == 70
     message = capsys.readouterr().err
-    assert "this is a bug in treadle: KeyError: 'step'" in message
+    assert "KeyError: 'step'" in message
+    assert "[treadle.bug]" in message
     assert "TREADLE_DEBUG=1" in message
     assert "Traceback" not in message
 
@@ -124,10 +125,10 @@ def test_an_output_that_takes_nothing_is_no_bug(arguments: list[str]) -> None:
     command = [sys.executable, "-m", "treadle", *arguments]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (74, "treadle: cannot write to standard output: No space left on device\n")
+    assert (done.returncode, done.stderr.count("\n"), "No space left on device" in done.stderr) == (74, 1, True)
     closed = ["sh", "-c", 'exec "$@" >&-', "sh", *command]
     done = subprocess.run(closed, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (74, "treadle: cannot write to standard output: it is closed\n")
+    assert (done.returncode, done.stderr.count("\n"), "closed" in done.stderr) == (74, 1, True)
 
 
 @pytest.mark.parametrize("others", [{}, {"PYTHONUTF8": "1"}, {"PYTHONUTF8": "0", "LC_ALL": "C"}])

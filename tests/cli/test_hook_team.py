@@ -7,8 +7,8 @@ import pytest
 from tests.cli.chores import FAN
 from tests.cli.hooked import Agent, lane
 from tests.cli.kept import GATES, KEPT, Kept, run
-from tests.cli.treadle import Outcome, treadle
-from treadle.hooks.reply import GOES_ON
+from tests.cli.treadle import Outcome, status, treadle
+from treadle.hooks.call import GOES_ON
 
 CHECKED = KEPT.replace(
     GATES,
@@ -27,7 +27,8 @@ def test_a_task_is_not_completed_before_the_projects_own_check_succeeds(
     agent = Agent(lane(run("--level", "0")), monkeypatch)
     held = agent.ends("TaskCompleted", task_subject="sweep the floor")
     assert held.code == GOES_ON
-    assert "the task 'sweep the floor' is not completed: `cat swept/floor.txt | grep -q clean` fails in" in held.err
+    named = ("'sweep the floor'", "`cat swept/floor.txt | grep -q clean`")
+    assert [text for text in named if text not in held.err] == []
     agent.writes("swept/floor.txt", "clean\n")
     assert agent.ends("TaskCompleted") == Outcome(0, "", "")
     assert "claims" not in treadle("log", "sweep-1").out, "a task is not the step"
@@ -36,7 +37,7 @@ def test_a_task_is_not_completed_before_the_projects_own_check_succeeds(
     agent.writes("docs/SWEEP-1.md", STORY)
     idle = agent.ends("TeammateIdle", teammate_name="ann")
     assert idle.code == GOES_ON
-    assert idle.err == "[P] tasks that are not finished:\n- docs/SWEEP-1.md: T2 [P] the stairs\n"
+    assert idle.err.splitlines()[1:] == ["- docs/SWEEP-1.md: T2 [P] the stairs"]
     assert agent.ends("TeammateIdle", teammate_name="ann") == Outcome(0, "", ""), "nobody is told twice"
     assert agent.ends("TeammateIdle", teammate_name="bea").code == GOES_ON
     agent.writes("docs/SWEEP-1.md", STORY.replace("[ ]", "[X]"))
@@ -45,9 +46,8 @@ def test_a_task_is_not_completed_before_the_projects_own_check_succeeds(
 
 def test_the_tasks_of_a_wave_that_nobody_has_finished(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     kept.add("team", TEAM)
-    begun = treadle("run", "chores.yaml", "-p", "team", "--level", "0")
-    lanes = [Path(part.partition(",")[0]) for part in begun.out.split("work in ")[1:]]
-    first, second = dict.fromkeys(lanes)
+    treadle("run", "chores.yaml", "-p", "team", "--level", "0")
+    first, second = [Path(work["lane"]) for work in status("all")["yours"]]
     idle = Agent(first, monkeypatch).ends("TeammateIdle")
     assert idle.code == GOES_ON
     assert f"in {first}" in idle.err

@@ -10,8 +10,7 @@ import pytest
 from tests.cli.treadle import treadle
 from tests.git.place import git, repository, write
 from tests.views.storied import HANDOFF, STATE
-from treadle.cli.launch import Launch, Order, prepare
-from treadle.cli.uncommitted import unseen
+from treadle.cli.run_request import PreparedRun, RunRequest, describe_uncommitted, prepare_run
 from treadle.config.project import open_project
 
 SCENARIOS = """# US-5: Coupons [S]
@@ -87,7 +86,7 @@ def _run(spec: str, *more: str) -> str:
 
 
 @pytest.mark.usefixtures("root")
-def test_it_is_told_where_a_story_stands_before_any_run() -> None:
+def test_each_command_shows_where_a_story_stands_before_any_run() -> None:
     alone = "`treadle run SPEC --only US-5:impl` does the step where it stands"
     for words in (("init", "--protocol", "waterfall"), (), ("status",), ("say", "status")):
         result = treadle(*words)
@@ -103,8 +102,8 @@ def test_what_treadle_has_written_itself_is_no_story_in_the_middle(root: Path) -
 def test_documents_that_are_right_are_taken_over_as_they_are(root: Path) -> None:
     said = _run("backlog.yaml")
     assert f"{STANDS}; this run {HOW}; `--only US-5:impl` does the step where it stands\n" in said
-    assert "agents see only what is committed" not in said
-    assert [f"root/{id_}: review · asks a person" in said for id_ in ("US-5", "US-7")] == [True, True]
+    assert "committed" not in said
+    assert [f"root/{id_}: review · asks" in said for id_ in ("US-5", "US-7")] == [True, True]
     assert "refused" not in treadle("log").out
     steps = [one for one in json.loads(treadle("evidence", "--json").out)["accepted"] if one["instance"] == "root/US-5"]
     assert [(one["step"], one["attempt"]) for one in steps] == [("bdd", 1), ("sdd-delta", 1), ("contract", 1)]
@@ -120,14 +119,14 @@ def test_nothing_is_said_where_no_run_begins_the_story_anew(spec: str, only: str
 def test_that_its_own_files_are_not_committed_is_nothing_to_warn_of(root: Path) -> None:
     made = _prepared("other.yaml").made
     write(root, {HANDOFF: "mine\n", ".ai/states/US-5.json": "{}", ".ai/handoff/US-5.md": "mine\n"})
-    assert unseen(root, [], made) == ""
+    assert describe_uncommitted(root, [], made) == ""
     write(root, {".ai/step-rules.yaml": "steps: {}\n"})
-    assert unseen(root, [], made).endswith("which these are not: .ai/step-rules.yaml")
+    assert describe_uncommitted(root, [], made).endswith(": .ai/step-rules.yaml")
 
 
-def _prepared(spec: str, only: str = "") -> Launch:
+def _prepared(spec: str, only: str = "") -> PreparedRun:
     agents = ["scripted:agents.yaml"]
-    order = Order(
+    order = RunRequest(
         spec=Path(spec), protocol=None, agents=agents, changes=(), name="", level=2, merge=None, only=only
     )  # fmt: skip
-    return prepare(open_project(), order)
+    return prepare_run(open_project(), order)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_checked_run import FILES, FIXED, TEST
-from tests.cli.treadle import treadle
+from tests.cli.treadle import status, treadle
 from tests.git.place import git
 
 KEY = "sk-" + "lent-0123456789abcdef"
@@ -63,7 +63,7 @@ def test_it_is_in_no_file_no_commit_and_no_page(root: Path) -> None:
     passing = ("--set", 'environment.pass=["SERVICE_KEY", "ANTHROPIC_CUSTOM_HEADERS", "HTTPS_PROXY"]')
     result = treadle("run", "spec.yaml", "-p", "bugfix", "--agent", "command:./agents/agent", *passing)
     assert result.code == 0, result
-    assert "bug-1 has ended with Done\n" in result.out
+    assert status("bug-1")["outcome"] == "Done"
     told = [result.out, result.err, treadle("evidence", "bug-1", "--html", "-").out, treadle("show", "bug-1").out]
     for lent in (KEY, HEADER, PASSWORD):
         assert not any(lent in text for text in told)

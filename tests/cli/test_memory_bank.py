@@ -6,12 +6,12 @@ import pytest
 
 from tests.cli.treadle import treadle
 from tests.git.place import git, repository, write
-from tests.runtime.test_bank_files import Place
+from tests.runtime.test_view_files import Place
 from treadle.kernel.events import Checked, CheckResult, Envelope, Exited
 from treadle.protocol.items import Json
 from treadle.protocol.load import load
 from treadle.store.sqlite import Store
-from treadle.views.bank.files import run_of
+from treadle.views.bank.documents import run_of
 
 DESIGN: dict[str, Json] = {
     "type": "Designed",
@@ -57,7 +57,8 @@ def test_all_documents_are_listed(here: Project) -> None:
     assert "Memory bank of one" in found.out
     assert "| σ₄ | context | memory-bank/activeContext.md | orchestrator | there |" in found.out
     assert "| memory-bank/techContext.md | architect | there |" in found.out
-    assert "| report | memory-bank/validation.md | validator | not written yet |" in found.out
+    rows = [line for line in found.out.splitlines() if "| memory-bank/validation.md | validator |" in line]
+    assert [row.endswith("| there |") for row in rows] == [False]
 
 
 @pytest.mark.parametrize("word", ["σ₄", "σ4", "s4", "context"])
@@ -76,19 +77,18 @@ def test_sections(here: Project) -> None:
     assert "## R2" not in state
     assert treadle("memory", "show", "σ₂:data flow").out == "## Data flow\nNone.\n\n"
     missing = treadle("memory", "show", "σ₂:Data folw")
-    assert missing.code == 2
-    assert "there is no section 'Data folw'; did you mean 'R2 Data flow'?" in missing.err
+    assert (missing.code, missing.error, missing.lacks("'Data folw'", "'R2 Data flow'")) == (2, "bank.unknown", [])
 
 
 def test_documents_of_agents(here: Project) -> None:
-    assert treadle("memory", "show", "σ₃").out == "memory-bank/techContext.md is not written yet\n"
+    assert treadle("memory", "show", "σ₃", "--json").json()["documents"][0]["there"] is False
+    assert "memory-bank/techContext.md" in treadle("memory", "show", "σ₃").out
     here.designs(DESIGN)
     assert treadle("memory", "show", "σ₃").out == "# Technology\nPython.\n\n"
     assert treadle("memory", "show", "σ₂").out.count("# ") >= 3
     wrong = treadle("memory", "show", "contxt")
-    assert wrong.code == 2
-    assert "there is no document 'contxt'; did you mean 'context'?" in wrong.err
-    assert "there are σ₁, σ₂" in treadle("memory", "show", "σ₉").err
+    assert (wrong.code, wrong.error, wrong.lacks("'contxt'", "'context'")) == (2, "bank.unknown", [])
+    assert "σ₁, σ₂" in treadle("memory", "show", "σ₉").err
 
 
 def test_documents_that_agents_have_committed(here: Project) -> None:
@@ -98,7 +98,9 @@ def test_documents_that_agents_have_committed(here: Project) -> None:
     git(here.root, "commit", "-q", "-m", "plan")
     git(here.root, "update-ref", "refs/treadle/one/root/int", "HEAD")
     assert treadle("memory", "show", "tdd_plan").out == "# Plan\n[↗️σ₂:R1]\n\n"
-    assert f"{plan}:2: tdd_plan: [↗️σ₂:R1] leads to a document that is not there" in treadle("memory", "check").out
+    (fault,) = treadle("memory", "check", "--json").json()["findings"]
+    assert (fault["file"], fault["line"], fault["code"]) == (plan, 2, "bank.dead_reference")
+    assert "[↗️σ₂:R1]" in fault["message"]
 
 
 def test_for_programs(here: Project) -> None:
@@ -124,50 +126,49 @@ def test_references_are_checked(here: Project) -> None:
     assert treadle("memory", "check").out == "one: nothing is wrong\n"
 
 
-def test_references_that_lead_nowhere_are_told(here: Project) -> None:
+def test_references_that_lead_nowhere_are_findings(here: Project) -> None:
     here.designs({**DESIGN, "tech_stack": "# Technology\nSee [↗️σ₂:R7], [↗️σ9:R1].\n"})
     found = treadle("memory", "check")
     assert found.code == 1
     first, second, *_ = found.out.splitlines()
-    assert first.startswith(
-        "memory-bank/techContext.md:2: tech_stack: [↗️σ₂:R7] leads to a section that is not there (there are"
-    )
-    assert second.startswith("memory-bank/techContext.md:2: tech_stack: [↗️σ9:R1] names no document (")
+    assert first.startswith("memory-bank/techContext.md:2: tech_stack: [↗️σ₂:R7] ")
+    assert second.startswith("memory-bank/techContext.md:2: tech_stack: [↗️σ9:R1] ")
     assert "treadle memory show" not in found.err
     faults = treadle("memory", "check", "--json").json()["findings"]
-    assert [(it["file"], it["line"], it["level"]) for it in faults] == [("memory-bank/techContext.md", 2, "error")] * 2
+    assert [(it["file"], it["line"], it["level"], it["code"]) for it in faults] == [
+        ("memory-bank/techContext.md", 2, "error", "bank.dead_reference")
+    ] * 2
 
 
-def test_a_file_that_somebody_changed_is_told(here: Project) -> None:
+def test_a_file_that_somebody_changed_is_a_finding(here: Project) -> None:
     here.files("one").show(load("riper"))
     assert treadle("memory", "check").code == 0
     path = here.root / "memory-bank/activeContext.md"
     path.write_text(path.read_text() + "\nmine\n")
-    found = treadle("memory", "check")
-    assert found.code == 1
-    assert "memory-bank/activeContext.md: context: was changed by somebody, or is somebody's own" in found.out
+    assert treadle("memory", "check").code == 1
+    (fault,) = treadle("memory", "check", "--json").json()["findings"]
+    assert (fault["file"], fault["code"]) == ("memory-bank/activeContext.md", "bank.changed")
     assert "mine" not in treadle("memory", "show", "σ₄").out
 
 
-def test_a_file_that_is_older_than_the_log_is_told(here: Project) -> None:
+def test_a_file_that_is_older_than_the_log_is_a_warning(here: Project) -> None:
     here.files("one").show(load("riper"))
     here.goes("one")
-    found = treadle("memory", "check")
-    assert found.code == 0
-    assert "memory-bank/activeContext.md: warning: context: is older than the log" in found.out
+    assert treadle("memory", "check").code == 0
+    (fault,) = treadle("memory", "check", "--json").json()["findings"]
+    assert (fault["file"], fault["code"], fault["level"]) == ("memory-bank/activeContext.md", "bank.stale", "warning")
 
 
 def test_runs_without_a_bank(here: Project) -> None:
     here.start("two", load("v3"), created=9)
     assert treadle("memory", "check").out == "one: nothing is wrong\n", "the latest that has one"
     refused = treadle("memory", "show", "--run", "two")
-    assert refused.code == 2
-    assert "two has no memory bank: v3 has none" in refused.err
+    assert (refused.code, refused.error, refused.lacks("two", "v3")) == (2, "bank.none", [])
 
 
 def test_no_run_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(repository(tmp_path))
-    assert "no runs yet" in treadle("memory", "show").err
+    assert treadle("memory", "show").error == "run.none"
     found = Project(Path.cwd())
     found.start("two", load("v3"))
-    assert "no run has a memory bank" in treadle("memory", "check").err
+    assert treadle("memory", "check").error == "bank.none"

@@ -76,11 +76,10 @@ def test_it_ends_on_a_signal(scripts: Path, number: int) -> None:
         assert process.wait(timeout=10) == 0
 
 
-def test_what_is_wrong_is_said_and_nothing_is_served(tmp_path: Path) -> None:
+def test_a_script_with_a_mistake_is_refused_and_nothing_is_served(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text("scripts: {a: [sya: x]}\n")
     outcome = treadle("model-server", str(wrong))
-    assert outcome.code == 2
-    assert f"{wrong}:1: scripts.a.0: unknown key 'sya' (did you mean 'say'?)" in outcome.err
+    assert (outcome.code, outcome.lacks(f"{wrong}:1: scripts.a.0: ", "'sya'", "'say'")) == (2, [])
     assert treadle("model-server", str(tmp_path / "none.yaml")).code == 2
     assert treadle("model-server", str(wrong), "--port", "70000").code == 2

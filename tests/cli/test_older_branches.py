@@ -15,6 +15,7 @@ def make_older(kept: Kept, name: str) -> None:
     for what in ("int", "main"):
         kept.git("update-ref", f"{there}/{what}", f"{here}/int")
     kept.git("update-ref", "-d", f"{here}/int")
+    kept.git("update-ref", "-d", f"refs/treadle/{name}/inst/root/result")
 
 
 def heads(kept: Kept) -> list[str]:

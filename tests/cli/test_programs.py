@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from treadle.cli.programs import ask, find_program, plain_environment
+from treadle.cli.programs import ask_program, find_program, plain_environment
 
 
 def test_what_a_program_says() -> None:
-    said = asyncio.run(ask([sys.executable, "-c", "import sys; print('\\n one\\x1b '); sys.exit(3)"]))
+    said = asyncio.run(ask_program([sys.executable, "-c", "import sys; print('\\n one\\x1b '); sys.exit(3)"]))
     assert (said.code, said.first_line) == (3, "one")
-    assert asyncio.run(ask(["no-such-program"])).code is None
+    assert asyncio.run(ask_program(["no-such-program"])).code is None
 
 
 def test_none_of_the_users_keys_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
-    said = asyncio.run(ask(["env"]))
+    said = asyncio.run(ask_program(["env"]))
     assert "PATH=" in said.text
     assert "secret" not in said.text
     assert "ANTHROPIC_API_KEY" not in plain_environment()
@@ -26,7 +26,7 @@ def test_none_of_the_users_keys_are_seen(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_it_and_its_children_are_ended_in_time(tmp_path: Path) -> None:
     script = f"sleep 60 & echo $! > {tmp_path}/child; wait"
     began = time.monotonic()
-    said = asyncio.run(ask(["sh", "-c", script], patience=0.5))
+    said = asyncio.run(ask_program(["sh", "-c", script], patience=0.5))
     assert said.code is None
     assert "no answer within 0.5 s" in said.text
     assert time.monotonic() - began < 20
@@ -43,7 +43,7 @@ def test_it_and_its_children_are_ended_in_time(tmp_path: Path) -> None:
 
 
 def test_a_flood_is_cut() -> None:
-    said = asyncio.run(ask([sys.executable, "-c", "print('x' * 3_000_000)"]))
+    said = asyncio.run(ask_program([sys.executable, "-c", "print('x' * 3_000_000)"]))
     assert said.code == 0
     assert len(said.text) == 20_000
 

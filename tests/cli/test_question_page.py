@@ -13,13 +13,12 @@ def asks(agent: str = "scripted:did.yaml") -> None:
     assert treadle("run", "chore.yaml", "-p", "ask", "--agent", agent).code == 3
 
 
-def test_a_question_is_shown_with_who_led_to_it_and_how_it_is_answered() -> None:
+def test_a_question_is_shown_with_the_activity_that_led_to_it_and_its_commands() -> None:
     asks()
     for out in (treadle("status").out, treadle("show", "sweep-1", ASK).out):
         assert "Is it done?" in out
-        assert "root:work#1.1 led to it: worker, accepted: Did" in out
-        assert "root cannot go on without a decision" in out
-    assert "  treadle answer sweep-1 root:confirm retry   once more\n" in treadle("show", "sweep-1", "confirm").out
+        assert [text for text in ("root:work#1.1 ", "worker, accepted: Did") if text not in out] == []
+    assert "answer sweep-1 root:confirm retry " in treadle("show", "sweep-1", "confirm").out
     document = treadle("show", "sweep-1", ASK, "--json").json()
     assert (document["question"]["by"], document["settled"], document["answer"]) == ("root:work#1.1", "", "")
 
@@ -28,7 +27,7 @@ def test_an_answer_is_shown_with_its_note() -> None:
     asks()
     treadle("answer", "sweep-1", "accept", "--note", "well swept")
     out = treadle("show", "sweep-1", ASK).out
-    assert out.startswith(f"{ASK} · Is it done? · answered: accept\n")
+    assert out.splitlines()[0].split(" · ") == [ASK, "Is it done?", "answered: accept"]
     assert "well swept" in out
     assert "treadle answer" not in out
 
@@ -36,7 +35,7 @@ def test_an_answer_is_shown_with_its_note() -> None:
 def test_a_question_that_ended_with_its_run_was_withdrawn() -> None:
     asks()
     treadle("abort", "sweep-1")
-    assert treadle("show", "sweep-1", ASK).out.startswith(f"{ASK} · Is it done? · withdrawn\n")
+    assert treadle("show", "sweep-1", ASK).out.splitlines()[0].split(" · ")[-1] == "withdrawn"
 
 
 def test_a_long_question_is_cut_where_other_things_stand_beside_it(kept: Kept) -> None:
@@ -49,7 +48,7 @@ def test_a_long_question_is_cut_where_other_things_stand_beside_it(kept: Kept) -
     asks()
     status, show = treadle("status").out, treadle("show", "sweep-1", ASK).out
     assert ("line 40\n" in status, "line 41\n" in status, "line 99\n" in show) == (True, False, True)
-    assert f"treadle show sweep-1 '{ASK}'` has all of it" in status
+    assert f"show sweep-1 '{ASK}'`" in status
 
 
 def test_commands_of_the_project_are_as_they_can_be_given(kept: Kept) -> None:
@@ -67,4 +66,5 @@ def test_commands_of_the_project_are_as_they_can_be_given(kept: Kept) -> None:
 
 def test_the_log_names_what_is_asked() -> None:
     asks()
-    assert f"{ASK} asks “Is it done?”: accept, retry, abort" in treadle("log", "sweep-1").out
+    (line,) = [line for line in treadle("log", "sweep-1").out.splitlines() if ASK in line]
+    assert [text for text in ("Is it done?", "accept, retry, abort") if text not in line] == []

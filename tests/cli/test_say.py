@@ -7,13 +7,13 @@ from types import SimpleNamespace
 import pytest
 
 from tests.cli.chores import Chores, until
-from tests.cli.treadle import treadle
+from tests.cli.treadle import status, treadle
+from tests.fakes import StillClock
 from treadle.config.project import Project
 from treadle.config.projects import Projects
 from treadle.engines.client import Client
-from treadle.engines.opening import opened_store
-from treadle.talk.speaking import Speaker, taken_up
-from treadle.testing.clock import StillClock
+from treadle.engines.run_settings import opened_store
+from treadle.talk.speaker import Speaker, take_up_here
 
 
 @pytest.fixture
@@ -28,44 +28,61 @@ def start(*arguments: str, protocol: str = "ask", spec: str = "chore.yaml") -> N
     assert treadle("run", spec, "-p", protocol, "--agent", "scripted:did.yaml", *arguments).code == 3
 
 
-def test_at_level_one_every_continue_is_one_step(chores: Chores) -> None:
+@pytest.mark.usefixtures("chores")
+def test_at_level_one_every_continue_is_one_step() -> None:
     start("--level", "1")
     asked = treadle("say", "status")
-    assert "Next is work, continue?" in asked.out
+    assert "go sweep-1 work --resume\n" in asked.out
+    shown = treadle("status", "sweep-1").out
+    assert asked.out.splitlines()[1:] == shown.splitlines()[1:], "the answer is what the command prints"
     went = treadle("say", "Continue,", "please!")
     assert went.code == 3
-    assert went.out.splitlines()[:2] == ["Received.", f"{chores.root.name}: work is at work"]
-    assert "work complete ✓" in went.out
-    assert "needs you: Is it done?" in went.out
+    assert went.out.splitlines()[:2] == ["work has its go", "root: work · worker"]
+    assert "Is it done?\n" in went.out
 
 
 @pytest.mark.usefixtures("chores")
 def test_a_question_is_answered_by_an_action_or_by_the_name_of_a_choice() -> None:
     start()
     wrong = treadle("say", "approv")
-    assert (wrong.code, wrong.out) == (2, "")
-    assert "did you mean 'approve'?" in wrong.err
+    assert (wrong.code, wrong.out, wrong.error) == (2, "", "say.unclear")
+    assert "'approve'" in wrong.err
     skip = treadle("say", "skip")
-    assert skip.code == 2
-    assert "nothing that is open can be answered with 'skip'" in skip.err
+    assert (skip.code, skip.error) == (2, "answer.unknown")
     assert "  retry  once more" in skip.err
     again = treadle("say", "retry: with the other broom")
     assert again.code == 3
-    assert "Received: confirm: retry." in again.out
+    assert again.out.startswith("Is it done?: retry\n")
     done = treadle("say", "OK")
-    assert (done.code, "has ended with Finished" in done.out) == (0, True)
+    assert (done.code, status("sweep-1")["outcome"]) == (0, "Finished")
     assert "retry" in treadle("log", "sweep-1").out
-    assert "has ended with Finished" in treadle("say", "continue").out
+    assert "Finished" in treadle("say", "continue").out
     late = treadle("say", "reject: all wrong")
-    assert (late.code, late.out) == (2, "")
-    assert "sweep-1 has ended with Finished: nothing waits for that" in late.err
+    assert (late.code, late.out, late.error) == (2, "", "run.ended")
+
+
+def test_a_sentence_that_is_repeated_after_a_crash_is_done_once(chores: Chores) -> None:
+    start()
+    crashed = Speaker(Projects({}), Project(chores.root), settle=lambda _project, _store, _run: None)
+    assert crashed.hear("retry: the corners too").moved, "posted, and nobody has taken it up"
+    assert treadle("say", "retry: the corners too").code == 3
+    (asked,) = status("sweep-1")["questions"]
+    assert asked["id"] == "root:confirm#2.1", "one more attempt, not two"
+
+
+def test_a_note_reaches_the_next_agent(chores: Chores) -> None:
+    start("--level", "1")
+    assert treadle("say", "note: mind the corners").code == 0
+    assert treadle("say", "continue").code == 3
+    (prompt,) = (chores.root / ".treadle/local/runs").glob("*/acts/*/bundle/prompt.md")
+    assert "mind the corners" in prompt.read_text()
 
 
 def test_of_a_project_the_run_that_goes_on_is_told(chores: Chores) -> None:
     start()
     start()
     assert treadle("abort", "sweep-1-2").code == 0
-    assert Speaker(Projects({}), Project(chores.root)).standing(Project(chores.root)).facts.run == "sweep-1"
+    assert Speaker(Projects({}), Project(chores.root)).hear("status").run == "sweep-1"
 
 
 @pytest.mark.usefixtures("chores")
@@ -73,35 +90,29 @@ def test_of_several_that_could_be_meant_none_is_taken() -> None:
     start(protocol="fan", spec="chores.yaml")
     either = treadle("say", "accept")
     assert either.code == 2
-    assert "several things wait for that; say which:\n  accept dishes\n  accept floor" in either.err
+    assert "\n  accept dishes\n  accept floor" in either.err
     gone = treadle("say", "abort")
-    assert "what is to be given up? Say which:" in gone.err
     assert "abort everything" in gone.err
     assert (either.error, gone.error) == ("say.ambiguous", "say.ambiguous")
     unknown = treadle("say", "accept flor")
     assert (unknown.error, "'flor'" in unknown.err) == ("say.unknown", True)
     assert treadle("say", "accept flor", "--json").json()["code"] == "say.unknown"
     one = treadle("say", "accept the floor")
-    assert (one.code, "Received: floor confirm: accept." in one.out, "floor all complete ✓" in one.out) == (
-        3,
-        True,
-        False,
-    )
+    assert (one.code, one.out.startswith("Is it done?: accept\n")) == (3, True)
+    assert "floor: Done" in treadle("say", "status").out
     end = treadle("say", "accept dishes")
-    assert (end.code, "all has ended with Finished" in end.out) == (0, True)
-    assert "✅ floor, dishes" in end.out
+    assert (end.code, status("all")["outcome"]) == (0, "Finished")
 
 
 @pytest.mark.usefixtures("chores")
-def test_what_a_person_has_in_hand_is_told_once_and_waited_for() -> None:
+def test_continue_lists_the_work_in_a_persons_hands_once_and_waits_for_it() -> None:
     assert treadle("run", "chores.yaml", "-p", "fan", "--level", "0").code == 3
     told = treadle("say", "continue")
     assert told.code == 3, "only a person can move it"
-    assert "is at work" not in told.out
-    assert told.out.count("is yours: `treadle show all 'root/floor:work#1.1' --prompt`") == 1
+    assert told.out.count("  treadle show all 'root/floor:work#1.1' --prompt\n") == 1
     assert told.out.count("is yours: ") == 2
-    status = treadle("say", "status")
-    assert (status.code, "▶ floor: work" in status.out) == (0, True)
+    asked = treadle("say", "status")
+    assert (asked.code, "floor: work · yours" in asked.out) == (0, True)
 
 
 def let_go(chores: Chores) -> None:
@@ -109,36 +120,38 @@ def let_go(chores: Chores) -> None:
     treadle("run", "chore.yaml", "-p", "ask", "--agent", "scripted:did.yaml", "--level", "1")
     with opened_store(Project(chores.root)) as store:
         Client(Project(chores.root), store).go("sweep-1", "work", at="root")
-        taken_up(Project(chores.root), store, "sweep-1")
+        take_up_here(Project(chores.root), store, "sweep-1")
 
 
 def test_an_agent_that_nobody_drives_waits_and_is_not_at_work(chores: Chores) -> None:
     let_go(chores)
-    assert f'work waits, for nobody drives sweep-1; say "continue {chores.root.name}"' in treadle("say", "status").out
-    serving = Speaker(Projects({}), Project(chores.root), drives=lambda _: True)
-    assert "work is at work" in serving.hear("status").text
+    assert "`treadle resume sweep-1`" in treadle("say", "status").out
+    assert status("sweep-1")["driver"] == ""
+    result = treadle("say", "status", "--json").json()["result"]
+    assert result == {"type": "dispatched", "step": "work", "attempt": 1, "story": ""}
 
 
-def test_a_time_that_was_up_while_nobody_drove_is_told(chores: Chores, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_timeout_that_passed_while_nobody_drove_is_shown(chores: Chores, monkeypatch: pytest.MonkeyPatch) -> None:
     let_go(chores)
-    (busy,) = treadle("status", "sweep-1", "--json").json()["activities"]
+    (busy,) = status("sweep-1")["activities"]
     assert busy["overdue"] is False
     due = int(datetime.fromisoformat(busy["due"]).timestamp() * 1000)
     monkeypatch.setattr("treadle.engines.client.SystemClock", lambda: StillClock(due))
-    monkeypatch.setattr("treadle.cli.situation.time", SimpleNamespace(time_ns=lambda: due * 1_000_000))
-    since, root = f"{busy['due'][:10]} {busy['due'][11:19]} UTC", chores.root.name
-    told = treadle("say", "status").out
-    assert f'the time of work was up at {since}, and nobody drives sweep-1; say "continue {root}"' in told
-    assert f"nobody drives it, and the time of root:work#1.1 was up at {since}" in treadle("status").out
-    serving = Speaker(Projects({}), Project(chores.root), drives=lambda _: True)
-    assert "work is at work" in serving.hear("status").text, "whoever drives it looks at the time"
+    monkeypatch.setattr("treadle.engines.status.time", SimpleNamespace(time_ns=lambda: due * 1_000_000))
+    since = f"{busy['due'][:10]} {busy['due'][11:19]} UTC"
+    for words in (("say", "status"), ("status",)):
+        said = treadle(*words).out
+        assert [text for text in ("root:work#1.1", since) if text not in said] == []
+    assert status("sweep-1")["activities"][0]["overdue"] is True
 
 
-def test_who_stops_for_today_hears_of_nobody_at_work_where_nobody_drives(chores: Chores) -> None:
+def test_stop_pauses_a_run_that_could_move_and_continue_resumes_it(chores: Chores) -> None:
     let_go(chores)
-    stopped = Speaker(Projects({}), Project(chores.root)).hear("stop for today").text
-    assert "still at work" not in stopped
-    assert "is paused" in treadle("say", "status").out
+    stopped = treadle("say", "stop for today")
+    assert (stopped.code, stopped.out.splitlines()[0]) == (0, "sweep-1 is to pause")
+    assert treadle("say", "status", "--json").json()["result"]["type"] == "blocked"
+    assert treadle("say", "continue").code == 3
+    assert status("sweep-1")["status"] == "asks"
 
 
 @pytest.mark.usefixtures("chores")
@@ -161,11 +174,13 @@ def test_of_several_runs_one_is_named() -> None:
     start("--name", "one")
     start("--name", "two")
     both = treadle("say", "status")
-    assert (both.code, both.out.count("needs you: Is it done?")) == (0, 2)
+    assert (both.code, both.out.count(" asks: Is it done?")) == (0, 2)
     either = treadle("say", "accept")
-    assert "several runs go on; say which:\n  approve two\n  approve one" in either.err
-    assert "one has ended with Finished" in treadle("say", "accept one").out
-    assert "two has ended with Finished" in treadle("say", "accept").out
+    assert (either.error, "\n  approve two\n  approve one" in either.err) == ("run.ambiguous", True)
+    treadle("say", "accept one")
+    assert (status("one")["outcome"], status("two")["outcome"]) == ("Finished", "")
+    treadle("say", "accept")
+    assert status("two")["outcome"] == "Finished"
 
 
 @pytest.mark.usefixtures("chores")
@@ -173,6 +188,8 @@ def test_programs_get_the_result_of_a_dispatch() -> None:
     start()
     asked = treadle("say", "--json", "continue").json()
     assert (asked["understood"], asked["result"]["type"]) == (True, "needs_human")
+    sayable = asked["text"].rpartition("You can say:")[2].split("\n")
+    assert [line.split()[0] for line in sayable if line] == ["accept", "retry", "abort"]
     assert treadle("say", "--json", "frobnicate").json()["understood"] is False
     done = treadle("say", "--json", "accept").json()
     assert done["result"]["type"] == "done"
@@ -182,17 +199,15 @@ def test_programs_get_the_result_of_a_dispatch() -> None:
 def test_a_run_that_another_process_drives_takes_it_up(chores: Chores) -> None:
     with chores.background("run", "chore.yaml", "-p", "ask", "--agent", f"command:{chores.root / 'agent.py'}"):
         until(chores.agents, "the agent is at work")
-        busy = treadle("say", "continue")
-        assert (busy.code, busy.out) == (0, f"Received.\n{chores.root.name}: work is at work\n")
+        busy = treadle("say", "continue", "--json")
+        assert (busy.code, busy.json()["result"]["type"]) == (0, "dispatched")
         stopped = treadle("say", "Stop for today")
-        assert stopped.code == 0
-        assert "work is still at work and may end; nothing new starts" in stopped.out
-        assert "paused" in treadle("say", "status").out
-        went = treadle("say", "continue")
-        assert went.out.startswith("Received.\n")
-        assert "paused" not in treadle("say", "status").out
+        assert (stopped.code, "root: work · paused" in stopped.out) == (0, True)
+        assert status("sweep-1")["status"] == "paused"
+        assert treadle("say", "continue").code == 0
+        assert status("sweep-1")["status"] == "works"
         chores.release()
-        until(lambda: "needs you" in treadle("say", "status").out, "it asks")
+        until(lambda: " asks: Is it done?" in treadle("say", "status").out, "it asks")
 
 
 def test_projects_are_spoken_to_by_name_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +217,8 @@ def test_projects_are_spoken_to_by_name_from_anywhere(tmp_path: Path, monkeypatc
         Chores(tmp_path / name)
         monkeypatch.chdir(tmp_path / name)
         assert treadle("projects", "add").code == 0
-        assert "'continue' is something that is said" in treadle("projects", "add", "--name", "continue").err
+        taken = treadle("projects", "add", "--name", "continue")
+        assert (taken.error, "'continue'" in taken.err) == ("project.name", True)
         start()
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
@@ -212,20 +228,24 @@ def test_projects_are_spoken_to_by_name_from_anywhere(tmp_path: Path, monkeypatc
     }
     assert treadle("projects", "add", str(tmp_path / "cellar"), "--name", "wine").code == 0
     both = treadle("say", "status")
-    assert both.out.count("needs you: Is it done?") == 2, "a folder with two names is one project"
+    assert both.out.count(" asks: Is it done?") == 2, "a folder with two names is one project"
     assert [line for line in both.out.splitlines() if line in ("cart-app:", "cellar:")] == ["cart-app:", "cellar:"]
-    assert "say which project:\n  cart-app: approve\n  cellar: approve" in treadle("say", "approve").err
-    assert "'c' could be cart-app, cellar; say which" in treadle("say", "approve c").err
-    assert "there is no project 'nope' here; say which project:" in treadle("say", "continue nope").err
-    meant = treadle("say", "continue ar")
-    assert meant.code == 2
-    assert "'ar' could be cart-app, cellar; say which:\n  cart-app: continue\n  cellar: continue\n" in meant.err
+    ways = {
+        "approve": "\n  cart-app: approve\n  cellar: approve",
+        "approve c": "'c' could be cart-app, cellar",
+        "continue nope": "'nope'",
+        "continue ar": "\n  cart-app: continue\n  cellar: continue\n",
+    }
+    for words, way in ways.items():
+        unclear = treadle("say", words)
+        assert (unclear.code, unclear.error, way in unclear.err) == (2, "say.ambiguous", True), unclear
     assert treadle("say", "cellar: continue").code == 3, "what is proposed can be said"
     one = treadle("say", "accept ca")
-    assert (one.code, "cart-app: sweep-1 has ended with Finished" in one.out) == (0, True)
-    assert "needs you" in treadle("say", "status cellar").out
+    assert (one.code, one.out.split()[-1]) == (0, "Finished")
+    assert " asks: " in treadle("say", "status cellar").out
     assert treadle("projects", "remove", "cart-app").code == 0
-    assert "did you mean" in treadle("projects", "remove", "celar").err
+    wrong = treadle("projects", "remove", "celar")
+    assert (wrong.error, "'cellar'" in wrong.err) == ("project.unknown", True)
     assert "cart-app" not in treadle("projects", "list").out
 
 
@@ -242,15 +262,15 @@ def test_two_projects_at_once_do_not_wait_for_each_other(tmp_path: Path, monkeyp
     cart, blog = found.values()
     with cart.background("say", "continue cart-app") as one, cart.background("say", "blog: continue") as other:
         until(lambda: cart.agents() and blog.agents(), "both are at work")
-        assert "work is at work" in treadle("say", "status cart-app").out
+        assert "root: work · worker" in treadle("say", "status cart-app").out
         blog.release()
         assert other.wait(60) == 3
         assert one.poll() is None, "the other one goes on"
         cart.release()
         assert one.wait(60) == 3
-    assert treadle("say", "status").out.count("needs you: Is it done?") == 1, "here it is the blog"
-    assert "cart-app: sweep-1 has ended with Finished" in treadle("say", "cart-app: accept").out
-    assert "needs you" in treadle("say", "status blog").out
+    assert treadle("say", "status").out.count(" asks: Is it done?") == 1, "here it is the blog"
+    assert treadle("say", "cart-app: accept").out.split()[-1] == "Finished"
+    assert " asks: " in treadle("say", "status blog").out
 
 
 def test_help_lists_what_can_be_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,6 +278,5 @@ def test_help_lists_what_can_be_said(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(tmp_path)
     told = treadle("say", "help")
     assert (told.code, "30 seconds, others OK" in told.out) == (0, True)
-    assert "none is registered; `treadle projects add`" in treadle("say", "continue").err
+    assert treadle("say", "continue").error == "project.missing"
     assert treadle("projects", "list", "--json").json()["projects"] == []
-    assert "no project is registered yet" in treadle("projects", "list").out

@@ -16,28 +16,28 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_example_of_a_protocol_is_good_for_it(name: str) -> None:
     assert treadle("spec", "new", "--protocol", name, "want.yaml").code == 0
     found = treadle("spec", "check", "want.yaml", "--protocol", name)
-    assert (found.code, found.out) == (0, f"want.yaml is good for {name}\n")
+    assert (found.code, found.out.split()[0], found.out.split()[-1]) == (0, "want.yaml", name)
     assert name in treadle("spec", "check", "want.yaml").out
     assert "#" in Path("want.yaml").read_text()
 
 
 def test_the_default_file() -> None:
-    assert "spec.yaml is written; edit it, then `treadle spec check" in treadle("spec", "new", "-p", "v3").out
+    assert "`treadle spec check spec.yaml " in treadle("spec", "new", "-p", "v3").out
     assert Path("spec.yaml").is_file()
 
 
 def test_by_default_the_example_is_that_of_the_protocol_that_runs_take(tmp_path: Path) -> None:
-    assert "`treadle spec check spec.yaml --protocol v3`" in treadle("spec", "new").out
+    assert "check spec.yaml --protocol v3`" in treadle("spec", "new").out
     (tmp_path / ".git").mkdir()
     (tmp_path / "treadle.toml").write_text('[protocol]\ndefault = "riper"\n')
-    assert "`treadle spec check other.yaml --protocol riper`" in treadle("spec", "new", "other.yaml").out
+    assert "check other.yaml --protocol riper`" in treadle("spec", "new", "other.yaml").out
 
 
 def test_a_file_that_is_there_is_left_alone() -> None:
     Path("spec.yaml").write_text("mine")
     found = treadle("spec", "new", "--protocol", "v3")
-    assert (found.code, found.out) == (2, "")
-    assert "spec.yaml is already there" in found.err
+    assert (found.code, found.out, found.error) == (2, "", "file.exists")
+    assert "spec.yaml" in found.err
     assert Path("spec.yaml").read_text() == "mine"
 
 
@@ -45,11 +45,10 @@ def test_an_unknown_protocol_gets_a_suggestion() -> None:
     Path("mine.yaml").write_text("id: x")
     for command in (["spec", "new"], ["spec", "check", "mine.yaml"]):
         found = treadle(*command, "--protocol", "v33")
-        assert found.code == 2
-        assert "there is no protocol 'v33' (did you mean 'v3'?)" in found.err
+        assert (found.code, found.error, found.lacks("'v33'", "'v3'")) == (2, "protocol.unknown", [])
 
 
-def test_what_is_wrong_is_listed_with_lines() -> None:
+def test_mistakes_are_listed_with_their_lines() -> None:
     Path("want.yaml").write_text("id: 5\ndescripton: x\n")
     found = treadle("spec", "check", "want.yaml", "--protocol", "v3")
     assert (found.code, found.out) == (2, "")
@@ -68,12 +67,12 @@ def test_the_name_of_the_file_says_which_form_it_has(name: str, ending: str) -> 
 
 def test_an_unknown_form_is_refused() -> None:
     found = treadle("spec", "new", "--protocol", "v3", "want.txt")
-    assert (found.code, Path("want.txt").exists()) == (2, False)
-    assert "let it end in .yaml, .md or .json" in found.err
+    assert (found.code, found.error, Path("want.txt").exists()) == (2, "spec.format", False)
+    assert found.lacks(".yaml", ".md", ".json") == []
 
 
 @pytest.mark.parametrize(("text", "message"), [("a: [", "want.yaml:1: this is not YAML"), ("", "the file is empty")])
-def test_what_no_protocol_could_read_is_told_first(text: str, message: str) -> None:
+def test_a_file_that_no_protocol_could_read_is_refused_first(text: str, message: str) -> None:
     Path("want.yaml").write_text(text)
     found = treadle("spec", "check", "want.yaml")
     assert (found.code, found.out) == (2, "")
@@ -84,18 +83,18 @@ def test_without_a_protocol_the_file_is_checked_as_the_one_that_knows_its_fields
     Path("want.yaml").write_text("project: x\nbacklog: 3\nstories: 5\n")
     found = treadle("spec", "check", "want.yaml")
     assert (found.code, found.out) == (2, "")
-    assert "nearest to what waterfall asks for, and was checked as that" in found.err
+    assert "nearest to what waterfall " in found.err
     assert "want.yaml:3: stories: " in found.err
     Path("want.yaml").write_text("nothing: useful\n")
-    assert "has no field that any protocol asks for" in treadle("spec", "check", "want.yaml").err
+    assert treadle("spec", "check", "want.yaml").error == "spec.no_protocol"
 
 
 def test_of_several_that_know_its_fields_the_protocol_of_the_settings_is_meant() -> None:
     treadle("spec", "new", "--protocol", "v3", "want.yaml")
     Path("want.yaml").write_text(Path("want.yaml").read_text().replace("id: slug", "id: [slug]"))
-    assert "nearest to what v3 asks for" in treadle("spec", "check", "want.yaml").err
+    assert "nearest to what v3 " in treadle("spec", "check", "want.yaml").err
     Path("treadle.toml").write_text('[protocol]\ndefault = "fractal"\n')
-    assert "nearest to what fractal asks for" in treadle("spec", "check", "want.yaml").err
+    assert "nearest to what fractal " in treadle("spec", "check", "want.yaml").err
     Path("treadle.toml").write_text("not = [toml")
     assert "nearest to what " in treadle("spec", "check", "want.yaml").err
 
@@ -112,21 +111,19 @@ def test_the_judgement_as_json() -> None:
 
 def test_files_that_cannot_be_read() -> None:
     found = treadle("spec", "check", "nothing.yaml")
-    assert found.code == 2
-    assert "nothing.yaml is not there" in found.err
+    assert (found.code, found.error, found.lacks("nothing.yaml")) == (2, "spec.missing", [])
     Path("binary.yaml").write_bytes(b"\xff\xfe\x00")
-    assert "it is not UTF-8 at byte 0" in treadle("spec", "check", "binary.yaml").err
     Path("big.yaml").write_text("x" * 1_000_001)
-    assert "make it smaller" in treadle("spec", "check", "big.yaml").err
     Path("folder").mkdir()
-    assert treadle("spec", "check", "folder").code == 2
+    codes = [treadle("spec", "check", name).error for name in ("binary.yaml", "big.yaml", "folder")]
+    assert codes == ["file.encoding", "file.too_large", "spec.unreadable"]
 
 
 def test_the_advice_can_be_copied_into_a_shell() -> None:
     found = treadle("spec", "new", "--protocol", "v3", "my spec.json")
-    assert "`treadle spec check 'my spec.json' --protocol v3`" in found.out
+    assert "check 'my spec.json' --protocol v3`" in found.out
     found = treadle("spec", "check", "it's not there.yaml")
-    assert """`treadle spec new --protocol NAME 'it'"'"'s not there.yaml'`""" in found.err
+    assert """NAME 'it'"'"'s not there.yaml'`""" in found.err
 
 
 @pytest.mark.parametrize("name", ["mine", "v3"])
@@ -150,6 +147,5 @@ def test_a_path_that_leaves_the_repository_through_a_link(tmp_path: Path) -> Non
     for command in ("spec check spec.yaml --protocol v3", "run spec.yaml --protocol v3 --agent manual"):
         found = treadle(*command.split())
         assert found.code == 2
-        said = f"spec.yaml:{line}: targetPath: the path 'src/ln/x' leads out of the repository: src/ln is a link to "
-        assert said in found.err
+        assert found.lacks(f"spec.yaml:{line}: targetPath: ", "'src/ln/x'", "src/ln is a link") == []
     assert not Path(".treadle").exists()

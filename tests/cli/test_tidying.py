@@ -32,6 +32,7 @@ def sweep(kept: Kept, name: str) -> None:
     assert run("--name", name, agent=f"scripted:{name}.yaml").code == 0
 
 
+@pytest.mark.soak
 def test_ten_delivered_runs_leave_one_ref_each_and_no_branch(kept: Kept) -> None:
     names = [f"n{n}" for n in range(10)]
     for name in names:
@@ -108,13 +109,13 @@ def test_leftovers_and_old_measurements_go(kept: Kept, monkeypatch: pytest.Monke
         local / "worktrees" / ".lane-9.json.999999999.0123abcd",
         local / "runs" / "unknown" / "acts" / "x" / "out.txt",
         local / "runs" / "first" / "acts" / "conversations" / "one" / "home" / "login.json",
-        scratch / "treadle-index-abc" / "index",
+        scratch / "treadle-index-abcd_123" / "index",
     ]
     young = [
         local / "measured" / "aa" / "2.json",
         local / "worktrees" / f".lane-9.json.{os.getpid()}.0123abcd",
         scratch / "treadle-demo-abc" / "x",
-        scratch / "treadle-index-new" / "index",
+        scratch / "treadle-index-abcd_124" / "index",
     ]
     for path in [*old, *young]:
         path.parent.mkdir(parents=True, exist_ok=True)

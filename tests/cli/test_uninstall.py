@@ -2,22 +2,25 @@
 
 import asyncio
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.cli.chores import ASKING, DECIDING
 from tests.cli.kept import KEPT, Kept
 from tests.cli.test_older_branches import make_older
 from tests.cli.treadle import Outcome, treadle
-from treadle.cli.service_unit import install_unit, installed_unit
-from treadle.cli.traces import Uninstalling, refuse
+from treadle.cli.serve import install_unit, installed_unit
+from treadle.cli.uninstall import Reason, Uninstalling, refuse_removal
 from treadle.config.project import Project, make_local
 from treadle.config.projects import Projects
-from treadle.engines.serving import only_one
+from treadle.engines.service import service_lock
 from treadle.errors import TreadleError
-from treadle.runtime.placed import Placed
+from treadle.runtime.placed_files import PlacedFiles
 
 
 @pytest.fixture
@@ -57,7 +60,7 @@ def seen(kept: Kept) -> dict[str, Any]:
 
 def refusal(kept: Kept, *, force: bool = False) -> str:
     with pytest.raises(TreadleError) as refused:
-        refuse(asyncio.run(Uninstalling(Project(kept.root), config=False).find()), force=force)
+        refuse_removal(asyncio.run(Uninstalling(Project(kept.root), config=False).find()), force=force)
     return refused.value.code
 
 
@@ -120,10 +123,48 @@ def test_settings_and_delivered_work_stay(plain: Kept) -> None:
 def test_a_run_that_has_not_ended_and_one_that_is_driven(plain: Kept) -> None:
     run("it", "asks")
     assert refusal(plain) == "uninstall.unfinished"
-    with only_one(Project(plain.root)):
+    with service_lock(Project(plain.root)):
         assert refusal(plain, force=True) == "uninstall.served"
     assert treadle("uninstall", "--yes", "--force").code == 0
     assert not (plain.root / ".treadle").exists()
+
+
+HOLDER = """
+import asyncio, sys
+from pathlib import Path
+from treadle.config.project import Project
+from treadle.engines.run_settings import opened_store
+with opened_store(Project(Path.cwd())) as store:
+    asyncio.run(store.claim("it", 0))
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+"""A process that drives the run `it` until its input ends."""
+
+
+def test_a_run_that_another_process_drives_cannot_be_forced(plain: Kept) -> None:
+    run("it", "asks")
+    command = [sys.executable, "-c", HOLDER]
+    with subprocess.Popen(command, cwd=plain.root, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        assert refusal(plain, force=True) == "uninstall.driven"
+        holder.communicate()
+    assert refusal(plain) == "uninstall.unfinished"
+
+
+def test_a_repository_that_cannot_be_read_keeps_its_runs(plain: Kept) -> None:
+    run("it")
+    (plain.root / ".git" / "MERGE_HEAD").write_text(plain.git("rev-parse", "HEAD") + "\n")
+    assert refusal(plain, force=True) == "uninstall.repository"
+    assert (plain.root / ".treadle" / "local").is_dir()
+
+
+def test_nothing_goes_without_a_yes(plain: Kept) -> None:
+    local = make_local(Project(plain.root))
+    asked = treadle("uninstall")
+    assert (asked.code, asked.error) == (2, "uninstall.unconfirmed")
+    assert local.is_dir()
 
 
 def test_a_branch_that_you_are_on_stays_and_is_named(plain: Kept) -> None:
@@ -152,7 +193,7 @@ def test_shown_files_go_unless_somebody_changed_them_or_they_lie_elsewhere(plain
     own, changed, tracked = ".ai/STATE.json", "notes/x.md", "flows/own.md"
     (plain.root / tracked).write_text("{}")
     plain.git("add", tracked)
-    placed = Placed(make_local(Project(plain.root)))
+    placed = PlacedFiles(make_local(Project(plain.root)))
     for name in (own, changed, tracked, ".git/description", "../outside"):
         path = plain.root / name
         path.parent.mkdir(exist_ok=True)
@@ -177,5 +218,76 @@ def test_refs_go_though_somebody_has_removed_the_folder(plain: Kept) -> None:
     plain.git("branch", "-q", "-D", "treadle/first/result")
     treadle_folder = plain.root / ".treadle"
     treadle_folder.rename(Path(os.environ["HOME"]) / "away")
-    assert treadle("uninstall", "--yes").code == 0
+    assert treadle("uninstall", "--yes").error == "uninstall.accepted", "the only copy of accepted work"
+    assert treadle("uninstall", "--yes", "--force").code == 0
     assert seen(plain) == before
+
+
+def test_accepted_work_of_an_aborted_run_is_kept_by_the_command_that_is_named(plain: Kept) -> None:
+    for name in ("old", "new"):
+        run(name, "asks")
+        treadle("answer", name, "abort", "--resume")
+    found = asyncio.run(Uninstalling(Project(plain.root), config=False).find())
+    assert {(one.what, one.code) for one in found.reasons} == {
+        ("old", "uninstall.accepted"),
+        ("new", "uninstall.accepted"),
+    }
+    assert found.branches == (), "no result, no result branch"
+    said = treadle("uninstall", "--yes")
+    assert (said.code, said.error) == (2, "uninstall.accepted")
+    assert all(f"`git branch NAME treadle/{name}/root/int`" in said.err for name in ("old", "new"))
+    assert max(map(len, said.err.splitlines())) < 200
+    for name in ("old", "new"):
+        plain.git("branch", f"kept-{name}", f"treadle/{name}/root/int")
+    assert treadle("uninstall", "--yes").code == 0
+    assert plain.git("show", "kept-old:swept/floor.txt") == "clean"
+
+
+def test_accepted_work_of_a_forgotten_run_is_not_removed(plain: Kept) -> None:
+    run("old", "asks")
+    treadle("answer", "old", "abort", "--resume")
+    kept = treadle("gc", "--run", "old", "--json").json()["forgotten"]["forgotten"]["kept"]
+    assert kept == ["treadle/old/root/int"]
+    said = treadle("uninstall", "--yes")
+    assert (said.code, said.error) == (2, "uninstall.accepted")
+    plain.git("branch", "mine", kept[0])
+    assert treadle("uninstall", "--yes").code == 0
+
+
+@pytest.mark.usefixtures("plain")
+def test_temporary_folders_of_killed_processes_go(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch = tmp_path_factory.mktemp("scratch")
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    here = Path("/proc/self/ns/pid").stat().st_ino
+    names = [
+        f"treadle-scratch-{pid}-{where}-abc" for pid, where in ((gone.pid, here), (gone.pid, 1), (os.getpid(), here))
+    ]
+    names.append("treadle-demo-abc")
+    for name in names:
+        (scratch / name).mkdir()
+    run("first")
+    assert treadle("uninstall", "--yes", "--force").code == 0
+    assert [name for name in names if (scratch / name).exists()] == names[1:]
+
+
+def test_a_refusal_names_a_few_obstacles(plain: Kept) -> None:
+    found = asyncio.run(Uninstalling(Project(plain.root), config=False).find())
+    reasons = tuple(Reason(code="uninstall.unfinished", what=str(n), text=f"run {n}") for n in range(30))
+    with pytest.raises(TreadleError) as refused:
+        refuse_removal(msgspec.structs.replace(found, reasons=reasons), force=False)
+    assert (refused.value.code, len(str(refused.value).splitlines())) == ("uninstall.unfinished", 12)
+
+
+def test_commits_of_a_person_on_a_result_branch_are_not_removed(plain: Kept) -> None:
+    run("first")
+    assert treadle("deliver", "first").code == 0
+    plain.git("checkout", "-q", "treadle/first/result")
+    plain.git("commit", "-q", "--allow-empty", "-m", "mine")
+    plain.git("checkout", "-q", "main")
+    assert refusal(plain) == "uninstall.undelivered"
+    plain.git("branch", "mine", "treadle/first/result")
+    assert treadle("uninstall", "--yes").code == 0

@@ -1,4 +1,4 @@
-"""Commands that change a run, and do not name it."""
+"""Which run, activity or question a command means."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,8 +8,8 @@ import pytest
 from tests.cli.kept import Kept
 from tests.cli.treadle import treadle
 from tests.recorded import add_run, record
-from treadle.cli.which_run import to_deliver, to_move
-from treadle.errors import TreadleError
+from tests.refusals import refused
+from treadle.cli.run_reader import find_run_to_deliver, find_run_to_move, pick
 from treadle.protocol.load import load
 from treadle.store.sqlite import Store
 
@@ -30,46 +30,45 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
 )
 def test_the_only_run_that_goes_on_is_meant(store: Store, words: tuple[str | None, ...], rest: list[str]) -> None:
     add_run(store, "going", load("fractal"))
-    assert to_move(*words, beside=2) == ("going", rest)
+    assert find_run_to_move(*words, beside=2) == ("going", rest)
 
 
 @pytest.mark.parametrize(
-    ("words", "beside", "said"),
+    ("words", "beside", "code", "named"),
     [
-        ((), 2, "say which run: second, first"),
-        (("accept",), 2, "there is no run 'accept'; there are second, first, ended"),
-        (("frist", "accept"), 2, "there is no run 'frist'; did you mean 'first'?"),
-        (("accept",), 0, "there is no run 'accept'; there are second, first, ended"),
-        (("x", "confirm", "accept"), 2, "there is no run 'x'; there are second, first, ended"),
+        ((), 2, "run.ambiguous", ["second, first"]),
+        (("accept",), 2, "run.unknown", ["'accept'", "second, first, ended"]),
+        (("frist", "accept"), 2, "run.unknown", ["'frist'", "'first'"]),
+        (("accept",), 0, "run.unknown", ["'accept'", "second, first, ended"]),
+        (("x", "confirm", "accept"), 2, "run.unknown", ["'x'", "second, first, ended"]),
     ],
 )
-def test_among_several_none_is_chosen(store: Store, words: tuple[str, ...], beside: int, said: str) -> None:
+def test_a_run_among_several_has_to_be_named(
+    store: Store, words: tuple[str, ...], beside: int, code: str, named: list[str]
+) -> None:
     for name in ("first", "second"):
         add_run(store, name, load("fractal"))
-    with pytest.raises(TreadleError) as told:
-        to_move(*words, beside=beside)
-    assert str(told.value) == said
+    with refused(code, *named):
+        find_run_to_move(*words, beside=beside)
 
 
 @pytest.mark.parametrize(
-    ("words", "beside", "said"),
-    [
-        (("goign", "accept"), 2, "there is no run 'goign'; did you mean 'going'?"),
-        (("accept",), 0, "there is no run 'accept'; there are going, ended"),
-    ],
+    ("words", "beside", "named"),
+    [(("goign", "accept"), 2, ["'goign'", "'going'"]), (("accept",), 0, ["'accept'", "going, ended"])],
 )
-def test_a_name_that_is_wrong_is_not_passed_over(store: Store, words: tuple[str, ...], beside: int, said: str) -> None:
+def test_an_unknown_name_of_a_run_is_refused(
+    store: Store, words: tuple[str, ...], beside: int, named: list[str]
+) -> None:
     add_run(store, "going", load("fractal"))
-    with pytest.raises(TreadleError) as told:
-        to_move(*words, beside=beside)
-    assert str(told.value) == said
+    with refused("run.unknown", *named):
+        find_run_to_move(*words, beside=beside)
 
 
 @pytest.mark.usefixtures("store")
-def test_where_every_run_has_ended_that_is_said() -> None:
-    with pytest.raises(TreadleError, match="every run has ended; `treadle runs` lists those there are"):
-        to_move()
-    assert to_deliver(None) == "ended"
+def test_no_run_can_be_moved_once_all_have_ended() -> None:
+    with refused("run.none", "`treadle runs`"):
+        find_run_to_move()
+    assert find_run_to_deliver(None) == "ended"
 
 
 @pytest.mark.usefixtures("kept")
@@ -88,3 +87,39 @@ def test_the_commands_take_it(kept: Kept) -> None:
     assert treadle("run", "chore.yaml", "-p", "ask", "--agent", "scripted:did.yaml").code == 3
     assert treadle("answer", "accept").out.startswith("Is it done?: accept\n")
     assert kept.git("status", "--short") == ""
+
+
+KNOWN = ["root:tests#1.1", "root:tests#1.2", "root/a:tests#1.1", "root:impl#1.1"]
+
+
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [
+        ("root:tests#1.1", "root:tests#1.1"),
+        ("root:i", "root:impl#1.1"),
+        ("impl", "root:impl#1.1"),
+        ("/a", "root/a:tests#1.1"),
+        ("root:tests#1.2", "root:tests#1.2"),
+    ],
+)
+def test_as_much_as_only_one_has_is_enough(word: str, found: str) -> None:
+    assert pick(word, KNOWN, "activity") == found
+
+
+@pytest.mark.parametrize(
+    ("word", "code", "named"),
+    [
+        ("tests", "usage.ambiguous", ["'tests'", "root:tests#1.1, root:tests#1.2, root/a:tests#1.1"]),
+        ("root:inpl#1.1", "usage.unknown", ["'root:inpl#1.1'", "'root:impl#1.1'"]),
+        ("zzz", "usage.unknown", ["'zzz'", "root:tests#1.1, "]),
+        ("", "usage.unknown", ["''"]),
+    ],
+)
+def test_pick_guesses_nothing(word: str, code: str, named: list[str]) -> None:
+    with refused(code, *named):
+        pick(word, KNOWN, "activity")
+
+
+def test_pick_from_an_empty_list_is_refused() -> None:
+    with refused("run.unknown", "'x'"):
+        pick("x", [], "run")

@@ -16,6 +16,10 @@ class Outcome(NamedTuple):
     out: str
     err: str
 
+    def lacks(self, *named: str) -> list[str]:
+        """Those of these names, paths and numbers that neither of its outputs has."""
+        return [text for text in named if text not in self.out and text not in self.err]
+
     def json(self) -> Any:
         return msgspec.json.decode(self.out)
 
@@ -24,6 +28,11 @@ class Outcome(NamedTuple):
         """The code that standard error ends with."""
         found = re.search(r"\[([a-z]+\.[a-z_]+)\]\n$", self.err)
         return found[1] if found else ""
+
+
+def status(run: str) -> Any:
+    """The document of `treadle status RUN --json`."""
+    return treadle("status", run, "--json").json()
 
 
 def treadle(*arguments: str) -> Outcome:

@@ -37,6 +37,7 @@ GOOD: list[tuple[Kind, object, Value]] = [
     (kinds.PRICES, "1.25 in, 10 out, 0.125 cached", "1.25 in, 10 out, 0.125 cached"),
     (kinds.PRICES, "1 in, 2 out", "1 in, 2 out"),
     (kinds.FOLDERS, ["~/.cache/uv", "/opt/models"], ("~/.cache/uv", "/opt/models")),
+    (kinds.GLOBS, ["src/a/_version.py", "src/**/*.mo", "!**/x.mo"], ("src/a/_version.py", "src/**/*.mo", "!**/x.mo")),
 ]
 
 BAD: list[tuple[Kind, object, str]] = [
@@ -55,6 +56,12 @@ BAD: list[tuple[Kind, object, str]] = [
     (kinds.FOLDERS, ["/"], "write whole paths"),
     (kinds.FOLDERS, ["~root/x"], "write whole paths"),
     (kinds.FOLDERS, ["~/../x"], "write whole paths"),
+    (kinds.GLOBS, ["/etc/passwd"], "is absolute"),
+    (kinds.GLOBS, ["!../other/*.py"], "leaves its directory"),
+    (kinds.GLOBS, [".git/config"], "lies inside .git"),
+    (kinds.GLOBS, [".treadle/local/key"], "lies inside .treadle"),
+    (kinds.GLOBS, ["src/.env.local"], "holds credentials by custom"),
+    (kinds.GLOBS, "src/a.py", "must be a list, not text"),
     (kinds.TEXT, 3, "must be text, not a whole number"),
     (kinds.TEXT, " ", "not empty"),
     (kinds.TEXT, "a\nb", "on one line"),

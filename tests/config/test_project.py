@@ -1,9 +1,12 @@
+"""Where a project is, links in its paths, and projects by name."""
+
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from treadle.config.project import Project, find_project, make_local, open_project, owner_of
+from treadle.config.project import Project, find_project, link_checker, make_local, open_project, owner_of
+from treadle.config.projects import Projects
 from treadle.errors import TreadleError
 
 
@@ -34,7 +37,7 @@ def test_outside_of_a_repository_folders_above_are_nobodys(tmp_path: Path) -> No
     (tmp_path / "below").mkdir()
     assert find_project(tmp_path / "below") is None
     assert find_project(tmp_path) == Project(tmp_path)
-    with pytest.raises(TreadleError, match=r"is not in a project; `git init`"):
+    with pytest.raises(TreadleError, check=lambda error: error.code == "project.missing"):
         open_project(tmp_path / "below")
 
 
@@ -42,7 +45,7 @@ def test_the_current_folder_may_be_gone(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
-    with pytest.raises(TreadleError, match="the current folder is gone"):
+    with pytest.raises(TreadleError, check=lambda error: error.code == "project.gone"):
         find_project()
 
 
@@ -73,14 +76,14 @@ def test_no_link_leads_out(tmp_path: Path, link: str) -> None:
     root = tmp_path / "root"
     (root / link).parent.mkdir(parents=True)
     (root / link).symlink_to(outside)
-    with pytest.raises(TreadleError, match="is a link"):
+    with pytest.raises(TreadleError, check=lambda error: error.code == "file.link"):
         make_local(Project(root))
     assert list(outside.iterdir()) == []
 
 
 def test_a_file_in_the_way(tmp_path: Path) -> None:
     (tmp_path / ".treadle").touch()
-    with pytest.raises(TreadleError, match="cannot be made"):
+    with pytest.raises(TreadleError, check=lambda error: error.code == "file.unwritable"):
         make_local(Project(tmp_path))
 
 
@@ -99,3 +102,95 @@ def test_a_lane_belongs_to_the_project_around_it(tmp_path: Path) -> None:
 
 def test_nobodys_folder_belongs_to_no_project(tmp_path: Path) -> None:
     assert owner_of(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "fault"),
+    [
+        ("src/plain/x", ""),
+        ("src/not/there", ""),
+        ("src/inner/x", ""),
+        ("src/out", "src/out is a link to /"),
+        ("src/out/x/y", "leads out of the repository: src/out is a link to {outside}; name a folder inside"),
+        ("src/twice/x", "leads out of the repository: src/twice is a link to "),
+        ("src/own/hooks", "leads through a link to .git/hooks, which lies inside .git"),
+        ("src/round/x", ""),
+    ],
+)
+def test_a_path_that_leads_astray(path: str, fault: str, tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    (root / "src" / "plain").mkdir(parents=True)
+    (root / ".git").mkdir()
+    links: dict[str, str | Path] = {
+        "out": tmp_path,
+        "twice": "out",
+        "inner": "plain",
+        "own": "../.git",
+        "round": "round",
+    }
+    for name, target in links.items():
+        (root / "src" / name).symlink_to(target)
+    said = link_checker(Project(root))(path)
+    assert fault.format(outside=tmp_path) in said
+    assert bool(said) == bool(fault)
+
+
+def test_a_project_that_is_reached_by_a_link_is_no_way_out(tmp_path: Path) -> None:
+    (tmp_path / "real" / "src").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("real")
+    assert not link_checker(Project(tmp_path / "link"))("src/x")
+
+
+@pytest.fixture
+def projects(tmp_path: Path) -> Projects:
+    for name in ("a", "b"):
+        (tmp_path / name / ".git").mkdir(parents=True)
+    return Projects({"XDG_CONFIG_HOME": str(tmp_path / "config")})
+
+
+def test_a_project_is_found_by_its_name_until_it_is_forgotten(projects: Projects, tmp_path: Path) -> None:
+    assert projects.all() == {}
+    projects.add("cart-app", Project(tmp_path / "a"))
+    projects.add("the.other", Project(tmp_path / "b"))
+    assert projects.all() == {"cart-app": tmp_path / "a", "the.other": tmp_path / "b"}
+    assert projects.project("the.other").root == tmp_path / "b"
+    assert projects.name_of(Project(tmp_path / "a")) == "cart-app"
+    assert projects.remove("cart-app") == tmp_path / "a"
+    assert projects.name_of(Project(tmp_path / "a")) == "a", "the folder's own name"
+    assert (tmp_path / "a").is_dir()
+
+
+def test_a_name_stands_for_one_folder(projects: Projects, tmp_path: Path) -> None:
+    projects.add("cart", Project(tmp_path / "a"))
+    projects.add("Cart", Project(tmp_path / "a"))
+    assert list(projects.all()) == ["Cart"], "it can be written in another way"
+    with pytest.raises(TreadleError, check=lambda error: error.code == "project.name"):
+        projects.add("cart", Project(tmp_path / "b"))
+
+
+def test_what_is_wrong_is_told_with_what_to_do(projects: Projects, tmp_path: Path) -> None:
+    projects.add("cart", Project(tmp_path / "a"))
+    with pytest.raises(TreadleError, match="'cart'", check=lambda error: error.code == "project.unknown"):
+        projects.project("crat")
+    with pytest.raises(TreadleError, match="'cart'", check=lambda error: error.code == "project.unknown"):
+        projects.remove("crat")
+    with pytest.raises(TreadleError, check=lambda error: error.code == "project.name"):
+        projects.add("../x", Project(tmp_path / "b"))
+    (tmp_path / "a" / ".git").rmdir()
+    with pytest.raises(TreadleError, check=lambda error: error.code == "project.gone"):
+        projects.project("cart")
+
+
+@pytest.mark.parametrize("text", ["cart = ", "cart = 3", 'cart = "relative"', '"a b" = "/x"', "[cart]\nx = 1"])
+def test_a_file_that_somebody_has_broken_is_told(projects: Projects, text: str) -> None:
+    projects.path.parent.mkdir(parents=True)
+    projects.path.write_text(text)
+    with pytest.raises(TreadleError, match=r"projects\.toml", check=lambda error: error.code == "project.registry"):
+        projects.all()
+
+
+def test_a_folder_with_quotes_in_its_name(projects: Projects, tmp_path: Path) -> None:
+    odd = tmp_path / 'a "b" \\c ü'
+    (odd / ".git").mkdir(parents=True)
+    projects.add("odd", Project(odd))
+    assert projects.project("odd").root == odd

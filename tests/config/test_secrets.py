@@ -1,6 +1,14 @@
+"""Credentials are refused in settings, and redacted in what is kept."""
+
+import json
+from base64 import b64encode, urlsafe_b64encode
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
 import pytest
 
-from treadle.config.secrets import names_a_secret, secret_in
+from treadle.config.secrets import NO_REDACTION, names_a_secret, redaction_of, secret_in
 
 # put together here, so that no scanner takes this file for a leak
 SECRETS = [
@@ -53,3 +61,123 @@ def test_other_texts_are_not(text: str) -> None:
 )
 def test_names_of_credentials(word: str, is_secret: bool) -> None:
     assert names_a_secret(word) is is_secret
+
+
+KEY = "sk-" + "lent-0123456789abcdef"
+TOKEN = "renewed-" + "token-of-a-login-1"
+
+
+class Said(msgspec.Struct, frozen=True):
+    text: str
+    more: tuple[str, ...] = ()
+    number: int = 1
+
+
+@pytest.mark.parametrize("name", ["ANTHROPIC_API_KEY", "MY_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "apiKey"])
+def test_what_a_name_says_is_secret_is_told_by_that_name(name: str) -> None:
+    hidden = redaction_of({name: KEY, "PATH": "/usr/bin:/bin:/usr/local/bin"})
+    assert hidden.text(f"<{KEY}>") == f"<(redacted: {name})>"
+    assert hidden.data(b"\xff" + KEY.encode()) == b"\xff" + f"(redacted: {name})".encode()
+    assert hidden.text("/usr/bin:/bin:/usr/local/bin") == "/usr/bin:/bin:/usr/local/bin"
+
+
+def test_data_is_searched_however_deep_it_is() -> None:
+    hidden = redaction_of({"A_KEY": KEY})
+    assert hidden.value({"a": [KEY, 1, None], KEY: True}) == {
+        "a": ["(redacted: A_KEY)", 1, None],
+        "(redacted: A_KEY)": True,
+    }
+    assert hidden.value(Said(KEY, (KEY,))) == Said("(redacted: A_KEY)", ("(redacted: A_KEY)",))
+
+
+def test_the_tokens_of_a_login_are_known_too(tmp_path: Path) -> None:
+    login = tmp_path / "auth.json"
+    login.write_text(json.dumps({"oauth": {"accessToken": TOKEN, "kind": "a subscription of some kind"}}))
+    hidden = redaction_of({}, [login, tmp_path / "none.json", tmp_path])
+    assert hidden.text(f"{TOKEN} a subscription of some kind") == (
+        "(redacted: accessToken of auth.json) a subscription of some kind"
+    )
+
+
+@pytest.mark.parametrize("text", [f"API_KEY: {TOKEN}\nkind: one of some length\n", f"api_key = '{TOKEN}'\n"])
+def test_a_login_may_be_written_line_by_line(text: str, tmp_path: Path) -> None:
+    login = tmp_path / "secrets.yaml"
+    login.write_text(text)
+    assert TOKEN not in redaction_of({}, [login]).text(f"it is {TOKEN}")
+    assert redaction_of({}, [login]).text("one of some length") == "one of some length"
+
+
+def test_the_keys_of_headers_are_keys() -> None:
+    hidden = redaction_of({"ANTHROPIC_CUSTOM_HEADERS": f"X-The-Team-That-Pays: shop\nAuthorization: Bearer {KEY}"})
+    assert hidden.text(f"Bearer {KEY}") == "Bearer (redacted: ANTHROPIC_CUSTOM_HEADERS)"
+    assert hidden.text("X-The-Team-That-Pays:") == "X-The-Team-That-Pays:"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("AWS_BEARER_TOKEN_BEDROCK", KEY),
+        ("HTTPS_PROXY", f"http://me:{KEY}@proxy.example:3128"),
+        ("ANTHROPIC_BASE_URL", f"https://{KEY}:{KEY}@gateway.example/v1"),
+        ("OPENCODE_CONFIG_CONTENT", json.dumps({"provider": {"own": {"options": {"apiKey": KEY}}}})),
+        ("OPENCODE_CONFIG_CONTENT", json.dumps({"headers": {"Authorization": f"Bearer {KEY}"}})),
+    ],
+)
+def test_a_key_may_stand_in_a_variable_of_another_name(name: str, value: str) -> None:
+    hidden = redaction_of({name: value})
+    assert hidden.text(f"it is {KEY}") == f"it is (redacted: {name})"
+    assert KEY not in hidden.text(value)
+    assert (
+        hidden.text("proxy.example:3128 gateway.example/v1 provider")
+        == "proxy.example:3128 gateway.example/v1 provider"
+    )
+
+
+def test_what_somebody_takes_a_key_from_is_one_whatever_it_is_called() -> None:
+    assert redaction_of({"GATEWAY": KEY, "PLACE": KEY[::-1]}, named=["GATEWAY", "NOT_SET"]).text(
+        f"{KEY}{KEY[::-1]}"
+    ) == (f"(redacted: GATEWAY){KEY[::-1]}")
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("config.toml", f'[model_providers.own]\nexperimental_bearer_token = "{KEY}"\nenv_key = "THE_KEY_OF_MY_OWN"'),
+        ("config.toml", f'[model_providers.own]\nhttp_headers = {{Authorization = "Bearer {KEY}"}}'),
+        ("config.toml", f'not = toml [\napi_key = "{KEY}"\n'),
+        ("opencode.json", json.dumps({"a": {"apiKey": KEY}, "b": {"apiKey": "{env:THE_KEY_OF_MY_OWN}"}})),
+    ],
+)
+def test_settings_may_hold_a_key_and_may_only_say_where_it_is(file: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / file).write_text(text)
+    hidden = redaction_of({}, [tmp_path / file])
+    assert KEY not in hidden.text(f"it is {KEY}")
+    assert hidden.text("THE_KEY_OF_MY_OWN {env:THE_KEY_OF_MY_OWN}") == "THE_KEY_OF_MY_OWN {env:THE_KEY_OF_MY_OWN}"
+
+
+@pytest.mark.parametrize("key", [KEY, 'has "quotes" & /slashes/ and ümlauts'])
+def test_other_ways_to_write_it_down(key: str) -> None:
+    hidden = redaction_of({"A_KEY": key})
+    data = key.encode()
+    for form in (
+        json.dumps(key),
+        quote(key, safe=""),
+        b64encode(data).decode(),
+        b64encode(data + b"\n").decode(),
+        urlsafe_b64encode(data).decode(),
+        data.hex(),
+        data.hex().upper(),
+    ):
+        assert "(redacted: A_KEY)" in hidden.text(form), form
+        assert hidden.named_in(form.encode()) == ["A_KEY"]
+
+
+def test_one_key_that_begins_another_leaves_nothing_of_it() -> None:
+    hidden = redaction_of({"A_KEY": KEY, "B_KEY": KEY + "-longer"})
+    assert hidden.text(KEY + "-longer") == "(redacted: B_KEY)"
+
+
+def test_a_word_that_may_stand_anywhere_is_no_key() -> None:
+    assert redaction_of({"ANTHROPIC_API_KEY": "played", "OTHER_KEY": ""}) == NO_REDACTION
+    assert NO_REDACTION.text("played") == "played"
+    assert NO_REDACTION.named_in(b"played") == []

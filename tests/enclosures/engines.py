@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.enclosures.fake_engine import IMAGE
-from treadle.enclosures.container import Container
-from treadle.enclosures.engine import Engine
+from treadle.enclosures.container import Container, Engine
 from treadle.toolchains import minder
 
 FAKE = Path(__file__).with_name("fake_engine.py")

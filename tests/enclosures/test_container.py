@@ -1,5 +1,6 @@
-"""The exact words that an engine is started with."""
+"""Containers: the engines that run them, and the command line of each."""
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -9,14 +10,25 @@ from typing import Any
 import msgspec
 import pytest
 
-from treadle.enclosures.container import Container, container_name, signal_in
-from treadle.enclosures.enclosure import Job
-from treadle.enclosures.engine import Engine, Kind
+from tests.enclosures.engines import FakeEngine, fake_engine
+from treadle.enclosures.container import (
+    Container,
+    Engine,
+    EngineKind,
+    client_environment,
+    container_name,
+    find_engine,
+    image_id,
+    needed_image,
+    run_program,
+    signal_in,
+)
+from treadle.enclosures.port import EnclosedCommand
 from treadle.errors import PortError
 
 ME = f"{os.getuid()}:{os.getgid()}"
 LANE = Path("/p/.treadle/local/worktrees/lane-1")
-AGENT = Job(
+AGENT = EnclosedCommand(
     argv=("claude", "-p", "do it"),
     cwd=LANE,
     env={"PATH": "/usr/bin", "HOME": "/home/me", "TMPDIR": "/var/tmp", "API_KEY": "hunter2", "TREADLE_TOKEN": "t0ken"},
@@ -25,7 +37,7 @@ AGENT = Job(
     network=True,
     key="/p/runs/a/agent/0",
 )
-CHECK = Job(
+CHECK = EnclosedCommand(
     argv=("python", "-m", "pytest"),
     cwd=Path("/p/checks/check-1"),
     env={"PATH": "/usr/bin", "TMPDIR": "/tmp/treadle-x/tmp", "GOPATH": "/home/me/go", "CI": "1"},
@@ -34,7 +46,7 @@ CHECK = Job(
 )
 
 
-def container(kind: Kind = "docker", *, rootless: bool = False, **more: Any) -> Container:
+def container(kind: EngineKind = "docker", *, rootless: bool = False, **more: Any) -> Container:
     engine = Engine(kind=kind, path=f"/usr/bin/{kind}", is_rootless=rootless)
     labels = {"treadle.project": "/p"}
     return Container(**{"engine": engine, "image": "img:1", "id": "sha256:abc", "run": "r-1", "labels": labels, **more})
@@ -90,7 +102,7 @@ def test_no_value_of_a_variable_stands_in_the_command_line(monkeypatch: pytest.M
         (CHECK, "filtered", ["none"]),
     ],
 )
-def test_checks_never_have_a_network(job: Job, network: str, expected: list[str]) -> None:
+def test_checks_never_have_a_network(job: EnclosedCommand, network: str, expected: list[str]) -> None:
     argv = container(network=network).launch(job).argv
     assert [argv[at + 1] for at, word in enumerate(argv) if word == "--network"] == expected
 
@@ -116,14 +128,14 @@ def test_root_in_a_rootless_docker_is_the_user_outside() -> None:
     ],
 )
 def test_paths_that_mean_something_to_engines(path: str, field: str) -> None:
-    job = Job(argv=("x",), cwd=Path(path), env={})
+    job = EnclosedCommand(argv=("x",), cwd=Path(path), env={})
     argv = container().launch(job).argv
     assert argv[argv.index("--mount") + 1] == field
 
 
 def test_a_path_with_a_line_break_is_refused() -> None:
-    with pytest.raises(PortError, match="line break"):
-        container().launch(Job(argv=("x",), cwd=Path("/a\nb"), env={}))
+    with pytest.raises(PortError, check=lambda error: error.code == "container.mount"):
+        container().launch(EnclosedCommand(argv=("x",), cwd=Path("/a\nb"), env={}))
 
 
 def test_names_are_those_of_one_start() -> None:
@@ -137,7 +149,7 @@ def test_signals_inside_are_signals_outside(code: int, expected: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["docker", "podman"])
-def test_a_real_client_understands_every_word(kind: Kind, tmp_path: Path) -> None:
+def test_a_real_client_understands_every_word(kind: EngineKind, tmp_path: Path) -> None:
     """It gets as far as looking for its engine, which is nowhere."""
     program = shutil.which(kind)
     if program is None:
@@ -153,3 +165,71 @@ def test_a_real_client_understands_every_word(kind: Kind, tmp_path: Path) -> Non
     assert said.returncode == 125
     assert f"{tmp_path}/nowhere" in said.stderr
     assert "unknown" not in said.stderr
+
+
+def on_path(monkeypatch: pytest.MonkeyPatch, *engines: FakeEngine) -> None:
+    monkeypatch.setenv("PATH", ":".join(str(engine.folder / "bin") for engine in engines) or "/nowhere")
+
+
+def refusal(wanted: str = "auto") -> PortError:
+    with pytest.raises(PortError) as caught:
+        asyncio.run(find_engine(wanted))
+    return caught.value
+
+
+def test_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    on_path(monkeypatch)
+    assert refusal().code == "container.missing"
+    assert "neither podman nor docker" in str(refusal())
+    assert refusal("docker").code == "container.missing"
+    assert "podman" not in str(refusal("docker"))
+
+
+def test_it_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    with fake_engine() as engine:
+        on_path(monkeypatch, engine)
+        (engine.folder / "socket").unlink()
+        assert refusal().code == "container.unusable"
+        for part in ("(Cannot connect to the daemon. Is it running?)", "`systemctl start docker`"):
+            assert part in str(refusal())
+
+
+@pytest.mark.parametrize(("kind", "version", "rootless"), [("docker", "28.0.0", False), ("podman", "5.4.0", True)])
+def test_it_is_found_and_its_images_are_known(
+    kind: str, version: str, rootless: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with fake_engine(kind, images="here") as fake:
+        on_path(monkeypatch, fake)
+
+        async def go() -> None:
+            engine = await find_engine()
+            assert (engine.kind, engine.path, engine.version) == (kind, fake.program, version)
+            assert engine.is_rootless == rootless
+            assert (await needed_image(engine, "here")).startswith("sha256:ab12")
+            assert await image_id(engine, "there") == ""
+            with pytest.raises(PortError, match=f"`{kind} pull there`") as caught:
+                await needed_image(engine, "there")
+            assert caught.value.code == "container.image"
+
+        asyncio.run(go())
+
+
+def test_of_two_engines_the_one_that_has_the_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    with fake_engine("podman", images="") as podman, fake_engine("docker", images="here") as docker:
+        on_path(monkeypatch, podman, docker)
+        assert asyncio.run(find_engine("auto", "here")).kind == "docker"
+        assert asyncio.run(find_engine("auto", "nowhere")).kind == "podman"
+        assert asyncio.run(find_engine("podman", "here")).kind == "podman"
+
+
+def test_an_engine_that_hangs_is_not_waited_for(tmp_path: Path) -> None:
+    program = tmp_path / "docker"
+    program.write_text("#!/bin/sh\nexec sleep 60\n")
+    program.chmod(0o755)
+    assert asyncio.run(run_program([str(program)], 0.1)).code is None
+    assert asyncio.run(run_program([str(tmp_path / "gone")])).code is None
+
+
+def test_an_engine_sees_what_leads_to_it_and_no_keys() -> None:
+    ours = {"HOME": "/h", "DOCKER_HOST": "x", "XDG_RUNTIME_DIR": "/r", "API_KEY": "hunter2", "CONTAINER_HOST": "y"}
+    assert client_environment(ours) == {name: value for name, value in ours.items() if name != "API_KEY"}

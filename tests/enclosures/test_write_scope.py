@@ -1,17 +1,26 @@
-"""Whatever globs allow can be written; what is there and not allowed cannot."""
+"""The writable places of a scope, and those of a lane on disk."""
 
 from collections.abc import Iterable, Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.enclosures.write_scope import MOST_CLOSED, Inside, Mark, built_folders, marks, needed_folders
+from treadle.enclosures.write_scope import (
+    MOST_CLOSED,
+    FolderContents,
+    Mark,
+    built_folders,
+    lane_marks,
+    marks,
+    needed_folders,
+)
+from treadle.errors import PortError
 from treadle.git.globs import matches
 
 NEVER = ("!.git", "!.git/**", "!.treadle", "!.treadle/**", "!treadle.toml")
-Tree = Mapping[str, Inside]
+Tree = Mapping[str, FolderContents]
 
 
 def tree_of(files: Iterable[str], folders: Iterable[str] = ()) -> Tree:
@@ -25,11 +34,11 @@ def tree_of(files: Iterable[str], folders: Iterable[str] = ()) -> Tree:
             here[1 if is_file and end == len(parts) - 1 else 0].add(name)
             if not is_file or end < len(parts) - 1:
                 inside.setdefault("/".join(parts[: end + 1]), (set(), set()))
-    return {folder: Inside(sorted(one[0]), sorted(one[1] - one[0])) for folder, one in inside.items()}
+    return {folder: FolderContents(sorted(one[0]), sorted(one[1] - one[0])) for folder, one in inside.items()}
 
 
 def opened(globs: Iterable[str], tree: Tree) -> tuple[Mark, ...]:
-    return marks(tuple(globs), lambda folder: tree.get(folder, Inside()))
+    return marks(tuple(globs), lambda folder: tree.get(folder, FolderContents()))
 
 
 def is_writable(path: str, found: Iterable[Mark]) -> bool:
@@ -81,7 +90,7 @@ def test_folders_that_have_to_be_there(globs: list[str], wanted: list[str]) -> N
     assert list(needed_folders(globs)) == wanted
 
 
-def test_folders_that_tools_build_in_are_open_where_git_ignores_them() -> None:
+def test_build_folders_are_those_that_git_ignores() -> None:
     ignored = "# what tools make\n/target/\nnode_modules\n!dist\nsecret/\n*.pyc\nbuild/out\n"
     assert built_folders(ignored) == ("node_modules/**", "target/**")
 
@@ -143,3 +152,36 @@ def test_no_folder_lies_outside(globs: list[str]) -> None:
 def _split(path: str) -> tuple[str, str]:
     folder, _, name = path.rpartition("/")
     return folder, name
+
+
+def test_folders_of_the_scope_are_made_and_never_behind_links(tmp_path: Path) -> None:
+    lane, elsewhere = tmp_path / "lane", tmp_path / "elsewhere"
+    (elsewhere / "deep").mkdir(parents=True)
+    lane.mkdir()
+    (lane / "up").symlink_to(elsewhere)
+    found = lane_marks(lane, ["src/new/**", "up/**", "up/deep/new/**"])
+    assert [mark.path for mark in found] == ["src/new"]
+    assert (lane / "src/new").is_dir()
+    assert list(elsewhere.rglob("*")) == [elsewhere / "deep"]
+
+
+@pytest.mark.parametrize("glob", ["../x/**", "/etc/**", "src/../../x", ".git/**"])
+def test_a_scope_that_leads_outside_is_refused(glob: str, tmp_path: Path) -> None:
+    with pytest.raises(PortError, check=lambda error: error.code == "box.scope"):
+        lane_marks(tmp_path, [glob])
+    assert not list(tmp_path.iterdir())
+
+
+def test_folders_that_tools_build_in_are_open_where_git_ignores_them(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("target/\n__pycache__/\n")
+    assert lane_marks(tmp_path, ["src/**"]) == (Mark("src", writable=True), Mark("target", writable=True))
+    (tmp_path / ".gitignore").unlink()
+    (tmp_path / ".gitignore").symlink_to("/dev/zero")
+    assert lane_marks(tmp_path, ["src/**"]) == (Mark("src", writable=True),)
+
+
+def test_without_a_scope_everything_is_open_but_what_is_the_orchestrators(tmp_path: Path) -> None:
+    for name in (".git/objects", ".treadle/protocols", "src"):
+        (tmp_path / name).mkdir(parents=True)
+    closed = [Mark(".git", writable=False), Mark(".treadle", writable=False)]
+    assert list(lane_marks(tmp_path, None)) == [Mark("", writable=True), *closed]

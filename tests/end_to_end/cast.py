@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from treadle.agents.script import Rule, Script, Turn
-from treadle.agents.script_reading import read_script
+from treadle.agents.script import AgentScript, ScriptRule, ScriptTurn, read_script
 from treadle.agents.scripted import Scripted
 from treadle.kernel.state import State
 from treadle.ports import Abilities, Ended, Session, Watch, Work
@@ -25,7 +24,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     step: str
     instance: str
     """A pattern."""
-    turn: Turn
+    turn: ScriptTurn
     after: tuple[str, ...] = ()
     """What must be so before the turn is played, see `holds`."""
     reminded: bool = False
@@ -77,8 +76,8 @@ class Cast:
         self.works[work.act] = work
         while not all(holds(self.state, what) for what in part.after):
             await asyncio.sleep(_GLANCE)
-        rule = Rule(line=1, when={}, turns=(part.turn,))
-        scripted = Scripted(script=Script("the story", (rule,)))
+        rule = ScriptRule(line=1, when={}, turns=(part.turn,))
+        scripted = Scripted(script=AgentScript("the story", (rule,)))
         if part.reminded:
             return _Silent(self, scripted, work, watch)
         return _Spoken(await scripted.start(work, watch), self._conversation(work))

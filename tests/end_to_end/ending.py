@@ -14,20 +14,21 @@ import msgspec
 from tests.cli.treadle import treadle
 from tests.end_to_end.cast import Cast
 from tests.git.place import git
-from treadle.cli.standing import exit_code
+from treadle.cli.run_status import exit_code
 from treadle.config.project import Project
-from treadle.engines.client import Client
 from treadle.engines.evidence import logged_evidence
+from treadle.engines.run_settings import settings_of
+from treadle.engines.surroundings import toolchain_texts
 from treadle.kernel.events import Event, Replied, Signalled
 from treadle.kernel.state import State
 from treadle.ports import Work
 from treadle.prompts.foreign import MARK, PERSON
-from treadle.prompts.question import Question
+from treadle.prompts.question import Question, question
 from treadle.protocol.items import Json
 from treadle.protocol.model import base_of
 from treadle.store.sqlite import Store
-from treadle.views.chronicle import Chronicle, Deed
-from treadle.views.result import is_good
+from treadle.views.chronicle import ActivityRecord, Chronicle
+from treadle.views.outcomes import is_good
 
 RUN: Final = "story"
 RESULT: Final = f"treadle/{RUN}/result"
@@ -41,19 +42,19 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
     state: State
     course: list[str]
     """`root/a:impl#1.2 TestsPassed`: every activity by how it was left, and every word of a person, in order."""
-    deeds: dict[str, Deed]
+    deeds: dict[str, ActivityRecord]
     events: list[Event]
     works: dict[str, Work]
     reminders: dict[str, list[str]]
     heard: list[Question]
-    """Questions that were answered."""
+    """Questions that were settled."""
     open: list[Question]
     """Questions that were not."""
     payloads: dict[str, Json]
     strays: list[str]
 
     @classmethod
-    def of(cls, project: Project, store: Store, cast: Cast, heard: list[Question]) -> "End":
+    def of(cls, project: Project, store: Store, cast: Cast) -> "End":
         chronicle, course, events = Chronicle(cache(store.protocol)), list[str](), list[Event]()
         told: set[str] = set()
         for _, body in store.events(RUN):
@@ -68,6 +69,11 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
         if is_good(chronicle.state.outcome):  # whatever the story is about: exit code 0 means that all is verified
             assert proved.verdict != "unverified", [(it.id, it.instance, it.missing) for it in proved.criteria]
             assert exit_code(chronicle.state.outcome, proved) == (4 if any(it.waiver for it in proved.criteria) else 0)
+        texts = toolchain_texts(settings_of(store.run(RUN)).config.toolchain, project.root)
+        asked = [
+            question(store.protocol(it.state.protocol), it.state, it.command, store.payloads, texts)
+            for it in chronicle.asked.values()
+        ]
         return cls(
             root=project.root,
             state=chronicle.state,
@@ -76,8 +82,8 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
             events=events,
             works=cast.works,
             reminders=cast.reminders,
-            heard=heard,
-            open=list(Client(project, store).waiting(RUN).questions),
+            heard=[it for it in asked if it.id not in chronicle.state.asks],
+            open=[it for it in asked if it.id in chronicle.state.asks],
             payloads={ref: store.payloads.get(ref) for ref in _refs(chronicle.deeds)},
             strays=[f"{it.act} {it.what}: {it.detail}" for it in store.strays(RUN)],
         )
@@ -129,6 +135,14 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
             if not one.ok and not report.get("advisory"):
                 found.append(f"### {one.check}\n{report['report']}")
         return "\n".join(found)
+
+    def findings(self, act: str) -> set[tuple[str, str]]:
+        """What the checks had against an activity: the test, line or file of each finding, and its code."""
+        deed = self.deeds[act]
+        results = deed.checked.results if deed.checked else deed.claim.results if deed.claim else ()
+        records: list[Any] = [self.payloads[one.report_ref] for one in results if not one.ok]
+        found = [one for it in records for one in it["findings"] if not one.get("note")]
+        return {(one.get("test") or _finding_place(one), one["code"]) for one in found}
 
     def checks(self, act: str) -> dict[str, bool]:
         """The checks of an activity by how they ended."""
@@ -187,11 +201,11 @@ def _said(before: State, event: Event) -> Iterator[str]:
             pass
 
 
-def _left(deed: Deed) -> str:
+def _left(deed: ActivityRecord) -> str:
     return f"stopped ({deed.stopped})" if deed.stopped and not deed.left else deed.left
 
 
-def _refs(deeds: dict[str, Deed]) -> set[str]:
+def _refs(deeds: dict[str, ActivityRecord]) -> set[str]:
     found: set[str] = set()
     for deed in deeds.values():
         found |= {it.detail_ref for it in deed.failures}
@@ -214,3 +228,8 @@ def _instance(line: str) -> str:
 
 def _step(line: str) -> str:
     return base_of(line.partition(" ")[0].partition("#")[0].rpartition(":")[2])
+
+
+def _finding_place(finding: dict[str, Any]) -> str:
+    file, line = finding.get("file", ""), finding.get("line", 0)
+    return f"{file}:{line}" if line else str(file)

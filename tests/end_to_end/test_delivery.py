@@ -14,7 +14,7 @@ from tests.git.place import git, write
 from treadle.config.project import Project
 from treadle.engines.client import Client
 from treadle.engines.delivery import DeliveryRefusal, reopen, take_over_rebased
-from treadle.engines.opening import opened_store
+from treadle.engines.run_settings import opened_store
 
 INIT = "src/basket/__init__.py"
 THEIRS = '"""The basket of a shop."""\n'
@@ -39,6 +39,7 @@ def deliver(root: Path) -> DeliveryRefusal | None:
     return None
 
 
+@pytest.mark.soak
 def test_conflicts_go_back_to_the_protocols_own_rebase_step(place: Path) -> None:
     world = World(place, **played("leaf"))
     ours = next(it for it in world.cast.others if it.step == "scaffold").turn.write[INIT]
@@ -63,6 +64,7 @@ def test_conflicts_go_back_to_the_protocols_own_rebase_step(place: Path) -> None
 
     assert end.outcome == "Merged", end.told
     assert end.steps()[-3:] == ["rebase RebaseDrift", "adapt RebaseAdapted", "merge MergeComplete"]
+    assert f"{moved}, the head of the user's branch." in end.prompt("root:adapt#1.1")
     assert end.git("rev-parse", f"{RESULT}^") == moved
     assert end.git("rev-parse", "main") == moved, "nobody has delivered it yet"
     assert deliver(world.root) is None
@@ -71,6 +73,22 @@ def test_conflicts_go_back_to_the_protocols_own_rebase_step(place: Path) -> None
     assert end.standings() == dict.fromkeys(("AC-1", "AC-2", "AC-3"), "verified by root")
     trailers = end.git("log", "-1", "--format=%(trailers:key=Criterion,valueonly)", "main").split()
     assert trailers == ["basket/AC-1", "basket/AC-2", "basket/AC-3"]
+
+
+@pytest.mark.soak
+def test_a_repeated_question_about_a_rebase_still_names_the_conflict(place: Path) -> None:
+    world = World(place, **played("leaf"))
+    adapted = {"symbol": "basket", "change": "nothing", "reason": "it still has markers"}
+    world.agent("adapt", exit={"type": "RebaseAdapted", "adaptations": [adapted]})
+    assert world.run().outcome == "Merged"
+    moved = commit(world.root, {INIT: THEIRS})
+    project = Project(world.root)
+    with opened_store(project) as store:
+        assert asyncio.run(reopen(project, store, store.run(RUN)))
+    end = world.go_on({"root:conflict": ["retry", "abort"]})
+    assert end.outcome == "Aborted", end.told
+    assert [it.id.partition("#")[0] for it in end.heard] == ["root:conflict@adapt"] * 2
+    assert all(moved in it.text and INIT in it.text for it in end.heard), [it.text for it in end.heard]
 
 
 def test_a_delivery_that_is_given_up_leaves_the_result_deliverable(place: Path) -> None:
@@ -110,3 +128,41 @@ def test_the_tests_of_the_criteria_are_found_and_pass_on_the_branch(
     assert (refused.code if refused else "") == ("deliver.unverified" if tests else "")
     assert set(tests) <= set(refused.tests if refused else ())
     assert git(world.root, "rev-parse", "main^" if refused is None else "main").strip() == moved
+
+
+ADDING = "tests/basket/test_adding.py"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param("", "\n\ndef add(basket: object) -> None:\n    pass\n", marks=pytest.mark.soak),
+        ("", "\n\ndef test_a_bad_quantity_is_refused() -> None:\n    assert True\n"),
+        pytest.param("assert ", "assert True or ", marks=pytest.mark.soak),
+    ],
+    ids=["a name is hidden by another one", "a test is hidden by another one", "tests are made hollow"],
+)
+def test_a_persons_changes_to_the_tests_of_criteria_are_not_called_verified(place: Path, old: str, new: str) -> None:
+    world = World(place, **played("leaf"))
+    assert world.run().outcome == "Merged"
+    git(world.root, "checkout", "-q", RESULT)
+    text = (world.root / ADDING).read_text()
+    commit(world.root, {ADDING: text.replace(old, new) if old else text + new})
+    git(world.root, "checkout", "-q", "main")
+    refused = deliver(world.root)
+    assert refused is not None
+    assert refused.code == "deliver.branch_moved"
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", ["tests/conftest.py", "tests/basket/helpers.py", "tests/basket/prices.json"])
+def test_a_persons_changes_to_what_tests_share_are_not_called_verified(place: Path, name: str) -> None:
+    world = World(place, **played("leaf"))
+    commit(world.root, {"tests/basket/helpers.py": "LIMIT = 1\n", "tests/basket/prices.json": "{}\n"})
+    assert world.run().outcome == "Merged"
+    git(world.root, "checkout", "-q", RESULT)
+    commit(world.root, {name: "LIMIT = 2\n"})
+    git(world.root, "checkout", "-q", "main")
+    refused = deliver(world.root)
+    assert refused is not None
+    assert (refused.code, name in str(refused)) == ("deliver.branch_moved", True)

@@ -139,8 +139,8 @@ def test_conflicts_on_both_sides_are_resolved_by_both_authors_and_no_marker_gets
     )
 
     assert f"Conflicts: {notes}, {tests}." in end.ask(f"{SECOND}:quality")
-    assert f"{notes}:1: a conflict marker was left" in end.refusals(f"{SECOND}:adapt#1.1")
-    assert f"{tests}:1: a conflict marker was left" in end.refusals(f"{SECOND}:refactor_tests#2.1")
+    assert (f"{notes}:1", "rebase.marker") in end.findings(f"{SECOND}:adapt#1.1")
+    assert (f"{tests}:1", "rebase.marker") in end.findings(f"{SECOND}:refactor_tests#2.1")
     assert "Conflicts, left as markers in the working directory:" in end.prompt(f"{SECOND}:adapt#1.1")
     assert "## The developer says that tests are at fault" in end.prompt(f"{SECOND}:refactor_tests#2.1")
     assert {end.files()[path].strip() for path in (notes, tests)} == {"first, second"}

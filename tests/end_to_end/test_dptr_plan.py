@@ -128,7 +128,7 @@ FAULTS = {
         "TDD2 plans shown, which the design does not have",
     ),
     "no plan": ("# The plan\n\nFirst one, then the other.\n", "has no cycles"),
-    "a criterion of nobody": (TWO.plan().replace("MO-2", "MO-9"), "TDD2 serves MO-9, which is no criterion"),
+    "a criterion of nobody": (TWO.plan().replace("MO-2", "MO-9"), "TDD2 serves MO-9, which is not a criterion"),
     "an integration that is not alone": (changed(after=("TDD1",)).plan(), "TDD2 is an integration and not alone"),
 }
 

@@ -67,7 +67,7 @@ def test_a_reviewer_asks_for_changes_then_for_tests_and_then_approves(place: Pat
     large = "from shop.labels import label\n\n\ndef test_large():\n    assert label(1000, 'pen') == '1000 pens'\n"
     listed = LABEL.manifest(1, **{"test_large.py::test_large": "AC-1: large numbers"})
     world.agent("test_author", write={f"{LABEL.tests}/test_large.py": large, **listed}, exit={"type": "ConcludeSuite"})
-    end = world.run({"root:unverified": ("accept", "The new test asks for what is there.")})
+    end = world.run()
 
     assert end.steps()[3:] == [
         "test_author ConcludeSuite",
@@ -80,11 +80,11 @@ def test_a_reviewer_asks_for_changes_then_for_tests_and_then_approves(place: Pat
         "test_author ConcludeSuite",
         "lock Passed",
         "reviewer Approve",
-        "merger MergeRejected.Unverified",
-        "unverified accept",
         "merger MergeComplete",
     ]
+    assert end.evidence()["verdict"] == "verified"
+    assert end.standings() == {"AC-1": "verified by root"}
     assert "Plurals are not explained." in end.prompt("root:fix#1.1")
     assert "It is mended." in end.prompt("root:test_author#3.1")
     assert "Large numbers are open." in end.prompt("root:test_author#4.1")
-    assert "It is there now." in [it["reason"] for it in end.payload("root:merger#2.1")["changes"]]
+    assert "It is there now." in [it["reason"] for it in end.payload("root:merger#1.1")["changes"]]

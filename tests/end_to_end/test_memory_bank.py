@@ -9,7 +9,7 @@ from tests.end_to_end.ending import RUN, End
 from tests.end_to_end.riper import LABEL, world_of
 from tests.end_to_end.world import Answer, Move, World
 from treadle.engines.client import Client
-from treadle.views.bank.files import run_of
+from treadle.views.bank.documents import run_of
 
 STATE, PROGRESS, PROTECTION = (f"memory-bank/{name}.md" for name in ("activeContext", "progress", "protection"))
 
@@ -111,9 +111,8 @@ def test_an_agent_that_writes_the_progress_itself_is_refused(place: Path) -> Non
     end = world.run()
     assert end.steps(LABEL.at) == ["red RC", "green !gate"], end.told
     assert [it.id.partition("#")[0] for it in end.open] == ["root:manual"], end.told
-    refused = end.refusals(f"{LABEL.at}:green#1.1")
-    assert f"{PROGRESS}: is outside of what this role may write" in refused
-    assert f"{STATE}: is outside of what this role may write" in refused
+    found = end.findings(f"{LABEL.at}:green#1.1")
+    assert {(PROGRESS, "scope.outside"), (STATE, "scope.outside")} <= found
     text = (end.root / PROGRESS).read_text()
     assert "everything" not in text
     assert "| ❌ | TDD1 |" in text
@@ -123,7 +122,7 @@ def test_an_agent_that_writes_the_progress_itself_is_refused(place: Path) -> Non
     assert (now["Ω_current"], now["tdd_mode"], now["de_agent_active"]) == ("Ω₆ⱽ", "false", "false")
     analysis = bank(end, "root:O6V_failed#1.1", STATE)
     assert "- from: Ω₅ᵀ root/TDD1:green#1.1 !gate" in analysis
-    assert "is outside of what this role may write" in analysis
+    assert "[scope.outside]" in analysis
 
 
 @pytest.mark.soak

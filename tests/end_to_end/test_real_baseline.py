@@ -13,13 +13,14 @@ from ruamel.yaml import YAML
 from tests.cheats.cases import HERE
 from tests.cli.treadle import Outcome, treadle
 from tests.git.place import git, write
-from treadle.cli.launch import Order, prepare
+from treadle.cli.run_request import RunRequest, prepare_run
 from treadle.config.project import Project
-from treadle.engines.opening import opened_store
+from treadle.engines.run_settings import opened_store
+from treadle.engines.start import start_run
 from treadle.errors import PortError, TreadleError
-from treadle.evidence.project_tools import ProjectTools
-from treadle.toolchains.build import build
+from treadle.evidence.project_facts import ProjectTools
 from treadle.toolchains.results import TestRun
+from treadle.toolchains.toolchain import build
 
 OLD = """
 def test_one():
@@ -77,6 +78,7 @@ def codes(found: dict[str, Any]) -> dict[str, str]:
     return {one["test"]: one["code"] for one in found["baseline"]["tests"]}
 
 
+@pytest.mark.soak
 def test_an_honest_leaf_beside_failing_and_flaky_tests_loses_no_attempt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +107,7 @@ def test_an_honest_leaf_beside_failing_and_flaky_tests_loses_no_attempt(
     assert all(f"{test} [baseline.failing]" in text for test in FAILING)
 
 
+@pytest.mark.soak
 def test_a_scaffold_that_breaks_an_old_test_is_refused_at_the_scaffold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,7 +140,7 @@ def test_a_missing_linter_stops_the_run_before_an_agent_starts(tmp_path: Path, m
         assert treadle("runs", "--json").json()["runs"] == []
         assert not git(place.root, "for-each-ref", "refs/treadle", "refs/heads/treadle")
         with pytest.raises(TreadleError) as stopped:
-            prepare(Project(place.root), _order(f"toolchain.lint={lint}"))
+            prepare_run(Project(place.root), _order(f"toolchain.lint={lint}"))
         assert stopped.value.code in ("env.missing", "env.broken")
     doctor = treadle("doctor", "--json")
     assert next(one for one in doctor.json()["lines"] if one["what"] == "toolchain canaries")["state"] == "ok"
@@ -156,12 +159,13 @@ def test_a_test_tool_that_cannot_start_on_the_base_leaves_nothing_behind(
     assert refused.code == 2, refused.out
     assert not git(place.root, "for-each-ref", "refs/treadle", "refs/heads/treadle")
     assert treadle("runs", "--json").json()["runs"] == []
-    launch = prepare(Project(place.root), _order())
+    launch = prepare_run(Project(place.root), _order())
     with opened_store(Project(place.root), create=True) as store, pytest.raises(PortError) as stopped:
         asyncio.run(launch.baseline(store, asyncio.run(launch.base())))
     assert stopped.value.code == "env.tests"
 
 
+@pytest.mark.soak
 def test_the_tests_of_the_base_are_run_once_for_all_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = Place(tmp_path, monkeypatch)
     asked: list[str] = []
@@ -178,13 +182,16 @@ def test_the_tests_of_the_base_are_run_once_for_all_runs(tmp_path: Path, monkeyp
     assert asked.count("all") == 4, "base, scaffold, red and green; the result has the tree that was green"
     assert "some" in asked
     before = len(asked)
-    treadle("run", "spec.yaml", "-p", "v3", "--name", "next", "--level", "0")
+    assert treadle("status", "it", "--json").json()["baseline"]["is_reused"] is False
+    again = treadle("run", "spec.yaml", "-p", "v3", "--name", "next", "--level", "0")
     assert len(asked) == before, "the baseline is known by tree, toolchain and settings"
+    assert "running the tests" not in again.err
+    assert treadle("status", "next", "--json").json()["baseline"]["is_reused"] is True
 
 
-def _order(*changes: str) -> Order:
+def _order(*changes: str) -> RunRequest:
     spec = Path("spec.yaml")
-    return Order(spec=spec, protocol="v3", agents=(), changes=changes, name="", level=0, merge=None)
+    return RunRequest(spec=spec, protocol="v3", agents=(), changes=changes, name="", level=0, merge=None)
 
 
 def test_a_program_that_goes_missing_in_the_middle_costs_no_attempt(
@@ -209,12 +216,13 @@ def test_a_program_that_goes_missing_in_the_middle_costs_no_attempt(
     assert {one["act"] for one in stopped} == {"root:tests#1.1"}, "it is the first attempt still"
 
 
+@pytest.mark.soak
 def test_a_run_that_was_created_without_a_baseline_gets_it_when_it_is_taken_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = Place(tmp_path, monkeypatch, {"tests/basket/test_old.py": OLD})
     with opened_store(Project(place.root), create=True) as store:
-        name = prepare(Project(place.root), _order()).start(store)
+        name = start_run(store, prepare_run(Project(place.root), _order()).request)
     assert treadle("status", name, "--json").json()["baseline"] is None
 
     taken_up = treadle("resume", name)
@@ -224,3 +232,69 @@ def test_a_run_that_was_created_without_a_baseline_gets_it_when_it_is_taken_up(
     found = treadle("status", name, "--json").json()["baseline"]
     assert (found["passed"], found["failed"]) == (2, 2)
     assert [one["code"] for one in found["tests"]] == ["baseline.failing"] * 2
+
+
+@pytest.mark.soak
+def test_a_generated_file_that_git_ignores_is_brought_into_every_tree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the setting no test can import the package; with it the whole run goes as ever."""
+    place = Place(
+        tmp_path,
+        monkeypatch,
+        {
+            ".gitignore": "_version.py\n",
+            "src/stock/__init__.py": "from stock._version import version\n",
+            "tests/stock/test_version.py": "import stock\n\n\ndef test_version():\n    assert stock.version == '1'\n",
+        },
+    )
+    version = place.root / "src" / "stock" / "_version.py"
+    version.write_text("version = '1'\n")
+
+    assert place.run().code == 2
+    assert baseline_code(place) == "env.generated"
+    given = "environment.generated=['src/stock/_version.py']"
+    version.unlink()
+    assert baseline_code(place, given) == "generated.missing"
+
+    version.write_text("version = '2'\n")
+    assert failing_tests(place, given) == ["tests/stock/test_version.py::test_version"]
+    version.write_text("version = '1'\n")
+    assert failing_tests(place, given) == [], "an earlier result holds for the contents that it was measured with"
+
+    at_impl = next(rule for rule in place.agents["agents"] if rule["step"] == "impl")
+    at_impl["turns"][0]["write"]["src/stock/_version.py"] = "version = 'broken'\n"
+    ended = place.run("--set", given)
+    assert ended.code == 0, ended.out + ended.err
+    proved = treadle("evidence", "it", "--json").json()
+    assert proved["setbacks"] == []
+    assert [one["standing"] for one in proved["criteria"]] == ["verified"] * 3
+    assert "src/stock/_version.py" not in git(place.root, "ls-tree", "-r", "--name-only", "treadle/it/result")
+    assert version.read_text() == "version = '1'\n"
+
+
+@pytest.mark.soak
+def test_what_was_not_installed_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An earlier result that fails for want of a module says nothing once the module is there."""
+    extra = tmp_path / "extra"
+    extra.mkdir()
+    test = f"import sys\n\nsys.path.append({str(extra)!r})\n\n\ndef test_it():\n    import late_module_of_ours\n"
+    place = Place(tmp_path, monkeypatch, {"tests/shop/test_late.py": test})
+    assert failing_tests(place) == ["tests/shop/test_late.py::test_it"]
+    (extra / "late_module_of_ours.py").write_text("")
+    assert failing_tests(place) == []
+
+
+def failing_tests(place: Place, *changes: str) -> list[str]:
+    """The tests that fail on the base commit."""
+    launch = prepare_run(Project(place.root), _order(*changes))
+    with opened_store(Project(place.root), create=True) as store:
+        found = asyncio.run(launch.baseline(store, asyncio.run(launch.base())))
+    return [one.test for one in found.tests]
+
+
+def baseline_code(place: Place, *changes: str) -> str:
+    """The code of what keeps a run from beginning."""
+    with pytest.raises(PortError) as stopped:
+        failing_tests(place, *changes)
+    return stopped.value.code

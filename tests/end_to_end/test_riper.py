@@ -51,6 +51,8 @@ def test_a_brief_is_designed_attacked_planned_executed_and_validated(place: Path
     assert {PLAN, REPORT, "src/shop/labels.py", "tests/test_labels.py"} < end.files().keys()
     assert end.suite().startswith("1 passed")
     assert end.standings() == {"AC-1": "verified by root/TDD1"}
+    counted = {it["id"]: (it["criteria"], it["verified"]) for it in end.evidence()["instances"]}
+    assert counted == {"root": ([], 0), "root/labels": ([], 0), "root/TDD1": (["AC-1"], 1)}, "an audit proves nothing"
 
 
 @pytest.mark.soak

@@ -10,8 +10,8 @@ from tests.end_to_end.cast import holds
 from tests.end_to_end.ending import RUN, End
 from tests.end_to_end.riper import ANALYSIS, CYCLE, LABEL, PRICE, SHOP, critique, says, world_of
 from tests.end_to_end.world import Move, World
-from treadle.runtime.clock import SystemClock
-from treadle.testing.clock import StillClock
+from tests.fakes import StillClock
+from treadle.runtime.world import SystemClock
 
 pytestmark = pytest.mark.soak
 

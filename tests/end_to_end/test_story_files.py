@@ -11,14 +11,14 @@ from tests.end_to_end.cast import holds
 from tests.end_to_end.ending import End
 from tests.end_to_end.waterfall import LABEL, backlog, failing, says
 from tests.end_to_end.world import Move, World
+from tests.fakes import StillClock
 from tests.views.storied import HANDOFF, HISTORY, STATE, waterfall
 from treadle.kernel.replay import encode_event
 from treadle.protocol.items import Json
-from treadle.runtime.clock import SystemClock
-from treadle.testing.clock import StillClock
-from treadle.views.bank.course import Course
-from treadle.views.state import WorkOrder, state_of
-from treadle.views.stories import stories
+from treadle.runtime.world import SystemClock
+from treadle.views.evidence_records import EvidenceLog
+from treadle.views.stories import RunStories
+from treadle.views.work_order import WorkOrder, work_order_of
 
 STORY = {"id": "US-1", "title": "Coupons", "description": "As a customer I want to enter a coupon."}
 AT = "root/US-1"
@@ -156,10 +156,11 @@ def _orders(end: End) -> list[WorkOrder]:
     def get(ref: str) -> Json:
         return end.payloads.get(ref)
 
-    course, found = Course(lambda _: waterfall()), list[WorkOrder]()
+    course, found = EvidenceLog(lambda _: waterfall()), list[WorkOrder]()
     for event in end.events:
         course.take(encode_event(event))
-        found += [state_of(waterfall(), course, it, get) for it in stories(waterfall(), course.state, get)]
+        book = RunStories(waterfall(), course, get)
+        found += [work_order_of(book, it) for it in book.listed]
     return found
 
 

@@ -9,9 +9,9 @@ import pytest
 from tests.end_to_end.ending import RESULT
 from tests.end_to_end.honest import played
 from tests.end_to_end.world import Move, World
+from tests.fakes import StillClock
 from treadle.kernel.events import Idle
 from treadle.runtime.agent import REMINDER
-from treadle.testing.clock import StillClock
 
 USUAL = ["scaffold InitWork", "tests TestsReady", "impl TestsPassed", "review Approved", "merge MergeComplete"]
 CODE, TESTS = "src/basket/adding.py", "tests/basket/test_adding.py"
@@ -322,7 +322,7 @@ def test_a_rejected_approach_is_put_to_the_person_who_has_it_planned_anew(place:
     planned_anew = end.prompt("root:scaffold#2.1")
     assert f"## The reviewer rejects the approach\n> {reason}" in planned_anew
     assert "## A person says\n> Say in the plan which numbers." in planned_anew
-    assert "put a skeleton in its place" in planned_anew
+    assert "replace it by a skeleton" in planned_anew
     retested = end.prompt("root:tests#2.1")
     assert "- AC-2: `test_twenty_pieces`\n> cheaper, too" in retested
     assert f"## The review rejected the work\n> {reason}" in retested

@@ -37,14 +37,20 @@ def honest(world: World, step: str) -> dict[str, str]:
     return next(it for it in world.cast.others if it.step == step).turn.write
 
 
-def codes(end: End, act: str) -> list[str]:
-    """The codes of what the checks of an activity have refused."""
+def refusals(end: End, act: str) -> list[dict[str, Any]]:
+    """What the checks of an activity have refused."""
     deed = end.deeds[act]
     results = deed.checked.results if deed.checked else deed.claim.results if deed.claim else ()
     records: list[Any] = [end.payloads[it.report_ref] for it in results if not it.ok]
-    return [one["code"] for it in records for one in it["findings"] if not one.get("note")]
+    return [one for it in records for one in it["findings"] if not one.get("note")]
 
 
+def codes(end: End, act: str) -> list[str]:
+    """The codes of what the checks of an activity have refused."""
+    return [one["code"] for one in refusals(end, act)]
+
+
+@pytest.mark.soak
 @pytest.mark.parametrize("spec", ["first", None])
 def test_an_older_manifest_neither_hurts_nor_helps(place: Path, spec: str | None) -> None:
     end = leaf(place, spec).run()
@@ -53,8 +59,9 @@ def test_an_older_manifest_neither_hurts_nor_helps(place: Path, spec: str | None
     assert json.loads(end.git("show", f"{RESULT}:{MANIFEST}")) == json.loads(manifest(spec, OLD)), "as it was"
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("spec", ["first", None])
-@pytest.mark.parametrize("kept", ["first", "basket"])
+@pytest.mark.parametrize("kept", ["first", pytest.param("basket", marks=pytest.mark.soak)])
 def test_an_older_entry_stands_for_no_criterion(place: Path, spec: str | None, kept: str) -> None:
     world = leaf(place, spec)
     tests = honest(world, "tests")[TESTS].replace("test_ten_pieces_are_cheaper", "test_the_sum_of_many")
@@ -64,6 +71,7 @@ def test_an_older_entry_stands_for_no_criterion(place: Path, spec: str | None, k
     assert end.outcome == "Merged", "the next attempt is honest"
 
 
+@pytest.mark.soak
 def test_a_manifest_in_another_name_is_refused(place: Path) -> None:
     world = leaf(place)
     write = {**honest(world, "tests"), MANIFEST: manifest("third", MINE)}
@@ -71,6 +79,7 @@ def test_a_manifest_in_another_name_is_refused(place: Path) -> None:
     assert "manifest.foreign" in codes(world.run(), "root:tests#1.1")
 
 
+@pytest.mark.soak
 def test_a_name_that_fits_several_tests_is_refused(place: Path) -> None:
     world = leaf(place)
     write = honest(world, "tests")
@@ -82,25 +91,80 @@ def test_a_name_that_fits_several_tests_is_refused(place: Path) -> None:
     assert "manifest.ambiguous" in codes(world.run(), "root:tests#1.1")
 
 
-def stands_on_an_old_test(place: Path) -> World:
-    """The test author lets a test that always passed stand for AC-2, and nobody builds that."""
+OF_A_PEN = "test_shop.py::test_a_pen_has_a_price"
+"""An old test of code that is there."""
+
+
+def stands_on_old_tests(place: Path, listed: dict[str, str], **more: str) -> World:
+    """The test author lets tests that always passed stand for AC-2, and nobody builds that."""
     world = leaf(place)
     tests = honest(world, "tests")[TESTS].partition("@pytest")[0] + "\n\ndef test_a_bad_quantity_is_refused():\n"
     tests += '    with pytest.raises(ValueError, match="lamp"):\n        total([Item("lamp", 0, 2005)])\n'
-    listed = MINE | {"test_old.py::test_older": "AC-2: it holds already"}
-    world.agent("tests", write={TESTS: tests, MANIFEST: manifest("basket", listed)}, exit={"type": "TestsReady"})
+    write = {TESTS: tests, MANIFEST: manifest("basket", MINE | listed), **more}
+    world.agent("tests", write=write, exit={"type": "TestsReady"})
     return world
 
 
+CHANGED = OLD_TEST + "\n\ndef test_the_sum_of_nothing():\n    from basket import total\n    assert total([]) == 0\n"
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("listed", "changed"),
+    [
+        ({"test_old.py::test_older": "AC-2: it holds already"}, {}),
+        ({"test_old.py::test_older": "AC-2"}, {"tests/basket/test_old.py": CHANGED}),
+        (
+            {"test_old.py::test_older": "AC-2", "test_old.py::test_the_sum_of_nothing": "AC-2"},
+            {"tests/basket/test_old.py": CHANGED},
+        ),
+    ],
+    ids=["untouched file", "touched file", "beside a red test"],
+)
+def test_a_test_that_never_failed_is_refused_at_its_authors_step(
+    place: Path, listed: dict[str, str], changed: dict[str, str]
+) -> None:
+    end = stands_on_old_tests(place, listed, **changed).run()
+    found = [(it["code"], it["criterion"], it["test"]) for it in refusals(end, "root:tests#1.1")]
+    assert found == [("red.never_failed", "AC-2", "tests/basket/test_old.py::test_older")]
+    assert end.outcome == "Merged", "the next attempt is honest"
+    assert end.standings() == dict.fromkeys(("AC-1", "AC-2", "AC-3"), "verified by root")
+    assert "unverified" not in " ".join(end.steps()), "no person was asked"
+
+
+@pytest.mark.soak
+def test_an_old_test_that_meets_no_code_holds_nothing(place: Path) -> None:
+    end = stands_on_old_tests(place, {"test_old.py::test_older": "holds:AC-2"}).run()
+    assert codes(end, "root:tests#1.1") == ["red.vacuous"]
+
+
 def test_what_nobody_has_seen_failing_is_not_merged_without_a_word(place: Path) -> None:
-    end = stands_on_an_old_test(place).run()
+    end = stands_on_old_tests(place, {OF_A_PEN: "holds:AC-2: the price stays"}).run()
     assert (end.outcome, end.steps()[-1]) == ("", "merge MergeRejected.Unverified")
     assert [it.id.partition("#")[0] for it in end.open] == ["root:unverified"]
     assert codes(end, "root:merge#1.1") == ["evidence.never_red"]
 
 
+@pytest.mark.soak
+def test_a_person_can_send_it_back_to_the_test_author(place: Path) -> None:
+    end = stands_on_old_tests(place, {OF_A_PEN: "holds:AC-2: the price stays"}).run(
+        {"root:unverified": ("retest", "Ten pieces are cheaper: that is new.")}
+    )
+    assert end.steps()[-6:] == [
+        "merge MergeRejected.Unverified",
+        "unverified retest",
+        "tests TestsReady",
+        "impl TestsPassed",
+        "review Approved",
+        "merge MergeComplete",
+    ]
+    assert "Ten pieces are cheaper: that is new." in end.prompt("root:tests#2.1")
+    assert "basket/AC-2" in end.prompt("root:tests#2.1")
+    assert end.evidence()["verdict"] == "verified"
+
+
 def test_a_person_can_let_it_pass_and_the_evidence_says_so(place: Path) -> None:
-    end = stands_on_an_old_test(place).run({"root:unverified": ("accept", "It always did.")})
+    end = stands_on_old_tests(place, {OF_A_PEN: "holds:AC-2"}).run({"root:unverified": ("accept", "It always did.")})
     assert end.outcome == "Merged"
     proved = end.evidence()
     tally = proved["tally"]
@@ -110,3 +174,22 @@ def test_a_person_can_let_it_pass_and_the_evidence_says_so(place: Path) -> None:
     assert (waived["waiver"]["choice"], waived["waiver"]["note"]) == ("accept", "It always did.")
     with chdir(end.root):
         assert treadle("deliver", "story").code == 4, "by a person's word"
+        lines = [line.strip() for line in treadle("evidence", "story").out.splitlines()]
+    beside = lines[next(at for at, line in enumerate(lines) if "AC-2 ·" in line) :][:6]
+    assert any(line.startswith("person ") and "It always did." in line for line in beside)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("answer", "story", "accept", "--note", "It always did."),
+        ("answer", "story", "accept", "--note", "It always did.", "--resume"),
+        ("say", "accept: it always did"),
+    ],
+    ids=["answer", "answer --resume", "say"],
+)
+def test_a_word_that_drives_the_run_to_its_end_exits_like_run(place: Path, words: tuple[str, ...]) -> None:
+    end = stands_on_old_tests(place, {OF_A_PEN: "holds:AC-2"}).run()
+    with chdir(end.root):
+        assert treadle(*words).code == 4
+        assert treadle("runs", "--json").json()["runs"][0]["outcome"] == "Merged"

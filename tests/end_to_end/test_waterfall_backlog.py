@@ -55,9 +55,10 @@ def test_stories_side_by_side_and_one_that_waits_for_them(place: Path) -> None:
     assert end.when(f"{PRICE.at}:merge#2.1") < end.when(f"{OFFER.at}:bdd"), "the blocked one starts when both are done"
     told = end.prompt(f"{PRICE.at}:reconcile#1.1")
     assert f"in: {MEMORY}, {OPENAPI}, {SDD}" in told
-    assert "a conflict marker was left" in end.refusals(f"{PRICE.at}:reconcile#1.1")
-    assert "is lost, which was there or was merged before" in end.refusals(f"{PRICE.at}:reconcile#1.2")
-    assert f"{PRICE.file}: was not in conflict" in end.refusals(f"{PRICE.at}:reconcile#1.2")
+    assert "rebase.marker" in {code for _, code in end.findings(f"{PRICE.at}:reconcile#1.1")}
+    found = end.findings(f"{PRICE.at}:reconcile#1.2")
+    assert "rebase.lost_lines" in {code for _, code in found}
+    assert (PRICE.file, "scope.not_in_conflict") in found
     merges = [end.when(f"{one}:merge#{n}.1 MergeComplete") for one, n in ((LABEL.at, 1), (PRICE.at, 2), (OFFER.at, 1))]
     assert merges == sorted(merges), "merged in order"
     assert end.subjects() == [f"feat({one.id}): About {one.module}" for one in (LABEL, PRICE, OFFER)], "a commit each"

@@ -7,8 +7,8 @@ import pytest
 
 from tests.end_to_end.waterfall import LABEL, NFR, PRICE, SPECIFIED, STORY, backlog, failing, says
 from tests.end_to_end.world import Answer, Move, World
-from treadle.runtime.clock import SystemClock
-from treadle.testing.clock import StillClock
+from tests.fakes import StillClock
+from treadle.runtime.world import SystemClock
 
 pytestmark = pytest.mark.soak
 
@@ -129,7 +129,7 @@ def test_what_is_claimed_is_looked_at(place: Path) -> None:
         "scaffold": ["looks like a GitHub token", "was reviewed, and says something else now"],
         "impl": ["belongs to the tests and was modified"],
         "verify": [f"`{LABEL.function}` (ADDED) does not stand in docs/sdd.md"],
-        "update-memory": ["docs/sdd.md: is outside of what this role may write"],
+        "update-memory": ["docs/sdd.md: this role may not write here"],
     }
     missing = [
         (step, one) for step, said in refused.items() for one in said if one not in end.refusals(f"{at}:{step}#1.1")

@@ -42,7 +42,7 @@ def test_the_published_table_runs(place: Path) -> None:
     assert end.outcome == "Done", end.told
     assert end.steps(story.at) == [*STORY[:5], "impl !gate", "impl !gate", *STORY[5:]]
     assert "src/shop/labels.py:4:# TODO: irregular plurals" in end.refusals(f"{story.at}:impl#1.1")
-    assert "src/shop/labels.html: is outside of what this role may write" in end.refusals(f"{story.at}:impl#1.2")
+    assert ("src/shop/labels.html", "scope.outside") in end.findings(f"{story.at}:impl#1.2")
     assert f"- {story.bdd_file}" in end.prompt(f"{story.at}:sdd-delta#1.1")
     assert end.files()[story.bdd_file].startswith("# US-1: ")
     assert end.suite().startswith("1 passed")

@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -19,24 +19,25 @@ import msgspec
 
 from tests.end_to_end.cast import Cast, Part, holds
 from tests.end_to_end.ending import RUN, End
+from tests.fakes import SingleAgent
 from tests.git.place import git, write
-from treadle.config.load import load_settings
+from tests.sql import sql
 from treadle.config.project import Project
+from treadle.config.settings import load_settings
 from treadle.engines.client import Client
-from treadle.engines.local import Host
-from treadle.engines.opening import opened_store
-from treadle.engines.starting import Wanted, start
+from treadle.engines.driver import Driver, Surroundings
+from treadle.engines.run_settings import opened_store
+from treadle.engines.start import StartRequest, inspect_request, start_run
 from treadle.engines.surroundings import ProjectSurroundings
 from treadle.kernel.state import State
+from treadle.kernel.waits import awaits_go
 from treadle.ports import Clock
-from treadle.prompts.question import Question
 from treadle.protocol.load import load_source
 from treadle.protocol.model import Protocol, base_of
 from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import Dispatch
-from treadle.runtime.loop import only_people
-from treadle.runtime.world import World as Ports
-from treadle.simulate.waits import awaits_go
+from treadle.runtime.loop import awaits_only_people
+from treadle.runtime.world import RunWorld as Ports
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 
@@ -116,38 +117,38 @@ class World:
         project = Project(self.root)
         with opened_store(project, create=True) as store:
             self._share(project, store)
-            wanted = Wanted(
+            wanted = StartRequest(
                 config=load_settings(None, {}, (*_SETTINGS, *self._settings)).config(self._protocol),
                 spec=self._spec,
                 file="spec.yaml",
                 name=RUN,
                 agents=("command:true",),  # the cast plays in its place; nobody reminds or hurries a person
             )
-            start(project, store, protocol := load_source(self._protocol, rules=self._rules).protocol, wanted)
+            protocol = load_source(self._protocol, rules=self._rules).protocol
+            start_run(store, inspect_request(project, protocol, wanted))
             starts: _Starts = partial(_to_go, protocol) if goes else lambda _: {}
             person = _Person(self.cast, Client(project, store), answers or {}, list(moves), starts)
             asyncio.run(self._play(project, store, person))
             self._keep(project)
-            return End.of(project, store, self.cast, person.heard)
+            return End.of(project, store, self.cast)
 
-    def go_on(self) -> End:
+    def go_on(self, answers: Answers | None = None) -> End:
         """Play on, after something has happened to the run outside of the story."""
         project = Project(self.root)
         with opened_store(project) as store:
-            person = _Person(self.cast, Client(project, store), {}, [], lambda _: {})
+            person = _Person(self.cast, Client(project, store), answers or {}, [], lambda _: {})
             asyncio.run(self._play(project, store, person))
-            return End.of(project, store, self.cast, person.heard)
+            return End.of(project, store, self.cast)
 
     async def _play(self, project: Project, store: Store, person: "_Person") -> None:
         real = ProjectSurroundings(project, store)
-        await real.prepare(store.run(RUN))
-        host = Host(store, _Playing(real, self.cast, self._clock))
+        driver = Driver(store, _Playing(real, self.cast, self._clock))
         speaking = asyncio.create_task(person.attend())
 
         def changed(desk: Desk) -> None:
             self.cast.state = desk.state
 
-        driving = asyncio.create_task(host.drive(RUN, person.rests, changed))
+        driving = asyncio.create_task(driver.drive(RUN, changed, person.rests))
         try:
             await self._moving({driving, speaking})
             if not driving.done():
@@ -157,7 +158,7 @@ class World:
             for task in (driving, speaking):
                 task.cancel()
             await asyncio.gather(driving, speaking, return_exceptions=True)
-        await real.settle(store.load(RUN).state)
+        await real.integrate_last(store.load(RUN).state)
 
     async def _moving(self, tasks: "set[asyncio.Task[Any]]") -> None:
         """Until one of them is done, as long as the run moves."""
@@ -172,7 +173,7 @@ class World:
         key = self._folder / "key"
         if not key.exists():
             key.write_bytes(os.urandom(32))
-        store._db.execute("INSERT INTO keys VALUES ('files', ?)", (key.read_bytes(),))
+        sql(store.path, "INSERT INTO keys VALUES ('files', ?)", key.read_bytes())
         _add(self._folder / "measured", project.local / "measured")
 
     def _keep(self, project: Project) -> None:
@@ -188,7 +189,6 @@ class _Person:
             place: list(map(_said, said if isinstance(said, list) else [said])) for place, said in answers.items()
         }
         self._done: set[str] = set()
-        self.heard: list[Question] = []
 
     async def attend(self) -> None:
         while True:
@@ -198,7 +198,7 @@ class _Person:
                 if id_ not in self._done and left and _all(state, left[0].after):
                     answer = left.pop(0)
                     self._done.add(id_)
-                    self.heard.append(self._client.answer(RUN, answer.choice, ask=id_, note=answer.note))
+                    self._client.answer(RUN, answer.choice, ask=id_, note=answer.note)
             for visit, (inst, step) in self._starts(state).items():
                 if visit not in self._done:
                     self._done.add(visit)
@@ -211,18 +211,23 @@ class _Person:
     def rests(self, state: State) -> bool:
         asked = _asked(state)
         speaks = any(id_ in self._done or self._left.get(place) for id_, place in asked.items())
-        return only_people(state) and not speaks and not self._moves and not self._starts(state)
+        return awaits_only_people(state) and not speaks and not self._moves and not self._starts(state)
 
 
-class _Playing(msgspec.Struct, frozen=True):
-    """`engines.local.Surroundings` of a project, with the cast of a story."""
+@dataclass(frozen=True)
+class _Playing(Surroundings):
+    """The surroundings of a project, with the cast of a story."""
 
     real: ProjectSurroundings
     cast: Cast
     clock: Clock | None
 
+    async def prepare(self, run: Run) -> None:
+        await self.real.open(run)
+
     def world(self, run: Run) -> Ports:
-        ports = replace(self.real.world(run), runner_of=lambda _role: self.cast)
+        ports = self.real.world(run)
+        ports = replace(ports, agents=SingleAgent(self.cast, ports.agents))
         return replace(ports, clock=self.clock) if self.clock else ports
 
     def dispatch(self, run: Run, desk: Desk, world: Ports) -> Dispatch:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from treadle.engines.children import mind_children
+from treadle.engines.driver import watch_children
 
 
 @pytest.fixture(autouse=True)
@@ -32,18 +32,18 @@ async def _ended() -> tuple[int, list[str]]:
 
 
 def test_no_thread_waits_for_a_program() -> None:
-    mind_children()
+    watch_children()
     assert asyncio.run(_ended()) == (3, [])
 
 
 def test_without_handles_a_thread_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "pidfd_open")
-    mind_children()
+    watch_children()
     assert asyncio.run(_ended())[0] == 3
 
 
 def test_a_loop_in_another_thread_has_programs_of_its_own() -> None:
-    mind_children()
+    watch_children()
     found: list[tuple[int, list[str]]] = []
     thread = threading.Thread(target=lambda: found.append(asyncio.run(_ended())))
     thread.start()
@@ -59,5 +59,5 @@ def test_a_program_that_somebody_else_has_asked_has_ended_all_the_same() -> None
         os.waitpid(child.pid, 0)
         return await child.wait()
 
-    mind_children()
+    watch_children()
     assert asyncio.run(main()) == 255

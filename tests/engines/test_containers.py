@@ -14,13 +14,13 @@ import pytest
 from tests.cli.chores import until
 from tests.enclosures.engines import FakeEngine, fake_engine
 from tests.store.runs import record
-from treadle.agents.processes import look
-from treadle.config.model import Workspace
+from treadle.agents.processes import find_process
+from treadle.config.model import WorkspaceSettings
 from treadle.config.project import Project
-from treadle.config.settings import Settings
-from treadle.enclosures.enclosure import Job
+from treadle.config.settings import EffectiveSettings
+from treadle.enclosures.port import EnclosedCommand
 from treadle.engines.containers import container_of, remove_containers
-from treadle.engines.pinned import Pinned
+from treadle.engines.run_settings import RunSettings
 from treadle.store.records import Run
 
 SLEEP = ("sleep", "120")
@@ -34,17 +34,19 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeEngine]:
 
 
 def contained(name: str, driver: str = "container") -> Run:
-    workspace = Workspace(driver=driver, image="here")
-    config = msgspec.structs.replace(Settings({}).config(), workspace=workspace)
+    workspace = WorkspaceSettings(driver=driver, image="here")
+    config = msgspec.structs.replace(EffectiveSettings({}).config(), workspace=workspace)
     return msgspec.structs.replace(
-        record(name), settings=msgspec.to_builtins(Pinned(protocol="p", config=config, agents={}))
+        record(name), settings=msgspec.to_builtins(RunSettings(protocol="p", config=config, agents={}))
     )
 
 
 def begin(engine: FakeEngine, folder: Path, what: str, *, by: str, run: str = "r-1") -> subprocess.Popen[bytes]:
     """A container of a project, whose client is the only process of it here."""
     box = engine.container(run=run, labels={"treadle.project": str(folder), "treadle.by": by})
-    launch = box.launch(Job(argv=SLEEP, cwd=folder, env={}, network=what == "agent", key=f"{what} {by} {run}"))
+    launch = box.launch(
+        EnclosedCommand(argv=SLEEP, cwd=folder, env={}, network=what == "agent", key=f"{what} {by} {run}")
+    )
     before = len(engine.running())
     client = subprocess.Popen(launch.argv, env=launch.env)
     until(lambda: len(engine.running()) > before, "it runs")
@@ -52,7 +54,7 @@ def begin(engine: FakeEngine, folder: Path, what: str, *, by: str, run: str = "r
 
 
 def test_checks_that_nobody_waits_for_are_ended_and_nothing_else(tmp_path: Path, engine: FakeEngine) -> None:
-    me = look(os.getpid())
+    me = find_process(os.getpid())
     assert me is not None
     gone = [begin(engine, tmp_path, "check", by=by) for by in ("999999999 1", "nonsense")]
     stay = [begin(engine, tmp_path, "check", by=f"{me.pid} {me.start}"), begin(engine, tmp_path, "agent", by="1 2")]
@@ -87,10 +89,11 @@ FOR_EVER = """
 import asyncio, sys
 from pathlib import Path
 from tests.enclosures.engines import FakeEngine
-from treadle.toolchains.process import run, scratch_folder
+from treadle.git.files import temporary_folder
+from treadle.toolchains.process import run
 
 async def check(folder, engine):
-    with scratch_folder() as scratch:
+    with temporary_folder("scratch") as scratch:
         await run(("sleep", "120"), cwd=folder, env={}, timeout=100, sandbox=engine.container(), scratch=scratch)
 
 asyncio.run(check(Path(sys.argv[1]), FakeEngine(Path(sys.argv[2]), "docker")))

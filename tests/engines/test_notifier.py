@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import refused
 from treadle.config.model import Notifications
-from treadle.engines.notifier import SettingsNotifier
+from treadle.engines.notifications import SettingsNotifier
 from treadle.errors import PortError
 from treadle.kernel.advance import LIMIT_ASK, OUTAGE
 
@@ -90,5 +91,5 @@ def test_an_address_that_cannot_be_reached_is_not_repeated(monkeypatch: pytest.M
     with pytest.raises(PortError) as error:
         notify("failed", "x", webhook="env:MY_WEBHOOK")
     assert "secret" not in str(error.value)
-    with pytest.raises(PortError, match="the variable NO_SUCH is not set"):
+    with refused("notify.settings", "NO_SUCH"):
         notify("failed", "x", webhook="env:NO_SUCH")

@@ -12,7 +12,9 @@ from tests.cli.treadle import treadle
 NOTE = "import json, sys; print(json.dumps(sys.argv[2:]), file=open(sys.argv[1], 'a'))"
 
 
-def test_each_part_is_told_once_and_only_to_who_wants_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_part_is_notified_once_and_only_if_the_settings_ask_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     Chores(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
@@ -24,8 +26,10 @@ def test_each_part_is_told_once_and_only_to_who_wants_it(tmp_path: Path, monkeyp
     assert not told.exists()
     assert treadle("answer", "root/floor:confirm", "accept").code == 0
     assert treadle("resume").code == 3
-    assert treadle("answer", "root/dishes:confirm", "abort").code == 0
-    assert [json.loads(line) for line in told.read_text().splitlines()] == [
-        ["all", "part", "all: floor all complete ✓"],
-        ["all", "part", "all: dishes has ended with Aborted"],
+    assert treadle("answer", "root/dishes:confirm", "abort").code == 1
+    notified = [json.loads(line) for line in told.read_text().splitlines()]
+    assert [(run_, event, text.split()[1]) for run_, event, text in notified] == [
+        ("all", "part", "floor"),
+        ("all", "part", "dishes"),
     ]
+    assert notified[1][2].endswith("Aborted")

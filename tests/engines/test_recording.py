@@ -53,7 +53,7 @@ def test_a_replay_takes_the_same_course_to_the_same_files(recorded: Path) -> Non
     (recorded / "play.yaml").unlink()
     code, lines, _ = run("second", "replay:first")
     assert code == 0
-    assert "root: fix · developer, attempt 2 of 4" in lines, "also what was refused is played"
+    assert [line for line in lines if line.startswith("root: fix · developer, attempt 2 ")], "refusals are played, too"
     assert git("rev-parse", "treadle/second/root/int^{tree}") == git("rev-parse", "treadle/first/root/int^{tree}")
     assert run("third", "replay:second")[:2] == (code, lines), "a replay is a recording too"
 
@@ -61,7 +61,7 @@ def test_a_replay_takes_the_same_course_to_the_same_files(recorded: Path) -> Non
 def test_a_recording_that_is_not_there(recorded: Path) -> None:
     code, _, error = run("second", "replay:frst")
     assert code == 2
-    assert "there is no run 'frst'; did you mean 'first'?" in error
+    assert [text for text in ("'frst'", "'first'", "[run.unknown]") if text not in error] == []
     assert not list(recorded.glob(".treadle/local/runs/second"))
 
 
@@ -70,4 +70,4 @@ def test_files_that_are_gone_are_missed(recorded: Path) -> None:  # noqa: ARG001
         git("update-ref", "-d", ref)
     code, _, _ = run("second", "replay:first")
     assert code != 0
-    assert "cannot give back the files of step 'reproduce'" in treadle("show", "second", "root:reproduce#1.1").out
+    assert "files of step 'reproduce'" in treadle("show", "second", "root:reproduce#1.1").out

@@ -6,11 +6,12 @@ import msgspec
 import pytest
 
 from tests.kernel.protocols import WORK_AND_REVIEW
+from tests.refusals import refused
 from treadle.config.project import Project
-from treadle.config.settings import Setting, Settings
-from treadle.engines.pinned import Pinned, pinned
-from treadle.engines.starting import Wanted, adapt, agents_of, inspect
-from treadle.errors import PortError, TreadleError
+from treadle.config.settings import EffectiveSetting, EffectiveSettings
+from treadle.engines.run_settings import RunSettings, settings_of
+from treadle.engines.start import StartRequest, adapt, agents_of, inspect_request
+from treadle.errors import PortError
 from treadle.protocol.load import load
 from treadle.protocol.model import Role
 from treadle.store.records import Run
@@ -19,8 +20,9 @@ ROLES = {name: Role(display=name) for name in ("tdd", "impl")}
 PROTOCOL = msgspec.structs.replace(WORK_AND_REVIEW, roles=ROLES)
 
 
-def config(**said: object) -> Settings:
-    return Settings({key.replace("__", "."): Setting(key.replace("__", "."), value) for key, value in said.items()})  # type: ignore[arg-type]
+def config(**said: object) -> EffectiveSettings:
+    named = {key.replace("__", "."): value for key, value in said.items()}
+    return EffectiveSettings({key: EffectiveSetting(key, value) for key, value in named.items()})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -36,17 +38,17 @@ def config(**said: object) -> Settings:
 def test_the_command_line_wins_over_the_settings_and_a_role_over_all(
     agents: tuple[str, ...], level: int, expected: dict[str, str]
 ) -> None:
-    wanted = Wanted(config=config(agents__impl="codex").config(), agents=agents, level=level)  # type: ignore[arg-type]
+    wanted = StartRequest(config=config(agents__impl="codex").config(), agents=agents, level=level)  # type: ignore[arg-type]
     assert agents_of(PROTOCOL, wanted) == expected
 
 
 def test_an_unknown_role_is_refused_even_if_its_agent_would_not_be_used() -> None:
-    with pytest.raises(TreadleError, match="there is no role 'imp'; did you mean 'impl'"):
-        agents_of(PROTOCOL, Wanted(config=Settings({}).config(), agents=("imp=manual",), level=0))
+    with refused("agent.unknown_role", "'imp'", "'impl'"):
+        agents_of(PROTOCOL, StartRequest(config=EffectiveSettings({}).config(), agents=("imp=manual",), level=0))
 
 
 def test_no_deadline_is_meant_for_people_and_limits_are_those_of_the_settings() -> None:
-    settings = Pinned(
+    settings = RunSettings(
         protocol="p", config=config(limits__agents=3).config(), agents={"worker": "manual", "reviewer": "claude"}
     )
     adapted = adapt(WORK_AND_REVIEW, settings)
@@ -69,19 +71,19 @@ def test_what_is_detected_is_pinned_too(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\ntestpaths = ["tests"]\n')
     (tmp_path / "tests").mkdir()
     spec = "id: a\ndescription: d\nacceptanceCriteria: [{id: AC-1, text: t}]\ntargetPath: src\ntestPath: tests\n"
-    wanted = Wanted(config=Settings({}).config(), spec=spec, file="spec.yaml", agents=("manual",))
-    toolchain = inspect(Project(tmp_path), load("v3"), wanted).config.toolchain
+    wanted = StartRequest(config=EffectiveSettings({}).config(), spec=spec, file="spec.yaml", agents=("manual",))
+    toolchain = inspect_request(Project(tmp_path), load("v3"), wanted).settings.config.toolchain
     assert (toolchain.kind, toolchain.test[-2:]) == ("pytest", ("-m", "pytest"))
 
 
 def test_settings_of_another_program_are_refused() -> None:
-    settings = msgspec.to_builtins(Pinned(protocol="p", config=Settings({}).config(), agents={}))
+    settings = msgspec.to_builtins(RunSettings(protocol="p", config=EffectiveSettings({}).config(), agents={}))
     run = Run(
         id="r", name="r", protocol="", settings=settings, created=0, changed=0, seq=0, acts=0, asks=0, outcome="",
         owner="",
     )  # fmt: skip
-    assert pinned(run).protocol == "p"
+    assert settings_of(run).protocol == "p"
     with pytest.raises(PortError, match="format 2"):
-        pinned(msgspec.structs.replace(run, settings={**settings, "format": 2}))
+        settings_of(msgspec.structs.replace(run, settings={**settings, "format": 2}))
     with pytest.raises(PortError, match="cannot be read"):
-        pinned(msgspec.structs.replace(run, settings={}))
+        settings_of(msgspec.structs.replace(run, settings={}))

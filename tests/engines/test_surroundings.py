@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from treadle.config.model import Toolchain
+from treadle.config.model import ToolchainSettings
 from treadle.engines.surroundings import toolchain_texts
 
 
 def test_a_command_that_is_told_can_be_given() -> None:
     words = ("{root}/.venv/bin/python", "-m", "pytest", "-k", "a b", "--junitxml={report}")
-    texts = toolchain_texts(Toolchain(kind="pytest", timeout=60, test=words), Path("/home/me/shop"))
+    texts = toolchain_texts(ToolchainSettings(kind="pytest", timeout=60, test=words), Path("/home/me/shop"))
     assert texts == {"test": "/home/me/shop/.venv/bin/python -m pytest -k 'a b' --junitxml=/dev/null"}

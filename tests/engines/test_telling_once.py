@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from treadle.engines.telling_once import TellingOnce
+from treadle.engines.notifications import OnceNotifier
 from treadle.errors import PortError
 from treadle.kernel.advance import LIMIT_ASK
 
@@ -26,9 +26,9 @@ class Heard:
 def test_a_question_is_told_once_also_by_the_next_process(tmp_path: Path) -> None:
     heard = Heard()
     for what, text in [("question", "root:review#1.1")] * 2 + [("reminder", "root:review#1.1")] * 2:
-        asyncio.run(TellingOnce(heard, tmp_path / "runs" / "r").notify("r", what, text))
+        asyncio.run(OnceNotifier(heard, tmp_path / "runs" / "r").notify("r", what, text))
     for text in ("root:review#2.1", LIMIT_ASK, LIMIT_ASK):
-        asyncio.run(TellingOnce(heard, tmp_path / "runs" / "r").notify("r", "question", text))
+        asyncio.run(OnceNotifier(heard, tmp_path / "runs" / "r").notify("r", "question", text))
     assert heard.all == [
         "question root:review#1.1",
         *["reminder root:review#1.1"] * 2,
@@ -41,7 +41,7 @@ def test_what_nobody_heard_is_told_again(tmp_path: Path) -> None:
     heard = Heard()
     heard.is_out = True
     with pytest.raises(PortError):
-        asyncio.run(TellingOnce(heard, tmp_path).notify("r", "question", "root:a#1.1"))
+        asyncio.run(OnceNotifier(heard, tmp_path).notify("r", "question", "root:a#1.1"))
     heard.is_out = False
-    asyncio.run(TellingOnce(heard, tmp_path).notify("r", "question", "root:a#1.1"))
+    asyncio.run(OnceNotifier(heard, tmp_path).notify("r", "question", "root:a#1.1"))
     assert heard.all == ["question root:a#1.1"]

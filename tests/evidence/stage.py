@@ -10,19 +10,18 @@ from typing import Any, TypeVar
 from immutables import Map
 
 from tests.git.place import git, write
-from treadle.config.model import Toolchain as Settings
+from treadle.config.model import ToolchainSettings as Settings
 from treadle.config.project import Project, make_local
 from treadle.errors import PortError
-from treadle.evidence.cache import Cache
-from treadle.evidence.project_tools import ProjectTools
-from treadle.evidence.repository_facts import RepositoryFacts
-from treadle.evidence.verify import Verifier
-from treadle.git.checkout import Checkouts
+from treadle.evidence.claim_verifier import ClaimVerifier
+from treadle.evidence.measurements import Cache
+from treadle.evidence.project_facts import ProjectTools, RepositoryFacts
+from treadle.git.checkpoint import Recorder
 from treadle.git.integration import Integration
-from treadle.git.lanes import Lanes, Rules
-from treadle.git.record import Recorder
+from treadle.git.lanes import LaneRules, Lanes
 from treadle.git.refs import Refs
 from treadle.git.repository import open_repository
+from treadle.git.slots import Checkouts
 from treadle.kernel.commands import RunAgent, RunChecks
 from treadle.kernel.state import Activity, Group, Instance, Slot, State
 from treadle.ports import Case, Verdict
@@ -32,7 +31,7 @@ from treadle.protocol.load import load
 from treadle.protocol.model import CheckRef, Protocol
 from treadle.toolchains.pytest import Pytest
 from treadle.toolchains.sandbox import NONE
-from treadle.toolchains.toolchain import Toolchain
+from treadle.toolchains.toolchain import ProjectToolchain
 
 T = TypeVar("T")
 RUN = "r1"
@@ -110,16 +109,18 @@ class Stage:
         self.integration = Integration(repository, Refs(repository))
         recorder = Recorder(repository)
         self.lanes = Lanes(self.integration, project.worktrees, self._rules, recorder)
-        self.facts = RepositoryFacts(self.lanes, Checkouts(repository, recorder, project.worktrees))
+        self.facts = RepositoryFacts(self.lanes, Checkouts(repository, project.worktrees))
         # without plugins, as they take their time to load
         tests = Pytest(command=PYTEST, root=self.root, timeout=60, sandbox=NONE, plugins=())
-        self.tools = tools = ProjectTools(Toolchain(settings=self.settings, root=self.root, tests=tests, sandbox=NONE))
-        tools.identity = repr(self.commands)  # one project's results hold for the next one's equal trees
-        self.verifier = Verifier(self.facts, tools, Cache(self.cache, b"key"), scope)
+        self.tools = tools = ProjectTools(
+            ProjectToolchain(settings=self.settings, root=self.root, tests=tests, sandbox=NONE)
+        )
+        tools.base = repr(self.commands)  # one project's results hold for the next one's equal trees
+        self.verifier = ClaimVerifier(self.facts, tools, Cache(self.cache, b"key"), scope)
         return self
 
-    def _rules(self, _state: State, job: RunAgent) -> Rules:
-        return Rules(keep_work=self.protocol.graphs[job.graph].steps[job.step].keep_work)
+    def _rules(self, _state: State, job: RunAgent) -> LaneRules:
+        return LaneRules(keep_work=self.protocol.graphs[job.graph].steps[job.step].keep_work)
 
     def add(self, inst: str, graph: str, given: Mapping[str, Json], **more: Any) -> Instance:
         """An instance; `root/a` is a child of `root`, in the group that its graph spawns."""
@@ -218,6 +219,10 @@ class Stage:
         """The codes of what a check has found, its notes included."""
         return [one["code"] for one in self.evidence(verdict, check)["findings"]]
 
+    def found(self, verdict: Verdict, check: str) -> list[tuple[str, str]]:
+        """The findings of a check, its notes included: the test, line, file or criterion of each, and its code."""
+        return [(_place(one), one["code"]) for one in self.evidence(verdict, check)["findings"]]
+
     # stories that many tests begin with
 
     async def scaffolded(self) -> "Stage":
@@ -240,6 +245,11 @@ class Stage:
         verdict = await self.claim("tests", "TestsReady", given, checks="checkpoint scope_tests")
         assert not verdict.report
         return self
+
+
+def _place(finding: Mapping[str, Any]) -> str:
+    file, line = finding.get("file", ""), finding.get("line", 0)
+    return str(finding.get("test") or (f"{file}:{line}" if line else file) or finding.get("criterion", ""))
 
 
 def parsed(checks: str) -> tuple[CheckRef, ...]:

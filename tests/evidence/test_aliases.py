@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.evidence.peeking import peeks
+from treadle.evidence.checks.knows_tests import peeks
 
 
 @pytest.mark.parametrize(

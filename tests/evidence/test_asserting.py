@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.evidence.asserting import asserting
+from treadle.evidence.test_quality import asserting_functions
 
 BODIES = {
     "assert x == 1": True,
@@ -38,7 +38,7 @@ def round_and_round():
 
 @pytest.mark.parametrize("body", BODIES)
 def test_by_its_body_and_by_what_it_calls(body: str) -> None:
-    found = asserting({"tests/helping.py": f"def helps(x):\n    {body}\n", "tests/other.py": OTHERS})
+    found = asserting_functions({"tests/helping.py": f"def helps(x):\n    {body}\n", "tests/other.py": OTHERS})
     assert ("helps" in found) is BODIES[body]
     assert {"by_another", "by_yet_another"} <= found
     assert "round_and_round" not in found
@@ -46,4 +46,4 @@ def test_by_its_body_and_by_what_it_calls(body: str) -> None:
 
 def test_by_another_name_and_where_there_is_no_program() -> None:
     files = {"a.py": "from b import helps as h\n", "b.py": "def helps():\n    assert 1 == 2\n", "c.py": "def ("}
-    assert asserting(files) == {"h", "helps"}
+    assert asserting_functions(files) == {"h", "helps"}

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from treadle.evidence.borrowed import borrowed, constants
+from treadle.evidence.examples import borrowed_names, constants
 
 HEAD = "from shop.calc import SAMPLE, TOTAL as T, total\nimport shop.calc as calc\nfrom shop import more\n\n\n"
 
@@ -25,7 +25,7 @@ HEAD = "from shop.calc import SAMPLE, TOTAL as T, total\nimport shop.calc as cal
     ],
 )
 def test_names_in_assertions_that_come_from_elsewhere(body: str, expected: list[str], handed_on: list[str]) -> None:
-    found = [one for one in borrowed(f"{HEAD}def test_it(self):\n    {body}\n") if one.attribute != "total"]
+    found = [one for one in borrowed_names(f"{HEAD}def test_it(self):\n    {body}\n") if one.attribute != "total"]
     assert [one.attribute for one in found if one.is_expected] == expected
     assert [one.attribute for one in found if one.attribute not in ("TOTAL", "calc", "more")] == handed_on
     assert {one.origin for one in found if one.is_expected} <= {"shop/calc", "shop/more"}
@@ -34,4 +34,4 @@ def test_names_in_assertions_that_come_from_elsewhere(body: str, expected: list[
 def test_only_plain_values_are_constants() -> None:
     module = ast.parse("A = 1\nB: list[int] = [1]\nC = f()\nD: int\nE = A\n\ndef f():\n    G = 1\n")
     assert constants(module) == {"A": (1, "1"), "B": (2, "[1]")}
-    assert borrowed("def (") == []
+    assert borrowed_names("def (") == []

@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from treadle.evidence.cache import Cache
-from treadle.toolchains.results import Built
+from treadle.evidence.measurements import Cache
+from treadle.toolchains.results import CommandResult
 
-GOOD, BAD = Built(command=("test",), exit=0), Built(command=("test",), exit=1)
+GOOD, BAD = CommandResult(command=("test",), exit=0), CommandResult(command=("test",), exit=1)
 QUESTION, OTHER = ("test", "tree"), ("test", "another tree")
 
 
@@ -23,9 +23,9 @@ def cache(tmp_path: Path) -> Cache:
 
 
 def test_what_was_kept_is_found_again(cache: Cache, tmp_path: Path) -> None:
-    assert asyncio.run(cache.get(QUESTION, Built)) == BAD
-    assert asyncio.run(Cache(tmp_path, b"key").get(QUESTION, Built)) == BAD
-    assert asyncio.run(cache.get(OTHER, Built)) is None
+    assert asyncio.run(cache.get(QUESTION, CommandResult)) == BAD
+    assert asyncio.run(Cache(tmp_path, b"key").get(QUESTION, CommandResult)) == BAD
+    assert asyncio.run(cache.get(OTHER, CommandResult)) is None
 
 
 BODY = msgspec.json.encode(GOOD)
@@ -41,7 +41,7 @@ FORGED: dict[str, Callable[[bytes], bytes]] = {
 def test_what_somebody_else_has_written_is_not_believed(cache: Cache, tmp_path: Path, how: str) -> None:
     (path,) = tmp_path.glob("*/*.json")
     path.write_bytes(FORGED[how](path.read_bytes()))
-    assert asyncio.run(cache.get(QUESTION, Built)) is None
+    assert asyncio.run(cache.get(QUESTION, CommandResult)) is None
 
 
 def test_nothing_answers_another_question_or_is_another_projects(cache: Cache, tmp_path: Path) -> None:
@@ -49,5 +49,5 @@ def test_nothing_answers_another_question_or_is_another_projects(cache: Cache, t
     asyncio.run(cache.put(OTHER, GOOD))
     (good,) = set(tmp_path.glob("*/*.json")) - {path}
     path.write_bytes(good.read_bytes())
-    assert asyncio.run(cache.get(QUESTION, Built)) is None
-    assert asyncio.run(Cache(tmp_path, b"other").get(OTHER, Built)) is None
+    assert asyncio.run(cache.get(QUESTION, CommandResult)) is None
+    assert asyncio.run(Cache(tmp_path, b"other").get(OTHER, CommandResult)) is None

@@ -3,21 +3,21 @@
 import pytest
 
 from treadle.evidence.catalogue import CHECKS, POINTLESS_AFTER
-from treadle.evidence.derived import DERIVED
-from treadle.protocol import catalogue
+from treadle.evidence.derived_fields import DERIVED
+from treadle.protocol import vocabulary
 from treadle.protocol.load import load
 
 PROTOCOLS = ("v3", "fractal", "dptr", "riper", "waterfall")
 
 
 def test_checks_are_those_of_the_vocabulary() -> None:
-    assert list(CHECKS) == list(catalogue.CHECKS)
+    assert list(CHECKS) == list(vocabulary.CHECKS)
     for first, later in POINTLESS_AFTER.items():
         assert {first, *later} <= CHECKS.keys()
 
 
 def test_computed_fields_are_those_of_the_vocabulary() -> None:
-    assert set(DERIVED) == catalogue.FIELDS
+    assert set(DERIVED) == vocabulary.FIELDS
 
 
 @pytest.mark.parametrize("name", list(CHECKS))

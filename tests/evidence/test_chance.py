@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from treadle.evidence.chance import chance
+from treadle.evidence.test_quality import chance
 
 
 @pytest.mark.parametrize(

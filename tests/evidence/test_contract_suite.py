@@ -10,8 +10,8 @@ from treadle.protocol.items import Json
 CONTRACT = "tests/calc/test_contract.py"
 CASES: dict[str, tuple[dict[str, str | None], str]] = {
     "beside it": ({"tests/calc/test_more.py": TEST}, ""),
-    "changed": ({CONTRACT: f"{TEST}\n"}, f"{CONTRACT}: is the contract suite as it was planned"),
-    "removed": ({CONTRACT: None}, f"{CONTRACT}: is the contract suite as it was planned"),
+    "changed": ({CONTRACT: f"{TEST}\n"}, f"{CONTRACT}: belongs to the planned contract suite"),
+    "removed": ({CONTRACT: None}, f"{CONTRACT}: belongs to the planned contract suite"),
 }
 
 

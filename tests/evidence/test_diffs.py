@@ -1,6 +1,6 @@
 """Lines that a diff adds."""
 
-from treadle.evidence.diffs import added_lines
+from treadle.evidence.subject import added_lines
 
 DIFF = """diff --git a/x.py b/x.py
 --- a/x.py

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.evidence.stage import ADD, FILES, Stage, run
-from treadle.evidence.exchanged import is_certain
+from treadle.evidence.checks.green import is_certain
 
 TRACER = "import sys\n\n\ndef _quiet(*_):\n    return None\n\n\nsys.settrace(_quiet)\n\n\n"
 
@@ -51,7 +51,7 @@ def test_what_was_so_before_the_work_is_nobodys_fault(tmp_path: Path, before: bo
         return (await stage.claim("impl", "TestsPassed", {"src/calc/add.py": code}, checks="checkpoint green")).report
 
     report = run(story())
-    assert ("the test run was bent: a tracer of src/calc/add.py was at work while tests ran" in report) != before
+    assert ("the test run was manipulated: a tracer of src/calc/add.py was at work while tests ran" in report) != before
     assert bool(report) != before
 
 

@@ -2,14 +2,14 @@
 
 import json
 
-from treadle.evidence.findings import MOST, Problem, found, note, problem
+from treadle.evidence.findings import MOST, CheckProblem, conclude, note, problem
 
 
 def test_a_finding_ends_with_its_code() -> None:
     one = problem("passes already", "tests/test_a.py", 3, "tests/test_a.py::test_b", "a failure", code="red.vacuous")
     assert str(one).startswith("tests/test_a.py::test_b: passes already")
     assert str(one).endswith(" [red.vacuous]")
-    assert str(Problem(what="is odd")) == "is odd"
+    assert str(CheckProblem(what="is odd")) == "is odd"
 
 
 def test_a_long_finding_is_cut_before_its_code() -> None:
@@ -20,7 +20,7 @@ def test_a_long_finding_is_cut_before_its_code() -> None:
 
 
 def test_findings_are_data_with_what_has_a_value() -> None:
-    said = found(
+    said = conclude(
         [problem("was removed", "a.py", 2, expected="the file", code="canon.removed")],
         [note("stays", "b.md", code="document.unchanged"), "plain"],
     )
@@ -33,6 +33,6 @@ def test_findings_are_data_with_what_has_a_value() -> None:
 
 def test_as_many_findings_are_kept_as_the_report_shows() -> None:
     many = [problem("x", str(number), code="scope.outside") for number in range(3 * MOST)]
-    said = found(many, [note("x", one.file, code="scope.outside") for one in many])
+    said = conclude(many, [note("x", one.file, code="scope.outside") for one in many])
     assert len(said.findings) == 2 * MOST
     assert len(said.report.splitlines()) == 2 * MOST + 1

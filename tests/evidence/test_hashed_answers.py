@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from treadle.evidence.hashed_answers import hashed_answers
+from treadle.evidence.checks.knows_tests import hashed_answers
 
 TABLE = "RATES = {11: 7, 12: 9}\n"
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.evidence.line_moves import kept_lines, ranges
+from treadle.evidence.checks.coverage import kept_lines, ranges
 
 TEXT = st.lists(st.sampled_from("abc"), max_size=12).map("\n".join)
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from treadle.evidence.logic import line_shapes, shapes
+from treadle.evidence.code_shapes import line_shapes, logic_shapes
 
 
 def logic(path: str, source: str) -> set[str]:
-    return {shape.logic for shape in shapes(path, source)}
+    return {shape.logic for shape in logic_shapes(path, source)}
 
 
 GO = 'package p\n\nimport "a"\n\nfunc f(a int) int {\n\tBODY\n}\n'
@@ -44,11 +44,11 @@ def test_names_do_not_matter_and_what_is_done_does(path: str, frame: str, one: s
 @pytest.mark.parametrize("path", ["a.py", "a.ts", "a.go"])
 def test_what_is_no_program_is_refused(path: str) -> None:
     with pytest.raises(SyntaxError):
-        shapes(path, "func ( {{ def")
+        logic_shapes(path, "func ( {{ def")
 
 
 def test_parts_are_told_by_name_and_line() -> None:
-    assert [(one.name, one.line) for one in shapes("a.ts", "\nconst f = () => 1;\nfunction g() {}\n")] == [
+    assert [(one.name, one.line) for one in logic_shapes("a.ts", "\nconst f = () => 1;\nfunction g() {}\n")] == [
         ("f", 2),
         ("g", 3),
         ("the module", 2),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from treadle.evidence.manifest import Manifest, belonging, parse
+from treadle.evidence.manifest import Manifest, entries_of_spec, parse_manifest
 
 GOOD = """{
   "spec_id": "REQ-102",
@@ -19,7 +19,7 @@ GOOD = """{
 
 
 def test_a_manifest_is_read() -> None:
-    found = parse("m.json", GOOD, ["AC-1", "AC-2"])
+    found = parse_manifest("m.json", GOOD, ["AC-1", "AC-2"])
     assert found.problems == ()
     assert [(one.test, one.criterion, one.is_contract, one.line) for one in found.entries] == [
         ("test_sorts", "AC-1", False, 4),
@@ -43,7 +43,7 @@ def test_a_manifest_is_read() -> None:
     ],
 )
 def test_a_file_that_is_no_manifest_is_refused_with_its_line(text: str, line: int) -> None:
-    first = parse("m.json", text).problems[0]
+    first = parse_manifest("m.json", text).problems[0]
     assert (first.code, first.file, first.line) == ("manifest.invalid", "m.json", line)
 
 
@@ -54,13 +54,14 @@ def test_a_file_that_is_no_manifest_is_refused_with_its_line(text: str, line: in
 def test_the_longest_known_criterion_counts(text: str, criterion: str) -> None:
     listed = json.dumps({"acceptance_criteria_map": {"t": text}})
     assert (
-        parse("m", listed, sorted(["AC-1", "AC-10", "REQ:7"], key=len, reverse=True)).entries[0].criterion == criterion
+        parse_manifest("m", listed, sorted(["AC-1", "AC-10", "REQ:7"], key=len, reverse=True)).entries[0].criterion
+        == criterion
     )
 
 
 def manifest(spec: str, **entries: str) -> Manifest:
     named = {"spec_id": spec} if spec else {}
-    return parse("m.json", json.dumps({**named, "acceptance_criteria_map": entries}), ["AC-1", "AC-2"])
+    return parse_manifest("m.json", json.dumps({**named, "acceptance_criteria_map": entries}), ["AC-1", "AC-2"])
 
 
 NONE = Manifest()
@@ -97,7 +98,7 @@ UNNAMED = manifest("", test_old="AC-1")
 def test_an_entry_counts_for_the_spec_that_it_belongs_to(
     now: Manifest, older: Manifest, own: list[str], aside: list[str], foreign: list[str]
 ) -> None:
-    found, earlier = belonging(now, older, "second")
+    found, earlier = entries_of_spec(now, older, "second")
     assert [one.test for one in found.entries] == own
     assert [one.test for one in found.set_aside] == aside
     assert [one.test for one in found.foreign] == foreign
@@ -106,6 +107,6 @@ def test_an_entry_counts_for_the_spec_that_it_belongs_to(
 
 def test_an_entry_of_the_same_spec_from_before_the_run_is_told_apart() -> None:
     older = manifest("second", test_old="AC-1")
-    found, earlier = belonging(manifest("second", test_old="AC-1", t="AC-2"), older, "second")
+    found, earlier = entries_of_spec(manifest("second", test_old="AC-1", t="AC-2"), older, "second")
     assert [one.test for one in found.entries] == ["test_old", "t"]
     assert [one.test for one in earlier] == ["test_old"]

@@ -6,9 +6,8 @@ import pytest
 
 from tests.evidence.stage import FILES, RUN, Stage, run
 from tests.git.place import git
-from treadle.evidence.cache import Cache
-from treadle.evidence.measure import Measure, missing_module
-from treadle.toolchains.results import Built
+from treadle.evidence.measurements import ActivityMeasurements, Cache, missing_module
+from treadle.toolchains.results import CommandResult
 
 OLD = "tests/calc/test_old.py"
 
@@ -18,7 +17,7 @@ def test_a_run_without_mirrors_is_not_taken_for_one_that_has_some(tmp_path: Path
 
     async def story() -> None:
         stage = await Stage(tmp_path, files=files).start()
-        measure = Measure(stage.facts, stage.tools, Cache(tmp_path / "known", b"key"), RUN, "act")
+        measure = ActivityMeasurements(stage.facts, stage.tools, Cache(tmp_path / "known", b"key"), RUN, "act")
         tree = git(stage.root, "rev-parse", "HEAD^{tree}").strip()
         past = await measure.known_suite(tree)
         assert (past.is_green, past.mirrored) == (True, ())
@@ -41,4 +40,4 @@ def test_a_run_without_mirrors_is_not_taken_for_one_that_has_some(tmp_path: Path
 def test_a_module_that_the_environment_lacks_is_told_from_what_a_tool_says(
     command: tuple[str, ...], output: str, module: str
 ) -> None:
-    assert missing_module(Built(command=command, exit=1, output=output)) == module
+    assert missing_module(CommandResult(command=command, exit=1, output=output)) == module

@@ -7,17 +7,17 @@ from typing import Any, Literal
 import pytest
 
 from tests.evidence.stage import ADD, FILES, SPEC, TEST, Stage, run
-from treadle.config.model import Toolchain as Settings
-from treadle.evidence.cache import Cache
+from treadle.config.model import ToolchainSettings as Settings
+from treadle.evidence.measurements import Cache
 from treadle.evidence.merge_verifier import MergeVerifier
-from treadle.evidence.project_tools import ProjectTools
-from treadle.git.trees import Entry
+from treadle.evidence.project_facts import ProjectTools
+from treadle.git.trees import TreeEntry
 from treadle.kernel.commands import RunEffect
 from treadle.protocol.items import Json
 from treadle.toolchains.junit import Junit
 from treadle.toolchains.results import TestRun
 from treadle.toolchains.sandbox import NONE
-from treadle.toolchains.toolchain import Toolchain
+from treadle.toolchains.toolchain import ProjectToolchain
 
 PARENTS = "def test_whole() -> None:\n    from src.whole import whole\n\n    assert whole() == 1\n"
 PART: dict[str, Json] = {**SPEC, "id": "part", "targetPath": "src/part", "testPath": "tests/part"}
@@ -39,11 +39,10 @@ def test_a_merge_is_held_up_by_its_own_failures_only(tmp_path: Path) -> None:
         files = {"tests/part/test_add.py": TEST.replace("calc", "part"), "src/part/add.py": ADD}
         await stage.claim("scaffold", "InitWork", files, suite, "checkpoint", inst="root/part")
         one = verifier(stage, "root/part")
-        head = await stage.facts.tree(await stage.facts.head(stage.state, "root/part"))
-        async with stage.facts.checkout(head) as path:
-            assert (await one.suite(path)).ok
-            assert (await one.contract(path)).ok
-            assert (await one.build(path)).ok
+        head = await stage.facts.head(stage.state, "root/part")
+        assert (await one.suite(head)).ok
+        assert (await one.contract(head)).ok
+        assert (await one.build(head)).ok
         broken = await stage.claim(
             "impl",
             "TestsPassed",
@@ -53,11 +52,10 @@ def test_a_merge_is_held_up_by_its_own_failures_only(tmp_path: Path) -> None:
             inst="root/part",
         )
         assert broken is not None
-        head = await stage.facts.tree(await stage.facts.head(stage.state, "root/part"))
-        async with stage.facts.checkout(head) as path:
-            for tried in (await one.suite(path), await one.contract(path)):
-                assert tried.failing == ("tests/part/test_add.py::test_adds",)
-                assert not tried.ok
+        head = await stage.facts.head(stage.state, "root/part")
+        for tried in (await one.suite(head), await one.contract(head)):
+            assert tried.failing == ("tests/part/test_add.py::test_adds",)
+            assert not tried.ok
 
     run(story())
 
@@ -69,7 +67,7 @@ def test_a_rebase_changes_no_colour(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         head = await stage.facts.head(stage.state, "root")
         assert (await one.same_colour(head, head)).ok
         [blob] = await stage.facts.blobs([ADD.encode()])
-        green = await stage.facts.with_files(head, {"src/calc/add.py": Entry("100644", blob, "src/calc/add.py")})
+        green = await stage.facts.with_files(head, {"src/calc/add.py": TreeEntry("100644", blob, "src/calc/add.py")})
         assert (await one.same_colour(head, green)).failing == ("tests/calc/test_add.py::test_adds",)
         asked = []
         real = stage.tools.test
@@ -93,13 +91,11 @@ def test_a_merge_is_not_held_up_by_what_failed_before_the_run(tmp_path: Path) ->
 
     async def story() -> None:
         stage = await (await Stage(tmp_path, files=files).start()).tested()
-        head = await stage.facts.tree(await stage.facts.head(stage.state, "root"))
-        async with stage.facts.checkout(head) as path:
-            assert (await verifier(stage, "root").suite(path)).failing == ("tests/calc/test_add.py::test_adds",)
+        head = await stage.facts.head(stage.state, "root")
+        assert (await verifier(stage, "root").suite(head)).failing == ("tests/calc/test_add.py::test_adds",)
         [blob] = await stage.facts.blobs([ADD.encode()])
-        green = await stage.facts.with_files(head, {"src/calc/add.py": Entry("100644", blob, "src/calc/add.py")})
-        async with stage.facts.checkout(green) as path:
-            tried = await verifier(stage, "root").suite(path)
+        green = await stage.facts.with_files(head, {"src/calc/add.py": TreeEntry("100644", blob, "src/calc/add.py")})
+        tried = await verifier(stage, "root").suite(green)
         assert tried.ok
         assert [(one["test"], one["code"]) for one in tried.findings] == [
             ("tests/shop/test_broken.py::test_broken", "baseline.failing")
@@ -112,13 +108,12 @@ def test_a_project_that_has_no_tests_yet_is_not_held_up_by_them(tmp_path: Path) 
     async def story() -> None:
         stage = await (await Stage(tmp_path).start()).tested()
         head = await stage.facts.head(stage.state, "root")
-        async with stage.facts.checkout(await stage.facts.tree(head)) as path:
-            assert not (await verifier(stage, "root").suite(path)).ok
-            stage.tools = ProjectTools(
-                Toolchain(settings=Settings(kind="command", timeout=60), root=tmp_path, tests=None, sandbox=NONE)
-            )
-            tried = await verifier(stage, "root").suite(path)
-        assert (tried.ok, tried.details) == (True, "the project has no command for it")
+        assert not (await verifier(stage, "root").suite(head)).ok
+        stage.tools = ProjectTools(
+            ProjectToolchain(settings=Settings(kind="command", timeout=60), root=tmp_path, tests=None, sandbox=NONE)
+        )
+        tried = await verifier(stage, "root").suite(head)
+        assert (tried.ok, tried.ran) == (True, {}), "there is no command to run"
         assert (await verifier(stage, "root", "rebase").same_colour(head, head)).ok
 
     run(story())
@@ -134,23 +129,23 @@ def test_a_suite_that_cannot_be_chosen_from_is_held_against_the_tests_that_were_
         files = {"tests/part/test_add.py": TEST, "tests/calc/test_whole.py": PARENTS}
         suite: dict[str, Json] = {"contractSuite": "tests/part/test_add.py"}
         await stage.claim("scaffold", "InitWork", files, suite, "checkpoint", inst="root/part")
-        head = await stage.facts.tree(await stage.facts.head(stage.state, "root/part"))
+        head = await stage.facts.head(stage.state, "root/part")
         for bad, fine, ok in (("calc/test_whole", "part/test_add", True), ("part/test_add", "calc/test_whole", False)):
             said = report.format(f"tests/{bad}.py", "<failure/>", f"tests/{fine}.py")
             stage.tools = ProjectTools(junit(tmp_path, said, code=1))
-            async with stage.facts.checkout(head) as path:
-                assert (await verifier(stage, "root/part").contract(path)).ok is ok
+            assert (await verifier(stage, "root/part").contract(head)).ok is ok
         stage.tools = ProjectTools(
             junit(tmp_path, report.format("tests/calc/x.py", "", "tests/part/test_add.py"), code=1)
         )
-        async with stage.facts.checkout(head) as path:
-            assert not (await verifier(stage, "root/part").contract(path)).ok, "an exit code that no test explains"
+        assert not (await verifier(stage, "root/part").contract(head)).ok, "an exit code that no test explains"
 
     run(story())
 
 
-def junit(root: Path, report: str, code: int) -> Toolchain:
+def junit(root: Path, report: str, code: int) -> ProjectToolchain:
     script = "import sys; open(sys.argv[1], 'w').write(sys.argv[2]); sys.exit(int(sys.argv[3]))"
     command = (sys.executable, "-c", script, "{report}", report, str(code))
     tests = Junit(command=command, timeout=60.0, sandbox=NONE)
-    return Toolchain(settings=Settings(kind="junit", timeout=60, test=command), root=root, tests=tests, sandbox=NONE)
+    return ProjectToolchain(
+        settings=Settings(kind="junit", timeout=60, test=command), root=root, tests=tests, sandbox=NONE
+    )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.evidence.peeking import peeks
+from treadle.evidence.checks.knows_tests import peeks
 
 EQ = "class A:\n    def __eq__(self, other):\n        {}\n"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.evidence.plan import parse_plan, soundness
+from treadle.evidence.checks.plan import parse_plan, soundness
 from treadle.protocol.load import load
 
 PLAN = """# Plan

@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.evidence.python_imports import by_name, files_of, imported_path
+from treadle.evidence.code_shapes import imported_path, module_files, modules_by_name
 
 PATHS = ["src/shop/calc.py", "src/shop/__init__.py", "lib/calc.py", "tests/shop/saying.py", "shop/calc.txt"]
 
@@ -20,4 +20,4 @@ PATHS = ["src/shop/calc.py", "src/shop/__init__.py", "lib/calc.py", "tests/shop/
     ],
 )
 def test_files_of_an_import(module: str | None, level: int, files: list[str]) -> None:
-    assert files_of(imported_path(module, level, "tests/shop/test_calc.py"), by_name(PATHS)) == files
+    assert module_files(imported_path(module, level, "tests/shop/test_calc.py"), modules_by_name(PATHS)) == files

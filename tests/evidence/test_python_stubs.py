@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.evidence.python_stubs import stubs
+from treadle.evidence.stubs import stubs
 
 MISSING = {
     "def f(): raise NotImplementedError": ["f"],

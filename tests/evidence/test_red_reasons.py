@@ -2,8 +2,8 @@
 
 import pytest
 
-from treadle.evidence.red_reasons import RIGHT, advice, raised
-from treadle.toolchains.results import Kind, Phase, TestResult, Verdict
+from treadle.evidence.checks.red import RIGHT, raised, red_advice
+from treadle.toolchains.results import FailureKind, Phase, TestResult, Verdict
 
 
 @pytest.mark.parametrize(
@@ -25,31 +25,36 @@ from treadle.toolchains.results import Kind, Phase, TestResult, Verdict
         ("passed", "call", "", False),
     ],
 )
-def test_right_reasons(verdict: Verdict, phase: Phase, kind: Kind, is_red: bool) -> None:
+def test_right_reasons(verdict: Verdict, phase: Phase, kind: FailureKind, is_red: bool) -> None:
     assert TestResult(id="t", verdict=verdict, phase=phase, kind=kind).is_red is is_red
 
 
 @pytest.mark.parametrize(
     ("verdict", "kind", "message", "said"),
     [
-        ("failed", "error", "ValueError: unknown unit", "if ValueError shows that the behaviour is missing"),
-        ("failed", "error", "shop.errors.NoStock: 3", "if NoStock is the behaviour, `with pytest.raises(…)`"),
-        ("failed", "error", "KeyError", "if KeyError shows"),
-        ("failed", "error", "", "if this error shows"),
-        ("failed", "error", "TypeError: add() missing 1 argument", "call it as the interface says"),
-        ("failed", "error", "AttributeError: no attribute 'x'", "for the scaffold to add"),
-        ("failed", "import", "ModuleNotFoundError: x", "import only what is there"),
-        ("error", "import", "SyntaxError", "import only what is there"),
-        ("error", "fixture", "ValueError: x", "a fixture that fails only where it meets code that is not implemented"),
-        ("failed", "timeout", "", "a test that ends"),
+        ("failed", "error", "ValueError: unknown unit", "if ValueError means that the behaviour is missing"),
+        (
+            "failed",
+            "error",
+            "shop.errors.NoStock: 3",
+            "if NoStock is the expected behaviour, use `with pytest.raises(…)`",
+        ),
+        ("failed", "error", "KeyError", "if KeyError means"),
+        ("failed", "error", "", "if this error means"),
+        ("failed", "error", "TypeError: add() missing 1 argument", "call the code as the interface declares it"),
+        ("failed", "error", "AttributeError: no attribute 'x'", "only the scaffold step can add"),
+        ("failed", "import", "ModuleNotFoundError: x", "import only names that exist"),
+        ("error", "import", "SyntaxError", "import only names that exist"),
+        ("error", "fixture", "ValueError: x", "a fixture may fail only because the code under test is not implemented"),
+        ("failed", "timeout", "", "the test has to end"),
         ("failed", "exit", "", "pytest.raises(SystemExit)"),
         ("skipped", "", "later", "no skip"),
         ("xfailed", "", "", "no such mark"),
         ("xpassed", "", "", RIGHT),
     ],
 )
-def test_what_to_do(verdict: Verdict, kind: Kind, message: str, said: str) -> None:
-    assert said in advice(TestResult(id="t", verdict=verdict, kind=kind, message=message))
+def test_what_to_do(verdict: Verdict, kind: FailureKind, message: str, said: str) -> None:
+    assert said in red_advice(TestResult(id="t", verdict=verdict, kind=kind, message=message))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +74,7 @@ def test_the_name_of_what_was_raised(message: str, name: str) -> None:
         ("timeout", "", False),
     ],
 )
-def test_who_may_add_stubs_is_told_to(kind: Kind, message: str, is_stub: bool) -> None:
+def test_who_may_add_stubs_is_told_to(kind: FailureKind, message: str, is_stub: bool) -> None:
     test = TestResult(id="t", verdict="failed", phase="call", kind=kind, message=message)
-    assert ("as a stub" in advice(test, adds_stubs=True)) is is_stub
-    assert "as a stub" not in advice(test)
+    assert ("add a stub" in red_advice(test, adds_stubs=True)) is is_stub
+    assert "add a stub" not in red_advice(test)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.evidence.signatures import is_written, planned, shapes
+from treadle.evidence.code_shapes import is_written, parse_signatures, signature_shapes
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from treadle.evidence.signatures import is_written, planned, shapes
     ],
 )
 def test_signatures_are_read(text: str, names: list[str]) -> None:
-    assert [one.name for one in planned(text)] == names
+    assert [one.name for one in parse_signatures(text)] == names
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_signatures_are_read(text: str, names: list[str]) -> None:
     ],
 )
 def test_shapes_are_compared(plan: str, code: str, same: bool) -> None:
-    assert (shapes(code)["f"] == planned(plan)[0].shape) == same
+    assert (signature_shapes(code)["f"] == parse_signatures(plan)[0].shape) == same
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_shapes_are_compared(plan: str, code: str, same: bool) -> None:
     ],
 )
 def test_other_languages_are_compared_by_their_words(plan: str, path: str, code: str, is_there: bool) -> None:
-    assert is_written(planned(plan)[0], path, code) is is_there
+    assert is_written(parse_signatures(plan)[0], path, code) is is_there

@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.evidence.skeleton import beyond_stubs
+from treadle.evidence.stubs import beyond_stubs
 
 STUB = 'def due(lent: date, days: int = 28) -> date:\n    """When."""\n    raise NotImplementedError\n'
 THROWS = 'throw new Error("not implemented");'

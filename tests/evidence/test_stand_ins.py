@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.evidence.stand_ins import has_means
+from treadle.evidence.sharpness import has_means
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
 from pathlib import Path
 
 from tests.evidence.stage import MANIFEST, TEST, Stage, run
-from treadle.evidence.suite import unbelievable
+from treadle.evidence.suite import reason_for_doubt
 from treadle.toolchains.results import TestResult, TestRun
 
 
-def test_a_run_that_was_ended_has_the_word() -> None:
+def test_a_run_that_was_ended_is_a_reason_for_doubt() -> None:
     late = TestRun(
         command=("t",),
         exit=None,
@@ -14,14 +14,14 @@ def test_a_run_that_was_ended_has_the_word() -> None:
         problems=("t did not end within 9 s",),
         output="waits\n",
     )
-    assert [one.what for one in unbelievable(late)] == [
-        "the tests could not be run: t did not end within 9 s",
-        "the tests could not be run: it printed:\nwaits",
-    ]
+    problem, output = reason_for_doubt(late)
+    assert (problem.code, output.code) == ("suite.unrunnable", "suite.unrunnable")
+    assert (problem.what.endswith(late.problems[0]), output.what.endswith("\nwaits")) == (True, True)
     named = TestRun(
         command=("t",), exit=None, duration=9.0, ended="timeout", tests={"a": TestResult(id="a", verdict="passed")}
     )
-    assert [one.what for one in unbelievable(named)] == ["the tests could not be run: it ended by 'timeout'"]
+    (problem,) = reason_for_doubt(named)
+    assert (problem.code, "'timeout'" in problem.what) == ("suite.unrunnable", True)
 
 
 def test_a_file_without_tests_that_ends_well_is_no_collection_error(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.evidence.test_configuration import test_configuration
+from treadle.evidence.checks.scope import test_configuration
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from treadle.evidence.examples import examples
-from treadle.evidence.wrong_implementations import candidates, far_candidates, far_rounds, rounds
+from treadle.evidence.sharpness import candidates, far_candidates, far_rounds, rounds
 
 STUBS = """
 def add(a: int, b: int) -> int:

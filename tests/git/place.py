@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from immutables import Map
 
 from treadle.config.project import Project, make_local
+from treadle.git.checkpoint import Recorder
 from treadle.git.integration import Integration
-from treadle.git.lanes import Lanes, Rules
-from treadle.git.record import Recorder
+from treadle.git.lanes import LaneRules, Lanes
 from treadle.git.refs import Refs
 from treadle.git.repository import Repository, open_repository
 from treadle.kernel.commands import RunAgent, RunChecks
@@ -32,6 +32,20 @@ ENV = {
     "GIT_COMMITTER_DATE": "@1700000000 +0000",
 }
 RUN = "r1"
+
+
+def git_processes(command: str) -> list[int]:
+    """The living processes of this git command that this process has started."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            words = (folder / "cmdline").read_text().split("\0")
+        except OSError:
+            continue  # it has ended meanwhile
+        if parent == os.getpid() and command in words:
+            found.append(int(folder.name))
+    return sorted(found)
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -74,10 +88,10 @@ def repository(tmp_path: Path, files: dict[str, str] | None = None) -> Path:
 class Stage:
     """A repository with a run that has begun."""
 
-    def __init__(self, root: Path, rules: Rules | None = None, large: int = 1000) -> None:
+    def __init__(self, root: Path, rules: LaneRules | None = None, large: int = 1000) -> None:
         self.project = Project(root)
         make_local(self.project)
-        self.root, self.rules, self._large = root, rules or Rules(), large
+        self.root, self.rules, self._large = root, rules or LaneRules(), large
         self.insts: dict[str, Instance] = {}
         self.seq = 1
         self.add("root")
@@ -141,7 +155,7 @@ class Stage:
         checks = RunChecks(
             id=job.id, inst=job.inst, graph=job.graph, step=job.step, visit=job.visit, attempt=job.attempt, exit=exit_
         )
-        await self.integration.accept(self.state, checks, commit)
+        await self.integration.note_pending(self.state, checks, commit)
 
     async def head(self, inst: str = "root") -> str:
         return (await self.integration.head(self.state, inst)).commit

@@ -10,11 +10,10 @@ from treadle.git.commit_message import merge_subject, work_subject
 from treadle.kernel.commands import RunChecks
 from treadle.kernel.state import Instance, Slot, State
 from treadle.ports import Case
-from treadle.protocol.alone import alone
+from treadle.protocol.alone import TERMS_FILE, read_terms, select_part
 from treadle.protocol.items import Json
 from treadle.protocol.load import BUILT_IN, load, read_tree
 from treadle.protocol.model import Protocol
-from treadle.protocol.terms import FILE, read_terms
 
 START, V3, DPTR, WATERFALL = (load(one) for one in (BUILT_IN / "new", "v3", "dptr", "waterfall"))
 
@@ -94,10 +93,10 @@ def test_a_result_without_a_title_is_called_by_its_description(description: Json
     ],
 )
 def test_a_step_alone_says_what_it_brings(step: str, paths: list[str], expected: str) -> None:
-    terms = read_terms(read_tree(BUILT_IN / "waterfall" / FILE))
-    one = case(alone(WATERFALL, step, terms).protocol, {"id": "US-5", "title": "Cart"}, "story", "US-5")
+    terms = read_terms(read_tree(BUILT_IN / "waterfall" / TERMS_FILE))
+    one = case(select_part(WATERFALL, step, terms).protocol, {"id": "US-5", "title": "Cart"}, "story", "US-5")
     assert merge_subject("root", one, paths) == expected
-    long = case(alone(WATERFALL, step, terms).protocol, {"title": "Cart " * 30}, "story", "A" * 60)
+    long = case(select_part(WATERFALL, step, terms).protocol, {"title": "Cart " * 30}, "story", "A" * 60)
     assert len(merge_subject("root", long, paths)) <= 72
 
 

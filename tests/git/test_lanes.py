@@ -1,6 +1,7 @@
 """Lanes: where they start, what they keep, and that nothing an agent wrote is lost."""
 
 import asyncio
+import os
 from pathlib import Path
 from typing import TypeVar
 
@@ -10,9 +11,8 @@ from immutables import Map
 
 from tests.git.place import FILES, RUN, Stage, git, repository, run, write
 from treadle.errors import PortError
-from treadle.git.lanes import Rules
-from treadle.git.leases import Lease
-from treadle.git.opened import open_git
+from treadle.git.lanes import Bystanders, LaneRules, describe_changes, open_git
+from treadle.git.slots import SlotLease
 from treadle.kernel.commands import RunAgent, RunChecks
 from treadle.kernel.reduce import outstanding
 from treadle.kernel.state import State
@@ -104,7 +104,7 @@ def test_the_kernels_own_states_tell_what_was_accepted(tmp_path: Path) -> None:
             play.claims("InitWork", children=())
             checks = one(play.state, RunChecks)
             recorded = await stage.lanes.record(play.state.run, job.id, at=0)
-            await stage.integration.accept(play.state, checks, recorded.commit)
+            await stage.integration.note_pending(play.state, checks, recorded.commit)
             before = (await stage.integration.head(play.state, "root")).commit
             assert before == git(stage.root, "rev-parse", "HEAD")
             play.checked(fails=fails)
@@ -123,7 +123,7 @@ def one(state: State, kind: type[T]) -> T:
 
 def test_kept_work_is_there_again_and_other_leftovers_are_not(tmp_path: Path) -> None:
     async def story() -> None:
-        stage = await Stage(repository(tmp_path), Rules(keep_work=True)).start()
+        stage = await Stage(repository(tmp_path), LaneRules(keep_work=True)).start()
         lane = await stage.lanes.open(stage.state, stage.job(n="1.1"))
         write(lane.path, {"src/half.py": "half\n"})
         again = await stage.lanes.open(stage.state, stage.job(n="1.2"))
@@ -140,12 +140,12 @@ def test_kept_work_is_there_again_and_other_leftovers_are_not(tmp_path: Path) ->
 
 def test_a_lane_that_was_half_filled_when_the_machine_went_down_is_nobodys(tmp_path: Path) -> None:
     async def story() -> None:
-        stage = await Stage(repository(tmp_path), Rules(keep_work=True)).start()
+        stage = await Stage(repository(tmp_path), LaneRules(keep_work=True)).start()
         job = stage.job()
         lane = await stage.lanes.open(stage.state, job)
         write(lane.path, {"src/other.py": "of nobody\n"})
         note = lane.path.with_name("lane-1.json")
-        note.write_bytes(msgspec.json.encode(Lease(run=RUN, inst="root", lane="main")))
+        note.write_bytes(msgspec.json.encode(SlotLease(run=RUN, inst="root", lane="main")))
         lane.path.with_name("lane-1.index").write_bytes(b"DIRC cut off")
         lane.path.with_name("lane-1.index.lock").touch()
         again = await (await Stage(stage.root).start()).lanes.open(stage.state, job)
@@ -172,7 +172,7 @@ def test_lanes_may_be_opened_all_at_once(tmp_path: Path) -> None:
 def test_a_project_is_opened_as_a_whole(tmp_path: Path) -> None:
     async def story() -> None:
         stage = Stage(repository(tmp_path))
-        opened = await open_git(stage.project, lambda *_: Rules(), prefix="bot")
+        opened = await open_git(stage.project, lambda *_: LaneRules(), prefix="bot")
         workspace: Workspace = opened.lanes
         lane = await workspace.open(stage.state, stage.job())
         async with opened.checkouts.clean(lane.base) as path:
@@ -245,7 +245,7 @@ def test_a_child_starts_from_its_parents_head(tmp_path: Path) -> None:
 
 def test_hidden_files_are_not_there_and_cannot_be_had_from_the_lanes_git(tmp_path: Path) -> None:
     async def story() -> None:
-        stage = await Stage(repository(tmp_path), Rules(hidden=("tests/**",))).start()
+        stage = await Stage(repository(tmp_path), LaneRules(hidden=("tests/**",))).start()
         job = stage.job()
         lane = await stage.lanes.open(stage.state, job)
         assert not (lane.path / "tests").exists()
@@ -289,5 +289,131 @@ def test_lanes_that_an_instance_leaves_are_free_for_others_and_its_leftovers_are
         again = await stage.lanes.open(stage.state, stage.job(n="2.1"))
         assert (again.base, again.path == lane.path) == (lane.base, False)
         assert not (again.path / "src/open.py").exists()
+
+    run(story())
+
+
+# What of the user's repository is not as it was.
+
+
+def test_branches_settings_hooks_and_the_projects_setup_are_watched(tmp_path: Path) -> None:
+    async def story() -> None:
+        root = repository(tmp_path, {"a.txt": "a\n", ".treadle/overlays/v3.yaml": "x: 1\n"})
+        git(root, "tag", "old")
+        stage = await Stage(root).start()
+        watch = Bystanders(stage.repository, stage.refs, "treadle")
+        before = await watch.look()
+        await stage.work({"a.txt": "b\n"})
+        write(root, {".treadle/local/note": "ours\n"})
+        assert describe_changes(before, await watch.look()) == (), "what runs do is no news"
+
+        git(root, "tag", "-d", "old")
+        git(root, "branch", "other")
+        git(root, "config", "core.hooksPath", "/nowhere")
+        write(root, {".git/hooks/pre-push": "true\n", ".treadle/overlays/v3.yaml": "x: 2\n", "treadle.toml": ""})
+        assert describe_changes(before, await watch.look()) == (
+            ".git/config was changed",
+            ".git/hooks/pre-push was added",
+            ".treadle/overlays/v3.yaml was changed",
+            "refs/heads/other was added",
+            "refs/tags/old was removed",
+            "treadle.toml was added",
+        )
+
+    run(story())
+
+
+def test_the_users_own_files_are_told_in_one_line(tmp_path: Path) -> None:
+    async def story() -> None:
+        root = repository(tmp_path, {"a.txt": "a\n", "gone.txt": "g\n", "odd name.txt": "o\n", ".gitignore": "build\n"})
+        write(root, {"a.txt": "the user works, too\n"})
+        stage = await Stage(root).start()
+        watch = Bystanders(stage.repository, stage.refs, "treadle")
+        before = await watch.look()
+        assert describe_changes(before, await watch.look()) == ()
+        (root / "gone.txt").unlink()
+        write(root, {"a.txt": "and works on\n", "odd name.txt": "x\n", "new/ü.txt": "n\n", "build/x": "ignored\n"})
+        told = ("the files a.txt, gone.txt, new/ü.txt and 1 more were changed",)
+        assert describe_changes(before, await watch.look()) == told
+
+    run(story())
+
+
+def test_the_file_that_standard_output_goes_to_is_no_change(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    async def story() -> None:
+        root = repository(tmp_path)
+        stage = await Stage(root).start()
+        watch = Bystanders(stage.repository, stage.refs, "treadle")
+        with (root / "log.txt").open("wb") as log, capfd.disabled():
+            screen = os.dup(1)
+            os.dup2(log.fileno(), 1)
+            try:
+                before = await watch.look()
+                os.write(1, b"a line\n")
+                write(root, {"other.txt": "x\n"})
+                after = await watch.look()
+            finally:
+                os.dup2(screen, 1)
+                os.close(screen)
+        assert (root / "log.txt").read_text() == "a line\n"
+        (change,) = describe_changes(before, after)
+        assert ("other.txt" in change, "log.txt" in change) == (True, False)
+
+    run(story())
+
+
+def test_what_was_changed_while_an_activity_worked_is_recorded_with_its_work(tmp_path: Path) -> None:
+    async def story() -> None:
+        root = repository(tmp_path)
+        stage = await Stage(root).start()
+        job = stage.job()
+        lane = await stage.lanes.open(stage.state, job)
+        write(lane.path, {"src/app.py": "x = 1\n"})
+        git(lane.path / "../../../..", "branch", "other")
+
+        recorded = await stage.lanes.record(RUN, job.id, at=0)
+
+        assert recorded.around == ("refs/heads/other was added",)
+        await stage.lanes.open(stage.state, stage.job(n="1.2"))
+        assert (await stage.lanes.record(RUN, "root:impl#1.2", at=0)).around == ()
+
+    run(story())
+
+
+def test_neither_a_forged_note_nor_a_filter_in_our_folder_changes_what_is_recorded(tmp_path: Path) -> None:
+    async def story() -> None:
+        root = repository(tmp_path)
+        stage = await Stage(root).start()
+        job = stage.job()
+        lane = await stage.lanes.open(stage.state, job)
+        write(lane.path, {"src/app.py": "x = 1\n"})
+        note = lane.path.with_suffix(".json")
+        forged = git(root, "commit-tree", "-m", "forged", "main^{tree}")
+        note.write_text(note.read_text().replace(lane.base, forged))
+        own = stage.repository.own
+        (own / "info" / "attributes").write_text("* filter=bend\n")
+        with (own / "config").open("a") as config:
+            config.write('[filter "bend"]\n\tclean = echo bent\n')
+
+        recorded = await stage.lanes.record(RUN, job.id, at=0)
+
+        assert (recorded.base, recorded.paths) == (lane.base, ("src/app.py",))
+        assert git(root, "show", f"{recorded.commit}:src/app.py") == "x = 1"
+
+    run(story())
+
+
+def test_a_file_that_the_run_itself_writes_is_no_change(tmp_path: Path) -> None:
+    async def story() -> None:
+        root = repository(tmp_path, {"a.txt": "a\n"})
+        stage = await Stage(root).start()
+        watch = Bystanders(stage.repository, stage.refs, "treadle")
+        watch.made.add("memory-bank/progress.md")
+        before = await watch.look()
+        write(root, {"memory-bank/progress.md": "ours\n"})
+        assert describe_changes(before, await watch.look()) == ()
+        write(root, {"memory-bank/mine.md": "a person's\n"})
+        (change,) = describe_changes(before, await watch.look())
+        assert ("memory-bank/mine.md" in change, "progress.md" in change) == (True, False)
 
     run(story())

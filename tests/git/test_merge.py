@@ -3,22 +3,34 @@
 from pathlib import Path
 
 import pytest
+from immutables import Map
 
 from tests.git.place import RUN, Stage, git, repository, run, write
-from treadle.git.checkout import Checkouts
-from treadle.git.delivery import Policy, undelivered
-from treadle.git.merge import Completed, Merging, Refused, Verify, Wanted, verify_by
-from treadle.git.verifier import Tried
+from tests.prompts.stage import Memory
+from treadle.git.delivery import Policy, why_undelivered
+from treadle.git.merge import (
+    MergeRefusal,
+    MergeRequest,
+    MergeResult,
+    Merging,
+    RecordingVerifier,
+    TrialResult,
+    Verify,
+    fold_children,
+    verify_by,
+)
+from treadle.kernel.state import Group
+from treadle.protocol.items import Json
 
 CHILD, ACT = "root/k0", "root/k0:merge#1.1"
 
 
-async def fine(_: Path) -> Refused | None:
+async def fine(_: str) -> MergeRefusal | None:
     return None
 
 
 def merging(stage: Stage, policy: Policy = "branch") -> Merging:
-    return Merging(stage.lanes, Checkouts(stage.repository, stage.recorder, stage.project.worktrees), policy)
+    return Merging(stage.lanes, policy)
 
 
 async def child_with_work(root: Path) -> Stage:
@@ -30,8 +42,8 @@ async def child_with_work(root: Path) -> Stage:
     return stage
 
 
-async def merge(stage: Stage, verify: Verify = fine, inst: str = CHILD, act: str = ACT) -> Completed | Refused:
-    return await merging(stage).merge(stage.state, inst, act, Wanted("feat(k0): implement\n"), verify)
+async def merge(stage: Stage, verify: Verify = fine, inst: str = CHILD, act: str = ACT) -> MergeResult | MergeRefusal:
+    return await merging(stage).merge(stage.state, inst, act, MergeRequest("feat(k0): implement\n"), verify)
 
 
 def test_a_child_becomes_one_commit_of_its_parent(tmp_path: Path) -> None:
@@ -40,14 +52,14 @@ def test_a_child_becomes_one_commit_of_its_parent(tmp_path: Path) -> None:
         before = await stage.head()
         seen: list[str] = []
 
-        async def verify(path: Path) -> Refused | None:
+        async def verify(commit: str) -> MergeRefusal | None:
             assert await stage.head() == before
-            seen.append((path / "src/k0.py").read_text())
+            seen.append(git(stage.project.root, "show", f"{commit}:src/k0.py"))
             return None
 
         done = await merge(stage, verify)
-        assert isinstance(done, Completed)
-        assert seen == ["k = 1\n"]
+        assert isinstance(done, MergeResult)
+        assert seen == ["k = 1"]
         assert await stage.head() == done.commit
         assert git(stage.root, "log", "--format=%s", "-n", "2", done.commit).splitlines()[0] == "feat(k0): implement"
         assert git(stage.root, "rev-parse", f"{done.commit}^") == before
@@ -64,13 +76,13 @@ def test_a_merge_that_was_cut_off_is_completed_with_the_same_commit(tmp_path: Pa
         stage = await child_with_work(repository(tmp_path))
         names, before, child = stage.integration.names(RUN), await stage.head(), await stage.head(CHILD)
         done = await merge(stage)
-        assert isinstance(done, Completed)
+        assert isinstance(done, MergeResult)
         values = {names.integration(CHILD): child, names.of_instance(CHILD, "base"): before}
         if crash == "before publication":
             values[names.integration("root")] = before
         await stage.refs.put_all(values)
 
-        async def never(_: Path) -> Refused | None:
+        async def never(_: str) -> MergeRefusal | None:
             raise AssertionError("verified already")
 
         resumed = await Stage(stage.root).start()
@@ -87,7 +99,7 @@ def test_the_same_inputs_give_the_same_commit(tmp_path: Path) -> None:
     async def story(place: Path) -> str:
         place.mkdir()
         done = await merge(await child_with_work(repository(place)))
-        assert isinstance(done, Completed)
+        assert isinstance(done, MergeResult)
         return done.commit
 
     assert run(story(tmp_path / "one")) == run(story(tmp_path / "two"))
@@ -98,13 +110,13 @@ def test_two_children_follow_each_other_and_nothing_is_merged_twice(tmp_path: Pa
         stage = await child_with_work(repository(tmp_path))
         stage.add("root/k1")
         await stage.work({"src/k1.py": "k = 1\n"}, inst="root/k1")
-        assert isinstance(await merge(stage), Completed)
+        assert isinstance(await merge(stage), MergeResult)
         done = await merge(stage, inst="root/k1", act="root/k1:merge#1.1")
-        assert isinstance(done, Completed)
+        assert isinstance(done, MergeResult)
         assert stage.cat(done.commit, "src/k0.py") == "k = 1"
         await stage.work({"src/k0.py": "k = 2\n"}, inst=CHILD, n="2.1")
         later = await merge(stage, act="root/k0:merge#2.1")
-        assert isinstance(later, Completed)
+        assert isinstance(later, MergeResult)
         assert git(stage.root, "diff-tree", "-r", "--name-only", f"{later.commit}^", later.commit) == "src/k0.py"
         assert git(stage.root, "rev-list", "--count", "HEAD.." + later.commit) == "4"
 
@@ -117,10 +129,10 @@ def test_a_conflict_is_told_with_both_sides_and_moves_nothing(tmp_path: Path) ->
         stage.add("root/k1")
         head = await stage.head(CHILD)
         await stage.work({"src/k0.py": "other\n"}, inst="root/k1")
-        assert isinstance(await merge(stage, inst="root/k1", act="root/k1:merge#1.1"), Completed)
+        assert isinstance(await merge(stage, inst="root/k1", act="root/k1:merge#1.1"), MergeResult)
         parent = await stage.head()
         refused = await merge(stage)
-        assert isinstance(refused, Refused)
+        assert isinstance(refused, MergeRefusal)
         assert (refused.reason, refused.files) == ("IntegrationFailure", ("src/k0.py",))
         assert "--- ours\nother\n" in refused.details
         assert "--- theirs\nk = 1" in refused.details
@@ -135,20 +147,20 @@ class Checks:
     def __init__(self, bad: str) -> None:
         self.bad, self.asked = bad, list[str]()
 
-    async def _tried(self, name: str) -> Tried:
+    async def _tried(self, name: str) -> TrialResult:
         self.asked.append(name)
-        return Tried(name != self.bad, f"{name} failed", ("t::one",) if name == self.bad else ())
+        return TrialResult(name != self.bad, f"{name} failed", ("t::one",) if name == self.bad else ())
 
-    async def build(self, _: Path) -> Tried:
+    async def build(self, _: str) -> TrialResult:
         return await self._tried("build")
 
-    async def contract(self, _: Path) -> Tried:
+    async def contract(self, _: str) -> TrialResult:
         return await self._tried("contract")
 
-    async def suite(self, _: Path) -> Tried:
+    async def suite(self, _: str) -> TrialResult:
         return await self._tried("suite")
 
-    async def same_colour(self, *_: str) -> Tried:
+    async def same_colour(self, *_: str) -> TrialResult:
         return await self._tried("same_colour")
 
 
@@ -165,7 +177,7 @@ def test_what_does_not_hold_is_not_published(tmp_path: Path, bad: str, reason: s
         stage = await child_with_work(repository(tmp_path))
         before, checks = await stage.head(), Checks(bad)
         refused = await merge(stage, verify_by(checks))
-        assert isinstance(refused, Refused)
+        assert isinstance(refused, MergeRefusal)
         assert (refused.reason, refused.details, refused.failing) == (reason, f"{bad} failed", ("t::one",))
         assert await stage.repository.parents(refused.commit) == [before], "what was tried stays a commit"
         assert checks.asked == asked
@@ -179,16 +191,17 @@ def test_a_parent_that_moves_during_the_checks_is_merged_into_again(tmp_path: Pa
         stage = await child_with_work(repository(tmp_path))
         rounds: list[str] = []
 
-        async def verify(path: Path) -> Refused | None:
-            rounds.append((path / "late.txt").read_text() if (path / "late.txt").exists() else "")
+        async def verify(commit: str) -> MergeRefusal | None:
+            has_it = bool(git(stage.project.root, "ls-tree", commit, "late.txt"))
+            rounds.append(git(stage.project.root, "show", f"{commit}:late.txt") if has_it else "")
             if len(rounds) == 1:
                 await stage.work({"late.txt": "late\n"}, step="tests", n="5.1")
                 await stage.head()
             return None
 
         done = await merge(stage, verify)
-        assert isinstance(done, Completed)
-        assert rounds == ["", "late\n"]
+        assert isinstance(done, MergeResult)
+        assert rounds == ["", "late"]
         assert stage.cat(done.commit, "late.txt") == "late"
 
     run(story())
@@ -197,9 +210,11 @@ def test_a_parent_that_moves_during_the_checks_is_merged_into_again(tmp_path: Pa
 ROOT_ACT = "root:merge#1.1"
 
 
-async def deliver(stage: Stage, policy: Policy) -> Completed:
-    done = await merging(stage, policy).merge(stage.state, "root", ROOT_ACT, Wanted("feat(r1): implement\n"), fine)
-    assert isinstance(done, Completed)
+async def deliver(stage: Stage, policy: Policy) -> MergeResult:
+    done = await merging(stage, policy).merge(
+        stage.state, "root", ROOT_ACT, MergeRequest("feat(r1): implement\n"), fine
+    )
+    assert isinstance(done, MergeResult)
     assert done.delivered is not None
     return done
 
@@ -214,7 +229,7 @@ def test_a_result_waits_on_its_branch(tmp_path: Path, policy: Policy) -> None:
         done = await deliver(stage, policy)
         assert git(stage.root, "rev-parse", "treadle/r1/result") == done.commit
         assert git(stage.root, "rev-parse", f"{done.commit}^") == users
-        assert str(done.delivered) == "the result waits on the branch treadle/r1/result"
+        assert str(done.delivered).endswith(" treadle/r1/result")
         assert await deliver(stage, policy) == done
         assert not (stage.root / "a.txt").exists()
 
@@ -242,8 +257,8 @@ def test_auto_moves_a_clean_branch_forward(tmp_path: Path) -> None:
         assert git(stage.root, "rev-parse", "main^") == users
         assert (stage.root / "a.txt").read_text() == "a\n"
         assert git(stage.root, "status", "--porcelain") == ""
-        assert str(done.delivered).startswith("main is at the result")
-        assert await undelivered(stage.integration, RUN) == ""
+        assert str(done.delivered).startswith("main ")
+        assert await why_undelivered(stage.integration, RUN) == ""
         assert (await deliver(stage, "auto")).commit == done.commit
 
     run(story())
@@ -294,7 +309,7 @@ def test_auto_leaves_a_checkout_alone_that_is_not_ready(tmp_path: Path, trouble:
         done = await deliver(stage, "auto")
         assert done.delivered is not None
         assert why in done.delivered.why
-        assert why in await undelivered(stage.integration, RUN)
+        assert why in await why_undelivered(stage.integration, RUN)
         assert git(stage.root, "rev-parse", "main") == users
         assert git(stage.root, "status", "--porcelain") == status
         assert git(stage.root, "rev-parse", "treadle/r1/result") == done.commit
@@ -310,14 +325,111 @@ def test_what_was_merged_before_may_stay_a_commit_each(tmp_path: Path, policy: P
         await merge(stage)
         if policy == "auto":
             git(stage.root, "commit", "-q", "--allow-empty", "-m", "the user goes on")
-        wanted = Wanted("feat(r1): implement\n", keep_commits=True)
+        wanted = MergeRequest("feat(r1): implement\n", keep_commits=True)
         done = await merging(stage, policy).merge(stage.state, "root", ROOT_ACT, wanted, fine)
-        assert isinstance(done, Completed)
+        assert isinstance(done, MergeResult)
         assert done.before == git(stage.root, "rev-parse", "main@{1}" if policy == "auto" else users)
         said = git(stage.root, "log", "--format=%s", f"{users}..{done.commit}").splitlines()
         assert said[0] == "feat(k0): implement"
         assert said[1] == "work of root:scaffold#1.1"
         assert ("the user goes on" in said) == (policy == "auto")
         assert await merging(stage, policy).merge(stage.state, "root", ROOT_ACT, wanted, fine) == done
+
+    run(story())
+
+
+# Folds: a team's lanes become one.
+
+
+async def team(tmp_path: Path, one: dict[str, str], other: dict[str, str]) -> Stage:
+    stage = await Stage(repository(tmp_path)).start()
+    members = {"t1": "root/t1", "t2": "root/t2"}
+    stage.insts["root"].groups["backend"] = Group(members=Map(members))
+    for inst, files in zip(members.values(), (one, other), strict=True):
+        stage.add(inst)
+        await stage.work(files, inst=inst)
+    return stage
+
+
+def test_the_work_of_all_members_is_taken_in_once(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await team(tmp_path, {"src/a.py": "a\n"}, {"src/b.py": "b\n"})
+        done = await fold_children(stage.lanes, stage.state, "root", ("backend",))
+        assert done.is_clean
+        assert done.files == ("src/a.py", "src/b.py")
+        assert await stage.head() == done.commit == await stage.head("root/t1")
+        assert await fold_children(stage.lanes, stage.state, "root", ("backend",)) == done
+        assert git(stage.root, "rev-list", "--count", f"HEAD..{done.commit}") == "2"
+        await stage.work({"src/a.py": "a2\n"}, inst="root/t1", n="2.1")
+        later = await fold_children(stage.lanes, stage.state, "root")
+        assert stage.cat(later.commit, "src/a.py") == "a2"
+        assert git(stage.root, "rev-list", "--count", f"HEAD..{later.commit}") == "3"
+
+    run(story())
+
+
+def test_a_conflict_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await team(tmp_path, {"README.md": "a\n"}, {"README.md": "b\n"})
+        before = (await stage.head(), await stage.head("root/t1"), await stage.head("root/t2"))
+        done = await fold_children(stage.lanes, stage.state, "root")
+        assert (done.is_clean, done.files) == (False, ("README.md",))
+        assert (await stage.head(), await stage.head("root/t1"), await stage.head("root/t2")) == before
+
+    run(story())
+
+
+def test_groups_that_are_not_named_stay_out(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await team(tmp_path, {"src/a.py": "a\n"}, {"src/b.py": "b\n"})
+        head = await stage.head()
+        assert (await fold_children(stage.lanes, stage.state, "root", ("other",))).commit == head
+
+    run(story())
+
+
+# What a merge or a rebase has checked is kept, with the commit it was checked on.
+
+RAN: dict[str, Json] = {"command": ["make"], "exit": 0, "duration": 1.5, "output": "built"}
+
+
+class Verifier:
+    async def build(self, _: str) -> TrialResult:
+        return TrialResult(ok=True, ran=RAN)
+
+    async def contract(self, _: str) -> TrialResult:
+        return TrialResult(ok=True, details="the project has no command for it")
+
+    async def suite(self, commit: str) -> TrialResult:
+        return TrialResult(commit == "good", "t fails", ("t",))
+
+    async def same_colour(self, _before: str, _after: str) -> TrialResult:
+        return TrialResult(ok=True)
+
+
+def test_the_last_try_is_kept_in_full() -> None:
+    async def story() -> None:
+        witness, memory = RecordingVerifier(Verifier()), Memory()
+        for name in ("bad", "good"):
+            await witness.build(name)
+            await witness.contract(name)
+            assert (await witness.suite(name)).ok == (name == "good")
+        results = witness.results(memory, "c0ffee", "7ree")
+        assert [(one.check, one.ok) for one in results] == [("build", True), ("contract", True), ("suite", True)]
+        built, contract, _ = (memory.get(one.report_ref) for one in results)
+        head = {"check": "build", "ok": True, "commit": "c0ffee", "tree": "7ree"}
+        assert built == {**head, **RAN, "report": "", "findings": []}
+        assert isinstance(contract, dict)
+        assert (contract["command"], contract["exit"], contract["output"]) == ([], None, "")
+        assert contract["report"] == "the project has no command for it"
+
+    run(story())
+
+
+def test_a_comparison_before_and_after_is_kept_too() -> None:
+    async def story() -> None:
+        witness = RecordingVerifier(Verifier())
+        assert (await witness.same_colour("a", "b")).ok
+        assert [one.check for one in witness.results(Memory(), "c", "t")] == ["same_colour"]
 
     run(story())

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.git.place import ENV
-from treadle.git.names import Names, slug
+from treadle.git.ref_names import RefNames, slug
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_git_takes_every_name() -> None:
 
 
 def _refs(id_: str) -> list[str]:
-    names = Names("run 1")
+    names = RefNames("run 1")
     return [
         names.integration(id_),
         names.lane(id_, "int"),

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.git.place import Stage, git, repository, run, write
+from tests.refusals import refused
 from treadle.config.project import Project
-from treadle.errors import PortError
-from treadle.git.checkout import Checkouts
-from treadle.git.merge import Completed, Merging, Wanted
-from treadle.git.rebase import Rebasing
+from treadle.git.merge import MergeRequest, MergeResult, Merging, rebase_instance
 from treadle.git.repository import open_repository
+from treadle.git.slots import Checkouts
 
 ODD = {
     "a b/ü.txt": "x\n",
@@ -157,23 +156,24 @@ def _works_and_leaves_all_as_it_was(root: Path) -> None:
 async def _whole_run(root: Path) -> str:
     """Two children: one is merged, the other one rebased onto it and merged; the result of the run."""
     stage = await Stage(root).start()
-    checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
-    merging = Merging(stage.lanes, checkouts)
+    checkouts = Checkouts(stage.repository, stage.project.worktrees)
+    merging = Merging(stage.lanes)
     for child in ("root/a", "root/b"):
         stage.add(child)
     mixed = "a\r\nb $Id$\n"
     await stage.work({"src/new.py": "x = 1\n", "crlf.txt": mixed, "d ü/-x\n'\".txt": "odd\n"}, inst="root/a")
     await stage.work({"b.txt": "b\n"}, inst="root/b")
 
-    async def verify(path: Path) -> None:
-        assert (path / "crlf.txt").read_bytes() == mixed.encode()
-        assert (path / "d ü/-x\n'\".txt").read_text() == "odd\n"
+    async def verify(commit: str) -> None:
+        async with checkouts.clean(commit) as path:
+            assert (path / "crlf.txt").read_bytes() == mixed.encode()
+            assert (path / "d ü/-x\n'\".txt").read_text() == "odd\n"
 
-    await merging.merge(stage.state, "root/a", "root/a:merge#1.1", Wanted("a\n"), verify)
-    assert (await Rebasing(stage.integration).rebase(stage.state, "root/b")).is_clean
-    await merging.merge(stage.state, "root/b", "root/b:merge#1.1", Wanted("b\n"), verify)
-    done = await merging.merge(stage.state, "root", "root:merge#1.1", Wanted("all\n"), verify)
-    assert isinstance(done, Completed)
+    await merging.merge(stage.state, "root/a", "root/a:merge#1.1", MergeRequest("a\n"), verify)
+    assert (await rebase_instance(stage.integration, stage.state, "root/b")).is_clean
+    await merging.merge(stage.state, "root/b", "root/b:merge#1.1", MergeRequest("b\n"), verify)
+    done = await merging.merge(stage.state, "root", "root:merge#1.1", MergeRequest("all\n"), verify)
+    assert isinstance(done, MergeResult)
     await stage.lanes.close(stage.state.run)
     assert await stage.repository.show(done.commit, "crlf.txt") == mixed.encode()
     assert git(root, "rev-parse", "treadle/r1/result") == done.commit
@@ -255,7 +255,7 @@ def test_a_repository_of_somebody_else_needs_the_users_leave(tmp_path: Path, mon
         os.lchown(path, 12345, 12345)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    with pytest.raises(PortError, match=r"belongs to somebody else.*safe\.directory .*/repo` if you trust it"):
+    with refused("git.owner", f"safe.directory {root}`"):
         run(open_repository(Project(root)))
     (tmp_path / ".gitconfig").write_text(f"[safe]\n\tdirectory = {root}\n")
 
@@ -304,7 +304,9 @@ def _bisecting(root: Path) -> None:
         (_bisecting, "a bisection"),
     ],
 )
-def test_what_is_in_progress_is_finished_first(tmp_path: Path, begin: Callable[[Path], None], what: str) -> None:
+def test_a_repository_in_the_middle_of_an_operation_is_refused(
+    tmp_path: Path, begin: Callable[[Path], None], what: str
+) -> None:
     root = repository(tmp_path)
     git(root, "checkout", "-q", "-b", "side")
     write(root, {"README.md": "side\n"})
@@ -314,7 +316,7 @@ def test_what_is_in_progress_is_finished_first(tmp_path: Path, begin: Callable[[
         write(root, {"README.md": f"main {n}\n"})
         git(root, "commit", "-q", "-a", "-m", f"main {n}")
     begin(root)
-    with pytest.raises(PortError, match=f"in the middle of {what}; finish or abort it"):
+    with refused("git.busy", f" {what};"):
         run(open_repository(Project(root)))
     assert not (root / ".treadle").exists(), "nothing is half-made"
 

@@ -6,20 +6,18 @@ import pytest
 
 from tests.git.place import RUN, Stage, git, repository, run, write
 from tests.git.test_merge import Checks
-from treadle.git.checkout import Checkouts
-from treadle.git.lanes import Rules
-from treadle.git.merge import Merging, Refused, Wanted
-from treadle.git.rebase import Rebasing
+from treadle.git.lanes import LaneRules
+from treadle.git.merge import MergeRefusal, MergeRequest, Merging, rebase_instance
 
 CHILD = "root/k0"
 GRANDCHILD = "root/k0/g"
 
 
-async def fine(_: Path) -> Refused | None:
+async def fine(_: str) -> MergeRefusal | None:
     return None
 
 
-async def scene(tmp_path: Path, files: dict[str, str], sibling: dict[str, str]) -> tuple[Stage, Rebasing]:
+async def scene(tmp_path: Path, files: dict[str, str], sibling: dict[str, str]) -> Stage:
     """A child with two commits, and a sibling that was merged meanwhile."""
     stage = await Stage(repository(tmp_path)).start()
     stage.add(CHILD)
@@ -28,16 +26,15 @@ async def scene(tmp_path: Path, files: dict[str, str], sibling: dict[str, str]) 
     await stage.work(files, inst=CHILD)
     await stage.head(CHILD)
     await stage.work(sibling, inst="root/k1")
-    checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
-    await Merging(stage.lanes, checkouts).merge(stage.state, "root/k1", "root/k1:merge#1.1", Wanted("feat(k1)\n"), fine)
-    return stage, Rebasing(stage.integration)
+    await Merging(stage.lanes).merge(stage.state, "root/k1", "root/k1:merge#1.1", MergeRequest("feat(k1)\n"), fine)
+    return stage
 
 
 def test_what_fits_is_replayed_commit_by_commit(tmp_path: Path) -> None:
     async def story() -> None:
-        stage, rebasing = await scene(tmp_path, {"src/more.py": "m\n"}, {"src/k1.py": "k\n"})
+        stage = await scene(tmp_path, {"src/more.py": "m\n"}, {"src/k1.py": "k\n"})
         old, parent = await stage.head(CHILD), await stage.head()
-        done = await rebasing.rebase(stage.state, CHILD)
+        done = await rebase_instance(stage.integration, stage.state, CHILD)
         assert done.is_clean
         assert done.base == parent
         head = await stage.integration.head(stage.state, CHILD)
@@ -45,7 +42,7 @@ def test_what_fits_is_replayed_commit_by_commit(tmp_path: Path) -> None:
         assert git(stage.root, "rev-list", "--count", f"{parent}..{head.commit}") == "2"
         assert stage.cat(head.commit, "src/k1.py") == "k"
         assert head.commit != old
-        assert await rebasing.rebase(stage.state, CHILD) == done
+        assert await rebase_instance(stage.integration, stage.state, CHILD) == done
         assert await stage.head(CHILD) == head.commit
 
     run(story())
@@ -53,12 +50,12 @@ def test_what_fits_is_replayed_commit_by_commit(tmp_path: Path) -> None:
 
 def test_leftovers_of_a_step_that_keeps_them_follow(tmp_path: Path) -> None:
     async def story() -> None:
-        stage, rebasing = await scene(tmp_path, {"src/more.py": "m\n"}, {"src/k1.py": "k\n"})
-        stage.rules = Rules(keep_work=True)
+        stage = await scene(tmp_path, {"src/more.py": "m\n"}, {"src/k1.py": "k\n"})
+        stage.rules = LaneRules(keep_work=True)
         job = stage.job(CHILD, "fix", "1.1")
         lane = await stage.lanes.open(stage.state, job)
         write(lane.path, {"src/half.py": "half\n"})
-        await rebasing.rebase(stage.state, CHILD)
+        await rebase_instance(stage.integration, stage.state, CHILD)
         again = await stage.lanes.open(stage.state, stage.job(CHILD, "fix", "1.2"))
         assert again.base == await stage.head(CHILD) != lane.base
         assert (again.path / "src/half.py").read_text() == "half\n"
@@ -71,13 +68,13 @@ def test_leftovers_of_a_step_that_keeps_them_follow(tmp_path: Path) -> None:
 
 def test_a_conflict_is_prepared_for_an_agent_and_resolved_by_its_work(tmp_path: Path) -> None:
     async def story() -> None:
-        stage, rebasing = await scene(tmp_path, {"README.md": "child\n"}, {"README.md": "sibling\n"})
+        stage = await scene(tmp_path, {"README.md": "child\n"}, {"README.md": "sibling\n"})
         old, parent = await stage.head(CHILD), await stage.head()
-        done = await rebasing.rebase(stage.state, CHILD)
+        done = await rebase_instance(stage.integration, stage.state, CHILD)
         assert (done.is_clean, done.base, done.files) == (False, parent, ("README.md",))
         assert (done.conflicts[0].ours, done.conflicts[0].theirs) == ("sibling\n", "child\n")
         assert await stage.head(CHILD) == old
-        assert (await rebasing.rebase(stage.state, CHILD)).files == ("README.md",)
+        assert (await rebase_instance(stage.integration, stage.state, CHILD)).files == ("README.md",)
         job = stage.job(CHILD, "adapt")
         lane = await stage.lanes.open(stage.state, job)
         text = (lane.path / "README.md").read_text()
@@ -92,7 +89,7 @@ def test_a_conflict_is_prepared_for_an_agent_and_resolved_by_its_work(tmp_path: 
         stage.ended(job, "RebaseAdapted")
         head = await stage.integration.head(stage.state, CHILD)
         assert (head.commit, head.base, head.drift) == (recorded.commit, parent, "")
-        assert (await rebasing.rebase(stage.state, CHILD)).is_clean
+        assert (await rebase_instance(stage.integration, stage.state, CHILD)).is_clean
 
     run(story())
 
@@ -102,16 +99,15 @@ def test_what_a_child_merges_while_its_parent_is_adapted_is_kept(
     tmp_path: Path, merged: dict[str, str], files: tuple[str, ...]
 ) -> None:
     async def story() -> None:
-        stage, rebasing = await scene(tmp_path, {"README.md": "child\n"}, {"README.md": "sibling\n"})
+        stage = await scene(tmp_path, {"README.md": "child\n"}, {"README.md": "sibling\n"})
         parent = await stage.head()
-        await rebasing.rebase(stage.state, CHILD)
+        await rebase_instance(stage.integration, stage.state, CHILD)
         job = stage.job(CHILD, "adapt")
         lane = await stage.lanes.open(stage.state, job)
         stage.add(GRANDCHILD)
         await stage.work({path: f"{text}\n" for path, text in merged.items()}, inst=GRANDCHILD)
-        checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
-        await Merging(stage.lanes, checkouts).merge(
-            stage.state, GRANDCHILD, f"{GRANDCHILD}:merge#1.1", Wanted("feat(g)\n"), fine
+        await Merging(stage.lanes).merge(
+            stage.state, GRANDCHILD, f"{GRANDCHILD}:merge#1.1", MergeRequest("feat(g)\n"), fine
         )
         write(lane.path, {"README.md": "sibling and child\n"})
         recorded = await stage.lanes.record(RUN, job.id, at=0)
@@ -131,13 +127,10 @@ def test_what_a_child_merges_while_its_parent_is_adapted_is_kept(
 
 def test_an_unresolved_conflict_is_not_merged(tmp_path: Path) -> None:
     async def story() -> None:
-        stage, rebasing = await scene(tmp_path, {"README.md": "child\n"}, {"README.md": "sibling\n"})
-        await rebasing.rebase(stage.state, CHILD)
-        checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
-        refused = await Merging(stage.lanes, checkouts).merge(
-            stage.state, CHILD, f"{CHILD}:merge#1.1", Wanted("m\n"), fine
-        )
-        assert isinstance(refused, Refused)
+        stage = await scene(tmp_path, {"README.md": "child\n"}, {"README.md": "sibling\n"})
+        await rebase_instance(stage.integration, stage.state, CHILD)
+        refused = await Merging(stage.lanes).merge(stage.state, CHILD, f"{CHILD}:merge#1.1", MergeRequest("m\n"), fine)
+        assert isinstance(refused, MergeRefusal)
         assert (refused.details, refused.files) == ("not resolved yet: README.md", ("README.md",))
 
     run(story())
@@ -145,11 +138,11 @@ def test_an_unresolved_conflict_is_not_merged(tmp_path: Path) -> None:
 
 def test_tests_that_changed_their_verdict_are_a_drift(tmp_path: Path) -> None:
     async def story() -> None:
-        stage, rebasing = await scene(tmp_path, {"src/more.py": "m\n"}, {"src/k1.py": "k\n"})
+        stage = await scene(tmp_path, {"src/more.py": "m\n"}, {"src/k1.py": "k\n"})
         old = await stage.head(CHILD)
-        done = await rebasing.rebase(stage.state, CHILD, Checks("same_colour"))
+        done = await rebase_instance(stage.integration, stage.state, CHILD, Checks("same_colour"))
         assert (done.is_clean, done.changed_tests, done.files) == (False, ("t::one",), ())
-        assert await rebasing.rebase(stage.state, CHILD) == done
+        assert await rebase_instance(stage.integration, stage.state, CHILD) == done
         assert await stage.head(CHILD) == old
         lane = await stage.lanes.open(stage.state, stage.job(CHILD, "adapt"))
         assert (lane.path / "src/k1.py").exists()
@@ -165,7 +158,7 @@ def test_a_root_follows_the_users_branch(tmp_path: Path) -> None:
         write(stage.root, {"users.txt": "u\n"})
         git(stage.root, "add", "users.txt")
         git(stage.root, "commit", "-q", "-m", "the user goes on")
-        done = await Rebasing(stage.integration).rebase(stage.state, "root")
+        done = await rebase_instance(stage.integration, stage.state, "root")
         assert done.base == git(stage.root, "rev-parse", "main")
         assert stage.cat(await stage.head(), "users.txt") == "u"
 
@@ -179,10 +172,7 @@ def test_work_recorded_before_a_child_merged_is_folded_on_top(tmp_path: Path) ->
         await stage.work({"src/k0.py": "k = 0\n"}, inst=CHILD)
         job = stage.job(step="tests")
         lane = await stage.lanes.open(stage.state, job)
-        checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
-        await Merging(stage.lanes, checkouts).merge(
-            stage.state, CHILD, f"{CHILD}:merge#1.1", Wanted("feat(k0)\n"), fine
-        )
+        await Merging(stage.lanes).merge(stage.state, CHILD, f"{CHILD}:merge#1.1", MergeRequest("feat(k0)\n"), fine)
         merged = await stage.head()
         write(lane.path, {"tests/test_root.py": "assert 1\n"})
         recorded = await stage.lanes.record(RUN, job.id, at=0)
@@ -205,10 +195,7 @@ def test_parallel_work_in_one_file_is_given_to_the_next_agent(tmp_path: Path) ->
         await stage.work({"README.md": "child\n"}, inst=CHILD)
         job = stage.job(step="tests")
         lane = await stage.lanes.open(stage.state, job)
-        checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
-        await Merging(stage.lanes, checkouts).merge(
-            stage.state, CHILD, f"{CHILD}:merge#1.1", Wanted("feat(k0)\n"), fine
-        )
+        await Merging(stage.lanes).merge(stage.state, CHILD, f"{CHILD}:merge#1.1", MergeRequest("feat(k0)\n"), fine)
         base = (await stage.integration.head(stage.state, "root")).base
         write(lane.path, {"README.md": "parent\n"})
         recorded = await stage.lanes.record(RUN, job.id, at=0)

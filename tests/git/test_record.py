@@ -8,7 +8,7 @@ import pytest
 
 from tests.git.place import FILES, RUN, Stage, git, repository, run, write
 from treadle.errors import PortError
-from treadle.git.trees import Change, Trees
+from treadle.git.trees import PathChange, Trees
 
 
 async def opened(tmp_path: Path) -> tuple[Stage, Path, str]:
@@ -27,10 +27,10 @@ def test_the_same_files_give_the_same_commit(tmp_path: Path) -> None:
         one = await stage.lanes.record(RUN, act, at=5000, message="a message")
         assert one == await stage.lanes.record(RUN, act, at=5000, message="a message")
         assert one.changed == (
-            Change("README.md", "modified", "100644", "100644"),
-            Change("src/app.py", "modified", "100755", "100644"),
-            Change("src/new.py", "added", "100644", "000000"),
-            Change("tests/test_moved.py", "renamed", "100644", "100644", "tests/test_app.py"),
+            PathChange("README.md", "modified", "100644", "100644"),
+            PathChange("src/app.py", "modified", "100755", "100644"),
+            PathChange("src/new.py", "added", "100644", "000000"),
+            PathChange("tests/test_moved.py", "renamed", "100644", "100644", "tests/test_app.py"),
         )
         assert "tests/test_app.py" in one.paths
         assert git(stage.root, "show", "-s", "--format=%ct %B", one.commit) == f"5 a message\n\nTreadle-Activity: {act}"
@@ -172,8 +172,9 @@ def test_a_replaced_git_file_and_a_replaced_lane_do_no_harm(tmp_path: Path) -> N
         assert (stage.root / ".git" / "HEAD").read_text() == "ref: refs/heads/main\n"
         lane.rename(lane.with_name("away"))
         lane.symlink_to(stage.root)
-        with pytest.raises(PortError, match="something else stands in its place"):
+        with pytest.raises(PortError) as failure:
             await stage.lanes.record(RUN, "root:impl#1.2", at=0)
+        assert failure.value.code == "git.no_lane"
         fresh = await stage.lanes.open(stage.state, stage.job(n="1.3"))
         assert not fresh.path.is_symlink()
         assert git(fresh.path, "status", "--porcelain") == ""

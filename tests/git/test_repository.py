@@ -1,16 +1,20 @@
 """Repositories as they are found in the world: most work, some are refused with a reason."""
 
+import asyncio
+import os
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.git.place import Stage, git, repository, run
+from tests.git.place import Stage, git, git_processes, repository, run
+from tests.refusals import refused
 from treadle.config.project import Project, make_local
 from treadle.errors import PortError
 from treadle.git import repository as module
-from treadle.git.process import run_git
+from treadle.git.process import Objects, run_git
 from treadle.git.repository import open_repository
 
 
@@ -54,13 +58,14 @@ def test_no_repository_no_commits_and_a_subfolder_are_refused(tmp_path: Path) ->
     with pytest.raises(PortError, match="has no commits yet"):
         run(open_repository(Project(empty)))
     root = repository(tmp_path)
-    with pytest.raises(PortError, match="is a folder inside of the repository"):
+    with pytest.raises(PortError) as failure:
         run(open_repository(Project(root / "src")))
+    assert failure.value.code == "git.inside"
 
 
 def test_an_old_git_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "OLDEST", (99, 0))
-    with pytest.raises(PortError, match=r"is too old; install git 99\.0 or newer"):
+    with refused("git.too_old", "99.0"):
         run(open_repository(Project(repository(tmp_path))))
 
 
@@ -85,8 +90,9 @@ def test_errors_have_the_command_and_gits_words(tmp_path: Path) -> None:
         project = Project(repository(tmp_path))
         make_local(project)
         found = await open_repository(project)
-        with pytest.raises(PortError, match=r"`git cat-file commit nonsense` failed: fatal: .*nonsense") as caught:
+        with refused("git.failed", "`git cat-file commit nonsense`", "fatal: ") as caught:
             await found.git("cat-file", "commit", "nonsense")
+        assert isinstance(caught.value, PortError)
         assert not caught.value.retryable
         with pytest.raises(PortError, match="printed more than 10 bytes"):
             await found.git("cat-file", "commit", git(project.root, "rev-parse", "HEAD"), most=10)
@@ -148,9 +154,99 @@ def test_a_commit_that_git_refuses_is_refused_in_its_words(tmp_path: Path) -> No
     async def story() -> None:
         there = (await Stage(repository(tmp_path)).start()).repository
         tree = await there.tree(git(there.root, "rev-parse", "HEAD"))
-        with pytest.raises(PortError, match="NUL byte in commit log message"):
+        with refused("git.failed", "NUL byte"):
             await there.commit(tree, (), "a\0b", 0)
-        with pytest.raises(PortError, match="commit-tree"):
+        with refused("git.failed", "commit-tree"):
             await there.commit("no tree", (), "a", 0)
 
     run(story())
+
+
+# One process answers many questions about objects, and is gone when nobody needs it.
+
+
+async def opened(tmp_path: Path) -> tuple[Objects, str]:
+    project = Project(repository(tmp_path))
+    make_local(project)
+    found = await open_repository(project)
+    return Objects(found.own, found.objects), git(project.root, "rev-parse", "HEAD")
+
+
+def test_objects_are_read_by_id_and_by_path(tmp_path: Path) -> None:
+    async def story() -> None:
+        objects, head = await opened(tmp_path)
+        names = [head, f"{head}^{{tree}}", f"{head}:README.md", f"{head}:src", f"{head}:none", "nonsense", "f" * 40]
+        found = await objects.read(names)
+        assert [one and one.kind for one in found] == ["commit", "tree", "blob", "tree", None, None, None]
+        assert found[2] is not None
+        assert found[2].data == b"read me\n"
+        (first,) = git_processes("cat-file")
+        await objects.read([head])
+        assert git_processes("cat-file") == [first], "the same process"
+        with refused("git.no_object"):
+            await objects.read([f"{head}:a\nb"])
+
+    run(story())
+
+
+def test_many_ask_at_once_and_each_gets_its_own_answer(tmp_path: Path) -> None:
+    async def story() -> None:
+        objects, head = await opened(tmp_path)
+        names = ["README.md", "src/app.py", "tests/test_app.py", "none"] * 25
+        answers = await asyncio.gather(*(objects.read([f"{head}:{name}"]) for name in names))
+        told = {name: one.data if one else None for name, [one] in zip(names, answers, strict=True)}
+        assert told["README.md"] == b"read me\n"
+        assert told["none"] is None
+        assert all((one.data if one else None) == told[name] for name, [one] in zip(names, answers, strict=True))
+
+    run(story())
+
+
+def test_an_object_that_is_too_large_is_refused_and_the_next_one_is_read(tmp_path: Path) -> None:
+    async def story() -> None:
+        objects, head = await opened(tmp_path)
+        with pytest.raises(PortError) as failure:
+            await objects.read([f"{head}:README.md"], most=7)
+        assert failure.value.code == "git.too_large"
+        with refused("git.too_large"):
+            await objects.read([f"{head}:README.md"] * 2, most=15)
+        assert (await objects.read([f"{head}:README.md"], most=8))[0] is not None
+
+    run(story())
+
+
+def test_a_process_that_was_killed_or_left_in_the_middle_is_replaced(tmp_path: Path) -> None:
+    async def story() -> None:
+        objects, head = await opened(tmp_path)
+        await objects.read([head])
+        (killed,) = git_processes("cat-file")
+        os.kill(killed, signal.SIGKILL)
+        while git_processes("cat-file") in ([killed], []):  # a question or two may be answered before it dies
+            assert (await objects.read([head]))[0] is not None
+        asking = asyncio.create_task(objects.read([f"{head}:README.md"] * 1000))
+        while objects._reading._process is None or not objects._reading._lock.locked():
+            await asyncio.sleep(0)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        found = await objects.read([f"{head}:src/app.py"])
+        assert found[0] is not None
+        assert found[0].data.startswith(b"def f()")
+
+    run(story())
+
+
+def test_the_process_ends_with_its_loop_and_another_loop_starts_its_own(tmp_path: Path) -> None:
+    async def first() -> tuple[Objects, str, int]:
+        objects, head = await opened(tmp_path)
+        await objects.read([head])
+        (process,) = git_processes("cat-file")
+        return objects, head, process
+
+    objects, head, pid = run(first())
+    assert not Path(f"/proc/{pid}").exists()
+
+    async def second() -> None:
+        assert (await objects.read([head]))[0] is not None
+
+    run(second())

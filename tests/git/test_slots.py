@@ -1,5 +1,6 @@
 """Slots are used again: only what differs is written, and nothing of what happened in one is left in it."""
 
+import asyncio
 import os
 import time
 from collections.abc import Callable
@@ -7,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.git.place import RUN, Stage, git, repository, run, write
-from treadle.git.checkout import Checkouts
-from treadle.git.cleanup import forget
+from tests.git.place import FILES, RUN, Stage, git, repository, run, write
+from treadle.errors import PortError
+from treadle.git.lanes import SpareSlots, forget_run, remove_spare
+from treadle.git.slots import Checkouts, Overlay, SlotLease, SlotLeases
+from treadle.git.trees import Trees
 
 MANY = {f"src/part{n // 20}/m{n}.py": f"x = {n}\n" for n in range(300)}
 CHANGED = {"src/part3/m70.py": "x = 'other'\n", "src/new.py": "new = 1\n"}
@@ -28,7 +31,7 @@ def written(before: Marks, after: Marks) -> set[str]:
 
 async def opened(tmp_path: Path, files: dict[str, str] | None = None) -> tuple[Stage, Checkouts, str]:
     stage = await Stage(repository(tmp_path, files)).start()
-    checkouts = Checkouts(stage.repository, stage.recorder, stage.project.worktrees)
+    checkouts = Checkouts(stage.repository, stage.project.worktrees)
     return stage, checkouts, git(stage.root, "rev-parse", "HEAD")
 
 
@@ -53,7 +56,7 @@ def test_a_lane_of_a_later_run_writes_only_what_differs(tmp_path: Path) -> None:
         await stage.work(CHANGED)
         used = next(stage.project.worktrees.glob("lane-?"))
         before = marks(used)
-        await forget(stage.lanes, RUN)
+        await forget_run(stage.lanes, RUN)
         other = await Stage(stage.root).start()
         lane = await other.lanes.open(other.state, other.job())
         assert lane.path == used
@@ -172,5 +175,166 @@ def test_a_change_in_the_same_second_and_of_the_same_size_is_recorded(tmp_path: 
             if is_same_second:
                 return
         pytest.fail("no change was made in the second of its checkout")
+
+    run(story())
+
+
+# Clean checkouts for checks.
+
+
+async def opened_of_checkout(tmp_path: Path) -> tuple[Stage, Checkouts]:
+    stage = await Stage(repository(tmp_path)).start()
+    return stage, Checkouts(stage.repository, stage.project.worktrees)
+
+
+def test_a_checkout_is_the_commit_and_is_clean_the_next_time(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, checkouts = await opened_of_checkout(tmp_path)
+        head = git(stage.root, "rev-parse", "HEAD")
+        async with checkouts.clean(head) as path:
+            assert (path / "src/app.py").read_text() == FILES["src/app.py"]
+            write(path, {"build/x": "x", "src/app.py": "bent\n", "__pycache__/y": "y"})
+            first = path
+        async with checkouts.clean(head) as path:
+            assert path == first
+            assert sorted(one.name for one in path.iterdir()) == [".git", "README.md", "src", "tests"]
+            assert (path / "src/app.py").read_text() == FILES["src/app.py"]
+            assert git(path, "rev-parse", "HEAD") == head
+
+    run(story())
+
+
+def test_checkouts_at_once_are_apart(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, checkouts = await opened_of_checkout(tmp_path)
+        other = Checkouts(stage.repository, stage.project.worktrees)
+        one = git(stage.root, "rev-parse", "HEAD")
+        two = await stage.work({"README.md": "second\n"})
+        met = asyncio.Barrier(3)
+
+        async def look(with_: Checkouts, commit: str) -> tuple[Path, str]:
+            async with with_.clean(commit) as path:
+                await met.wait()
+                return path, (path / "README.md").read_text()
+
+        seen = await asyncio.gather(look(checkouts, one), look(other, two), look(checkouts, two))
+        assert len({path for path, _ in seen}) == 3
+        assert [text for _, text in seen] == ["read me\n", "second\n", "second\n"]
+
+    run(story())
+
+
+def test_frozen_tests_are_laid_over(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, checkouts = await opened_of_checkout(tmp_path)
+        frozen = await stage.work({"tests/test_app.py": "assert f() == 2\n"}, step="tests")
+        bent = await stage.work({"tests/test_app.py": "pass\n", "tests/conftest.py": "bend()\n", "src/x.py": "x\n"})
+        async with checkouts.clean(bent, Overlay(frozen, ("tests/**",))) as path:
+            assert (path / "tests/test_app.py").read_text() == "assert f() == 2\n"
+            assert not (path / "tests/conftest.py").exists()
+            assert (path / "src/x.py").exists()
+
+    run(story())
+
+
+def test_the_digest_of_globs_tells_exactly_whether_they_changed(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, _ = await opened_of_checkout(tmp_path)
+        trees = Trees(stage.repository)
+        head = git(stage.root, "rev-parse", "HEAD")
+        one = await stage.work({"src/app.py": "other\n"}, n="1.1")
+        two = await stage.work({"tests/test_app.py": "other\n"}, n="2.1")
+        digests = [await trees.digest(commit, ("tests/**",)) for commit in (head, one, two)]
+        assert digests[0] == digests[1] != digests[2]
+        assert await trees.digest(head, ("nothing/**",)) != digests[0]
+
+    run(story())
+
+
+def test_a_diff_is_text_and_is_bounded(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage, _ = await opened_of_checkout(tmp_path)
+        head = git(stage.root, "rev-parse", "HEAD")
+        one = await stage.work({"src/app.py": "other\n" * 100})
+        text = await Trees(stage.repository).diff(head, one)
+        assert "+other" in text
+        cut = await Trees(stage.repository).diff(head, one, most=100)
+        assert cut.startswith(text[:100])
+        assert "cut: the diff has" in cut
+        assert await stage.repository.show(one, "src/app.py") == b"other\n" * 100
+        assert await stage.repository.show(one, "src/none.py") is None
+
+    run(story())
+
+
+# Who has which slot, as the notes beside the slots say.
+
+
+def test_each_lane_has_a_slot_and_keeps_it(tmp_path: Path) -> None:
+    leases = SlotLeases(tmp_path / "lanes")
+    assert leases.all() == []
+    slots = [leases.take("r", inst, "main")[0] for inst in ("a", "b", "c")]
+    assert len({slot.path for slot in slots}) == 3
+    assert leases.take("r", "b", "main") == (slots[1], SlotLease(run="r", inst="b", lane="main"))
+    leases.give_back(slots[1])
+    assert [lease.inst for _, lease in leases.all()] == ["a", "c"]
+    assert leases.take("r", "d", "main")[0] == slots[1]
+
+
+def test_what_another_process_notes_is_seen_at_once(tmp_path: Path) -> None:
+    one, other = SlotLeases(tmp_path), SlotLeases(tmp_path)
+    slot, lease = one.take("r", "a", "main")
+    assert other.all() == one.all() == [(slot, lease)]
+    for act in ("a:x#1.1", "a:x#1.2", "a:x#1.3"):
+        other.write(slot, SlotLease(run="r", inst="a", lane="main", act=act))
+        assert one.find("r", act) is not None
+    other.give_back(slot)
+    assert one.all() == []
+
+
+def test_a_note_that_cannot_be_read_is_nobodys_and_not_taken(tmp_path: Path) -> None:
+    leases = SlotLeases(tmp_path)
+    (tmp_path / "lane-1.json").write_text("{")
+    slot, _ = leases.take("r", "a", "main")
+    assert slot.path.name == "lane-2"
+    assert len(leases.all()) == 1
+
+
+def test_there_is_an_end_to_lanes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treadle.git.slots.MOST_LANES", 3)
+    leases = SlotLeases(tmp_path)
+    for inst in ("a", "b"):
+        leases.take("r", inst, "main")
+    with pytest.raises(PortError) as failure:
+        leases.take("r", "c", "main")
+    assert failure.value.code == "git.no_room"
+
+
+# What a run leaves behind, and how it goes.
+
+
+def test_a_forgotten_run_leaves_its_result_and_nothing_else(tmp_path: Path) -> None:
+    async def story() -> None:
+        stage = await Stage(repository(tmp_path)).start()
+        commit = await stage.work({"a.txt": "a\n"})
+        result = stage.integration.names(RUN).result
+        await stage.refs.put(result, commit)
+        other = stage.integration.names("r2").integration("root")
+        await stage.refs.put(other, commit)
+        assert await remove_spare(stage.project.worktrees) == SpareSlots()
+        assert await forget_run(stage.lanes, RUN, keep=[result])
+        assert await forget_run(stage.lanes, RUN, keep=[result]) == []
+        assert git(stage.root, "for-each-ref", "--format=%(refname)").splitlines() == ["refs/heads/main", result, other]
+        assert await forget_run(stage.lanes, RUN) == [result]
+        checkouts = Checkouts(stage.repository, stage.project.worktrees)
+        async with checkouts.clean(commit) as held:
+            found = await remove_spare(stage.project.worktrees, dry=True)
+            removed = await remove_spare(stage.project.worktrees)
+            assert [path.name for path in removed.paths] == ["lane-1"]
+            assert found == removed
+            assert removed.bytes > 0
+            assert held.exists()
+        assert [path.name for path in (await remove_spare(stage.project.worktrees)).paths] == ["check-1"]
+        assert sorted(path.name for path in stage.project.worktrees.iterdir()) == ["check-1.lock"]
 
     run(story())

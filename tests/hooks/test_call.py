@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.hooks.call import LARGEST, Call, read_call
-from treadle.results.faulty import Faulty
+from treadle.hooks.call import LARGEST, HookCall, read_call
+from treadle.results.intake import Faulty
 
 STREAMS = Path(__file__).parent / "said"
 
@@ -21,16 +21,16 @@ def lines(name: str) -> list[bytes]:
 def test_every_recorded_call_is_understood(name: str) -> None:
     for line in lines(name):
         call = read_call(line)
-        assert isinstance(call, Call)
+        assert isinstance(call, HookCall)
         assert call.event == json.loads(line)["hook_event_name"]
         assert call.cwd == "/repo"
         assert call.session
 
 
 def test_how_an_agent_ends() -> None:
-    (stop,) = [it for it in map(read_call, lines("codex")) if isinstance(it, Call) and it.event == "Stop"]
+    (stop,) = [it for it in map(read_call, lines("codex")) if isinstance(it, HookCall) and it.event == "Stop"]
     assert (stop.last, stop.is_again) == ("DONE.", False)
-    calls = [it for it in map(read_call, lines("claude")) if isinstance(it, Call)]
+    calls = [it for it in map(read_call, lines("claude")) if isinstance(it, HookCall)]
     ended = {it.event: it for it in calls}
     assert ended["SubagentStop"].last == "sub done"
     assert ended["SubagentStop"].mate == "afbfff8048299b802"
@@ -38,7 +38,7 @@ def test_how_an_agent_ends() -> None:
 
 
 def test_what_a_task_is_called() -> None:
-    calls = [it for it in map(read_call, lines("claude-tasks")) if isinstance(it, Call)]
+    calls = [it for it in map(read_call, lines("claude-tasks")) if isinstance(it, HookCall)]
     assert [it.task for it in calls if it.event == "TaskCompleted"] == ["write mate.txt"]
 
 
@@ -62,9 +62,9 @@ def test_what_is_no_call_is_said_to_be_none(data: bytes, words: str) -> None:
 
 def test_a_field_of_another_shape_counts_as_not_said() -> None:
     told = {"cwd": 1, "stop_hook_active": "true", "last_assistant_message": None, "session_id": "a\0b"}
-    assert read_call(json.dumps(told).encode()) == Call()
+    assert read_call(json.dumps(told).encode()) == HookCall()
 
 
 @given(st.binary(max_size=200) | st.recursive(st.none() | st.text() | st.floats(), st.lists).map(repr).map(str.encode))
 def test_whatever_is_said_there_is_an_answer(data: bytes) -> None:
-    assert isinstance(read_call(data), Call | Faulty)
+    assert isinstance(read_call(data), HookCall | Faulty)

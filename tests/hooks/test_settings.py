@@ -1,4 +1,4 @@
-"""The hook in the settings of agents' programs: nothing but it is touched, however often."""
+"""The hook in the settings of agents' programs: added, removed, and everything else unchanged."""
 
 import copy
 import json
@@ -10,9 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.errors import TreadleError
-from treadle.hooks.installing import carry_out, there, to_install, to_uninstall
-from treadle.hooks.programs import Program, claude
-from treadle.hooks.settings import installed, is_ours, read_settings, with_hook, without_hook, written
+from treadle.hooks.installation import HookProgram, claude, installed_commands, to_install, to_uninstall, write_change
+from treadle.hooks.settings import (
+    format_settings,
+    hook_commands,
+    is_ours,
+    read_settings,
+    replace_member,
+    with_hook,
+    without_hook,
+)
 
 EVENTS = ("Stop", "TaskCompleted")
 OTHER = {"type": "command", "command": "make lint"}
@@ -49,7 +56,7 @@ def test_twice_is_once_and_another_command_takes_its_place() -> None:
     once = put(FULL)
     assert put(once) == once
     other = put(once, "/opt/bin/treadle hook --legacy")
-    assert installed(other, "f") == dict.fromkeys(EVENTS, "/opt/bin/treadle hook --legacy")
+    assert hook_commands(other, "f") == dict.fromkeys(EVENTS, "/opt/bin/treadle hook --legacy")
     assert len(other["hooks"]["Stop"]) == 2
 
 
@@ -113,8 +120,8 @@ def test_settings_that_are_none_are_left_alone(text: str, words: str) -> None:
 
 def test_it_is_written_as_it_was_indented() -> None:
     text = '{\n\t"model": "opus"\n}\n'
-    assert written(read_settings(text, "f"), text) == text
-    assert written({"a": "ä"}, "") == '{\n  "a": "ä"\n}\n'
+    assert format_settings(read_settings(text, "f"), text) == text
+    assert format_settings({"a": "ä"}, "") == '{\n  "a": "ä"\n}\n'
 
 
 handlers = st.lists(st.fixed_dictionaries({"type": st.just("command"), "command": st.text(max_size=5)}), max_size=2)
@@ -137,7 +144,7 @@ def test_nothing_of_anybody_elses_is_lost(settings: dict[str, Any]) -> None:
     assert {**found, "hooks": 0} == {**settings, "hooks": 0}
 
 
-def program(tmp_path: Path, text: str | None = None) -> Program:
+def program(tmp_path: Path, text: str | None = None) -> HookProgram:
     found = claude(tmp_path)
     if text is not None:
         found.file.parent.mkdir()
@@ -149,10 +156,10 @@ def test_a_file_is_made_and_removed_again(tmp_path: Path) -> None:
     it = program(tmp_path)
     change = to_install(it, "treadle hook")
     assert not it.file.exists(), "nothing is written before it is carried out"
-    carry_out(change)
-    assert list(there(it)) == ["Stop", "SubagentStop", "TaskCompleted", "TeammateIdle"]
+    write_change(change)
+    assert list(installed_commands(it)) == ["Stop", "SubagentStop", "TaskCompleted", "TeammateIdle"]
     assert to_install(it, "treadle hook").is_none
-    carry_out(to_uninstall(it))
+    write_change(to_uninstall(it))
     assert not it.file.exists()
     assert to_uninstall(it).is_none
 
@@ -161,10 +168,10 @@ def test_a_file_of_the_users_is_as_before_afterwards(tmp_path: Path) -> None:
     text = json.dumps(FULL, indent=4) + "\n"
     it = program(tmp_path, text)
     it.file.chmod(0o600)
-    carry_out(to_install(it, "treadle hook"))
+    write_change(to_install(it, "treadle hook"))
     assert it.file.read_text() != text
     assert it.file.stat().st_mode & 0o777 == 0o600
-    carry_out(to_uninstall(it))
+    write_change(to_uninstall(it))
     assert it.file.read_text() == text
 
 
@@ -175,3 +182,27 @@ def test_a_link_is_not_written_through(tmp_path: Path) -> None:
     with pytest.raises(TreadleError, match="is a link"):
         to_install(it, "treadle hook")
     assert (tmp_path / "elsewhere.json").read_text() == "{}"
+
+
+OTHERS = '{\n    "permissions": {"allow": ["Bash(ls)"]},\n    "model":"x"\n}\n'
+HOOKS = {"Stop": [{"hooks": [{"type": "command", "command": "treadle hook"}]}]}
+
+
+def test_what_is_not_ours_stays_letter_by_letter() -> None:
+    settings: dict[str, Any] = {**json.loads(OTHERS), "hooks": HOOKS}
+    put_in = replace_member(OTHERS, settings, "hooks")
+    assert json.loads(put_in) == settings
+    assert put_in.startswith(OTHERS.removesuffix("\n}\n"))
+    assert '\n    "hooks": {\n        "Stop": [' in put_in
+    other = replace_member(put_in, {**settings, "hooks": {"Stop": []}}, "hooks")
+    assert other.startswith(OTHERS.removesuffix("\n}\n"))
+    assert replace_member(put_in, json.loads(OTHERS), "hooks") == OTHERS, "and taken out again, it is what it was"
+
+
+@pytest.mark.parametrize(
+    "before", ["", "{}", "{ }\n", "\ufeff{}", '{"hooks": {}}', '{"hooks": {}, "model": "x"}', "[1"]
+)
+def test_whatever_was_there_the_result_says_what_it_has_to(before: str) -> None:
+    known: dict[str, Any] = {"model": "x"} if "model" in before else {}
+    for settings in ({"hooks": HOOKS} | known, known):
+        assert json.loads(replace_member(before, settings, "hooks")) == settings

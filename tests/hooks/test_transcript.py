@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from treadle.hooks.transcript import began, names
+from treadle.hooks.session import names_folder, start_time
 
 
 @pytest.fixture
@@ -16,27 +16,27 @@ def record(tmp_path: Path) -> Path:
 
 
 def test_when_it_began(record: Path) -> None:
-    assert began(str(record)) == 1770993000.5
+    assert start_time(str(record)) == 1770993000.5
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"timestamp":"2026-99-99T00:00:00Z"}', '{"timestamp":"----------"}'])
 def test_when_nobody_can_say(tmp_path: Path, text: str) -> None:
     (tmp_path / "r").write_text(text)
-    assert began(str(tmp_path / "r")) is None
+    assert start_time(str(tmp_path / "r")) is None
 
 
 @pytest.mark.parametrize(("folder", "is_named"), [("/p/lane-1", True), ("/p/lane", False), ("/p/lane-10", False)])
 def test_a_folder_is_named_as_a_whole(record: Path, folder: str, is_named: bool) -> None:
-    assert names(str(record), Path(folder)) is is_named
+    assert names_folder(str(record), Path(folder)) is is_named
 
 
 def test_a_name_may_lie_across_two_pieces(tmp_path: Path) -> None:
     (tmp_path / "r").write_bytes(b"x" * (1024 * 1024 - 3) + b"/p/lane-1 " + b"x" * 10)
-    assert names(str(tmp_path / "r"), Path("/p/lane-1"))
+    assert names_folder(str(tmp_path / "r"), Path("/p/lane-1"))
 
 
 def test_what_is_no_plain_file_tells_nothing(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for odd in ("", "/nowhere", str(tmp_path), str(tmp_path / "pipe"), "a\0b"):
-        assert began(odd) is None
-        assert not names(odd, tmp_path)
+        assert start_time(odd) is None
+        assert not names_folder(odd, tmp_path)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from treadle.hooks.trust import Trusted, trusted
+from treadle.hooks.trust import HookTrust, ask_codex
 
 ANSWERS = """#!{python}
 import json, sys
@@ -22,11 +22,11 @@ for line in sys.stdin:
 """
 
 
-def ask(folder: Path, answer: str) -> Trusted | None:
+def ask(folder: Path, answer: str) -> HookTrust | None:
     program = folder / "codex"
     program.write_text(ANSWERS.format(python=sys.executable, answer=answer))
     program.chmod(0o755)
-    return asyncio.run(trusted(str(program), folder))
+    return asyncio.run(ask_codex(str(program), folder))
 
 
 def listed(*hooks: dict[str, Any]) -> str:
@@ -39,7 +39,7 @@ def hook(event: str, trust: str, command: str = "treadle hook") -> dict[str, Any
 
 def test_what_is_trusted_and_what_is_not(tmp_path: Path) -> None:
     said = listed(hook("stop", "trusted"), hook("subagentStop", "untrusted"), hook("stop", "untrusted", "make"))
-    assert ask(tmp_path, said) == Trusted(("stop",), ("subagentStop",))
+    assert ask(tmp_path, said) == HookTrust(("stop",), ("subagentStop",))
 
 
 @pytest.mark.parametrize("answer", ["nonsense", "{}", '{"id": "ID", "result": 1}', '{"id": "ID", "error": {}}'])
@@ -49,4 +49,4 @@ def test_a_codex_that_says_nothing_useful(tmp_path: Path, answer: str) -> None:
 
 
 def test_a_codex_that_is_not_there(tmp_path: Path) -> None:
-    assert asyncio.run(trusted(str(tmp_path / "codex"), tmp_path)) is None
+    assert asyncio.run(ask_codex(str(tmp_path / "codex"), tmp_path)) is None

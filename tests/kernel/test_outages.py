@@ -5,10 +5,10 @@ from functools import partial
 import pytest
 
 from tests.kernel.protocols import TREE, WORK_AND_REVIEW, agent, graph, protocol, to
+from treadle.kernel.activities import FIRST_WAIT, LONGEST_WAIT
 from treadle.kernel.advance import LIMIT_ASK, OUTAGE
 from treadle.kernel.commands import AskHuman, CancelTimer, Notify, RunAgent, SetTimer
 from treadle.kernel.events import Envelope, Exited, Outages, Unavailable, Usage
-from treadle.kernel.outages import FIRST_WAIT, LONGEST_WAIT
 from treadle.kernel.reduce import outstanding
 from treadle.kernel.state import dump_state, load_state
 from treadle.protocol.model import Limits

@@ -12,7 +12,7 @@ from treadle.errors import IllegalEvent, ReplayDivergence
 from treadle.kernel.commands import AskHuman, Done, Notify, RunAgent, RunChecks, RunEffect, SetTimer
 from treadle.kernel.events import Event, Upgraded
 from treadle.kernel.reduce import outstanding, reduce
-from treadle.kernel.replay import GENESIS, Row, decode_event, encode_event, fold, link, unbroken
+from treadle.kernel.replay import GENESIS, Row, decode_event, encode_event, fold, link, verify_chain
 from treadle.kernel.state import State, dump_state, load_state, state_hash
 from treadle.protocol.model import Protocol
 from treadle.testing.scenario import Scenario, items
@@ -84,7 +84,7 @@ def test_replay_gives_the_same_state_and_leaves_old_ones_alone(run: Scenario) ->
         state, _ = reduce(run.protocol, state, event)
     assert state == run.state
     assert [state_hash(old) for old in states] == hashes
-    assert fold(run.protocol, unbroken(recorded(run.log))) == run.state
+    assert fold(run.protocol, verify_chain(recorded(run.log))) == run.state
 
 
 @given(walks(), st.data())
@@ -127,7 +127,7 @@ def test_a_changed_event_is_named() -> None:
     log = recorded(run.log)
     log[2] = (encode_event(msgspec.structs.replace(run.log[2], ts=5)), log[2][1])
     with pytest.raises(ReplayDivergence, match="event 3 "):
-        fold(run.protocol, unbroken(log))
+        fold(run.protocol, verify_chain(log))
 
 
 def test_a_run_of_other_semantics_is_refused() -> None:

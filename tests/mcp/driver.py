@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from tests.runtime.stage import ONE_STEP, Stage, with_role
-from treadle.agents.command import Command
+from treadle.agents.command import CommandRunner
 from treadle.mcp.http import HttpTools
 from treadle.ports import Abilities
 
@@ -17,7 +17,7 @@ WORKS = "touch begun; while [ ! -e done ]; do sleep 0.02; done"
 
 
 def staged(root: Path, tools: HttpTools) -> Stage:
-    runner = Command(argv=("/bin/sh", "-c", WORKS), root=root, abilities=Abilities(survives=True, mcp="http"))
+    runner = CommandRunner(argv=("/bin/sh", "-c", WORKS), root=root, abilities=Abilities(survives=True, mcp="http"))
     return Stage(root, with_role(ONE_STEP), runner, tools=tools)
 
 

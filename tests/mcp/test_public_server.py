@@ -17,11 +17,10 @@ from tests.mcp.test_project_http import configured, serve
 from tests.memory.script import SCRIPT, Call, entity
 from tools.mcp.install import INSPECTOR, MEMORY_SERVER, NODE
 from treadle.mcp.http import HttpTools
-from treadle.memory.json_lines import dumped, loaded
-from treadle.memory.knowledge_tools import TOOLS
+from treadle.memory.knowledge_tools import TOOLS, dump_graph, load_graph
 from treadle.memory.store import Memory, Space
-from treadle.results.mcp_tool import HERE
-from treadle.runtime.tools import assigned
+from treadle.results.tools import HERE
+from treadle.runtime.dispatch import assignment_of
 
 pytestmark = pytest.mark.agents
 PATIENCE = 60
@@ -62,7 +61,7 @@ def test_the_same_script_gives_the_same_answers(tmp_path: Path) -> None:
         assert here == there, call
     assert sum(is_error for _, _, is_error in of_ours) == 16
     with closing(Memory(tmp_path / ".treadle" / "local" / "memory.db")) as memory:
-        assert dumped(Space(memory).read_graph()).encode() == file.read_bytes()
+        assert dump_graph(Space(memory).read_graph()).encode() == file.read_bytes()
 
 
 def test_the_same_tools(tmp_path: Path) -> None:
@@ -79,10 +78,10 @@ def test_files_go_both_ways(tmp_path: Path) -> None:
     """What one exports the other takes, and nothing is lost on the way."""
     file = tmp_path / "memory.jsonl"
     asyncio.run(heard(theirs(file), SCRIPT))
-    graph = loaded(file)
+    graph = load_graph(file)
     with closing(Memory(tmp_path / "memory.db")) as memory:
         assert Space(memory).merge(graph) == graph
-        exported = dumped(Space(memory).read_graph())
+        exported = dump_graph(Space(memory).read_graph())
     back = tmp_path / "back.jsonl"
     back.write_text(exported)
     ((_, data, _),) = asyncio.run(heard(theirs(back), (("read_graph", {}),)))
@@ -132,7 +131,7 @@ def test_the_inspector_over_http(tmp_path: Path) -> None:
 
     async def session() -> None:
         with HttpTools() as tools:
-            at = await tools.open(assigned(it.work, it.ways), it.env)
+            at = await tools.open(assignment_of(it.work, it.ways), it.env)
             reach = ("--transport", "http", "--server-url", at, "--header", f"Authorization: Bearer {it.work.token}")
             store = ("--method", "tools/call", "--tool-name", "memory_store", "--tool-arg", "content=from outside")
             code, stored = await asyncio.to_thread(inspected, tmp_path, *reach, *store)

@@ -9,14 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from played_model.server import ModelServer
 from tests.real_agents import AGENTS, PATIENCE, Start, inside_apart, starting
 from tests.results.desk import desk
 from treadle.mcp.http import HttpTools
-from treadle.results.mcp_tool import mcp_config_at
-from treadle.results.prepare import Before
-from treadle.results.read import read
-from treadle.runtime.tools import assigned
-from treadle.testing.model_server.server import ModelServer
+from treadle.results.channels import Before, read_answer
+from treadle.results.tools import mcp_config_at
+from treadle.runtime.dispatch import assignment_of
 
 SCRIPTS = r"""
 scripts:
@@ -46,7 +45,7 @@ def played(server: ModelServer, folder: Path) -> Any:
 
     async def session() -> Any:
         with HttpTools() as tools:
-            address = await tools.open(assigned(it.work, it.ways), it.env)
+            address = await tools.open(assignment_of(it.work, it.ways), it.env)
             words, env = told(agent, start, address, it.work.token)
             done = await asyncio.to_thread(
                 subprocess.run,
@@ -54,7 +53,7 @@ def played(server: ModelServer, folder: Path) -> Any:
                 env={name: value.replace("{url}", server.url) for name, value in env.items()},
                 cwd=start.cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=False,
             )  # fmt: skip
-        reading = await read(it.work, it.ways, Before())
+        reading = await read_answer(it.work, it.ways, Before())
         answer = [reading.channel, reading.claim.fields["message"]] if reading.claim else []
         turns = [each.body for each in server.exchanges if each.wire and each.body.get("tools")]
         return {"answer": answer, "heard": json.dumps(turns[1:2]), "out": done.stdout[-2000:], "err": done.stderr}

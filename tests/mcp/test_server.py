@@ -1,6 +1,7 @@
-"""The real server, as an agent's program meets it: over stdio, by the SDK's own client."""
+"""The stdio server: a session, and lines that are no proper text."""
 
 import asyncio
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -8,13 +9,17 @@ from typing import Any
 
 import jsonschema
 import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp.types import TextContent
 
 from tests.results.desk import Desk, desk
-from treadle.results.mcp_tool import mcp_config
-from treadle.results.prepare import Before
-from treadle.results.read import read
+from treadle.mcp.server import readable
+from treadle.memory.knowledge_tools import UNREADABLE
+from treadle.results.channels import Before, read_answer
+from treadle.results.tools import mcp_config
 
 RED = "dptr/cycle/red"
 
@@ -41,7 +46,7 @@ def test_a_session(tmp_path: Path) -> None:
 
             wrong = await client.call_tool("emit_exit", {"exit": {"type": "GC"}})
             assert wrong.is_error
-            assert "'GC' is not an exit; this step ends with RC or BL" in text(wrong)
+            assert [words for words in ("'GC'", "RC or BL") if words not in text(wrong)] == []
             assert not answer.exists()
 
             assert (await client.call_tool("exit_RC", {"mesage": "x"})).is_error
@@ -49,11 +54,11 @@ def test_a_session(tmp_path: Path) -> None:
             assert text(await client.call_tool("handoff", {"text": "beware"})) == "kept"
 
             right = await client.call_tool("emit_exit", {"exit": {"type": "RC", "message": "three"}})
-            assert (right.is_error, text(right)) == (False, "RC: accepted; you can stop now")
+            assert (right.is_error, text(right).startswith("RC: accepted")) == (False, True)
             assert answer.exists()
 
     asyncio.run(session())
-    found = asyncio.run(read(it.work, it.ways, Before()))
+    found = asyncio.run(read_answer(it.work, it.ways, Before()))
     assert found.claim is not None
     assert (found.channel, found.claim.fields["message"], found.notes) == ("mcp", "three", "beware")
 
@@ -84,15 +89,41 @@ def test_it_speaks_to_clients_of_before_and_ends_with_its_input(tmp_path: Path) 
         assert process.stdout.read() == b""
         assert process.wait(timeout=30) == 0
     assert answers[0]["result"]["serverInfo"]["name"] == "treadle"
-    assert answers[1]["result"]["content"][0]["text"] == "RC: accepted; you can stop now"
+    assert answers[1]["result"]["content"][0]["text"].startswith("RC: accepted")
 
 
 def test_outside_of_a_step_and_of_a_project(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "treadle", "mcp"]
-    for env, words in (({}, "is not in a project"), ({"TREADLE_ACT": "a"}, "only inside of a step")):
+    for env, words in (({}, "is not in a project"), ({"TREADLE_ACT": "a"}, "only inside a step")):
         done = subprocess.run(
             command, env=env, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
         )
         assert (done.returncode, done.stdout) == (2, "")
         assert words in done.stderr
         assert "Traceback" not in done.stderr
+
+
+@given(st.recursive(st.text(st.characters(exclude_categories=["Cs"])), lambda inner: st.lists(inner, max_size=4)))
+def test_what_is_text_is_left_alone(value: object) -> None:
+    for ascii_only in (True, False):
+        line = json.dumps(value, ensure_ascii=ascii_only).encode()
+        assert readable(line) == line.decode()
+
+
+@given(st.lists(st.sampled_from([r"\ud83d", r"\ude00", r"\\", "a", r"\n", r"\u00e9", r"\""]), max_size=8))
+def test_no_half_of_a_character_is_left(parts: list[str]) -> None:
+    line = f'"{"".join(parts)}"'
+    value = json.loads(readable(line.encode()))
+    value.encode()  # which no lone surrogate survives
+    before = json.loads(line)
+    assert (UNREADABLE in value) == any("\ud800" <= char <= "\udfff" for char in before)
+    if UNREADABLE not in value:
+        assert value == before
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [(b'"caf\xe9"', f'"caf{UNREADABLE}"'), (b"\xff\xfe", UNREADABLE * 2), (b'"\xed\xa0\x80"', f'"{UNREADABLE * 3}"')],
+)
+def test_bytes_that_are_no_text(line: bytes, text: str) -> None:
+    assert readable(line) == text

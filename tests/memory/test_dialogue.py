@@ -1,4 +1,4 @@
-"""Dialogues, from both sides: the orchestrator's, and that of the agents who have a seat."""
+"""Dialogues: records in two spellings, seats, and who reads what."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -7,8 +7,23 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from treadle.memory.dialogue import Accepted, Dialogue, Dialogues, Seat, seat_of, sessions_in
+from tests.protocol.lines.test_quoting import HOSTILE
+from treadle.memory.dialogue import (
+    AcceptedAnswer,
+    Dialogue,
+    DialogueRecord,
+    Dialogues,
+    Seat,
+    format_bars,
+    format_observation,
+    parse_record,
+    plain_name,
+    seat_of,
+    sessions_in,
+)
 from treadle.memory.store import Memory
 from treadle.memory.tools import call
 
@@ -23,7 +38,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield memory
 
 
-def seated(memory: Memory, seat: Seat, *accepted: Accepted) -> Dialogue:
+def seated(memory: Memory, seat: Seat, *accepted: AcceptedAnswer) -> Dialogue:
     Dialogues(memory).admit(seat, f"mark of {seat.act}", "plan_loop", "build it", accepted)
     found = seat_of(memory, f"mark of {seat.act}")
     assert found == seat
@@ -38,10 +53,11 @@ def said(dialogue: Dialogue, name: str, **given: Any) -> str:
 
 def test_a_dialogue_as_the_published_protocols_have_it(memory: Memory) -> None:
     planner = seated(memory, PLAN)
-    assert said(planner, "memory_init", type="other") == "the dialogue PLAN_r1 is there, with 1 entry"
+    begun = said(planner, "memory_init", type="other")
+    assert [text for text in ("PLAN_r1", "1 entry") if text not in begun] == []
     assert said(planner, "memory_store", content="why\nI | chose → this", status="→PC") == "stored"
 
-    accepted = Accepted("spec.PC@5", "spec", "→PC", "the plan")
+    accepted = AcceptedAnswer("spec.PC@5", "spec", "→PC", "the plan")
     critic = seated(memory, CRITIC, accepted)
     seated(memory, CRITIC, accepted)  # issued again: nothing is told twice
     assert said(critic, "memory_store", content="not yet") == "stored"
@@ -90,11 +106,11 @@ def test_queries(memory: Memory) -> None:
     for asked, contents in cases:
         found = call(later, "memory_query", asked)
         assert [record["content"] for record in found.data["records"]] == contents, asked
-        assert found.text if contents else found.text == "nothing was said that fits"
+        assert found.text
     assert said(later, "memory_query", pattern="R10", form="obs").startswith("OBS[SPLAN_r1,R10,A:Ω₂ˢ,T:20")
 
 
-def test_queries_that_mean_nothing_are_told(memory: Memory) -> None:
+def test_queries_that_mean_nothing_are_refused(memory: Memory) -> None:
     planner = seated(memory, PLAN)
     for asked, words in (
         ({"pattern": "OBS[SPLAN_r2,*,*,*]"}, "'PLAN_r2' is not your dialogue"),
@@ -116,7 +132,7 @@ def test_nothing_that_is_said_is_lost_or_changed(memory: Memory) -> None:
         "R0|Ω₂ˢ|→[NR,twice]|not yet",
         "R0|Ω₂ˢ|→PR|R0|Ω₂ˢ|→PC|signed",
     ]
-    assert "no bars and no lines" in call(planner, "memory_store", {"content": "x", "status": "→PC|x"}).text
+    assert not call(planner, "memory_store", {"content": "x", "status": "→PC|x"}).ok, "a bar would end the field"
     mine = Dialogue(memory)
     said(mine, "memory_init", session="mine")
     assert "|→PC|" in call(mine, "memory_store", {"session": "mine", "content": "x", "status": "→PC"}).text
@@ -142,16 +158,15 @@ def test_nobody_speaks_for_another(memory: Memory) -> None:
 def test_an_agent_has_its_own_dialogue_only(memory: Memory) -> None:
     planner, qa = seated(memory, PLAN), seated(memory, OTHER)
     said(planner, "memory_store", content="a secret")
-    for name, given in (
+    for name, arguments in (
         ("memory_read", {}),
         ("memory_query", {"pattern": "secret"}),
         ("memory_store", {"content": "x"}),
         ("memory_init", {}),
     ):
-        refused = call(qa, name, {**given, "session": "PLAN_r1"})
+        refused = call(qa, name, {**arguments, "session": "PLAN_r1"})
         assert not refused.ok
-        assert "'PLAN_r1' is not your dialogue" in refused.text
-        assert "'TDD_r1_C2'" in refused.text
+        assert [text for text in ("'PLAN_r1'", "'TDD_r1_C2'") if text not in refused.text] == []
     assert "secret" not in call(qa, "read_graph", {}).text + call(qa, "search_nodes", {"query": ""}).text
     assert call(qa, "open_nodes", {"names": ["PLAN_r1"]}).data == {"entities": [], "relations": []}
     added = call(qa, "add_observations", {"observations": [{"entityName": "PLAN_r1", "contents": ["x"]}]})
@@ -168,8 +183,8 @@ def test_what_was_said_stays_said(memory: Memory) -> None:
             {"deletions": [{"entityName": "PLAN_r1", "observations": ["R0|MT|→INIT|build it"]}]},
         ),
     ]
-    for name, given in calls:
-        assert "stays said" in call(planner, name, given).text
+    for name, arguments in calls:
+        assert "stays said" in call(planner, name, arguments).text
     assert said(planner, "memory_read") == "R0|MT|→INIT|build it"
     assert not call(planner, "delete_entities", {"entityNames": 5}).ok
     assert call(planner, "create_entities", {"entities": [{"name": "x", "entityType": "t", "observations": []}]}).ok
@@ -198,24 +213,66 @@ def test_a_run_is_forgotten(memory: Memory) -> None:
 def test_dialogues_of_ones_own(memory: Memory) -> None:
     """Without a step around it, every dialogue is in the project's graph, and is named."""
     mine = Dialogue(memory)
-    assert call(mine, "memory_read", {}).text == "say which dialogue: give its id as `session`"
-    assert (
-        said(mine, "memory_init", session="plan_2025_001", type="plan_loop") == "the dialogue plan_2025_001 has begun"
-    )
+    nameless = call(mine, "memory_read", {})
+    assert (nameless.ok, "`session`" in nameless.text) == (False, True)
+    assert " plan_2025_001 " in said(mine, "memory_init", session="plan_2025_001", type="plan_loop")
     said(mine, "memory_store", session="plan_2025_001", content="R1|Ω₂ˢ|→PR|Revised plan...")
     assert said(mine, "memory_query", session="plan_2025_001", pattern="R1") == "R1|Ω₂ˢ|→PR|Revised plan..."
     assert call(mine, "memory_query", {"session": "plan_2025_001", "pattern": "R0"}).data["records"] == []
     missing = call(mine, "memory_read", {"session": "plan_2025_01"})
-    assert missing.text == ("there is no dialogue 'plan_2025_01'; did you mean 'plan_2025_001'? memory_init begins one")
+    named = ("'plan_2025_01'", "'plan_2025_001'", "memory_init")
+    assert (missing.ok, [text for text in named if text not in missing.text]) == (False, [])
     wrong = call(mine, "memory_read", {"session": 5})
-    assert "expected string, received number at session" in wrong.text
+    assert (wrong.ok, wrong.text.endswith("at session")) == (False, True)
     assert "Invalid option" in call(mine, "memory_read", {"session": "plan_2025_001", "form": "x"}).text
 
 
-def test_who_signs_is_not_signed_twice(memory: Memory) -> None:
+def test_a_signed_entry_is_not_signed_twice(memory: Memory) -> None:
     planner = seated(memory, PLAN)
     said(planner, "memory_store", content="R0|Ω₂ˢ|→PC|signed")
     said(planner, "memory_store", content="R0|Ω₂ᶜ|→PA|as if it were the critic")
     records = call(planner, "memory_query", {"agent": "Ω₂ˢ"}).data["records"]
     assert [record["content"] for record in records] == ["signed", "R0|Ω₂ᶜ|→PA|as if it were the critic"]
     assert call(planner, "memory_query", {"agent": "Ω₂ᶜ"}).data["records"] == []
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=8).map(plain_name).filter(lambda it: "\r" not in it)
+AGENTS = NAMES.filter(lambda it: bool(it) and it[0] not in "R*→") | st.sampled_from(["Planner", "P", "PO"])
+CONTENTS = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(["a|b", "R1|x|→y|z", "→PC\n[S:1]", ""])
+
+
+@given(CONTENTS, st.integers(0, 999).map(str), NAMES, AGENTS, NAMES)
+def test_what_is_written_with_bars_comes_back(content: str, round_: str, phase: str, agent: str, status: str) -> None:
+    record = DialogueRecord(content, round_, phase, agent, f"→{status}")
+    assert parse_record(format_bars(record)) == record
+
+
+@given(CONTENTS, HOSTILE, HOSTILE, HOSTILE, st.integers(1, 250_000_000_000_000))
+def test_what_is_written_as_obs_comes_back(content: str, session: str, round_: str, agent: str, at: int) -> None:
+    record = DialogueRecord(content, round_, agent=agent, at=at)
+    assert parse_record(format_observation(session, record), at) == record
+
+
+@pytest.mark.parametrize(
+    ("text", "record"),
+    [
+        ("R1|Ω₂ˢ|→PR|Revised plan...", DialogueRecord("Revised plan...", "1", "", "Ω₂ˢ", "→PR")),
+        ("Pℜ|QA|→RC|three tests", DialogueRecord("three tests", "", "ℜ", "QA", "→RC")),
+        ("R0|Pℜᴳ|DE|→GC|a|b\nc", DialogueRecord("a|b\nc", "0", "ℜᴳ", "DE", "→GC")),
+        ("R1|Planner|→PR|a|b", DialogueRecord("a|b", "1", "", "Planner", "→PR")),
+        ("R1|P|Planner|note|a|b", DialogueRecord("a|b", "1", "", "Planner", "note")),
+        ("OBS[SPLAN_1,R2,A:MT,T:now]: cycle.task", DialogueRecord("cycle.task", "2", "", "MT")),
+        ("OBS[S:x,R:2,A:*,T:*]: y", DialogueRecord("y", "2")),
+        ("Please|look|at|this", DialogueRecord("Please|look|at|this")),
+        ("→PC: created", DialogueRecord("→PC: created")),
+        ("", DialogueRecord("")),
+    ],
+)
+def test_spellings(text: str, record: DialogueRecord) -> None:
+    assert parse_record(text) == record
+
+
+def test_the_other_spelling() -> None:
+    record = DialogueRecord("a\nb", "1", "ℜ", "QA", "→RC", 1_700_000_000_000)
+    assert format_observation("TDD_r_C1", record) == "OBS[STDD_r_C1,R1,A:QA,T:2023-11-14T22:13:20Z]: a\nb"
+    assert format_observation("S", DialogueRecord("free")) == "OBS[SS,R*,A:*,T:*]: free"

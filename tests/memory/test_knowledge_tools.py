@@ -1,4 +1,4 @@
-"""The nine tools; that the public server answers the same is shown side by side in tests/mcp/test_public_server.py."""
+"""The nine tools, and graphs as lines of JSON; tests/mcp/test_public_server.py has the public server beside them."""
 
 import json
 from collections.abc import Iterator
@@ -8,12 +8,15 @@ from typing import Any
 
 import jsonschema
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.memory.script import SCRIPT, entity
-from treadle.memory.inputs import LARGEST, UNREADABLE
-from treadle.memory.knowledge_tools import TOOLS, call
-from treadle.memory.store import Memory, Space
-from treadle.results.offered import Said
+from tests.refusals import refused
+from treadle.errors import TreadleError
+from treadle.memory.knowledge_tools import LARGEST, TOOLS, UNREADABLE, call, dump_graph, load_graph
+from treadle.memory.store import Entity, KnowledgeGraph, Memory, Relation, Space
+from treadle.results.tools import ToolReply
 
 NAMES = [tool.name for tool in TOOLS]
 GIVES = {tool.name: tool.gives for tool in TOOLS}
@@ -107,7 +110,7 @@ def test_words(space: Space, name: str, arguments: dict[str, Any], said: str) ->
     ],
 )
 def test_refusals_change_nothing(space: Space, name: str, arguments: dict[str, Any], words: str) -> None:
-    assert call(space, name, arguments) == Said(words, ok=False)
+    assert call(space, name, arguments) == ToolReply(words, ok=False)
     assert space.read_graph().entities == ()
 
 
@@ -116,3 +119,60 @@ def test_as_large_as_a_text_may_be(space: Space) -> None:
     assert call(space, "create_entities", {"entities": [entity("large", "t", text)]}).ok
     assert space.open_nodes(["large"]).entities[0].observations == (text,)
     assert space.search_nodes("|\n\0😀é→").entities[0].name == "large"
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.sampled_from(["\n", "\u2028", "\0", '"|→'])
+GRAPHS = st.builds(
+    KnowledgeGraph,
+    st.lists(st.builds(Entity, TEXTS, TEXTS, st.lists(TEXTS, max_size=3).map(tuple)), max_size=4).map(tuple),
+    st.lists(st.builds(Relation, TEXTS, TEXTS, TEXTS), max_size=3).map(tuple),
+)
+
+
+@given(graph=GRAPHS)
+def test_a_graph_comes_back(graph: KnowledgeGraph, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.getbasetemp() / "graph.jsonl"
+    path.write_bytes(dump_graph(graph).encode())
+    assert load_graph(path) == graph
+
+
+def test_bytes() -> None:
+    graph = KnowledgeGraph((Entity("é", "t", ("a\nb",)),), (Relation("a", "b", "c"),))
+    assert dump_graph(graph) == (
+        '{"type":"entity","name":"é","entityType":"t","observations":["a\\nb"]}\n'
+        '{"type":"relation","from":"a","to":"b","relationType":"c"}'
+    )
+    assert dump_graph(KnowledgeGraph()) == ""
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b'\n{"type":"entity"}', ":2: Invalid input: expected string, received undefined at name; nothing"),
+        (b"{", ":1 is not JSON"),
+        (b"[" * 100_000, ":1 is not JSON"),
+        (b'{"type":"entity","name":"\\ud800","entityType":"","observations":[]}', ":1: name cannot be kept as it is"),
+        (b"\xff", r"is not UTF-8 \(byte 0\); nothing was imported"),
+    ],
+)
+def test_what_cannot_be_taken(data: bytes, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "graph.jsonl"
+    path.write_bytes(data)
+    with pytest.raises(TreadleError, match=words):
+        load_graph(path)
+
+
+def test_what_is_something_else_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "graph.jsonl"
+    others = '{"type":"other"}\n[]\n5\n \n{"type":["entity"]}\n'
+    path.write_text(others + '{"type":"entity","name":"a","entityType":"t","observations":[]}')
+    assert load_graph(path) == KnowledgeGraph((Entity("a", "t", ()),))
+    for nothing in ("", "\n \n"):
+        path.write_text(nothing)
+        assert load_graph(path) == KnowledgeGraph()
+    for other in (others, '{"entities":[{"name":"a","entityType":"t","observations":[]}],"relations":[]}'):
+        path.write_text(other)
+        with refused("memory.import"):
+            load_graph(path)
+    with refused("file.unreadable", "none"):
+        load_graph(tmp_path / "none")

@@ -8,15 +8,15 @@ from immutables import Map
 from tests.prompts.plausible import fields, payload
 from treadle.kernel.commands import AskHuman, Inputs, RunAgent
 from treadle.kernel.state import Frame, Instance, Message, Slot, State
-from treadle.protocol.checks.payloads import signals_of
-from treadle.protocol.checks.shapes import Many, Members
-from treadle.protocol.checks.subject import Subject
+from treadle.protocol.checks.shapes import ListShape, ObjectShape
+from treadle.protocol.checks.subject import ProtocolSubject
+from treadle.protocol.checks.templates import signals_of
 from treadle.protocol.items import Json, content_ref
 from treadle.protocol.model import Need, Protocol, Step, base_of, tag_of
 
 TOOLCHAIN = {name: f"run-{name}" for name in ("build", "test", "contract", "lint", "format", "collect")}
 REPORT = "the third assertion of test_totals fails"
-SUBJECTS: dict[str, Subject] = {}
+SUBJECTS: dict[str, ProtocolSubject] = {}
 NOTE = "mind the empty list"
 
 
@@ -125,16 +125,16 @@ def _slot(protocol: Protocol, graph: str, need: Need, store: Memory, text: str, 
 
 
 def _signals(protocol: Protocol, graph: str, name: str, store: Memory, text: str) -> tuple[Message, ...]:
-    subject = SUBJECTS.setdefault(protocol.name, Subject(protocol, None))
+    subject = SUBJECTS.setdefault(protocol.name, ProtocolSubject(protocol, None))
     flow = subject.flows[graph]
     base = name.partition("@")[0]
     received = [signal for signal, steps in flow.handled.items() if base in {step.partition("@")[0] for step in steps}]
     shape = signals_of(subject, flow, base)
-    assert isinstance(shape, Many)
-    assert isinstance(shape.item, Members)
+    assert isinstance(shape, ListShape)
+    assert isinstance(shape.item, ObjectShape)
     data = shape.item.parts["data"]
     known: dict[str, Json] = {}
-    if isinstance(data, Members):
+    if isinstance(data, ObjectShape):
         exits = [exit_ for exit_ in protocol.exits.values() if data.parts.keys() >= exit_.fields.keys()]
         for exit_ in exits:
             known |= fields(protocol, exit_.fields, "signal", text)

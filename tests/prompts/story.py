@@ -6,18 +6,17 @@ from typing import Any, Final, Self
 
 from tests.prompts.stage import Memory
 from treadle.kernel.commands import AskHuman, RunAgent
-from treadle.kernel.events import Checked, CheckResult, Exited, Failed
-from treadle.prompts.prompt import prompt
+from treadle.kernel.events import Checked, CheckResult, Exited, Failed, Reopened
+from treadle.prompts.agent_prompt import prompt
 from treadle.prompts.question import question
 from treadle.prompts.variables import variables
-from treadle.protocol.answers.answer import Claim, validate
+from treadle.protocol.answers.claim import Claim, validate
 from treadle.protocol.answers.inputs import load_input
 from treadle.protocol.answers.schema import TAG
 from treadle.protocol.items import Json
 from treadle.protocol.load import BUILT_IN
 from treadle.protocol.model import Protocol, tag_of
-from treadle.runtime.envelope import envelope_of
-from treadle.runtime.own_fields import own_fields
+from treadle.runtime.claims import envelope_of, own_fields
 from treadle.testing.scenario import Scenario
 
 COMMANDS: Final = {
@@ -69,6 +68,10 @@ class Story(Scenario):
         ref = self.payloads.put({"report": refused}) if refused else ""
         return self.happens(Checked(**self._stamp(), act=act, results=results, payload_ref=ref))
 
+    def reopens(self) -> Self:
+        """A delivery of the ended run has met a conflict."""
+        return self.happens(Reopened(**self._stamp()))
+
     def breaks(self, at: str, why: Any, report: str) -> Self:
         """An activity ends without an answer that counts."""
         ref = self.payloads.put({"report": report})
@@ -114,3 +117,26 @@ class Story(Scenario):
 
     def _optional(self, name: str) -> set[str]:
         return {key for key, field in self.protocol.exits[name].fields.items() if field.type.endswith("?")}
+
+
+_DRIFT: Final[Mapping[str, Json]] = {
+    "newBase": "c0ffee7",
+    "conflictFiles": ["src/links"],
+    "changedTests": ["links::fenced"],
+}
+ADAPTED: Final[Mapping[str, Json]] = {"newBase": "c0ffee7", "adaptations": ["src/links: both functions stand there."]}
+_BLOCKED: Final[Mapping[str, Json]] = {
+    "conflictFile": "src/links",
+    "ourChange": "Links in headings are found.",
+    "theirChange": "Headings are left out.",
+    "whyUnresolvable": "Whether headings count is nowhere said.",
+}
+WEAKENED: Final = "### mechanical_tests\n- tests/links:4: fenced does something that it did not do before"
+
+
+def follow_branch(run: Story) -> Story:
+    """A finished run that a delivery takes up again: a first adaptation, a refused one, and what contradicts."""
+    run.reopens().tells("root:rebase", "RebaseDrift", _DRIFT).shows("root:adapt", "rebaser-first")
+    run.tells("root:adapt", "RebaseAdapted", ADAPTED, refused=WEAKENED).shows("root:adapt", "rebaser-refused")
+    run.tells("root:adapt", "RebaseBlocked", _BLOCKED).shows("root:conflict", "person-conflict")
+    return run.decides("root:conflict", "retry", "Headings count.").shows("root:adapt", "rebaser-note")

@@ -8,8 +8,8 @@ from treadle.kernel.advance import LIMIT_ASK, OUTAGE
 from treadle.kernel.commands import AskHuman
 from treadle.kernel.events import Usage
 from treadle.kernel.state import Frame, State
-from treadle.prompts.question import Choice, Question, own_words, question
-from treadle.prompts.report import report
+from treadle.prompts.outcomes import failure_report
+from treadle.prompts.question import Question, QuestionChoice, own_words, question
 from treadle.protocol.items import Json
 from treadle.protocol.load import load
 from treadle.protocol.model import Protocol
@@ -36,7 +36,7 @@ def test_a_question_with_its_choices() -> None:
     found = asked(V3, "node", "rejected@review")
     assert found.title == "The reviewer rejects the approach"
     assert "\n> the Reject.reason\n" in found.text
-    assert found.choices[0] == Choice("replan", "let the planner set the node up anew")
+    assert found.choices[0] == QuestionChoice("replan", "let the planner set the node up anew")
     assert [choice.name for choice in found.choices] == ["replan", "retest", "retry", "abort"]
     assert (found.default, found.default_after) == ("", 0)
     assert "- abort: end this node\n" in str(found)
@@ -49,7 +49,7 @@ def test_people_read_no_words_that_were_meant_for_an_agent(template: str) -> Non
     protocol = msgspec.structs.replace(protocol, templates={**V3.templates, "own.jinja": template})
     there = scene(protocol, "node", "rejected@review")
     assert isinstance(there.command, AskHuman)
-    ref = there.payloads.put({**report("call emit_exit", "it said\nnothing"), "code": 0})
+    ref = there.payloads.put({**failure_report("call emit_exit", "it said\nnothing"), "code": 0})
     command = msgspec.structs.replace(there.command, inputs={**there.command.inputs, "gate_report": (ref,)})
     text = question(protocol, there.state, command, there.payloads, TOOLCHAIN).text
     assert "> it said\n> nothing\n" in text

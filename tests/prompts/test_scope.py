@@ -6,10 +6,10 @@ import pytest
 from tests.prompts.stage import Memory
 from treadle.git.globs import matches
 from treadle.kernel.commands import AskHuman
-from treadle.prompts.scope import Scope, permissions, scope
+from treadle.prompts.scope import ActivityScope, permissions, scope
+from treadle.protocol.artifacts import view_paths
 from treadle.protocol.items import Json
 from treadle.protocol.load import load
-from treadle.protocol.memory_bank import view_paths
 from treadle.protocol.model import Protocol
 
 V3 = load("v3")
@@ -98,13 +98,13 @@ def test_a_list_gives_a_glob_for_each_of_its_values() -> None:
 def test_the_input_is_that_of_the_command() -> None:
     store = Memory()
 
-    def found(graph: str, step: str, ref: str) -> Scope:
+    def found(graph: str, step: str, ref: str) -> ActivityScope:
         command = AskHuman(id="x", inst="root", graph=graph, step=step, choices=(), inputs={"in": (ref,)})
         return permissions(V3, command, store)
 
     assert found("node", "tests", store.put(PATHS)).writes == ("tests/slug", "tests/slug/**")
     assert found("node", "tests", "").refused
-    assert found("", "cost", "") == Scope()
+    assert found("", "cost", "") == ActivityScope()
 
 
 @pytest.mark.parametrize("name", ["dptr", "riper"])

@@ -1,4 +1,4 @@
-"""The variables of templates: exactly those that the checker knows, from a real course of events."""
+"""The variables of a template: facts, needs, parameters, passed checks, and the words of earlier outcomes."""
 
 import msgspec
 import pytest
@@ -6,12 +6,18 @@ import pytest
 from tests.prompts.stage import TOOLCHAIN, Memory, places, scene
 from treadle.kernel.commands import AskHuman, RunAgent
 from treadle.kernel.reduce import outstanding
-from treadle.prompts.variables import SILENT, variables
+from treadle.prompts.outcomes import exit_text, for_agent, trouble, value_text
+from treadle.prompts.variables import SILENT, parameter_line, parameters, phase, variables, verified_checks
 from treadle.protocol.checks.shapes import variables as declared
-from treadle.protocol.checks.subject import Subject
+from treadle.protocol.checks.subject import ProtocolSubject
 from treadle.protocol.items import Json
 from treadle.protocol.load import BUILT_IN, load
+from treadle.protocol.model import CheckRef, Role
+from treadle.protocol.vocabulary import CHECKS
 from treadle.testing.scenario import Scenario, items
+
+# The variables of templates: exactly those that the checker knows, from a real course of events.
+
 
 NAMES = ("v3", "fractal", "dptr", "riper", "waterfall")
 PROTOCOLS = {name: load(name) for name in NAMES} | {"new": load(BUILT_IN / "new")}
@@ -35,7 +41,7 @@ def told(run: Scenario, at: str, store: Memory | None = None) -> dict[str, Json]
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_every_step_has_the_variables_that_the_checker_promises(name: str) -> None:
     protocol = PROTOCOLS[name]
-    flows = Subject(protocol, None).flows
+    flows = ProtocolSubject(protocol, None).flows
     for graph, step in places(protocol, "agent", "ask"):
         there = scene(protocol, graph, step)
         found = variables(protocol, there.state, there.command, there.payloads, TOOLCHAIN)
@@ -150,3 +156,150 @@ def test_what_a_map_leaves_are_its_counts() -> None:
     there = scene(riper, "riper", "O3P")
     found = variables(riper, there.state, there.command, there.payloads, TOOLCHAIN)
     assert found["O2A_found"] == {"AllOk": {"total": 3, "failed": 1, "results": []}}
+
+
+# The parameter line: what a role declares, without what is not known.
+
+
+DPTR = load("dptr")
+CYCLE: dict[str, Json] = {
+    "session": "S1",
+    "round": 2,
+    "id": "TDD₁",
+    "phase": "ℜ",
+    "design": "d.md",
+    "interface": "def a()\ndef b()",
+}
+
+
+def test_the_line_of_a_cycle() -> None:
+    found = parameters(DPTR.roles["qa"], CYCLE)
+    assert parameter_line(found) == '[S:S1,R:2,C:TDD₁,P:ℜ,CTX:design=d.md, interface="def a()\\ndef b()"]'
+
+
+@pytest.mark.parametrize(
+    ("known", "text"),
+    [
+        ({"a": 0, "b": False}, "[A:0 false]"),
+        ({"a": "", "b": 1}, "[]"),
+        ({"a": 1}, "[]"),
+        ({"a": 1, "b": None}, "[]"),
+        ({"a": "{b}", "b": 2}, "[A:{b} 2]"),
+    ],
+)
+def test_what_is_not_known_is_left_out(known: dict[str, Json], text: str) -> None:
+    assert parameter_line(parameters(Role(params={"A": "{a} {b}"}), known)) == text
+
+
+def test_a_role_without_parameters_and_no_role() -> None:
+    assert parameter_line(parameters(Role(), {})) == parameter_line(parameters(None, {})) == "[]"
+
+
+def test_a_phase_is_called_by_its_symbol() -> None:
+    steps = DPTR.graphs["cycle"].steps
+    assert phase(DPTR, "red", steps["red"]) == "ℜ"
+    assert phase(DPTR, "critic", DPTR.graphs["plan"].steps["critic"])
+
+
+# What was verified already, made from the gates.
+
+
+def helps(*checks: CheckRef) -> list[str]:
+    return [CHECKS[check.name].help for check in checks]
+
+
+def test_an_exit_of_an_agent_has_passed_the_gates_that_refuse() -> None:
+    steps = load("v3").graphs["node"].steps
+    found = verified_checks(steps, steps["review"])
+    gates = steps["impl"].gates["TestsPassed"]
+    assert [check.name for check in gates if check.advisory] == ["minimal", "knows_tests", "unsafe_imports", "scaling"]
+    assert found["impl"] == {"TestsPassed": helps(*gates[1:8])}, "neither the record nor what only informs"
+    assert found["clarify"] == {"Clarified": []}
+
+
+def test_a_step_of_checks_has_passed_all_of_them_or_failed() -> None:
+    steps = load("fractal").graphs["node"].steps
+    assert verified_checks(steps, steps["reviewer"])["lock"] == {"Passed": helps(*steps["lock"].checks)}
+    assert verified_checks(steps, steps["fix"])["lock"] == {"Failed": []}
+
+
+def test_what_the_parent_did_is_not_spoken_of() -> None:
+    steps = load("v3").graphs["node"].steps
+    assert steps["scaffold"].needs[0].up
+    assert verified_checks(steps, steps["scaffold"])["scaffold"].keys() == {"InitWork", "ClarificationNeeded"}  # type: ignore[union-attr]
+
+
+# What an exit has said, in words.
+
+
+EXITS = load("waterfall").exits
+
+
+def test_fields_come_in_the_order_of_the_exit_and_those_that_say_nothing_are_left_out() -> None:
+    said: dict[str, Json] = {"handoff": "", "reason": "none", "summary": "It fails.", "tests_fail": 0, "tests_pass": 3}
+    text = exit_text([EXITS["failing_measured"]], said)
+    assert text == "summary: It fails.\ntests pass: 3\ntests fail: 0"
+
+
+def test_a_payload_of_nobody_knows_which_exit_is_told_as_it_stands() -> None:
+    assert exit_text(EXITS.values(), {"odd_one": "a", "other": ["b", "c"]}) == "odd one: a\nother: b, c"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (" a ", "a"),
+        (True, "true"),
+        (["a", 1], "a, 1"),
+        (
+            [{"question": "How\nlong?", "suggestion": "20 s"}, {"question": "Why?"}],
+            "- question: How long?; suggestion: 20 s\n- question: Why?",
+        ),
+        ({"file_name": "a.py", "line": 3, "fix": None}, "file name: a.py; line: 3"),
+    ],
+)
+def test_values(value: Json, text: str) -> None:
+    assert value_text(value) == text
+
+
+# What a parent and a person are told of a child that came to no good end.
+
+
+TROUBLE_V3 = load("v3")
+STUCK: Json = {"diagnosis": "no tenth", "recommendation": "say it", "attempts": 3}
+
+
+def begun() -> Scenario:
+    run = Scenario(TROUBLE_V3).says("InitWork", childSpecs=items("a")).says("TestsReady", at="root:tests")
+    return run.says("InitWork", at="root/a:scaffold")
+
+
+def trouble_told(run: Scenario, **values: Json) -> str:
+    payloads = Memory()
+    payloads.values |= {ref.replace("_", ":"): value for ref, value in values.items()}
+    payloads.values["ref:root/a:impl#1.1.Stuck"] = STUCK
+    return trouble(TROUBLE_V3, run.inst("root/a"), payloads, for_agent)
+
+
+def test_what_blocked_it_is_told_in_its_own_words_and_those_of_who_gave_it_up() -> None:
+    run = begun().says("TestsReady", at="root/a:tests").says("Stuck", at="root/a:impl")
+    run.answers("abort", note="ref:note")
+    assert trouble_told(run, ref_note="It is not worth it.").splitlines() == [
+        "impl ended with Stuck",
+        "diagnosis: no tenth",
+        "recommendation: say it",
+        "who gave it up says: It is not worth it.",
+    ]
+
+
+def test_what_was_made_good_is_not_told() -> None:
+    run = begun().says("InvalidScaffold", at="root/a:tests").says("InitWork", at="root/a:scaffold")
+    assert trouble_told(run.says("TestsReady", at="root/a:tests").signals("abort", to="root/a")) == ""
+
+
+def test_a_failure_is_told_by_its_report() -> None:
+    run = begun()
+    for _ in range(5):
+        run.fails("invalid", at="root/a:tests")
+    run.answers("abort")
+    assert trouble_told(run, ref_invalid={"report": "it has not answered"}).splitlines()[1:] == ["it has not answered"]

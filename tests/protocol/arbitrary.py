@@ -37,10 +37,10 @@ from treadle.protocol.model import (
     Tier,
     Wait,
 )
-from treadle.protocol.reading.clone import cloned
-from treadle.protocol.reading.parse_records import EXIT_KEYS, RECORD_KEYS
-from treadle.protocol.reading.parse_steps import RESERVED
+from treadle.protocol.reading.assembly import clone_gates
+from treadle.protocol.reading.parse import EXIT_KEYS, RECORD_KEYS
 from treadle.protocol.reading.part import Log
+from treadle.protocol.reading.steps import RESERVED
 
 LETTERS = "abcXYZ"
 TEXT = st.text(max_size=20) | st.sampled_from(
@@ -264,7 +264,7 @@ def protocols(graph: st.SearchStrategy[Graph]) -> st.SearchStrategy[Protocol]:
 
 def _plain(protocol: Protocol) -> Protocol:
     """With the budgets' targets on the edges, as the loader puts them."""
-    filled = {name: cloned(graph, "", Log()) for name, graph in protocol.graphs.items()}
+    filled = {name: clone_gates(graph, "", Log()) for name, graph in protocol.graphs.items()}
     return msgspec.structs.replace(protocol, graphs=filled)
 
 

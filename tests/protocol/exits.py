@@ -5,15 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from treadle.protocol.fields import (
-    EnumType,
-    ListType,
-    OptionalType,
-    RecordType,
-    ScalarType,
-    TypeExpr,
-    asked,
-)
+from treadle.protocol.fields import EnumType, ListType, OptionalType, RecordType, ScalarType, TypeExpr, agent_fields
 from treadle.protocol.model import Exit, Field, Protocol, Record
 
 EXITS = ("Done", "Stuck", "More")
@@ -107,7 +99,7 @@ _names = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=4, unique=True
 @st.composite
 def _object(draw: st.DrawFn, protocol: Protocol, fields: dict[str, Field], depth: int) -> dict[str, Any]:
     result = {}
-    for name, _, expr in asked(fields):
+    for name, _, expr in agent_fields(fields):
         if isinstance(expr, OptionalType) and draw(st.booleans()):
             continue
         result[name] = draw(values(protocol, expr, depth))

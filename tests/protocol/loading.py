@@ -7,7 +7,7 @@ import pytest
 from treadle.errors import ProtocolError
 from treadle.protocol.findings import LOAD, Finding
 from treadle.protocol.model import Protocol, Step
-from treadle.protocol.reading.assemble import Files, Loaded, assemble
+from treadle.protocol.reading.assembly import Files, Loaded, assemble
 
 MINIMAL = """\
 protocol: small

@@ -5,14 +5,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.refusals import refused
 from treadle.errors import TreadleError
-from treadle.protocol.alone import alone
+from treadle.protocol.alone import TERMS_FILE, Terms, read_terms, select_part
 from treadle.protocol.load import BUILT_IN, load, read_tree
-from treadle.protocol.terms import FILE, Terms, read_terms
 from treadle.testing.scenario import Scenario, items
 
 WATERFALL = load("waterfall")
-TERMS = read_terms(read_tree(BUILT_IN / "waterfall" / FILE))
+TERMS = read_terms(read_tree(BUILT_IN / "waterfall" / TERMS_FILE))
 BACKLOG: dict[str, Any] = {
     "project": "cart",
     "bootstrap": [{"id": "cart"}],
@@ -22,21 +22,21 @@ BACKLOG: dict[str, Any] = {
 
 
 def test_a_part_leaves_the_other_lists_empty() -> None:
-    found = alone(WATERFALL, "bootstrap")
+    found = select_part(WATERFALL, "bootstrap")
     assert found.protocol is WATERFALL
     assert found.narrowed(BACKLOG) == {"project": "cart", "bootstrap": [{"id": "cart"}]}
-    one = alone(WATERFALL, "glossary:supplements").narrowed(BACKLOG)
+    one = select_part(WATERFALL, "glossary:supplements").narrowed(BACKLOG)
     assert one == {"project": "cart", "supplements": [{"id": "glossary"}]}
 
 
 def test_who_is_done_alone_waits_for_nobody_who_is_not() -> None:
     stories = [{"id": "US-1"}, {"id": "US-2", "blocked_by": ["US-1"]}, {"id": "US-3", "blocked_by": ["US-2"]}]
     given: dict[str, Any] = {"project": "cart", "stories": stories}
-    assert alone(WATERFALL, "US-2:bdd").narrowed(given) == {
+    assert select_part(WATERFALL, "US-2:bdd").narrowed(given) == {
         "project": "cart",
         "stories": [{"id": "US-2", "blocked_by": []}],
     }
-    assert alone(WATERFALL, "bdd").narrowed(given) == given, "all of them are done, one after the other"
+    assert select_part(WATERFALL, "bdd").narrowed(given) == given, "all of them are done, one after the other"
 
 
 def test_a_run_without_stories_delivers_its_documents() -> None:
@@ -48,7 +48,7 @@ def test_a_run_without_stories_delivers_its_documents() -> None:
 
 @pytest.mark.parametrize(("step", "exit_"), [("bdd", "pass_bdd"), ("sdd-delta", "pass"), ("contract", "pass")], ids=str)
 def test_a_step_is_followed_by_its_merge_and_by_nothing_else(step: str, exit_: str) -> None:
-    found = alone(WATERFALL, f"US-1:{step}")
+    found = select_part(WATERFALL, f"US-1:{step}")
     assert found.narrowed(BACKLOG) == {"project": "cart", "stories": [{"id": "US-1"}]}
     fields: dict[str, Any] = {"complexity": "L", "parallel_tasks": 3} if step == "bdd" else {}
     run = Scenario(found.protocol, {"stories": items("US-1")})
@@ -65,7 +65,7 @@ def test_a_step_is_followed_by_its_merge_and_by_nothing_else(step: str, exit_: s
 
 
 def test_a_step_alone_that_is_stuck_asks_and_leads_nowhere_else() -> None:
-    run = Scenario(alone(WATERFALL, "contract").protocol, {"stories": items("US-1")}).says("needs_human")
+    run = Scenario(select_part(WATERFALL, "contract").protocol, {"stories": items("US-1")}).says("needs_human")
     assert run.ask().choices == ("retry", "abort")
     assert run.answers("retry").where("root/US-1") == "contract"
     run.says("needs_human").answers("abort")
@@ -76,19 +76,19 @@ def test_every_row_of_the_table_can_be_done_alone() -> None:
     rows = [name for name, step in WATERFALL.graphs["story"].steps.items() if step.kind == "agent" and step.row == name]
     assert rows == ["bdd", "sdd-delta", "contract", "scaffold", "impl", "verify", "update-memory"]
     for row in rows:
-        assert alone(WATERFALL, row, TERMS).step == row
+        assert select_part(WATERFALL, row, TERMS).step == row
 
 
 def test_what_is_left_to_do_after_a_step_is_known() -> None:
     rows = ["bdd", "sdd-delta", "contract", "scaffold", "impl", "verify", "update-memory"]
-    found = [alone(WATERFALL, row, TERMS).protocol.graphs["story"] for row in rows]
+    found = [select_part(WATERFALL, row, TERMS).protocol.graphs["story"] for row in rows]
     then = [graph.only.then for graph in found if graph.only]
     assert then == ["sdd-delta", "contract", "review", "impl", "verify", "update-memory", ""]
     assert [graph.steps["merge"].row for graph in found] == [*rows[:-1], "done"], "the merge is that of the step's work"
 
 
 def test_new_tests_are_merged_whether_they_fail_or_not() -> None:
-    found = alone(WATERFALL, "scaffold", TERMS)
+    found = select_part(WATERFALL, "scaffold", TERMS)
     step = found.protocol.graphs["story"].steps["scaffold"]
     assert step.exits == ("pass_added", "failing", "needs_human")
     assert "added" in [ref.name for ref in step.gates["pass_added"]]
@@ -99,7 +99,7 @@ def test_new_tests_are_merged_whether_they_fail_or_not() -> None:
 
 
 def test_tests_that_fail_are_looked_for_before_anybody_implements() -> None:
-    run = Scenario(alone(WATERFALL, "impl", TERMS).protocol, {"stories": items("US-1")})
+    run = Scenario(select_part(WATERFALL, "impl", TERMS).protocol, {"stories": items("US-1")})
     assert run.where("root/US-1") == "impl-ready"
     run.checked(fails=["owed"])
     assert run.where("root/US-1") == "stuck@impl-ready"
@@ -114,7 +114,7 @@ def test_tests_that_fail_are_looked_for_before_anybody_implements() -> None:
 
 @pytest.mark.parametrize("reason", ["constitution_violation", "needs_clarification", "scope_warning"])
 def test_reasons_that_lead_to_others_lead_to_a_person(reason: str) -> None:
-    run = Scenario(alone(WATERFALL, "impl", TERMS).protocol, {"stories": items("US-1")}).checked()
+    run = Scenario(select_part(WATERFALL, "impl", TERMS).protocol, {"stories": items("US-1")}).checked()
     run.says(f"failing_measured.{reason}")
     assert run.where("root/US-1") == "stuck@impl"
     assert run.ask().choices == ("retry", "abort")
@@ -123,7 +123,7 @@ def test_reasons_that_lead_to_others_lead_to_a_person(reason: str) -> None:
 
 
 def test_a_verification_archives_the_delta_and_sends_nobody_back() -> None:
-    run = Scenario(alone(WATERFALL, "verify", TERMS).protocol, {"stories": items("US-1")})
+    run = Scenario(select_part(WATERFALL, "verify", TERMS).protocol, {"stories": items("US-1")})
     run.says("failing_measured.none")
     assert run.where("root/US-1") == "stuck@verify"
     run.answers("retry").says("pass_verified")
@@ -132,7 +132,7 @@ def test_a_verification_archives_the_delta_and_sends_nobody_back() -> None:
 
 
 def test_a_memory_is_written_of_what_is_done() -> None:
-    run = Scenario(alone(WATERFALL, "update-memory", TERMS).protocol, {"stories": items("US-1")})
+    run = Scenario(select_part(WATERFALL, "update-memory", TERMS).protocol, {"stories": items("US-1")})
     assert run.where("root/US-1") == "update-memory-ready"
     run.checked().says("needs_human")
     assert run.ask().choices == ("retry", "abort"), "there is nothing to go on to without it"
@@ -140,13 +140,13 @@ def test_a_memory_is_written_of_what_is_done() -> None:
 
 
 def test_what_is_missing_is_told_with_who_leaves_it() -> None:
-    found = alone(WATERFALL, "US-1:verify", TERMS)
+    found = select_part(WATERFALL, "US-1:verify", TERMS)
     missing = list(found.missing(BACKLOG, lambda path: path == "docs/bdd/US-1.md"))
     assert [(one.paths, one.by) for one in missing] == [
         (("tests/US-1/test_manifest.json",), "US-1:scaffold"),
         (("docs/deltas/US-1.md", "docs/deltas/archive/*-US-1.md"), "US-1:sdd-delta"),
     ]
-    memory = list(alone(WATERFALL, "update-memory", TERMS).missing(BACKLOG, lambda path: "MEMORY" not in path))
+    memory = list(select_part(WATERFALL, "update-memory", TERMS).missing(BACKLOG, lambda path: "MEMORY" not in path))
     assert [(one.paths, one.by) for one in memory] == 2 * [(("PROJECT_MEMORY.md",), "bootstrap")]
     assert not list(found.missing(BACKLOG, lambda path: "*" in path or "bdd" in path or "manifest" in path))
 
@@ -166,33 +166,33 @@ def test_what_is_missing_is_told_with_who_leaves_it() -> None:
 )
 def test_what_cannot_be_done_alone_is_told(step: str, why: str) -> None:
     with pytest.raises(TreadleError) as caught:
-        alone(WATERFALL, step, TERMS)
+        select_part(WATERFALL, step, TERMS)
     assert why in str(caught.value)
 
 
 def test_without_terms_a_step_that_follows_others_is_not_done_alone() -> None:
-    with pytest.raises(TreadleError, match=r"it needs what others leave first \(bdd.pass_bdd\)"):
-        alone(WATERFALL, "scaffold")
+    with refused("part.unfit", "(bdd.pass_bdd)"):
+        select_part(WATERFALL, "scaffold")
     story = WATERFALL.graphs["story"]
     free = msgspec.structs.replace(story.steps["scaffold"], needs=())
     graph = msgspec.structs.replace(story, steps={**story.steps, "scaffold": free})
     loose = msgspec.structs.replace(WATERFALL, graphs={**WATERFALL.graphs, "story": graph})
-    with pytest.raises(TreadleError, match="it leaves tests that fail, which cannot be merged"):
-        alone(loose, "scaffold")
+    with refused("part.unfit", "tests that fail"):
+        select_part(loose, "scaffold")
 
 
-def test_terms_that_name_nothing_are_told() -> None:
-    with pytest.raises(TreadleError, match="there is no check 'owd'; did you mean 'owed'"):
-        alone(WATERFALL, "impl", {"impl": Terms(ready="owd")})
+def test_terms_that_name_an_unknown_check_are_refused() -> None:
+    with refused("protocol.invalid", "'owd'", "'owed'"):
+        select_part(WATERFALL, "impl", {"impl": Terms(ready="owd")})
 
 
-def test_nothing_to_do_is_told() -> None:
-    with pytest.raises(TreadleError, match="the input has no 'US-9' among the stories"):
-        alone(WATERFALL, "US-9:bdd").narrowed(BACKLOG)
-    with pytest.raises(TreadleError, match="the input has no supplements"):
-        alone(WATERFALL, "supplements").narrowed({"stories": []})
+def test_a_part_that_the_input_lacks_is_refused() -> None:
+    with refused("spec.incomplete", "'US-9'", "stories"):
+        select_part(WATERFALL, "US-9:bdd").narrowed(BACKLOG)
+    with refused("spec.incomplete", "supplements"):
+        select_part(WATERFALL, "supplements").narrowed({"stories": []})
 
 
 def test_a_protocol_without_lists_has_no_parts() -> None:
     with pytest.raises(TreadleError, match="it has no parts"):
-        alone(load("v3"), "impl")
+        select_part(load("v3"), "impl")

@@ -58,9 +58,9 @@ def test_a_clone_stands_where_the_ask_does() -> None:
     assert places == {"graphs.main.steps.human"}
 
 
-def test_an_empty_protocol_is_only_said_to_have_no_root() -> None:
+def test_an_empty_protocol_has_one_finding_its_missing_root() -> None:
     [finding] = check(Protocol(name="empty", version="1", root="main"))
-    assert str(finding) == "empty: the root is unknown graph 'main' (name one of its graphs)"
+    assert (finding.code, "'main'" in finding.message) == ("protocol.undeclared", True)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from treadle.protocol.fields import (
     ScalarType,
     TypeExpr,
     TypeNotationError,
-    asked,
+    agent_fields,
     bare,
     parse_type,
     record_of,
@@ -139,4 +139,4 @@ def test_views_of_a_type() -> None:
     assert record_of(parse_type("[[Task]]?")) == "Task"
     assert record_of(parse_type("[text]")) == ""
     fields = {"commit": Field(type="text", by="git"), "why": Field(type="text?")}
-    assert [(name, expr) for name, _, expr in asked(fields)] == [("why", OptionalType(TEXT))]
+    assert [(name, expr) for name, _, expr in agent_fields(fields)] == [("why", OptionalType(TEXT))]

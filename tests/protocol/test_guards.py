@@ -1,4 +1,4 @@
-"""Guards: what they can say, what they refuse, and that evaluating one never fails."""
+"""Guards, and the proofs that depend on them."""
 
 from typing import Any
 
@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.protocol.guards import Comparison, GuardError, holds, parse
+from treadle.protocol.guards import Comparison, GuardError, holds, parse, proof_of
+from treadle.protocol.items import Json
+from treadle.protocol.load import load
+
+# Guards: what they can say, what they refuse, and that evaluating one never fails.
+
 
 WORLD: dict[tuple[str, str], Any] = {
     ("data", "count"): 3,
@@ -137,3 +142,24 @@ TEXTS = [
 @given(st.sampled_from(TEXTS), VALUES, VALUES)
 def test_evaluating_never_fails(text: str, a: object, b: object) -> None:
     parse(text).evaluate(lambda _, name: a if name == "a" else b)
+
+
+# What an accepted exit proves.
+
+
+@pytest.mark.parametrize(
+    ("protocol", "exit_", "fields", "proof"),
+    [
+        ("dptr", "Reviewed", {"validation": "VC", "quality": "QP"}, "approval"),
+        ("dptr", "Reviewed", {"validation": "DF", "quality": "QP"}, ""),
+        ("dptr", "Reviewed", {"validation": "VC", "quality": "QF"}, ""),
+        ("dptr", "Reviewed", {"validation": "VC", "quality": None}, ""),
+        ("dptr", "Reviewed", {}, ""),
+        ("dptr", "APPROVED", {}, "approval"),
+        ("riper", "Validated", {"verdict": "Passed"}, "approval"),
+        ("riper", "Validated", {"verdict": "Failed"}, ""),
+        ("riper", "RFC", {}, "approval"),
+    ],
+)
+def test_only_some_values_make_a_proof(protocol: str, exit_: str, fields: dict[str, Json], proof: str) -> None:
+    assert proof_of(load(protocol).exits[exit_], fields) == proof

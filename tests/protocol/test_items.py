@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from tests.protocol.exits import json_values
-from treadle.protocol.answers.answer import routed
+from treadle.protocol.answers.claim import routed_values
 from treadle.protocol.items import Item, Json, Routed, content_ref, routed_fields
 from treadle.protocol.model import Exit, Field, Protocol, Record, Routing
 
@@ -52,7 +52,7 @@ def test_what_nothing_identifies_is_known_by_its_position() -> None:
     exit_ = Exit(fields={"notes": Field(type="[Note]", route="items")})
     types = {"Note": Record(fields={"text": Field(type="text")})}
     protocol = Protocol(name="p", version="1", root="g", types=types, exits={"E": exit_})
-    items = routed(protocol, "E", {"notes": [{"text": "x"}, {"text": "x"}]}, lambda _: "ref")["notes"]
+    items = routed_values(protocol, "E", {"notes": [{"text": "x"}, {"text": "x"}]}, lambda _: "ref")["notes"]
     assert items == (Item("1", "ref"), Item("2", "ref"))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.protocol.loading import MINIMAL, STEP
+from tests.refusals import refused
 from treadle.errors import ProtocolError
 from treadle.protocol.check import check
 from treadle.protocol.load import (
@@ -74,24 +75,28 @@ def test_every_built_in_protocol_loads_under_its_own_name() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_an_unknown_name(tmp_path: Path) -> None:
-    with pytest.raises(ProtocolError, match=r"there is no protocol 'smal' \(did you mean 'small'\?\)"):
+    with refused("protocol.unknown", "'smal'", "'small'"):
         load("smal", search=[tmp_path])
-    with pytest.raises(ProtocolError, match=r"there is no protocol 'zzzz' \(known: small, "):
+    with refused("protocol.unknown", "'zzzz'", "small, "):
         load("zzzz", search=[tmp_path])
 
 
 def test_a_path_without_a_protocol(tmp_path: Path) -> None:
-    hint = "(a protocol is a folder: `treadle protocol new NAME` writes one)"
-    assert problem(tmp_path) == f"{tmp_path}: there is no protocol.yaml in this folder {hint}"
-    assert problem(tmp_path / "no") == f"{tmp_path}/no: there is no such folder {hint}"
-    assert problem("x" * 5000) == f"{'x' * 200}: this cannot be a path: File name too long {hint}"
+    causes: dict[Path | str, str] = {
+        tmp_path: "no protocol.yaml",
+        tmp_path / "no": "no such folder",
+        "x" * 5000: "File name too long",
+    }
+    for path, cause in causes.items():
+        found = problem(path)
+        assert found.startswith(f"{str(path)[:200]}: ")
+        assert [text for text in (cause, "`treadle protocol new NAME`") if text not in found] == []
 
 
 def test_a_link_that_leads_out_is_refused(tmp_path: Path, folder: Path) -> None:
     (tmp_path / "secret.jinja").write_text("secret")
     (folder / "templates/leak.jinja").symlink_to(tmp_path / "secret.jinja")
-    expected = f"{folder}/templates/leak.jinja: this link leads out of the protocol's folder (copy the file)"
-    assert problem(folder) == expected
+    assert problem(folder).startswith(f"{folder}/templates/leak.jinja: this link leads out")
 
 
 def test_a_linked_folder_of_templates_is_not_entered(tmp_path: Path, folder: Path) -> None:
@@ -110,20 +115,21 @@ def test_a_link_inside_the_folder_is_a_template(folder: Path) -> None:
 def test_a_link_to_itself_and_an_odd_name_are_refused(folder: Path) -> None:
     loop = folder / "templates/loop.jinja"
     loop.symlink_to(loop)
-    assert problem(folder) == f"{loop}: this link leads nowhere (remove it)"
+    assert problem(folder).startswith(f"{loop}: this link leads nowhere")
     loop.unlink()
     (folder / "templates/a\nb").mkdir()
     (folder / "templates/a\nb/x.jinja").write_text("x")
-    assert "a file name with unusual characters (use ASCII letters, digits, . _ and -)" in problem(folder)
+    assert "unusual characters" in problem(folder)
 
 
 def test_limits_and_encodings(folder: Path) -> None:
     template = folder / "templates/work.jinja"
     template.write_text("x" * (MAX_TEMPLATE + 1))
-    size = f"it has more than {MAX_TEMPLATE} bytes, which is the limit"
-    assert problem(folder) == f"{template}: {size} (make it smaller)"
+    large = problem(folder)
+    assert (large.startswith(f"{template}: "), f" {MAX_TEMPLATE} bytes" in large) == (True, True)
     template.write_bytes(b"caf\xe9")
-    assert problem(folder) == f"{template}: it is not UTF-8 at byte 3 (save it as UTF-8)"
+    odd = problem(folder)
+    assert (odd.startswith(f"{template}: "), "UTF-8 at byte 3" in odd) == (True, True)
 
 
 class Endless(io.RawIOBase):
@@ -141,7 +147,7 @@ class Endless(io.RawIOBase):
 
 def test_of_a_stream_no_more_is_read_than_its_limit() -> None:
     endless = Endless()
-    with pytest.raises(ProtocolError, match=r"stdin: it has more than 1000 bytes, which is the limit \(make it"):
+    with refused("file.too_large", "stdin: ", " 1000 bytes"):
         read_stream(endless, "stdin", 1000)  # type: ignore[arg-type]
     assert endless.taken == 1001
     assert read_stream(io.BytesIO(b"caf\xc3\xa9"), "stdin", 5) == "café"
@@ -151,11 +157,10 @@ def test_of_a_stream_no_more_is_read_than_its_limit() -> None:
 def test_a_pipe_is_refused_and_never_opened(folder: Path, name: str) -> None:
     (folder / name).unlink(missing_ok=True)
     os.mkfifo(folder / name)
-    expected = f"{folder}/{name}: this is a pipe or a device, not a file (copy what it holds into a file)"
-    assert problem(folder) == expected
+    assert problem(folder).startswith(f"{folder}/{name}: this is a pipe")
 
 
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_a_path_that_is_no_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "gone")
     os.mkfifo(tmp_path / "pipe")
     found = {}
@@ -163,50 +168,52 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         for reader in (read_text, read_tree):
             with pytest.raises(ProtocolError) as caught:
                 reader(path)
-            found[path.name] = str(caught.value.findings[0]).removeprefix(f"{path}: ").partition(" (")[0]
-    assert found == {
-        tmp_path.name: "this is a folder, not a file",
-        "link": "this link leads nowhere",
-        "pipe": "this is a pipe or a device, not a file",
-        "no": "there is no such file",
-        "zero": "this is a pipe or a device, not a file",
+            found[path.name] = str(caught.value.findings[0]).removeprefix(f"{path}: ")
+    causes = {
+        tmp_path.name: "a folder",
+        "link": "this link",
+        "pipe": "a pipe",
+        "no": "no such file",
+        "zero": "a device",
     }
+    assert [name for name, cause in causes.items() if cause not in found[name]] == []
 
 
 def test_a_main_file_that_is_a_folder_or_leads_nowhere(folder: Path) -> None:
     main = folder / "protocol.yaml"
     main.unlink()
     main.symlink_to(folder / "gone")
-    assert problem(folder) == f"{main}: this link leads nowhere (remove it)"
+    assert problem(folder).startswith(f"{main}: this link leads nowhere")
     main.unlink()
     main.mkdir()
-    assert problem(folder) == f"{main}: this is a folder, not a file (give the path of a file)"
+    assert problem(folder).startswith(f"{main}: this is a folder")
 
 
 def test_a_device_is_no_folder() -> None:
-    assert problem("/dev/zero").startswith("/dev/zero: this is a file, not a folder (a protocol is a folder: ")
+    assert problem("/dev/zero").startswith("/dev/zero: this is a file")
 
 
 def test_folder_and_protocol_have_one_name(tmp_path: Path) -> None:
     mine = write(tmp_path / "mine")
-    expected = "protocol: the folder is called 'mine', and the protocol 'small'"
-    hint = "(write `protocol: mine`, or rename the folder)"
-    assert problem(mine) == f"{mine}/protocol.yaml:1: {expected} {hint}"
-    with pytest.raises(ProtocolError, match=re.escape(expected)):
+    found = problem(mine)
+    assert found.startswith(f"{mine}/protocol.yaml:1: protocol: ")
+    assert [text for text in ("'mine'", "'small'", "`protocol: mine`") if text not in found] == []
+    with pytest.raises(ProtocolError, match=r"'mine'.*'small'"):
         load("mine", search=[tmp_path])
 
 
 def test_a_folder_that_extends_another_says_its_own_name(tmp_path: Path) -> None:
     mine = write(tmp_path / "mine", "# a variant\nextends: v3\n")
-    expected = "protocol: the folder is called 'mine', and the protocol 'v3'"
-    assert problem(mine) == f"{mine}/protocol.yaml:1: {expected} (write `protocol: mine`, or rename the folder)"
+    found = problem(mine)
+    assert found.startswith(f"{mine}/protocol.yaml:1: protocol: ")
+    assert [text for text in ("'mine'", "'v3'", "`protocol: mine`") if text not in found] == []
 
 
 def test_the_name_of_the_folder_one_is_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     assert load(Path()).name == "small"
     (folder / "protocol.yaml").write_text((MINIMAL + STEP).replace("small", "other"))
-    assert "the folder is called 'small'" in problem(Path())
+    assert [text for text in ("'small'", "'other'") if text not in problem(Path())] == []
 
 
 def test_a_folder_whose_name_is_none_goes_by_any(tmp_path: Path) -> None:
@@ -214,7 +221,7 @@ def test_a_folder_whose_name_is_none_goes_by_any(tmp_path: Path) -> None:
 
 
 def test_a_missing_overlay(folder: Path) -> None:
-    with pytest.raises(ProtocolError, match=r"no.yaml: there is no such file \(check the path\)"):
+    with pytest.raises(ProtocolError, match=r"no.yaml: there is no such file"):
         load_source(folder, overlays=[folder / "no.yaml"])
 
 
@@ -240,7 +247,8 @@ def test_the_message_counts_the_problems(folder: Path) -> None:
     (folder / "protocol.yaml").write_text((MINIMAL + STEP).replace("root", "rot").replace("start", "strat"))
     with pytest.raises(ProtocolError) as caught:
         load(folder)
-    assert caught.value.message == f"{folder}/protocol.yaml cannot be loaded: 4 problems"
+    assert caught.value.message.startswith(f"{folder}/protocol.yaml ")
+    assert caught.value.message.endswith(" 4 problems")
 
 
 def test_the_example_of_the_documentation_loads() -> None:
@@ -283,5 +291,5 @@ def test_the_starting_folder_passes_every_check() -> None:
 
 
 def test_the_starting_folder_has_a_name() -> None:
-    with pytest.raises(ProtocolError, match=r"'../x' is not a name \(use ASCII letters, digits, _ and -\)"):
+    with refused("protocol.name", "'../x'"):
         starting_folder("../x")

@@ -4,14 +4,13 @@ from typing import Any
 
 import pytest
 
-from treadle.protocol.alone import alone
+from treadle.protocol.alone import TERMS_FILE, read_terms, select_part
 from treadle.protocol.items import Json
 from treadle.protocol.load import BUILT_IN, load, read_tree
 from treadle.protocol.reach import reach, roles
-from treadle.protocol.terms import FILE, read_terms
 
 WATERFALL = load("waterfall")
-TERMS = read_terms(read_tree(BUILT_IN / "waterfall" / FILE))
+TERMS = read_terms(read_tree(BUILT_IN / "waterfall" / TERMS_FILE))
 
 
 @pytest.mark.parametrize("name", ["v3", "fractal", "riper", "dptr", "waterfall"])
@@ -42,7 +41,7 @@ def test_a_list_that_is_empty_starts_nobody(given: Json, graphs: set[str]) -> No
     ],
 )
 def test_a_step_alone_comes_to_its_merge_and_to_no_team(step: str, steps: set[str]) -> None:
-    found = alone(WATERFALL, step, TERMS)
+    found = select_part(WATERFALL, step, TERMS)
     assert found.reach["story"] >= steps - {"stuck@archive"}
     agents = [name for name in found.reach["story"] if found.protocol.graphs["story"].steps[name].kind == "agent"]
     assert agents == [step], "nobody else has anything to do"

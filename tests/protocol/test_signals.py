@@ -3,19 +3,23 @@
 import pytest
 
 from treadle.protocol.load import load
-from treadle.protocol.signals import from_outside, sent
+from treadle.protocol.model import outside_signals, sent_signals
 
 FRACTAL = load("fractal")
 
 
 def test_what_a_protocol_sends_itself_comes_from_outside_without_a_text() -> None:
-    assert "ContextShift" in sent(FRACTAL.graphs.values())
-    assert from_outside(FRACTAL, "node") == {"ContextShift": "none", "SemanticCritique": "must", "StatusQuery": "may"}
+    assert "ContextShift" in sent_signals(FRACTAL.graphs.values())
+    assert outside_signals(FRACTAL, "node") == {
+        "ContextShift": "none",
+        "SemanticCritique": "must",
+        "StatusQuery": "may",
+    }
 
 
 @pytest.mark.parametrize("name", ["v3", "fractal", "dptr", "riper", "waterfall"])
 def test_news_of_children_and_questions_are_for_nobody_outside(name: str) -> None:
     protocol = load(name)
     for graph, parts in protocol.graphs.items():
-        taken = from_outside(protocol, graph)
+        taken = outside_signals(protocol, graph)
         assert not [signal for signal in taken if signal.startswith("child:") or parts.handlers[signal].reply]

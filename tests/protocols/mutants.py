@@ -13,14 +13,13 @@ from typing import Final, NamedTuple
 from tests.protocols import mutate_duties, mutate_rows, mutate_steps
 from tests.protocols.mutate_rows import Change
 from treadle.protocol.check import CHECKS, FINER
-from treadle.protocol.checks.delivery import exits_are_delivered
 from treadle.protocol.checks.names import graphs_mention_what_exists
-from treadle.protocol.checks.slots import needs_are_met
-from treadle.protocol.checks.subject import Subject
+from treadle.protocol.checks.subject import ProtocolSubject
+from treadle.protocol.checks.tables import exits_are_delivered, needs_are_met
 from treadle.protocol.checks.templates import templates_fit_their_steps
 from treadle.protocol.load import load_source
 from treadle.protocol.model import Protocol
-from treadle.protocol.reading.assemble import with_clones
+from treadle.protocol.reading.assembly import with_clones
 from treadle.protocol.reading.part import Log
 
 PROTOCOLS: Final = ("waterfall", "dptr", "fractal", "riper", "v3")
@@ -131,6 +130,6 @@ def refusal(protocol: Protocol) -> str:
     runnable = with_clones(protocol, log)
     if log.findings:
         return str(log.findings[0])
-    subject = Subject(runnable, None)
+    subject = ProtocolSubject(runnable, None)
     found = (finding for prove in _ORDER for finding in prove(subject))
     return next((f"{finding.check} {finding}" for finding in found if finding.level == "error"), "")

@@ -8,16 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.places import lacks
 from tests.protocols.orchestrator_core import EARLY, MOST, Move, Theirs, ask, moves, next_of_ours, next_of_theirs, state
 from tools.beside_page import beside
-from tools.contradictions import chapters
 from tools.orchestrator_core.install import HERE
 
 pytestmark = pytest.mark.agents
 """With the other programs from elsewhere, which `make test-agents` installs."""
-BEYOND = "commit"
-"""A step that the package has besides the published ones."""
 HANDOFF = """---
 story: US-1
 step: impl
@@ -99,17 +95,6 @@ def test_most_of_it_is_the_same() -> None:
     told = beside().differences
     differing = [move for move in moves() if any(it.tells(move.name) for it in told)]
     assert (len(list(moves())), len(differing)) == (135, 35)
-
-
-def test_every_difference_was_decided() -> None:
-    known = {it.number for chapter in chapters() for it in chapter.decisions}
-    beyond = [it for it in beside().differences if not it.decision]
-    assert [it.theirs for it in beyond] == [f"{BEYOND} 1"]
-    assert {it.decision for it in beside().differences} - {""} <= known
-
-
-def test_what_is_shown_is_there() -> None:
-    assert [fault for it in beside().enforced if (fault := lacks(it.place))] == []
 
 
 def test_every_row_has_its_probe() -> None:

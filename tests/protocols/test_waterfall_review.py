@@ -8,11 +8,10 @@ from tests.prompts.stage import TOOLCHAIN
 from tests.protocols.test_waterfall_rules import findings, ruled
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.reduce import outstanding
+from treadle.prompts.agent_prompt import prompt
 from treadle.prompts.foreign import MARK, PERSON
-from treadle.prompts.names import branch
-from treadle.prompts.prompt import prompt
 from treadle.prompts.question import question
-from treadle.prompts.variables import variables
+from treadle.prompts.variables import branch, variables
 from treadle.protocol.items import Json
 from treadle.testing.scenario import Scenario, items
 

@@ -9,15 +9,15 @@ import pytest
 from tests.prompts.stage import TOOLCHAIN, scene
 from treadle.errors import ProtocolError
 from treadle.kernel.commands import AskHuman
-from treadle.prompts.prompt import prompt
+from treadle.prompts.agent_prompt import prompt
 from treadle.prompts.question import question
 from treadle.prompts.variables import variables
 from treadle.protocol.check import check
 from treadle.protocol.findings import Finding
 from treadle.protocol.load import load_source
-from treadle.protocol.reading.assemble import Loaded
+from treadle.protocol.reading.assembly import Loaded
 from treadle.protocol.rules.table import REASONS
-from treadle.simulate.run import many
+from treadle.simulate.run import simulate_runs
 from treadle.testing.scenario import Scenario, items
 
 WORKING = ("sdd-delta", "contract", "scaffold", "impl", "verify", "update-memory")
@@ -40,7 +40,7 @@ def findings(rules: str) -> list[str]:
     """What is wrong with a table, as a project reads it; every line is one of its own file."""
     try:
         found = ruled(rules)
-        told = found.told(check(found.protocol, found.place_of))
+        told = found.relocate(check(found.protocol, found.place_of))
     except ProtocolError as error:
         told = [finding for finding in error.findings if isinstance(finding, Finding)]
     assert {Path(finding.place.file).name for finding in told} <= {"step-rules.yaml"}
@@ -151,7 +151,7 @@ def test_a_person_who_is_asked_reads_why() -> None:
 def test_a_story_that_people_confirm_everywhere_comes_to_an_end() -> None:
     rules = "steps:\n" + "".join(f"  {row}: {{requires_human: true}}\n" for row in ("bdd", *WORKING))
     assert findings(rules) == []
-    [summary] = many([ruled(rules).protocol], runs=10, faults=0.2, seed=0)
+    [summary] = simulate_runs([ruled(rules).protocol], runs=10, faults=0.2, seed=0)
     assert summary.findings == ()
     assert "Done" in summary.outcomes
 

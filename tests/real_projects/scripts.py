@@ -162,6 +162,12 @@ def plan(addition: Addition, *criteria: str) -> str:
     )
 
 
+def red_complete(addition: Addition, tested: tuple[str, ...]) -> dict[str, Any]:
+    """The answer of QA: which test stands for which criterion."""
+    covers = [{"criterion": it, "tests": [addition.full_name(addition.test_file, it)]} for it in tested]
+    return {"type": "RC", "covers": covers}
+
+
 def design(addition: Addition) -> str:
     return f"# {addition.feature.name}\n{addition.feature.description}\n\n```\n{addition.declared}\n```\n"
 
@@ -180,7 +186,7 @@ def dptr(addition: Addition, proves: tuple[str, ...] = ()) -> Rules:
         turn("critic", {"type": "ACCEPT", "message": "It can be built."}),
         turn("spec", {"type": "PC", "message": "One cycle."}, write={plan_file: plan(addition, *tested)}),
         turn("phase0", {"type": "P0C"}, write={addition.module: addition.skeleton()}),
-        turn("red", {"type": "RC"}, write={addition.test_file: addition.inner_tests(*tested)}),
+        turn("red", red_complete(addition, tested), write={addition.test_file: addition.inner_tests(*tested)}),
         turn("green", {"type": "GC"}, write={addition.module: addition.code()}),
         turn("refactor_tests", {"type": "RTC", "message": "Nothing to improve."}),
         turn("refactor_impl", {"type": "RIC", "message": "Nothing to improve."}),
@@ -208,7 +214,7 @@ def riper(addition: Addition, proves: tuple[str, ...] = ()) -> Rules:
         turn("audit", {"type": "ACCEPT", "message": "It can be built."}),
         turn("O3P", {"type": "PC", "message": "One cycle.", "tdd_plan": plan(addition, *tested)}),
         turn("O4C", {"type": "PA", "message": "I would execute it."}),
-        turn("red", {"type": "RC"}, write={addition.test_file: addition.inner_tests(*tested)}),
+        turn("red", red_complete(addition, tested), write={addition.test_file: addition.inner_tests(*tested)}),
         turn("green", {"type": "GC"}, write={addition.module: addition.code()}),
         turn("test", {"type": "RTC", "message": "Nothing to improve."}),
         turn("impl", {"type": "RIC", "message": "Nothing to improve."}),

@@ -1,6 +1,8 @@
 """An older manifest has the same criterion id, and no agent writes a test for it: refused, in every protocol."""
 
+import json
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
@@ -50,6 +52,28 @@ def test_an_agent_that_keeps_the_older_spec_id_proves_nothing(name: str, clone: 
     assert {"manifest.uncovered", "manifest.set_aside"} <= project.codes(addition.feature.id, act)
 
 
+WRITES_TESTS = {"v3": "root:tests", "fractal": "root:test_author", "waterfall": "root/US-1:scaffold"}
+"""Where the manifest is written, by protocol."""
+
+
+@pytest.mark.parametrize("protocol", ["v3", *(pytest.param(name, marks=full) for name in ("fractal", "waterfall"))])
+@pytest.mark.parametrize("name", PACKAGES)
+def test_an_old_test_is_refused_where_the_manifest_is_written(
+    name: str, protocol: str, clone: Callable[[str], RealProject]
+) -> None:
+    """The agents enter a test for AC-2 that passes on the base commit, and write none."""
+    project = clone(name)
+    addition = TWO_CRITERIA.in_(project.package)
+    test_file, text, test = addition.passing_test("older")
+    documents = scripts.DOCUMENTS if protocol == "waterfall" else {}
+    project.commit("Test something else", {**documents, test_file: text})
+    ended = run(project, addition, protocol, enters={test: "AC-2"})
+    check_refused(project, addition, ended)
+    ((act, _),) = project.refused(addition.feature.id).items()
+    assert act.startswith(f"{WRITES_TESTS[protocol]}#1."), "no person and no reviewer had to see it"
+    assert "red.never_failed" in project.codes(addition.feature.id, act)
+
+
 @pytest.mark.parametrize("protocol", ["dptr", "riper"])
 @pytest.mark.parametrize("name", QUICK_FIRST)
 def test_a_plan_without_a_criterion_is_no_proof_of_it(
@@ -73,8 +97,8 @@ def add_older_manifest(project: RealProject, addition: Addition, spec_id: str, w
     project.commit("Keep what an earlier run has left", {**documents, test_file: text, **manifest})
 
 
-def run(project: RealProject, addition: Addition, protocol: str) -> Ended:
-    """A run whose agents prove AC-1 and nothing else."""
+def run(project: RealProject, addition: Addition, protocol: str, enters: dict[str, str] | None = None) -> Ended:
+    """A run whose agents prove AC-1 and nothing else, and may enter more tests in the manifest."""
     play, spec = {
         "v3": (scripts.v3, addition.spec),
         "fractal": (scripts.fractal, addition.spec),
@@ -82,8 +106,17 @@ def run(project: RealProject, addition: Addition, protocol: str) -> Ended:
         "dptr": (scripts.dptr, scripts.brief(addition)),
         "riper": (scripts.riper, scripts.brief(addition)),
     }[protocol]
-    ended = project.run(addition, once(play(addition, PROVED)), "--protocol", protocol, spec=spec)
+    rules = once(play(addition, PROVED))
+    for turn in [turn for rule in rules for turn in rule["turns"] if enters and is_manifest_written(protocol, rule)]:
+        *command, _ = turn["run"][0]
+        turn["run"].append([*command, json.dumps(enters)])
+    ended = project.run(addition, rules, "--protocol", protocol, spec=spec)
     return project.drive(ended, addition.feature.id, {"review": "approve"})
+
+
+def is_manifest_written(protocol: str, rule: dict[str, Any]) -> bool:
+    step = WRITES_TESTS[protocol].rpartition(":")[2]
+    return bool(rule["step"] == step and rule["turns"][0].get("run"))
 
 
 def once(rules: scripts.Rules) -> scripts.Rules:

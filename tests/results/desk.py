@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 from treadle.ports import Work
 from treadle.protocol.load import load
 from treadle.protocol.model import Protocol, Step
-from treadle.protocol.reading.source import read
-from treadle.results.exits import extract, write_exits
-from treadle.results.faulty import Faulty, Stale
-from treadle.results.ways import Ways, ways_of
+from treadle.protocol.reading.yaml import read_yaml
+from treadle.results.exits import Ways, extract_exits, ways_of, write_exits
+from treadle.results.intake import Faulty, Stale
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -49,7 +48,7 @@ def desk(
     )
     for folder in (work.lane, work.bundle, work.out):
         folder.mkdir(parents=True, exist_ok=True)
-    write_exits(extract(protocol, model, work.token), work.bundle)
+    write_exits(extract_exits(protocol, model, work.token), work.bundle)
     return Desk(work, ways_of(protocol, model), environment(work))
 
 
@@ -83,7 +82,7 @@ def ways_at(step: str) -> Ways:
 
 def golden(file: str) -> list[dict[str, Any]]:
     """The cases of a channel: `text` at a step, and what comes of it."""
-    cases: list[dict[str, Any]] = read((GOLDEN / file).read_text(), file).plain()
+    cases: list[dict[str, Any]] = read_yaml((GOLDEN / file).read_text(), file).plain()
     return cases
 
 

@@ -1,4 +1,4 @@
-"""The agent's side: handing in, again, too late, and from the wrong place."""
+"""The agent's side: its assignment, answers from arguments, and the exits in its bundle."""
 
 import asyncio
 from pathlib import Path
@@ -6,18 +6,20 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.results.desk import at, desk, environment
+from tests.refusals import refused
+from tests.results.desk import at, desk, environment, loaded, summed_up, ways_at
 from treadle.errors import TreadleError
-from treadle.protocol.answers.answer import Claim
-from treadle.results.assignment import assignment
-from treadle.results.emit import FILE
+from treadle.protocol.answers.claim import Claim
+from treadle.protocol.answers.schema import schema, tool_schemas
+from treadle.results.assignment import assignment, from_arguments
+from treadle.results.channels import Before, mark_taken, read_answer
+from treadle.results.emit import FILE, MAX_NOTES
 from treadle.results.exits import FILE as EXITS
-from treadle.results.exits import extract, write_exits
-from treadle.results.faulty import Faulty, faulty
-from treadle.results.notes import MAX_NOTES
-from treadle.results.prepare import Before
-from treadle.results.read import read, take
-from treadle.results.strict_json import MAX_ANSWER
+from treadle.results.exits import extract_exits, read_exits, write_exits
+from treadle.results.intake import MAX_ANSWER, Faulty, faulty
+
+# The agent's side: handing in, again, too late, and from the wrong place.
+
 
 RED = "dptr/cycle/red"
 RC = {"exit": {"type": "RC", "message": "three"}}
@@ -30,7 +32,7 @@ def test_an_answer_arrives(tmp_path: Path) -> None:
     assert task.handed_in() == ""
     assert isinstance(task.hand_in(RC, "emit"), Claim)
     assert task.handed_in() == "RC"
-    reading = asyncio.run(read(it.work, it.ways, Before()))
+    reading = asyncio.run(read_answer(it.work, it.ways, Before()))
     assert reading.claim is not None
     assert (reading.claim.key, reading.channel) == ("RC", "emit")
 
@@ -40,7 +42,7 @@ def test_the_last_one_counts_until_it_is_taken(tmp_path: Path) -> None:
     task = assignment(it.env)
     task.hand_in(BL, "emit")
     assert isinstance(task.hand_in(RC, "mcp"), Claim)
-    asyncio.run(take(it.work))
+    asyncio.run(mark_taken(it.work))
     late = task.hand_in(BL, "emit")
     assert isinstance(late, Faulty)
     assert "already been taken" in late.problems[0]
@@ -60,13 +62,13 @@ def test_a_session_of_an_earlier_try_does_not_write_over_a_later_one(tmp_path: P
     late = assignment(old.env).hand_in(BL, "emit")
     assert isinstance(late, Faulty)
     assert "started again" in late.problems[0]
-    assert asyncio.run(read(new.work, new.ways, Before())).claim is not None
+    assert asyncio.run(read_answer(new.work, new.ways, Before())).claim is not None
 
 
 def test_an_answer_of_an_earlier_try_is_replaced(tmp_path: Path) -> None:
     old, new = desk(tmp_path, RED), desk(tmp_path, RED, retry=1)
     assignment(old.env).hand_in(BL, "emit")
-    asyncio.run(take(old.work))
+    asyncio.run(mark_taken(old.work))
     assert assignment(new.env).handed_in() == ""
     assert isinstance(assignment(new.env).hand_in(RC, "emit"), Claim)
 
@@ -75,14 +77,14 @@ def test_notes(tmp_path: Path) -> None:
     it = desk(tmp_path, RED)
     task = assignment(it.env)
     assert task.leave_notes("beware of\ud800") is None
-    assert asyncio.run(read(it.work, it.ways, Before())).notes == "beware of?"
+    assert asyncio.run(read_answer(it.work, it.ways, Before())).notes == "beware of?"
     assert isinstance(task.leave_notes("x" * (MAX_NOTES + 1)), Faulty)
 
 
 @pytest.mark.parametrize("name", ["TREADLE_BUNDLE", "TREADLE_OUT", "TREADLE_ACT", "TREADLE_TOKEN"])
 def test_outside_of_a_step(name: str, tmp_path: Path) -> None:
     env = environment(desk(tmp_path, RED).work)
-    with pytest.raises(TreadleError, match=f"only inside of a step .*{name} not set"):
+    with refused("emit.outside", name):
         assignment({**env, name: ""})
 
 
@@ -108,22 +110,22 @@ def test_what_is_accepted_is_small_enough_to_be_read(tmp_path: Path) -> None:
     assert isinstance(refused, Faulty)
     assert f"the limit is {MAX_ANSWER}" in refused.problems[0]
     assert isinstance(task.hand_in({"type": "DA", "questions": ["x" * 95] * 10_000}, "emit"), Claim)
-    assert asyncio.run(read(it.work, it.ways, Before())).claim is not None
+    assert asyncio.run(read_answer(it.work, it.ways, Before())).claim is not None
 
 
 @pytest.mark.parametrize("limit", [60, 100, 3_000_000])
 def test_the_limit_of_the_bundle_holds_on_both_sides(limit: int, tmp_path: Path) -> None:
     it = desk(tmp_path, RED)
-    write_exits(extract(*at(RED), limit=limit), it.work.bundle)
+    write_exits(extract_exits(*at(RED), limit=limit), it.work.bundle)
     ways = msgspec.structs.replace(it.ways, limit=limit)
     task = assignment(it.env)
     size = len(msgspec.json.encode({"exit": {"type": "RC", "message": ""}}))
     large = {"exit": {"type": "RC", "message": "x" * min(limit - size + 1, 1_000_000)}}
     exact = {"exit": {"type": "RC", "message": "x" * min(limit - size, 1_000_000)}}
     assert isinstance(task.hand_in(exact, "emit"), Claim)
-    assert asyncio.run(read(it.work, ways, Before())).claim is not None
+    assert asyncio.run(read_answer(it.work, ways, Before())).claim is not None
     narrow = msgspec.structs.replace(it.ways, limit=len(msgspec.json.encode(exact)) - 1)
-    problems = asyncio.run(read(it.work, narrow, Before())).problems
+    problems = asyncio.run(read_answer(it.work, narrow, Before())).problems
     assert f"the limit is {narrow.limit}" in problems[0]
     if limit < 1_000_000:
         refused = task.hand_in(large, "emit")
@@ -134,6 +136,119 @@ def test_a_token_of_another_session_is_refused_at_once(tmp_path: Path) -> None:
     it = desk(tmp_path, RED)
     refused = assignment({**it.env, "TREADLE_TOKEN": "made up"}).hand_in(RC, "emit")
     assert isinstance(refused, Faulty)
-    assert "TREADLE_TOKEN is not the token of this session" in refused.problems[0]
+    assert "TREADLE_TOKEN" in refused.problems[0]
     assert not (it.work.out / FILE).exists()
     assert it.work.token not in (it.work.bundle / EXITS).read_text()
+
+
+# Answers from a command line.
+
+
+@pytest.mark.parametrize(
+    ("step", "type_", "fields", "claim", "values"),
+    [
+        ("dptr/cycle/red", "RC", ["message=a = b"], "RC", {"message": "a = b"}),
+        ("dptr/plan/critic", "DA", ['questions=["who?"]'], "DA", {"questions": ["who?"]}),
+        ("riper/rcycle/red", "TA", [], "RC", {}),
+        ("waterfall/story/impl", "pass", ["summary=12"], "pass_green", {"summary": "12"}),
+        (
+            "waterfall/story/impl",
+            "failing",
+            ["reason=none", "summary=x"],
+            "failing_measured.none",
+            {"reason": "none", "summary": "x"},
+        ),
+    ],
+)
+def test_what_they_spell(step: str, type_: str, fields: list[str], claim: str, values: dict[str, object]) -> None:
+    ways = ways_at(step)
+    given = from_arguments(ways, type_, fields)
+    assert not isinstance(given, Faulty)
+    assert summed_up(ways.parse(given)) == {"claim": claim, "fields": values}
+
+
+@pytest.mark.parametrize(
+    ("type_", "fields", "said"),
+    [
+        ("RX", [], "--type 'RX' is not an exit of this step; this step ends with RC or BL"),
+        ("RC", ["message"], "--field 'message' has no `=`; write --field name=value"),
+        ("RC", ["message=a", "message=b"], "--field 'message' is given twice"),
+    ],
+)
+def test_what_they_do_not(type_: str, fields: list[str], said: str) -> None:
+    found = from_arguments(ways_at("dptr/cycle/red"), type_, fields)
+    assert isinstance(found, Faulty)
+    assert said in found.problems[0]
+
+
+def test_a_list_that_is_none_stays_text() -> None:
+    ways = ways_at("dptr/plan/critic")
+    found = ways.parse(from_arguments(ways, "DA", ["questions=[who?"]))
+    assert isinstance(found, Faulty)
+    assert "must be a list" in found.problems[0]
+
+
+def test_a_long_text_comes_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A = b\né\n")
+    (tmp_path / "questions").write_text('["who?"]')
+    (tmp_path / "odd").write_bytes(b"\xff")
+    ways = ways_at("dptr/plan/critic")
+    given = from_arguments(ways, "DA", [f"message=@{tmp_path}/a.md", f"questions=@{tmp_path}/questions"])
+    assert summed_up(ways.parse(given)) == {
+        "claim": "DA",
+        "fields": {"message": "# A = b\né\n", "questions": ["who?"]},
+    }
+    own = from_arguments(ways, "DA", ["message=@@home", 'questions=["who?"]'])
+    assert summed_up(ways.parse(own))["fields"] == {"message": "@home", "questions": ["who?"]}
+    for name, why in (("nowhere", "cannot be read: no such file or directory"), ("odd", "is no text in UTF-8")):
+        found = from_arguments(ways, "DA", [f"message=@{tmp_path}/{name}"])
+        assert isinstance(found, Faulty)
+        assert why in found.problems[0]
+        assert "@@" in found.problems[0]
+
+
+# `bundle/exits.json`: what answers are held against without the store.
+
+
+NAMES = ("v3", "fractal", "dptr", "riper", "waterfall")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_as_good_as_the_protocol(name: str, tmp_path: Path) -> None:
+    protocol = loaded(name)
+    for graph in protocol.graphs.values():
+        for step in graph.steps.values():
+            if step.kind == "agent":
+                write_exits(extract_exits(protocol, step), tmp_path)
+                ways = read_exits(tmp_path)
+                assert ways.exits == step.exits
+                assert schema(ways.protocol, ways.exits) == schema(protocol, step)
+                assert tool_schemas(ways.protocol, ways.exits) == tool_schemas(protocol, step)
+
+
+def test_types_of_other_steps_stay_away(tmp_path: Path) -> None:
+    protocol, step = at("dptr/cycle/red")
+    write_exits(extract_exits(protocol, step), tmp_path)
+    assert set(read_exits(tmp_path).protocol.types) < set(protocol.types)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "is not there"),
+        ("{", "is damaged"),
+        ('{"format": 1, "protocol": "p", "version": "1", "exits": {}, "more": 1}', "is damaged"),
+        ('{"format": 9, "protocol": "p", "version": "1", "exits": {}}', "has format 9"),
+    ],
+)
+def test_a_bundle_that_cannot_be_used(text: str | None, said: str, tmp_path: Path) -> None:
+    if text is not None:
+        (tmp_path / EXITS).write_text(text)
+    with pytest.raises(TreadleError, match=said):
+        read_exits(tmp_path)
+
+
+def test_a_link_in_its_place(tmp_path: Path) -> None:
+    (tmp_path / EXITS).symlink_to("/etc/passwd")
+    with pytest.raises(TreadleError, match="symbolic link"):
+        read_exits(tmp_path)

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import msgspec
 
+from tests.fakes import BelievingChecks, Journal, PlainWorkspace, RecordingNotifier, SingleAgent, SmoothEffects
 from tests.kernel.protocols import agent, graph, protocol, to
-from treadle.engines.local import Host
+from treadle.engines.driver import Driver, Surroundings
 from treadle.kernel.events import Event, RunStarted
 from treadle.kernel.replay import decode_event
 from treadle.kernel.state import State
@@ -14,15 +15,12 @@ from treadle.ports import Clock, Runner
 from treadle.protocol.digest import digest
 from treadle.protocol.items import Item
 from treadle.protocol.model import Exit, Field, Protocol, Role
-from treadle.runtime.clock import SystemClock
 from treadle.runtime.desk import Desk
-from treadle.runtime.dispatch import Dispatch
-from treadle.runtime.loop import Rests, only_people
-from treadle.runtime.tools import Tools
-from treadle.runtime.world import World
+from treadle.runtime.dispatch import AgentTools, Dispatch
+from treadle.runtime.loop import Rests, awaits_only_people
+from treadle.runtime.world import RunWorld, SystemClock
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
-from treadle.testing.plain import BelievingChecks, Journal, PlainWorkspace, SmoothEffects, Told
 
 ONE_STEP: Protocol = protocol(
     graph(
@@ -52,16 +50,16 @@ def with_role(table: Protocol, **limits: int) -> Protocol:
     )
 
 
-class Stage:
+class Stage(Surroundings):
     """A store with one run in it, which may be there already."""
 
     def __init__(
-        self, root: Path, table: Protocol, runner: Runner, clock: Clock | None = None, tools: Tools | None = None
+        self, root: Path, table: Protocol, runner: Runner, clock: Clock | None = None, tools: AgentTools | None = None
     ) -> None:
         self.root, self.table, self.runner, self.tools = root, table, runner, tools
         self.clock = clock or SystemClock()
         self.store = Store(root / "store.db", create=True)
-        self.told = Told()
+        self.told = RecordingNotifier()
         now = self.clock.now()
         start = RunStarted(id="start", ts=now, run="r", protocol=digest(table), input=Item("task", "text:task"))
         run = Run(
@@ -71,23 +69,22 @@ class Stage:
         if not self.store.runs():
             self.store.create(run, table, start)
 
-    async def drive(self, rests: Rests = only_people, changed: Callable[[Desk], None] | None = None) -> State:
-        return await Host(self.store, self).drive("r", rests, changed)
+    async def drive(self, rests: Rests = awaits_only_people, changed: Callable[[Desk], None] | None = None) -> State:
+        return await Driver(self.store, self).drive("r", changed, rests)
 
-    def world(self, run: Run) -> World:  # noqa: ARG002
+    def world(self, run: Run) -> RunWorld:  # noqa: ARG002
         journal = Journal(self.root / "journal")
-        return World(
+        return RunWorld(
             clock=self.clock,
             payloads=self.store.payloads,
-            runner_of=lambda _: self.runner,
-            model_of=lambda _role, _tier: "",
+            agents=SingleAgent(self.runner),
             workspace=PlainWorkspace(self.root, journal),
             checks=BelievingChecks(journal),
             effects=SmoothEffects(journal),
             notifier=self.told,
         )
 
-    def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:
+    def dispatch(self, run: Run, desk: Desk, world: RunWorld) -> Dispatch:
         return Dispatch(desk, world, self.root / "runs" / run.id, {}, tools=self.tools)
 
     def events(self) -> list[Event]:

@@ -2,24 +2,27 @@
 
 import asyncio
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from tests.fakes import StillClock
 from tests.kernel.protocols import agent, graph, protocol, to
 from tests.runtime.stage import ONE_STEP, Stage, with_role
+from treadle.config.secrets import NO_REDACTION, redaction_of
 from treadle.kernel.advance import is_out
 from treadle.kernel.events import Event, Exited, Failed, SessionStarted, Unavailable, Usage
 from treadle.ports import Abilities, Ended, Progress, Watch, Work
 from treadle.protocol.model import Exit, Thread
-from treadle.runtime.agent import DEGRADED, REMINDER
-from treadle.runtime.budgets import Allowance, Budgets
-from treadle.runtime.world import World
+from treadle.results import channels
+from treadle.runtime.agent import DEGRADED, REMINDER, Silence, redact_files
+from treadle.runtime.world import BudgetAllowance, Budgets, RunWorld
 from treadle.store.records import Run
-from treadle.testing.runner_contract import until
-from treadle.views.outage import held
+from treadle.testing.runner_contract import make_work, until
+from treadle.views.tree import outage_line
 
 OK = '{"exit": {"type": "Ok"}}'
 USED = Usage(100, 10, 0.5, 80, 1)
@@ -70,8 +73,8 @@ class Metered(Stage):
 
     tokens = 0
 
-    def world(self, run: Run) -> World:
-        return replace(super().world(run), budgets=Budgets(step=Allowance(tokens=self.tokens)))
+    def world(self, run: Run) -> RunWorld:
+        return replace(super().world(run), budgets=Budgets(step=BudgetAllowance(tokens=self.tokens)))
 
 
 def ended(final: str = "", **fields: object) -> Ended:
@@ -129,17 +132,19 @@ def test_there_is_no_third_round(tmp_path: Path) -> None:
         ([msgspec.structs.replace(ended("no answer", refused=("Bash: no",)), how="lost")] * 6, "crash"),
     ],
 )
-def test_who_was_refused_something_and_gives_no_answer_is_blocked(ends: list[Ended], why: str, tmp_path: Path) -> None:
+def test_an_agent_that_was_refused_a_tool_and_gives_no_answer_is_blocked(
+    ends: list[Ended], why: str, tmp_path: Path
+) -> None:
     stage = Stage(tmp_path, with_role(ONE_STEP, infra_retries=0), Rounds(*ends))
     asyncio.run(stage.drive())
     (failed,) = [event for event in stage.events() if isinstance(event, Failed)]
     assert failed.why == why
     detail = stage.store.payloads.get(failed.detail_ref)
     stage.store.close()
-    assert "it was refused Bash: no" in str(detail)
+    assert "Bash: no" in str(detail)
 
 
-def test_who_was_refused_something_may_answer_all_the_same(tmp_path: Path) -> None:
+def test_an_agent_that_was_refused_a_tool_may_answer_all_the_same(tmp_path: Path) -> None:
     happened = drive(tmp_path, Rounds(ended(OK, refused=("Bash: no",))))
     assert [event for event in happened if isinstance(event, Exited)]
 
@@ -171,7 +176,7 @@ def test_people_are_told_of_an_outage_with_the_time_at_which_it_ends(tmp_path: P
     stage.store.close()
     ((run, what, text),) = stage.told.messages
     assert (run, what) == ("r", "outage")
-    assert text == f"an agent is {held(state)}"
+    assert text == f"an agent is {outage_line(state)}"
     assert "goes on at" in text
 
 
@@ -241,7 +246,7 @@ def test_who_cannot_branch_off_begins_anew_and_that_is_told(fork: bool, tmp_path
     runner.abilities = Abilities(resume=True, fork=fork)
 
     class Heard(Stage):
-        def world(self, run: Run) -> World:
+        def world(self, run: Run) -> RunWorld:
             return replace(super().world(run), progress=lambda _act, progress: heard.append(progress.note))
 
     stage = Heard(tmp_path, with_role(TWO_STEPS), runner)
@@ -254,11 +259,129 @@ def test_who_cannot_branch_off_begins_anew_and_that_is_told(fork: bool, tmp_path
     assert (DEGRADED in heard) is not fork
 
 
-def test_what_it_said_instead_of_an_answer_is_told_to_people(tmp_path: Path) -> None:
+def test_the_last_words_of_an_agent_without_an_answer_are_reported(tmp_path: Path) -> None:
     stage = Metered(
         tmp_path, with_role(ONE_STEP, infra_retries=0), Rounds(ended("no"), ended("I have no such tool.\n\n"))
     )
     asyncio.run(asyncio.wait_for(stage.drive(is_out), 30))
     (failed,) = [event for event in stage.events() if isinstance(event, Failed)]
     detail = stage.store.payloads.get(failed.detail_ref)
-    assert "how the step ended: with Ok or Nok\\nits last words: I have no such tool." in json.dumps(detail)
+    last_words = "I have no such tool."
+    assert [text for text in ("Ok or Nok", last_words) if text not in json.dumps(detail)] == []
+
+
+# Silence counts from the last sign of life.
+
+
+def test_every_stretch_of_silence_is_counted_until_the_end() -> None:
+    async def run() -> list[tuple[int, float]]:
+        clock = StillClock()
+        heard: list[tuple[int, float]] = []
+        silence = Silence(clock)
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        async def listen() -> None:
+            heard.extend([(count, clock.elapsed()) async for count in silence.beyond(60, ended)])
+
+        listening = asyncio.create_task(listen())
+        await clock.advance(50)
+        silence.broken(Progress("still here"))
+        await clock.advance(59)
+        await clock.advance(61)
+        ended.set_result(None)
+        await listening
+        return heard
+
+    assert asyncio.run(run()) == [(1, 110.0), (2, 170.0)]
+
+
+def test_without_a_limit_silence_is_golden() -> None:
+    async def run() -> list[int]:
+        clock = StillClock()
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_later(0.01, ended.set_result, None)
+        return [count async for count in Silence(clock).beyond(0, ended)]
+
+    assert asyncio.run(run()) == []
+
+
+# What an agent leaves is kept without the keys that it was lent; nothing else is touched.
+
+KEY = "sk-" + "lent-0123456789abcdef"
+HIDDEN = redaction_of({"SERVICE_KEY": KEY})
+LONG_AGO = 1_000_000_000
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Work:
+    lane = tmp_path / "lane"
+    (lane / "src").mkdir(parents=True)
+    made = make_work(tmp_path, lane)
+    (made.home / "agent" / "0").mkdir(parents=True)
+    made.out.mkdir(parents=True, exist_ok=True)
+    (made.home / channels.BEFORE_FILE).write_text("{}")
+    return made
+
+
+def _redacted(work: Work) -> list[tuple[str, str]]:
+    """The files in which a value was replaced, and the names of the values."""
+    return [(line.split()[0], line.split()[-1]) for line in redact_files(work, HIDDEN)]
+
+
+def test_a_key_in_the_lane_is_replaced_and_reported(work: Work) -> None:
+    script = work.lane / "src" / "run.sh"
+    script.write_text(f"#!/bin/sh\ncurl -H 'x-api-key: {KEY}'\n")
+    script.chmod(0o755)
+    os.utime(script, (LONG_AGO, LONG_AGO))  # an agent can say what it likes about when it wrote
+    assert _redacted(work) == [("src/run.sh", "SERVICE_KEY")]
+    assert script.read_text() == "#!/bin/sh\ncurl -H 'x-api-key: (redacted: SERVICE_KEY)'\n"
+    assert script.stat().st_mode & 0o777 == 0o755
+
+
+def test_a_key_that_was_written_before_the_agent_went_on_is_replaced_as_well(work: Work) -> None:
+    (work.lane / "notes.txt").write_text(KEY)
+    later(work.lane / "notes.txt", work.home / "work.json")
+    assert _redacted(work) == [("notes.txt", "SERVICE_KEY")]
+
+
+def test_a_file_from_before_the_agent_is_left_as_it_was(work: Work) -> None:
+    (work.lane / "fixture.txt").write_text(KEY)
+    later(work.lane / "fixture.txt", work.home / channels.BEFORE_FILE)
+    assert redact_files(work, HIDDEN) == []
+    assert (work.lane / "fixture.txt").read_text() == KEY
+
+
+def later(than: Path, path: Path) -> None:
+    """Write a file, by the clock of the file system later than another one."""
+    path.write_text("{}")
+    while path.stat().st_ctime_ns <= than.stat().st_ctime_ns:
+        path.write_text("{}")
+
+
+def test_answers_and_output_are_kept_without_it(work: Work) -> None:
+    left = [work.out / "answer.json", work.home / "agent" / "0" / "stdout"]
+    for path in left:
+        path.write_bytes(b'{"said": "' + KEY.encode() + b'", "odd": "\xff"}')
+    assert redact_files(work, HIDDEN) == []
+    assert all(path.read_bytes() == b'{"said": "(redacted: SERVICE_KEY)", "odd": "\xff"}' for path in left)
+
+
+def test_files_outside_of_the_lane_stay_as_they_are(work: Work, tmp_path: Path) -> None:
+    users, linked = tmp_path / "auth.json", tmp_path / "other.json"
+    for path in (users, linked):
+        path.write_text(KEY)
+    (work.lane / "link").symlink_to(users)
+    (work.lane / "hard").hardlink_to(linked)
+    (work.lane / "folder").symlink_to(tmp_path)
+    os.mkfifo(work.lane / "pipe")
+    (work.lane / ".git").mkdir()
+    (work.lane / ".git" / "config").write_text(KEY)
+    assert _redacted(work) == [("hard", "SERVICE_KEY")]
+    assert (users.read_text(), linked.read_text(), (work.lane / ".git" / "config").read_text()) == (KEY, KEY, KEY)
+    assert KEY not in (work.lane / "hard").read_text()
+
+
+def test_without_keys_nothing_is_looked_at(work: Work) -> None:
+    (work.lane / "a").write_text(KEY)
+    assert redact_files(work, NO_REDACTION) == []
+    assert (work.lane / "a").read_text() == KEY

@@ -8,16 +8,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from bench.driven import create, drive_to_end
+from bench.ring import ring
 from tests.runtime.stage import ONE_STEP, Stage, with_role
-from treadle.agents.command import Command
-from treadle.agents.process import Patience
-from treadle.engines.local import Host
+from treadle.agents.command import CommandRunner
+from treadle.agents.program import Patience
+from treadle.engines.driver import Driver
 from treadle.errors import PortError
 from treadle.kernel.events import Event, Exited, Failed, Idle, Signalled
 from treadle.kernel.state import State
 from treadle.protocol.model import Protocol, Step
 from treadle.runtime.desk import Desk
-from treadle.runtime.loop import ended, only_people
+from treadle.runtime.loop import awaits_only_people, has_ended
 from treadle.store.sqlite import Store
 
 LIARS = Path(__file__).with_name("liars.py")
@@ -25,7 +27,7 @@ LIARS = Path(__file__).with_name("liars.py")
 
 def stage(root: Path, name: str, table: Protocol | None = None) -> Stage:
     argv = (sys.executable, str(LIARS), name)
-    runner = Command(argv=argv, root=root, patience=Patience(answered=5, asked=1))
+    runner = CommandRunner(argv=argv, root=root, patience=Patience(answered=5, asked=1))
     return Stage(root, table or with_role(ONE_STEP), runner)
 
 
@@ -98,12 +100,12 @@ def test_a_second_driver_is_refused(tmp_path: Path) -> None:
     refused: list[str] = []
 
     async def run() -> None:
-        first = asyncio.create_task(play.drive(ended))
+        first = asyncio.create_task(play.drive(has_ended))
         other = Store(tmp_path / "store.db")
         while not other.run("r").acts:
             await asyncio.sleep(0.01)
-        with pytest.raises(PortError, match="is driven by process") as error:
-            await Host(other, play).drive("r", only_people)
+        with pytest.raises(PortError, match=r"process \d+ drives run") as error:
+            await Driver(other, play).drive("r", rests=awaits_only_people)
         refused.append(str(error.value))
         other.close()
         first.cancel()
@@ -125,5 +127,35 @@ def test_a_run_goes_on_after_its_driver_was_interrupted(tmp_path: Path) -> None:
 
     asyncio.run(interrupted())
     assert play.store.run("r").owner == ""
-    play.runner = Command(argv=(sys.executable, str(LIARS), "honest"), root=tmp_path)
+    play.runner = CommandRunner(argv=(sys.executable, str(LIARS), "honest"), root=tmp_path)
     assert driven(play).outcome == "Done"
+
+
+# How many commits a transition costs: one for a run alone, and the same one for all runs that are driven together.
+
+LENGTH = 8
+AROUND = 3
+"""Commits that are no transition of the ring: to take the lease, to begin, to give the lease back."""
+
+
+def commits(folder: Path, runs: int) -> int:
+    store, names = Store(folder / "store.db", create=True), [f"r{number}" for number in range(runs)]
+    for name in names:
+        create(store, name, ring(LENGTH))
+
+    async def everyone() -> list[str]:
+        return [state.outcome for state in await asyncio.gather(*(drive_to_end(store, name) for name in names))]
+
+    assert asyncio.run(everyone()) == ["Done"] * runs
+    assert [store.run(name).seq for name in names] == [LENGTH + 1] * runs
+    store.close()
+    return store.writer.commits
+
+
+def test_each_transition_of_a_run_is_committed_before_the_next(tmp_path: Path) -> None:
+    assert commits(tmp_path, 1) == LENGTH + AROUND
+
+
+@pytest.mark.parametrize("runs", [2, 40])
+def test_runs_that_are_driven_together_share_their_commits(tmp_path: Path, runs: int) -> None:
+    assert commits(tmp_path, runs) <= LENGTH + AROUND

@@ -8,18 +8,17 @@ import msgspec
 
 from tests.kernel.protocols import agent, graph, protocol, to
 from tests.runtime.stage import Stage
-from treadle.agents.command import Command
+from treadle.agents.command import CommandRunner
 from treadle.kernel.state import Instance, Slot
 from treadle.memory.dialogue import Dialogue, Seat, sessions_in
 from treadle.memory.store import Memory
 from treadle.ports import Abilities
-from treadle.prompts.names import dialogue, dialogue_kind, has_dialogue
+from treadle.prompts.variables import dialogue, dialogue_kind, has_dialogue
 from treadle.protocol.load import load
 from treadle.protocol.model import Exit, Field, Protocol, Role
 from treadle.runtime.desk import Desk
-from treadle.runtime.dispatch import Dispatch
-from treadle.runtime.seating import Seating
-from treadle.runtime.world import World
+from treadle.runtime.dispatch import Dispatch, Seating
+from treadle.runtime.world import RunWorld
 from treadle.store.records import Run
 
 ANSWERS = """
@@ -50,7 +49,7 @@ class Seated(Stage):
     def seating(self) -> Seating:
         return Seating(self.root / "memory.db", self.store.payloads)
 
-    def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:
+    def dispatch(self, run: Run, desk: Desk, world: RunWorld) -> Dispatch:
         return Dispatch(desk, world, self.root / "runs" / run.id, {}, seating=self.seating)
 
 
@@ -63,7 +62,7 @@ def with_roles(**params: str) -> Protocol:
 
 
 def driven(root: Path, table: Protocol) -> Seated:
-    runner = Command(argv=("/bin/sh", "-c", ANSWERS), root=root, abilities=Abilities(survives=True))
+    runner = CommandRunner(argv=("/bin/sh", "-c", ANSWERS), root=root, abilities=Abilities(survives=True))
     stage = Seated(root, table, runner)
     state = asyncio.run(stage.drive())
     assert state.outcome == "Done"

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.runtime.test_bank_files import Place
+from tests.runtime.test_view_files import Place
 from tests.views.storied import HANDOFF, HISTORY, STATE, waterfall
 from treadle.kernel.events import Envelope, Exited, RunStarted, Signalled
 from treadle.protocol.digest import digest
 from treadle.protocol.items import Item
 from treadle.protocol.load import load
-from treadle.runtime.placed import KEPT
+from treadle.runtime.placed_files import KEPT
 from treadle.runtime.story_files import StoryFiles
 from treadle.store.records import Run
 
@@ -83,9 +83,7 @@ def test_they_are_true_after_every_event(place: Backlog) -> None:
         (b"\xff\xfe", "it is no"),
     ],
 )
-def test_what_somebody_makes_of_the_work_order_is_told_kept_and_not_obeyed(
-    place: Backlog, edited: str | bytes, told: str
-) -> None:
+def test_a_changed_work_order_is_reported_kept_and_not_obeyed(place: Backlog, edited: str | bytes, told: str) -> None:
     place.begin()
     files = place.story_files()
     files.show(WATERFALL)
@@ -96,7 +94,7 @@ def test_what_somebody_makes_of_the_work_order_is_told_kept_and_not_obeyed(
     place.asks_for_a_person()
     said = files.show(WATERFALL)
     assert len(said) == 1
-    assert said[0].startswith(f"{STATE} was changed by somebody, or is somebody's own (")
+    assert said[0].startswith(f"{STATE} was changed ")
     assert told in said[0]
     assert place.state()["status"] == "needs_human"
     (kept,) = (place.folder / KEPT / ".ai").iterdir()
@@ -110,9 +108,9 @@ def test_one_field_that_was_changed_is_named(place: Backlog) -> None:
     files = place.story_files()
     files.show(WATERFALL)
     (place.root / STATE).write_text(place.text(STATE).replace('"running"', '"done"'))
-    assert files.changed(WATERFALL) == [
-        f'{STATE} was changed by somebody, or is somebody\'s own (status "done", not "running"): nothing obeys it'
-    ]
+    (change,) = files.changed(WATERFALL)
+    assert change.startswith(f"{STATE} was changed ")
+    assert '(status "done", not "running")' in change
     assert len(files.show(WATERFALL)) == 1, "also if the run has not moved since"
     assert place.state()["status"] == "running"
 
@@ -148,7 +146,7 @@ def test_no_link_is_followed(place: Backlog) -> None:
     (place.root / ".ai").symlink_to(outside)
     place.begin()
     told = place.story_files().show(WATERFALL)
-    assert told == [f"{STATE} cannot be written: a link or something else stands in its way"]
+    assert [line.startswith(f"{STATE} cannot be written") for line in told] == [True]
     assert list(outside.iterdir()) == []
     assert (place.folder / "runs/one/files" / STATE).is_file()
 

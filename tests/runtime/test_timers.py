@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import cast
 
+from tests.fakes import StillClock
 from treadle.kernel.events import TimerFired
-from treadle.runtime.inbox import Inbox
-from treadle.runtime.timers import Timers
-from treadle.testing.clock import StillClock
+from treadle.runtime.desk import Inbox
+from treadle.runtime.loop import Timers
 
 Play = Callable[[StillClock, Timers], Awaitable[None]]
 

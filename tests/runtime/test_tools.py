@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import pytest
 
 from tests.runtime.stage import ONE_STEP, Stage, with_role
-from treadle.agents.command import Command
+from treadle.agents.command import CommandRunner
 from treadle.ports import Abilities, Ended, Watch, Work
 from treadle.results.assignment import Assignment
 from treadle.runtime.dispatch import sent_work
@@ -44,7 +44,7 @@ class Noted:
 def test_what_an_agent_is_told(mcp: Literal["stdio", "http"], address: str | None, told: str, tmp_path: Path) -> None:
     tools = Noted(address) if address is not None else None
     emit = f"{sys.executable} -m treadle emit --type Ok"
-    runner = Command(argv=("/bin/sh", "-c", emit), root=tmp_path, abilities=Abilities(survives=True, mcp=mcp))
+    runner = CommandRunner(argv=("/bin/sh", "-c", emit), root=tmp_path, abilities=Abilities(survives=True, mcp=mcp))
     stage = Stage(tmp_path, with_role(ONE_STEP), runner, tools=tools)
     assert asyncio.run(stage.drive()).outcome == "Done"
     stage.store.close()

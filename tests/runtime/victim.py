@@ -15,10 +15,22 @@ from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any
 
-from treadle.engines.local import Host
+from tests import fakes
+from tests.fakes import (
+    BelievingChecks,
+    Improvised,
+    Journal,
+    PlainWorkspace,
+    RecordingNotifier,
+    SingleAgent,
+    SmoothEffects,
+    decide,
+)
+from treadle.engines.driver import Driver, Surroundings
 from treadle.kernel.commands import RunEffect
 from treadle.kernel.events import Replied, RunStarted, Signalled
 from treadle.kernel.state import State
+from treadle.kernel.waits import awaits_go
 from treadle.ports import Case, Outcome
 from treadle.prompts import bundle
 from treadle.protocol.answers.inputs import load_input
@@ -27,17 +39,12 @@ from treadle.protocol.items import Json, canonical
 from treadle.protocol.load import BUILT_IN, load
 from treadle.protocol.model import Protocol
 from treadle.runtime import agent
-from treadle.runtime.clock import SystemClock
 from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import Dispatch, folder_name
-from treadle.runtime.loop import only_people
-from treadle.runtime.world import World
-from treadle.simulate.waits import awaits_go
+from treadle.runtime.loop import awaits_only_people
+from treadle.runtime.world import RunWorld, SystemClock
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
-from treadle.testing import instant
-from treadle.testing.improvised import Improvised, decide
-from treadle.testing.plain import BelievingChecks, Journal, PlainWorkspace, SmoothEffects, Told
 
 RUN = "r"
 PATIENCE = 120
@@ -98,7 +105,7 @@ class OnceEffects:
         return outcome
 
 
-class Surroundings:
+class PointedSurroundings(Surroundings):
     """A believing world whose every port is a point."""
 
     def __init__(self, root: Path, store: Store, protocol: Protocol, whims: float, points: Points) -> None:
@@ -106,37 +113,36 @@ class Surroundings:
         self._journal = Journal(root / "journal")
         self._runner = Improvised(protocol, self._journal, whims=whims)
 
-    def world(self, run: Run) -> World:  # noqa: ARG002
+    def world(self, run: Run) -> RunWorld:  # noqa: ARG002
         workspace, checks = PlainWorkspace(self._root, self._journal), BelievingChecks(self._journal)
         self._points.guard(workspace, "open")
         self._points.guard(checks, "verify")
-        return World(
+        return RunWorld(
             clock=SystemClock(),
             payloads=self._store.payloads,
-            runner_of=lambda _: self._runner,
-            model_of=lambda _role, _tier: "",
+            agents=SingleAgent(self._runner),
             workspace=workspace,
             checks=checks,
             effects=OnceEffects(self._root, self._journal, self._points),
-            notifier=Told(),
+            notifier=RecordingNotifier(),
         )
 
-    def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:
+    def dispatch(self, run: Run, desk: Desk, world: RunWorld) -> Dispatch:
         return Dispatch(desk, world, self._root / "runs" / run.id, {})
 
 
 async def main(root: Path, protocol: Protocol, given: str, whims: float, fatal: int) -> None:
     points = Points(fatal)
-    for owner, name in ((Store, "append"), (bundle, "write"), (agent, "read"), (instant, "put_answer")):
+    for owner, name in ((Store, "append"), (bundle, "write"), (agent, "read_answer"), (fakes, "put_answer")):
         points.guard(owner, name)
     store = Store(root / "store.db", create=True)
     if not store.runs():
         begin(store, protocol, given)
-    host = Host(store, Surroundings(root, store, protocol, whims, points))
-    state = await host.drive(RUN, only_people)
+    driver = Driver(store, PointedSurroundings(root, store, protocol, whims, points))
+    state = await driver.drive(RUN, rests=awaits_only_people)
     while not state.outcome:
         people(store, protocol, state)
-        state = await host.drive(RUN, only_people)
+        state = await driver.drive(RUN, rests=awaits_only_people)
     sys.stdout.write(json.dumps({"points": points.passed, "result": essence(state)}))
     store.close()
 

@@ -201,12 +201,12 @@ def test_a_broken_state_is_named(world: Callable[[], Scenario], spoil: Spoil, ru
     assert found == sorted(found)
 
 
-def test_what_waits_for_nobody_is_stuck() -> None:
+def test_an_instance_that_nothing_can_move_is_stuck() -> None:
     """The join waits for a child that has failed, and the news of it is gone."""
     run = Scenario(TREE).says("Plan", parts=items("a")).signals("abort", to="root/a")
     lonely = inst_with("root", frames=[Frame("work")], mailbox=[])(run.state)
     found = violations(TREE, msgspec.structs.replace(lonely, asks=State().asks))
-    assert found == ["stuck: root stands at work (queued) and nothing can move it"]
+    assert [line.startswith("stuck: root stands at work") for line in found] == [True]
 
 
 def test_a_command_issued_twice_is_noticed() -> None:
@@ -222,7 +222,8 @@ def test_no_merge_may_start_while_a_sibling_has_news() -> None:
     shift = Message("Shift", "root/b", (), run.state.seq)
     hasty = inst_with("root/a", mailbox=[shift])(run.state)
     [found] = turn_violations(run.protocol, hasty, (merge,))
-    assert found == "hasty: root/a:merge#1.1 starts although Shift waits in the mailbox"
+    assert found.startswith("hasty: root/a:merge#1.1 ")
+    assert " Shift " in found
 
 
 def test_work_may_start_although_news_came_in_the_same_turn() -> None:

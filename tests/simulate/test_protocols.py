@@ -8,9 +8,8 @@ import pytest
 from treadle.protocol.load import BUILT_IN, load
 from treadle.protocol.model import base_of, exit_keys, tag_of
 from treadle.simulate.explore import explore
-from treadle.simulate.run import many
-from treadle.simulate.scope import Scope
-from treadle.simulate.scopes import read_scopes
+from treadle.simulate.run import simulate_runs
+from treadle.simulate.scope import Scope, read_scopes
 
 FIVE = ["v3", "fractal", "dptr", "riper", "waterfall"]
 IN_THE_SUITE = [
@@ -18,14 +17,17 @@ IN_THE_SUITE = [
     ("waterfall", "team", 500),
     ("riper", "cycles", 400),
     ("dptr", "batch", 1000),
+    ("dptr", "moved", 500),
+    ("waterfall", "moved", 2000),
     ("v3", "leaf", 150),
     ("v3", "outages", 1500),
     ("v3", "planning", 2000),
     ("fractal", "failures", 1000),
-    ("fractal", "merging", 1000),
 ]
 IN_THE_SOAK = [
+    ("fractal", "merging", 1000),
     ("riper", "commands", 4000),
+    ("riper", "moved", 4000),
     ("v3", "merging", 20_000),
     ("v3", "replanning", 10_000),
     ("v3", "waiting", 40_000),
@@ -34,14 +36,15 @@ IN_THE_SOAK = [
     ("fractal", "probes", 1000),
 ]
 ENDLESS = [("fractal", "children")]
+FOLLOW = "rebase adapt conflict"
 UNVISITED = {
     "v3": "",
     # an only child has nothing to rebase upon, and nobody outside speaks up
     "fractal": "rebase rebaser conflict@rebase conflict@rebaser critique status",
-    # a map fails by itself only if it would exceed the limit of instances
-    "dptr": "halt@cycles halt@batches halt@design halt@plan halt@found halt@modules",
-    "riper": "stopped@O2A_found stopped@O2A_modules stopped@O5T",
-    "waterfall": "halt@stories work",
+    # a map fails by itself only if it would exceed the limit of instances, and the branch does not move
+    "dptr": f"halt@cycles halt@batches halt@design halt@plan halt@found halt@modules halt@rebase halt@adapt {FOLLOW}",
+    "riper": f"stopped@O2A_found stopped@O2A_modules stopped@O5T stopped@rebase stopped@adapt confirm@adapt {FOLLOW}",
+    "waterfall": f"halt@stories work {FOLLOW} halt@rebase halt@adapt",
 }
 """Steps at which nobody stands in the scope `small` of a protocol."""
 
@@ -56,7 +59,7 @@ def soak_seconds() -> float:
 
 @pytest.mark.parametrize("name", FIVE)
 def test_no_invariant_breaks_in_a_random_world(name: str) -> None:
-    [summary] = many([load(name)], runs=50, faults=0.3, seed=0, odd=True)
+    [summary] = simulate_runs([load(name)], runs=50, faults=0.3, seed=0, odd=True)
     assert summary.findings == ()
     assert summary.kills > 0
     assert len(summary.outcomes) > 1
@@ -64,7 +67,7 @@ def test_no_invariant_breaks_in_a_random_world(name: str) -> None:
 
 @pytest.mark.parametrize("name", FIVE)
 def test_where_nothing_goes_wrong_most_runs_end_well(name: str) -> None:
-    [summary] = many([load(name)], runs=20, faults=0.0)
+    [summary] = simulate_runs([load(name)], runs=20, faults=0.0)
     good = summary.outcomes.get("Done", 0) + summary.outcomes.get("Merged", 0)
     assert good >= 16, summary.outcomes
 
@@ -131,6 +134,6 @@ def test_many_more_runs_in_a_random_world(name: str) -> None:
     protocol, seed = load(name), 1000
     deadline = time.monotonic() + soak_seconds() / len(FIVE)
     while seed < 1400 or (time.monotonic() < deadline and seed < 5000):
-        [summary] = many([protocol], runs=50, faults=0.3, seed=seed, odd=True)
+        [summary] = simulate_runs([protocol], runs=50, faults=0.3, seed=seed, odd=True)
         assert summary.findings == ()
         seed += 50

@@ -1,8 +1,12 @@
 """Scopes cut a protocol down without changing what its rows mean."""
 
+import pytest
+
 from tests.kernel.protocols import WORK_AND_REVIEW, agent, graph, protocol, to
+from treadle.errors import ProtocolError
+from treadle.protocol.load import load
 from treadle.protocol.model import Limits, row
-from treadle.simulate.scope import Scope, clip
+from treadle.simulate.scope import Scope, clip, read_scopes, unknown_names
 from treadle.testing.scenario import Scenario
 
 
@@ -38,3 +42,52 @@ def test_a_menu_names_keys_tags_and_originals_of_clones() -> None:
     assert scope.menu("stuck@impl", ("retry", "abort")) == ("retry",)
     assert scope.menu("stuck@tests", ("retry", "abort")) == ("abort",)
     assert scope.menu("review", ("Good",)) == ("Good",)
+
+
+# Scopes as data.
+
+
+def test_a_scope_is_read_by_name() -> None:
+    text = "leaf: {help: no children, depth: 0, attempts: 2}\nloose: {budgets: null, items: {parts: [1, null]}}\n"
+    assert read_scopes(text) == {
+        "leaf": Scope(name="leaf", help="no children", depth=0, attempts=2),
+        "loose": Scope(name="loose", budgets=None, items={"parts": (1, None)}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("- leaf\n", "scopes.yaml:1: scopes are a mapping"),
+        ("a: {depht: 1}\n", "scopes.yaml:1: the scope 'a' is not understood"),
+        ("a: {}\nb: {depth: deep}\n", "scopes.yaml:2: the scope 'b' is not understood"),
+        ("a: {attempts: 0}\n", "the scope 'a' is not understood: attempts is 0, and must be at least 1"),
+        ("a: {widths: [-1]}\n", "the scope 'a' is not understood: widths is -1, and must be at least 0"),
+    ],
+)
+def test_a_broken_scope_is_named_with_its_line(text: str, why: str) -> None:
+    with pytest.raises(ProtocolError) as error:
+        read_scopes(text)
+    assert why in str(error.value)
+
+
+# Names in a scope that the protocol does not have.
+
+
+@pytest.mark.parametrize(
+    ("scope", "message"),
+    [
+        (Scope(graph="nodes"), "v3 has no graph 'nodes' (did you mean 'node'?); there are node"),
+        (Scope(menus={"imp": ("TestsPassed",)}), "v3 has no step 'imp' (did you mean 'impl'?)"),
+        (Scope(items={"childSpec": (1,)}), "v3 has no field 'childSpec'"),
+        (Scope(faults=("!gates",)), "v3 has no system exit '!gates' (did you mean '!gate'?)"),
+    ],
+)
+def test_a_name_that_the_protocol_does_not_have(scope: Scope, message: str) -> None:
+    (found,) = unknown_names(load("v3"), scope)
+    assert found.startswith(message)
+
+
+def test_a_scope_that_fits() -> None:
+    scope = Scope(graph="node", menus={"stuck@impl": ("retry",)}, items={"InitWork.childSpecs": (1,)})
+    assert list(unknown_names(load("v3"), scope)) == []

@@ -10,8 +10,7 @@ from treadle.kernel.replay import GENESIS, decode_event
 from treadle.kernel.state import State
 from treadle.protocol.digest import digest
 from treadle.protocol.items import Item
-from treadle.store.batch import Batch
-from treadle.store.entry import Entry, entry
+from treadle.store.batch import LogBatch, LogEntry, make_entry
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 
@@ -40,12 +39,12 @@ def says(act: str, exit_: str, number: int = 0) -> Exited:
     return Exited(id=f"{act}:{exit_}{number}", ts=NOW + number, act=act, envelope=Envelope(exit_))
 
 
-def entries(state: State, events: list[Event], last: bytes = GENESIS) -> tuple[list[Entry], State]:
+def entries(state: State, events: list[Event], last: bytes = GENESIS) -> tuple[list[LogEntry], State]:
     """The rows that a driver would write for these events."""
-    rows: list[Entry] = []
+    rows: list[LogEntry] = []
     for event in events:
         state, commands = reduce(PROTOCOL, state, event)
-        rows.append(entry(rows[-1].chain if rows else last, state, event, commands))
+        rows.append(make_entry(rows[-1].chain if rows else last, state, event, commands))
     return rows, state
 
 
@@ -57,7 +56,7 @@ def begin(store: Store, run: str = "r1", extra: tuple[Event, ...] = ()) -> State
 
     async def append() -> None:
         lease = await store.claim(run, NOW)
-        await store.append(lease, Batch(entries=rows, state=state, taken=[one.n for one in posted]), NOW)
+        await store.append(lease, LogBatch(entries=rows, state=state, taken=[one.n for one in posted]), NOW)
         await store.release(lease)
 
     asyncio.run(append())

@@ -9,17 +9,29 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.sql import sql
 from tests.store.runs import NOW, PROTOCOL, entries, says, start, store_with_run
 from treadle.errors import ReplayDivergence
-from treadle.kernel.events import Envelope, Exited, Upgraded
+from treadle.kernel.events import (
+    Checked,
+    CheckResult,
+    Envelope,
+    Event,
+    Exited,
+    Failed,
+    Idle,
+    Replied,
+    Signalled,
+    Upgraded,
+)
 from treadle.kernel.reduce import reduce
-from treadle.kernel.replay import link
+from treadle.kernel.replay import encode_event, link
 from treadle.kernel.state import State, dump_state, load_state
 from treadle.protocol.digest import digest
+from treadle.protocol.items import Item
 from treadle.protocol.model import Protocol
-from treadle.store.batch import Batch
-from treadle.store.entry import entry
-from treadle.store.records import encode_protocol
+from treadle.store.batch import LogBatch, make_entry
+from treadle.store.history import mentioned_references, needed_payloads
 from treadle.store.sqlite import Store
 
 WORK = "root:work#1.{}"
@@ -34,17 +46,17 @@ def recorded(path: Path) -> Store:
     rows, state = entries(State(), [start(), first])
     moved = Upgraded(id="up", ts=NOW + 2, protocol=digest(NEWER))
     after, commands = reduce(NEWER, state, moved)
-    upgrade = entry(rows[-1].chain, after, moved, commands)
+    upgrade = make_entry(rows[-1].chain, after, moved, commands)
     more, last = entries(after, [says(WORK.format(2), "Retry", 3), says(WORK.format(3), "Stuck", 4)], upgrade.chain)
 
     async def append() -> None:
         lease = await store.claim("r1", NOW)
-        await store.append(lease, Batch(entries=rows, state=state, taken=[1], snapshot=True), NOW)
-        await store.append(lease, Batch(entries=[upgrade], state=after, snapshot=True), NOW)
-        await store.append(lease, Batch(entries=more, state=last), NOW)
+        await store.append(lease, LogBatch(entries=rows, state=state, taken=[1], snapshot=True), NOW)
+        await store.append(lease, LogBatch(entries=[upgrade], state=after, snapshot=True), NOW)
+        await store.append(lease, LogBatch(entries=more, state=last), NOW)
         await store.release(lease)
 
-    store._db.execute("INSERT INTO protocols VALUES (?, ?)", (digest(NEWER), encode_protocol(NEWER)))
+    sql(store.path, "INSERT INTO protocols VALUES (?, ?)", digest(NEWER), msgspec.json.encode(NEWER))
     asyncio.run(append())
     return store
 
@@ -59,26 +71,26 @@ def test_a_run_is_folded_across_snapshots_and_upgrades(tmp_path: Path) -> None:
 
 def _another_body(store: Store) -> None:
     """A different answer, with a chain that fits: only the snapshots know better."""
-    rows = store._db.execute("SELECT seq, body FROM events ORDER BY seq").fetchall()
+    rows = sql(store.path, "SELECT seq, body FROM events ORDER BY seq")
     last = bytes(32)
     for seq, body in rows:
         body = body.replace(b'"level":2', b'"level":1') if seq == 1 else body  # noqa: PLW2901
         body = body.replace(b'"ts":1700000000001', b'"ts":1700000000000')  # noqa: PLW2901
         last = link(last, body)
-        store._db.execute("UPDATE events SET body = ?, chain = ? WHERE seq = ?", (body, last, seq))
-    store._db.execute("UPDATE runs SET chain = ?", (last,))
+        sql(store.path, "UPDATE events SET body = ?, chain = ? WHERE seq = ?", body, last, seq)
+    sql(store.path, "UPDATE runs SET chain = ?", last)
 
 
 def _another_state(store: Store) -> None:
-    packed = store._db.execute("SELECT state FROM snapshots WHERE seq = 3").fetchone()[0]
+    [(packed,)] = sql(store.path, "SELECT state FROM snapshots WHERE seq = 3")
     body = dump_state(msgspec.structs.replace(load_state(zlib.decompress(packed)), allowances=9))
     values = (zlib.compress(body), sha256(body).digest())
-    store._db.execute("UPDATE snapshots SET state = ?, hash = ? WHERE seq = 3", values)
+    sql(store.path, "UPDATE snapshots SET state = ?, hash = ? WHERE seq = 3", *values)
 
 
 def _sql(text: str) -> Callable[[Store], None]:
     def change(store: Store) -> None:
-        store._db.execute(text)
+        sql(store.path, text)
 
     return change
 
@@ -117,3 +129,33 @@ def test_whatever_was_changed_is_found(what: str, tmp_path: Path) -> None:
     with pytest.raises(ReplayDivergence, match=said):
         store.audit("r1")
     store.close()
+
+
+A, B, C = (f"sha256:{letter * 64}" for letter in "abc")
+EVENTS: list[tuple[Event, set[str]]] = [
+    (start(), set()),
+    (Exited(id="e", ts=NOW, act="a", envelope=Envelope("X", payload_ref=A)), {A}),
+    (Exited(id="e", ts=NOW, act="a", envelope=Envelope("X"), results=(CheckResult("suite", True, B),)), {B}),
+    (
+        Exited(
+            id="e", ts=NOW, act="a", envelope=Envelope("X", fields={"l": (Item("k", A, {"m": (Item("n", B),)}), C)})
+        ),
+        {A, B},
+    ),
+    (Checked(id="e", ts=NOW, act="a", results=(CheckResult("c", True, A),), payload_ref=B), {A, B}),
+    (Failed(id="e", ts=NOW, act="a", why="crash", detail_ref=A), {A}),
+    (Replied(id="e", ts=NOW, ask="a", choice="x", note_ref=A), {A}),
+    (Signalled(id="e", ts=NOW, inst="a", name="go", data_ref="text:short"), set()),
+    (Idle(id=A, ts=NOW, act="a", idle_s=1), set()),
+]
+
+
+@pytest.mark.parametrize(("event", "refs"), EVENTS)
+def test_an_event_needs_what_it_refers_to_and_nothing_that_only_looks_so(event: Event, refs: set[str]) -> None:
+    assert set(needed_payloads(event)) == refs
+    assert refs <= mentioned_references(encode_event(event))
+
+
+def test_whatever_looks_like_a_reference_is_mentioned() -> None:
+    assert mentioned_references(f'{{"said": "see {A} and {B}x"}}'.encode()) == {A, B}
+    assert mentioned_references(b"sha256:abc") == set()

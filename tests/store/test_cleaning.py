@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.refusals import refused
+from tests.sql import sql
 from tests.store.runs import NOW, PROTOCOL, entries, record, start
 from treadle.errors import PortError
 from treadle.kernel.events import Envelope, Event, Exited, Signalled
 from treadle.kernel.state import State
 from treadle.protocol.digest import digest
-from treadle.store.batch import Batch
-from treadle.store.owner import me
+from treadle.store.batch import LogBatch
+from treadle.store.leases import this_process
 from treadle.store.sqlite import Store
 
 WORK = "root:work#1.1"
@@ -34,7 +36,7 @@ def add(store: Store, run: str, *, payload: object = None, ends: bool = True) ->
     async def append() -> None:
         lease = await store.claim(run, NOW)
         taken = [one.n for one in store.posted(run)]
-        await store.append(lease, Batch(entries=rows, state=state, taken=taken, snapshot=True), NOW)
+        await store.append(lease, LogBatch(entries=rows, state=state, taken=taken, snapshot=True), NOW)
         await store.release(lease)
 
     asyncio.run(append())
@@ -47,12 +49,13 @@ def store(tmp_path: Path) -> Store:
 
 
 def count(store: Store, table: str) -> int:
-    return int(store._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+    [(number,)] = sql(store.path, f"SELECT count(*) FROM {table}")
+    return int(number)
 
 
 def test_a_run_that_has_ended_goes_with_everything_it_had(store: Store) -> None:
     add(store, "old", payload="x" * 200_000)
-    store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    sql(store.path, "PRAGMA wal_checkpoint(TRUNCATE)")
     before = store.path.stat().st_size
     freed = store.clean(["old"])
     assert (freed.runs, freed.events, freed.payloads, freed.is_busy) == (("old",), 3, 2, False)
@@ -105,7 +108,7 @@ def test_while_somebody_drives_payloads_are_kept(store: Store) -> None:
 @pytest.mark.parametrize("host", ["", "elsewhere"])
 def test_a_run_that_somebody_still_holds_is_not_touched(host: str, store: Store) -> None:
     add(store, "old")
-    store._db.execute("UPDATE runs SET owner = ?", (str(me()._replace(host=host or me().host)),))
+    sql(store.path, "UPDATE runs SET owner = ?", str(this_process()._replace(host=host or this_process().host)))
     assert store.clean(["old"]).runs == ()
     store.close()
 
@@ -113,8 +116,8 @@ def test_a_run_that_somebody_still_holds_is_not_touched(host: str, store: Store)
 def test_damage_stops_it_before_anything_is_gone(store: Store) -> None:
     add(store, "old")
     add(store, "young", ends=False)
-    store._db.execute("UPDATE snapshots SET state = ? WHERE run = 'young'", (zlib.compress(b"{}"),))
-    with pytest.raises(Exception, match="damaged"):
+    sql(store.path, "UPDATE snapshots SET state = ? WHERE run = 'young'", zlib.compress(b"{}"))
+    with refused("store.damaged", "run young: "):
         store.clean(["old"])
     assert (count(store, "runs"), store.audit("old").events) == (2, 3)
     store.close()

@@ -19,7 +19,7 @@ from tests.store.runs import NOW, begin, says, store_with_run
 from treadle.errors import PortError, TreadleError
 from treadle.kernel.events import Replied
 from treadle.kernel.state import dump_state
-from treadle.store.migrations import VERSION
+from treadle.store.connection import VERSION
 from treadle.store.sqlite import Store
 
 READERS = (["runs"], ["status", "r"], ["log", "r"], ["cost", "r"], ["replay", "r"])
@@ -230,9 +230,9 @@ def test_a_full_store_keeps_what_it_has(path: Path) -> None:
     held = contents(path)
     reply = Replied(id="x", ts=NOW, ask="root:stuck@scaffold#1.1", choice="retry")
     ref = store.payloads.put("x" * 100_000)
-    with pytest.raises(PortError, match=r"the disk is full; the last event was not stored\. Make room") as told:
+    with pytest.raises(PortError, match="Make room") as told:
         store.post("r", reply)
-    assert told.value.retryable
+    assert (told.value.code, told.value.retryable) == ("store.full", True)
     assert contents(path) == held
     store._db.execute("PRAGMA max_page_count = 1000000")
     store.post("r", reply)
@@ -273,9 +273,8 @@ def test_a_full_disk_stores_nothing_and_says_so(tmp_path: Path) -> None:
     )
     done = mounted(tmp_path, "3m", script)
     assert "code 2" in done.stdout, done
-    assert "treadle: " in done.stderr
-    assert "the disk is full; the last event was not stored. Make room" in done.stderr, done.stderr
-    assert "r is as it was recorded" in done.stdout
+    assert "[store.full]" in done.stderr, done.stderr
+    assert "r is as it was" in done.stdout
     assert "r · v3 · asks · 11 events" in done.stdout
 
 
@@ -288,7 +287,7 @@ def test_a_disk_that_cannot_be_written_is_read_and_never_written(tmp_path: Path)
     )
     done = mounted(tmp_path, "3m", script)
     assert "r · v3 · asks · 11 events" in done.stdout, done
-    assert "r is as it was recorded" in done.stdout
+    assert "r is as it was" in done.stdout
     assert "answer 2" in done.stdout
     assert "gc 2" in done.stdout
     assert done.stderr.count("writ") == 2, done.stderr

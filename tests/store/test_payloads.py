@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.refusals import refused
 from treadle.errors import PortError
 from treadle.protocol.items import Json, canonical, content_ref
-from treadle.store.migrations import migrate
+from treadle.store.connection import migrate
 from treadle.store.payloads import CHUNK, SqlitePayloads, read, write
 
 VALUES = st.recursive(
@@ -95,10 +96,11 @@ DAMAGE = {
 def test_damage_is_not_handed_out(what: str, db: sqlite3.Connection) -> None:
     ref = put(db, [1]) if what == "a byte" else put(db, "".join(map(str, range(30_000))))
     db.execute(DAMAGE[what])
-    with pytest.raises(PortError, match=f"payload {ref} is damaged in the store; restore a backup"):
+    with refused("store.damaged", ref):
         read(db, ref)
 
 
 def test_what_is_missing_is_named(db: sqlite3.Connection) -> None:
-    with pytest.raises(PortError, match="payload sha256:00 is missing from the store; restore a backup"):
+    with pytest.raises(PortError, match="sha256:00") as failure:
         read(db, "sha256:00")
+    assert failure.value.code == "store.incomplete"

@@ -27,71 +27,70 @@ def say(words: str) -> Outcome:
     return treadle("say", words)
 
 
+def starts() -> list[tuple[str, str]]:
+    """The steps that wait for a go."""
+    found = treadle("status", "cart-app", "--json").json()
+    return [(it["instance"], it["step"]) for it in found["starts"]]
+
+
+def asks(words: str, story: str, step: str) -> Outcome:
+    """Say something, and see that the run then asks at a step of a story."""
+    said = say(words)
+    ids = [it["id"].partition("#")[0] for it in treadle("status", "cart-app", "--json").json()["questions"]]
+    assert (said.code, ids) == (3, [f"root/{story}:{step}"]), said.out + said.err
+    return said
+
+
 def test_the_published_conversation(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # level 0: a person writes the first scenarios
     begun = treadle("run", "backlog.yaml", "-p", "waterfall", "--agent", "scripted:script.yaml", "--level", "0")
     assert begun.code == 3, begun.err
     mine = say("continue")
-    assert "US-005 bdd is yours: `treadle show cart-app 'root/US-005:bdd#1.1' --prompt`" in mine.out, (
-        mine.out + mine.err
-    )
-    lane = Path(mine.out.partition("work in ")[2].partition(",")[0])
-    assert treadle("done", *by_hand(lane, COUPON)).code == 0
+    assert "  treadle show cart-app 'root/US-005:bdd#1.1' --prompt\n" in mine.out, mine.out + mine.err
+    (work,) = treadle("status", "cart-app", "--json").json()["yours"]
+    assert treadle("done", *by_hand(Path(work["lane"]), COUPON)).code == 0
 
     # level 1: every executor waits for "continue"
-    assert "Received: level 1." in say("level 1").out
-    assert "Next is US-005 About coupons: sdd-delta (SDD delta), continue?" in say("approve").out
-    for step, then in (("sdd-delta", "contract"), ("contract", "scaffold"), ("scaffold", "impl")):
-        went = say("Continue")
-        assert f"US-005 {step} complete ✓" in went.out, went.out + went.err
-        assert f"Next is US-005 About coupons: {then} (" in went.out
+    assert "cart-app goes on at level 1" in say("level 1").out
+    say("approve")
+    for step in ("sdd-delta", "contract", "scaffold"):
+        assert starts() == [("root/US-005", step)]
+        say("Continue")
     for _ in range(2):
-        failed = say("continue US-005")
-        assert "US-005 impl is not accepted: refused by green" in failed.out, failed.out + failed.err
+        assert starts() == [("root/US-005", "impl")]
+        refused = say("continue US-005")
+        assert "refused by green" in refused.out, refused.out + refused.err
 
     # level 2: by itself, up to the next story
     assert "goes on at level 2" in treadle("level", "2").out
     monkeypatch.chdir(tmp_path / "elsewhere")
     went = say("Continue cart")
-    assert (went.code, went.out.splitlines()[:2]) == (
-        3, ["Received.", "cart-app: US-005 impl (attempt 3 of 5) is at work"],
-    )  # fmt: skip
-    assert "US-005 impl complete ✓ All tests pass (1/1). Next: verify." in went.out
-    assert "US-005 verify complete ✓ All tests pass (1/1)." in went.out
-    assert "US-005 update-memory complete ✓" in went.out
-    assert went.out.splitlines()[-2:] == ["US-005 all complete ✓", "Next is US-006 About checkout, continue?"]
+    assert went.code == 3, went.out + went.err
+    monkeypatch.chdir(project)
+    now = treadle("status", "cart-app", "--json").json()
+    assert [(it["name"], it["outcome"]) for it in now["instances"][0]["children"]][:1] == [("US-005", "Done")]
+    assert [it["id"] for it in now["questions"]] == ["root/US-006:next#1.1"], "it asks before the next story"
 
-    asked = say("Continue")
-    assert "cart-app: US-006 bdd is at work\nUS-006 bdd complete ✓\n" in asked.out
-    assert "US-006 needs you: Review" in asked.out
+    asked = asks("Continue", "US-006", "review")
     assert "- The function gives_up" in asked.out
     assert "- How long may the payment gateway take? Suggested: 20 seconds" in asked.out
-    assert "  ANSWER, others OK\n" in asked.out
     unclear = say("30 seconds")
-    assert (unclear.code, "30 seconds, others OK" in unclear.err) == (2, True), "that does not approve anything"
+    assert (unclear.code, unclear.error) == (2, "say.unclear"), "that does not approve anything"
+    assert "30 seconds, others OK" in unclear.err
 
-    rest = say("30 seconds, others OK")
-    assert rest.out.startswith("Received: US-006 review: approve.\n")
-    assert "US-006 impl complete ✓ All tests pass (2/2). Next: verify." in rest.out, rest.out + rest.err
-    assert rest.out.splitlines()[-2:] == ["US-006 all complete ✓", "Next is US-007 About orders, continue?"]
+    rest = asks("30 seconds, others OK", "US-007", "next")
+    assert rest.out.startswith("Review: approve\n")
     prompts = (project / ".treadle/local/runs").glob("*/acts/*US-006*scaffold*/bundle/prompt.md")
-    told = [path.read_text() for path in prompts]
-    assert ["How long may the payment gateway take? 30 seconds" in text for text in told] == [True], (
-        "also who is sent out two steps later"
-    )
+    answered = ["How long may the payment gateway take? 30 seconds" in path.read_text() for path in prompts]
+    assert answered == [True], "the answer reaches the agent two steps later"
 
     stopped = say("Stop for today")
-    assert (stopped.code, stopped.out.splitlines()) == (
-        0,
-        [
-            "OK. cart-app progress:",
-            "✅ US-005, US-006",
-            "⏭ Next US-007 About orders",
-            'Say "continue cart-app" to resume.',
-        ],
-    )
+    assert stopped.code == 0
+    assert [line for line in ("  US-005: Done", "  US-006: Done") if line not in stopped.out] == []
+    assert "cart-app asks: The next story" in stopped.out
+    monkeypatch.chdir(tmp_path / "elsewhere")
     tomorrow = say("continue cart-app")
-    assert "US-007 needs you: Review" in tomorrow.out
+    assert "cart-app asks: Review" in tomorrow.out
 
     monkeypatch.chdir(project)
     cost = treadle("cost").out
@@ -100,7 +99,7 @@ def test_the_published_conversation(project: Path, tmp_path: Path, monkeypatch: 
 
 
 def test_at_level_1_stories_come_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = tmp_path / "shop"
+    root = tmp_path / "cart-app"
     set_up(root, COUPON, msgspec.structs.replace(CHECKOUT, blocked_by=(), on=()))
     for own in (".treadle/overlays/waterfall.yaml", ".ai/step-rules.yaml"):
         git(root, "rm", "-q", own)
@@ -109,13 +108,17 @@ def test_at_level_1_stories_come_one_after_the_other(tmp_path: Path, monkeypatch
     monkeypatch.chdir(root)
     begun = treadle("run", "backlog.yaml", "-p", "waterfall", "--agent", "scripted:script.yaml", "--level", "1")
     assert begun.code == 3, begun.err
-    assert "Next is US-005 About coupons, continue?\n" in say("status").out
-    first = say("continue")
-    assert "US-005 bdd complete ✓" in first.out, first.out + first.err
-    assert first.out.splitlines()[-1] == "Next is US-005 About coupons: sdd-delta (SDD delta), continue?"
-    assert "US-005 sdd-delta complete ✓" in say("yes").out
-    assert "US-006 bdd complete ✓" in say("continue US-006").out, "who names it has it begin meanwhile"
-    assert say("continue").code == 2, "two have begun"
+    coupon, checkout = "root/US-005", "root/US-006"
+    assert starts() == [(coupon, "bdd"), (checkout, "bdd")]
+    say("continue")
+    assert starts() == [(coupon, "sdd-delta"), (checkout, "bdd")], "the story that comes first"
+    say("yes")
+    assert starts() == [(coupon, "contract"), (checkout, "bdd")], "the story that has begun"
+    say("continue US-006")
+    assert starts() == [(coupon, "contract"), (checkout, "sdd-delta")], "named, it begins meanwhile"
+    both = say("continue")
+    assert (both.code, both.error) == (2, "say.ambiguous")
     say("abort US-006")
-    done = say("continue US-005")
-    assert "US-005 contract complete ✓" in done.out, done.out + done.err
+    assert starts() == [(coupon, "contract")]
+    assert say("continue US-005").code == 3
+    assert starts() == []

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.treadle import treadle
-from treadle.agents.script_reading import load_script
-from treadle.errors import TreadleError
+from tests.refusals import refused
+from treadle.agents.script import load_script
 from treadle.protocol.load import load
 from treadle.protocol.model import tag_of
 from treadle.testing.demos import DEMOS, SCRIPT, SPEC, Beat, demo, demos, lay_out
@@ -19,7 +19,7 @@ def test_a_demo_is_a_folder_that_can_be_read(name: str, tmp_path: Path) -> None:
     load_script(DEMOS / name / SCRIPT)
     lay_out(name, tmp_path / "new", "/a python")
     assert '"/a python"' in (tmp_path / "new" / "treadle.toml").read_text()
-    with pytest.raises(TreadleError, match="is not empty"):
+    with refused("file.exists"):
         lay_out(name, tmp_path / "new", "python")
 
 

@@ -1,4 +1,4 @@
-"""What values hold, and copies that hold something else."""
+"""Other values than the right one, and what tells a value from its altered copy."""
 
 import random
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from treadle.toolchains.witness.treadle_witness.altered import altered, differ, shown, state
+from treadle.toolchains.witness.treadle_witness.altered import altered, differ, near, shown, state
 
 
 class Slotted:
@@ -72,3 +72,40 @@ def test_what_holds_nothing_or_is_no_plain_object_has_no_copy(value: object) -> 
 )
 def test_what_two_values_hold_is_compared(one: object, other: object, do_differ: bool) -> None:
     assert differ(one, other) is differ(other, one) is do_differ
+
+
+@pytest.mark.parametrize(
+    "value",
+    [0, 1, -1, 2365, 1.5, 2j, "", "a", "Total: 12", b"ab", [1, 2], ("x", True, 3), {"a": 1}],
+    ids=repr,
+)
+def test_they_are_of_the_same_kind_and_never_equal(value: object) -> None:
+    for seed in range(20):
+        found = near(value, random.Random(seed))
+        assert all(type(one) is type(value) and one != value for one in found)
+        assert found or isinstance(value, tuple)  # of what is true there is only one other
+
+
+def test_of_numbers_one_is_beyond_any_tolerance_and_the_others_are_close() -> None:
+    found = near(2365, random.Random(1))
+    assert found[:3] == [2366, 2364, 4730]
+    assert 23_650 < found[3] < 23_750
+
+
+def test_of_a_text_one_sign_is_another_or_all_are() -> None:
+    *single, every = near("Total: 12", random.Random(1))
+    assert [sum(a != b for a, b in zip(one, "Total: 12", strict=True)) for one in single] == [1, 1, 1]
+    assert all(a.lower() != b.lower() for a, b in zip(every, "Total: 12", strict=True))
+
+
+@pytest.mark.parametrize("ignored", ["major", "minor", "build"])
+def test_a_comparison_that_ignores_one_part_does_not_take_all(ignored: str) -> None:
+    version = {"major": 1, "minor": 2, "build": "b.1"}
+    for seed in range(50):
+        others = near(version, random.Random(seed))
+        assert not all(all(one[key] == version[key] for key in version if key != ignored) for one in others)
+
+
+@pytest.mark.parametrize("value", [True, None, [], {}, float("nan"), float("inf")], ids=repr)
+def test_where_there_are_too_few_there_are_none(value: object) -> None:
+    assert near(value, random.Random(1)) == []

@@ -3,16 +3,16 @@
 import msgspec
 import pytest
 
-from treadle.config.model import Toolchain
-from treadle.config.settings import Settings
-from treadle.protocol.catalogue import CHECKS
+from treadle.config.model import ToolchainSettings
+from treadle.config.settings import EffectiveSettings
 from treadle.protocol.load import load
-from treadle.toolchains.fitness import commands_of, cures, lacks, told
+from treadle.protocol.vocabulary import CHECKS
+from treadle.toolchains.fitness import commands_of, cures, describe_lacks, find_lacks
 
-DEFAULT = Settings({}).config().toolchain
+DEFAULT = EffectiveSettings({}).config().toolchain
 
 
-def settings(**said: object) -> Toolchain:
+def settings(**said: object) -> ToolchainSettings:
     words = {name: tuple(value.split()) if name != "kind" else value for name, value in said.items()}  # type: ignore[attr-defined]
     return msgspec.structs.replace(DEFAULT, **words)
 
@@ -32,7 +32,7 @@ def settings(**said: object) -> Toolchain:
     ],
 )
 def test_what_a_protocol_lacks(protocol: str, said: dict[str, str], needs: list[str]) -> None:
-    assert [one.need for one in lacks(load(protocol), settings(**said), has_file=True)] == needs
+    assert [one.need for one in find_lacks(load(protocol), settings(**said), has_file=True)] == needs
 
 
 @pytest.mark.parametrize(
@@ -45,16 +45,16 @@ def test_what_a_protocol_lacks(protocol: str, said: dict[str, str], needs: list[
     ],
 )
 def test_the_cure_follows_from_the_test_command_and_is_told_once(test: str, cure: str) -> None:
-    found = lacks(load("v3"), settings(test=test), has_file=True)
+    found = find_lacks(load("v3"), settings(test=test), has_file=True)
     assert len(cures(found)) == 1
-    assert cure in told(found)
-    assert "node.review (coverage_complete) asks how each test ended" in told(found)
-    assert "node.scaffold (contract_exists) asks which tests there are" in told(found)
+    assert cure in describe_lacks(found)
+    assert "node.review (coverage_complete) asks how each test ended" in describe_lacks(found)
+    assert "node.scaffold (contract_exists) asks which tests there are" in describe_lacks(found)
 
 
 def test_init_is_no_cure_where_it_has_been() -> None:
-    assert "`treadle init` writes one" in told(lacks(load("v3"), DEFAULT, has_file=False))
-    found = told(lacks(load("v3"), DEFAULT, has_file=True))
+    assert "`treadle init` writes one" in describe_lacks(find_lacks(load("v3"), DEFAULT, has_file=False))
+    found = describe_lacks(find_lacks(load("v3"), DEFAULT, has_file=True))
     assert "set `toolchain.test` in treadle.toml; set `toolchain.kind`" in found
     assert "init" not in found
 

@@ -1,3 +1,5 @@
+"""`go test`: its stream, its exit code, and canaries."""
+
 import asyncio
 import sys
 from pathlib import Path
@@ -6,8 +8,8 @@ import pytest
 
 from tests.node_tools import go_program
 from tests.toolchains.projects import write
-from treadle.toolchains.go_stream import GoStream
-from treadle.toolchains.gotest import GoTest, with_options
+from treadle.toolchains.go_output import GoPackage, GoStream, listing_command, read_packages
+from treadle.toolchains.gotest import GoTest, option_against_canaries, with_options
 from treadle.toolchains.results import TestRun
 
 STREAMS = Path(__file__).with_name("go")
@@ -115,3 +117,178 @@ def test_go_itself(tmp_path: Path) -> None:
         "example.com/calc::TestB": "assertion",
     }, ran.output
     assert asyncio.run(toolchain.collect(tmp_path)).ids == ("example.com/calc::TestA", "example.com/calc::TestB")
+
+
+TESTS = """package calc
+
+import "testing"
+
+func TestAdd(t *testing.T) {
+	t.Parallel()
+	t.Run("two", func(t *testing.T) {
+		if got := Add(1, 2); got != 3 {
+			t.Errorf("got %d", got)
+		}
+	})
+}
+
+func TestOther(t *testing.T) {}
+"""
+VERDICTS = "\\n\\x16=== RUN   TestAdd\\n\\x16--- PASS: TestAdd (0.00s)\\n    \\x16--- PASS: TestAdd/two (0.00s)\\n"
+HONEST = "package calc\n\nfunc Add(a, b int) int { return a + b }\n"
+WRONG = "package calc\n\nfunc Add(a, b int) int { return 0 }\n"
+LEAVES = f"""package calc
+
+import ("fmt"; "syscall")
+
+func Add(a, b int) int {{ fmt.Print("{VERDICTS}PASS\\n"); syscall.Exit(CODE); return 0 }}
+"""
+AFTERWARDS = """package calc
+
+import ("fmt"; "time")
+
+func Add(a, b int) int {
+	go func() { for { time.Sleep(time.Millisecond); fmt.Print("\\n\\x16--- PASS: TestAdd/two (0.00s)\\n") } }()
+	time.Sleep(20 * time.Millisecond)
+	return 0
+}
+"""
+FILTERS = """package calc
+
+import ("bytes"; "io"; "os")
+
+func init() {
+	out := os.Stdout
+	reading, writing, _ := os.Pipe()
+	os.Stdout = writing
+	go func() {
+		for buffer := make([]byte, 1<<16); ; {
+			n, err := reading.Read(buffer)
+			if err == io.EOF { return }
+			out.Write(bytes.ReplaceAll(buffer[:n], []byte("--- FAIL: TestAdd"), []byte("--- PASS: TestAdd")))
+		}
+	}()
+}
+
+func Add(a, b int) int { return 0 }
+"""
+SKELETON = 'package calc\n\nfunc Add(a, b int) int { panic("not implemented") }\n'
+PANICKING = """package calc
+
+import "testing"
+
+func TestA(t *testing.T) { Add(1, 2) }
+func TestB(t *testing.T) { t.Parallel(); Add(1, 2) }
+func TestC(t *testing.T) { t.Parallel() }
+func TestD(t *testing.T) {}
+/*
+func TestNever(t *testing.T) {}
+*/
+"""
+
+
+def run(folder: Path, code: str, tests: str = TESTS, *, ids: tuple[str, ...] | None = None) -> TestRun:
+    go = go_program()
+    write(folder, "go.mod", "module example.com/shop\n\ngo 1.20\n")
+    write(folder, "calc/calc.go", code)
+    write(folder, "calc/calc_test.go", tests)
+    return asyncio.run(GoTest(command=(go, "test", "./...")).test(folder, ids))
+
+
+def verdicts(ran: TestRun) -> dict[str, str]:
+    return {id_.rpartition("::")[2]: test.verdict for id_, test in ran.tests.items()}
+
+
+def test_an_honest_run_is_green_and_knows_nothing_of_canaries(tmp_path: Path) -> None:
+    ran = run(tmp_path, HONEST)
+    assert ran.is_green, ran
+    assert ran.is_witnessed
+    assert verdicts(ran) == {"TestAdd": "passed", "TestAdd/two": "passed", "TestOther": "passed"}
+    assert "Treadle" not in ran.output + str(ran.collected)
+    assert {(test.file, test.line) for test in ran.tests.values()} == {
+        ("calc/calc_test.go", 5),
+        ("calc/calc_test.go", 14),
+    }
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    "code",
+    [LEAVES.replace("CODE", "0"), LEAVES.replace("CODE", "1"), AFTERWARDS, FILTERS, WRONG],
+    ids=["prints verdicts and leaves", "leaves as if it failed", "prints afterwards", "filters its output", "wrong"],
+)
+def test_a_wrong_implementation_is_not_green(tmp_path: Path, code: str) -> None:
+    ran = run(tmp_path, code)
+    assert not ran.is_green, ran
+    assert bool(ran.bent) or ran.failed, ran
+    assert ran.bent or "example.com/shop/calc::TestAdd" not in ran.passed
+
+
+@pytest.mark.soak
+def test_chosen_tests_are_watched_too(tmp_path: Path) -> None:
+    ids = ("example.com/shop/calc::TestAdd",)
+    assert run(tmp_path, HONEST, ids=ids).is_green
+    bent = run(tmp_path, LEAVES.replace("CODE", "0"), ids=ids)
+    assert "the program ended before its tests did" in bent.bent[0]
+
+
+@pytest.mark.soak
+def test_what_a_panic_kept_from_running_is_run_again(tmp_path: Path) -> None:
+    ran = run(tmp_path, SKELETON, PANICKING)
+    kinds = {id_.rpartition("::")[2]: (test.verdict, test.kind) for id_, test in ran.tests.items()}
+    assert kinds == {
+        "TestA": ("failed", "not_implemented"),
+        "TestB": ("failed", "not_implemented"),
+        "TestC": ("passed", ""),
+        "TestD": ("passed", ""),
+    }, ran
+    assert (ran.problems, ran.bent, ran.exit) == ((), (), 1)
+
+
+@pytest.mark.soak
+def test_a_program_that_ends_itself_keeps_only_its_own_test_from_running(tmp_path: Path) -> None:
+    code = 'package calc\n\nimport "os"\n\nfunc Add(a, b int) int { os.Exit(3); return 0 }\n'
+    ran = run(tmp_path, code)
+    assert verdicts(ran) == {"example.com/shop/calc": "error", "TestOther": "passed"}
+    assert not ran.is_green
+
+
+@pytest.mark.soak
+def test_a_package_that_chooses_to_run_no_tests_is_left_alone(tmp_path: Path) -> None:
+    main = "func TestMain(m *testing.M) { os.Exit(0) }\n"
+    ran = run(tmp_path, HONEST, TESTS.replace('import "testing"\n', f'import ("os"; "testing")\n\n{main}'))
+    assert (ran.tests, ran.bent, ran.problems) == ({}, (), ("no tests were found",))
+
+
+@pytest.mark.parametrize(
+    ("command", "word"),
+    [
+        ("go test ./...", ""),
+        ("/opt/go/bin/go test -race -timeout 30s ./...", ""),
+        ("go test -run TestA ./...", "-run"),
+        ("go test --failfast ./...", "--failfast"),
+        ("go test ./... -args x", "-args"),
+        ("go test -count=1 ./...", ""),
+        ("go test -count=3 ./...", "-count=3"),
+        ("gotestsum ./...", "gotestsum"),
+    ],
+)
+def test_what_leaves_no_room(command: str, word: str) -> None:
+    assert option_against_canaries(command.split()) == word
+
+
+def test_packages_are_those_that_the_command_names() -> None:
+    command = "go test -race -timeout 30s -tags=a,b -mod vendor -v ./a ./b".split()
+    fields = "-json=Dir,ImportPath,Name,TestGoFiles,XTestGoFiles"
+    expected = f"go list -e {fields} -race -tags=a,b -mod vendor ./a ./b"
+    assert listing_command(command) == tuple(expected.split())
+    text = '{\n\t"Dir": "/d",\n\t"ImportPath": "m/d",\n\t"Name": "d",\n\t"TestGoFiles": [\n\t\t"a_test.go"\n\t]\n}\n'
+    assert read_packages(f"go: downloading x\n{text}") == [GoPackage("/d", "m/d", "d", ("a_test.go",))]
+    assert read_packages('{\n\t"Dir": 1\n}\n') == []
+
+
+def test_tests_are_found_where_they_are_written(tmp_path: Path) -> None:
+    lines = ["func TestA(t *testing.T) {", "}", "func Testing() {}", "func FuzzB(f *testing.F) {}", "func Example() {}"]
+    write(tmp_path, "a_test.go", "\n".join(["package p", "", *lines, ""]))
+    package = GoPackage(str(tmp_path), "m/p", "p", ("a_test.go",))
+    assert package.tests() == {"TestA": ("a_test.go", 3), "FuzzB": ("a_test.go", 6), "Example": ("a_test.go", 7)}

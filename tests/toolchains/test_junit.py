@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.toolchains.projects import write
-from treadle.toolchains.junit import Junit, results_of
-from treadle.toolchains.junit_report import read_junit
+from treadle.toolchains.junit import Junit, read_junit, results_of
 from treadle.toolchains.results import TestRun
 
 VITEST = """<?xml version="1.0" encoding="UTF-8" ?>
@@ -98,7 +97,7 @@ def test_a_report_may_be_nested_as_deep_as_it_likes() -> None:
 
 
 def test_a_huge_report_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treadle.toolchains.junit_report.MOST", 1_000)
+    monkeypatch.setattr("treadle.toolchains.junit.MOST", 1_000)
     many = b'<testcase name="t"/>' * 1_000
     with pytest.raises(ValueError, match="it has more than 1,000 elements"):
         read_junit(b"<testsuite>" + many + b"</testsuite>")

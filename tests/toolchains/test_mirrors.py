@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.toolchains.projects import project, run, verdicts
-from treadle.toolchains.witness.treadle_witness.near import far
-from treadle.toolchains.witness.treadle_witness.places import find_places
+from treadle.toolchains.witness.treadle_witness.altered import far
+from treadle.toolchains.witness.treadle_witness.mirrors import find_places
 
 EQUALS_ALL = "class Any:\n    def __eq__(self, other): return True\n    __hash__ = None\n"
 EQUALS_SMALL = "class Any(int):\n    def __eq__(self, other): return 0 <= other < 10_000\n    __hash__ = int.__hash__\n"

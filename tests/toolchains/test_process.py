@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from treadle.enclosures.enclosure import Job
+from treadle.enclosures.port import EnclosedCommand
 from treadle.errors import PortError
-from treadle.toolchains.environment import environment
-from treadle.toolchains.process import Finished, Kept, run, scratch_folder
-from treadle.toolchains.sandbox import NONE, Sandbox, candidates, find_sandbox, places, works
+from treadle.git.files import temporary_folder
+from treadle.toolchains.process import BoundedOutput, FinishedCommand, command_environment, run
+from treadle.toolchains.sandbox import NONE, Sandbox, candidates, find_sandbox, works, writable_places
 
 SANDBOXES = [NONE, *(one for one in candidates() if asyncio.run(works(one)))]
 KEEPING = [one for one in SANDBOXES if one.narrows or one.keeps_files]
 
 
-def python(text: str, cwd: Path, *, timeout: float = 30.0, sandbox: Sandbox = NONE) -> Finished:
-    async def go() -> Finished:
-        with scratch_folder() as scratch:
+def python(text: str, cwd: Path, *, timeout: float = 30.0, sandbox: Sandbox = NONE) -> FinishedCommand:
+    async def go() -> FinishedCommand:
+        with temporary_folder("scratch") as scratch:
             command = [sys.executable, "-c", text]
-            env = environment(scratch)
+            env = command_environment(scratch)
             return await run(command, cwd=cwd, env=env, timeout=timeout, sandbox=sandbox, scratch=scratch)
 
     return asyncio.run(go())
@@ -69,7 +69,7 @@ def test_the_best_sandbox_is_one_that_works(tmp_path: Path) -> None:
 
 def test_bubblewrap_binds_only_what_may_be_written(tmp_path: Path) -> None:
     sandbox = Sandbox("bubblewrap", ("bwrap", "--ro-bind", "/", "/"), keeps_files=True)
-    words = sandbox.launch(Job(argv=("true",), cwd=tmp_path, env={})).argv
+    words = sandbox.launch(EnclosedCommand(argv=("true",), cwd=tmp_path, env={})).argv
     at = words.index(str(tmp_path))
     assert words[at - 1 : at + 2] == ("--bind", str(tmp_path), str(tmp_path))
     assert words[-4:] == ("--chdir", str(tmp_path), "--", "true")
@@ -79,7 +79,9 @@ def test_a_checkout_may_be_written_to_and_the_project_around_it_may_not(tmp_path
     checkout, scratch = tmp_path / "project/.treadle/local/check-1", tmp_path / "scratch"
     checkout.mkdir(parents=True)
     scratch.mkdir()
-    found = places(Job(argv=("true",), cwd=checkout, env={}, writable=(scratch, tmp_path / "gone")))
+    found = writable_places(
+        EnclosedCommand(argv=("true",), cwd=checkout, env={}, writable=(scratch, tmp_path / "gone"))
+    )
     own = [one for one in found if str(tmp_path) in one]
     assert sorted(own) == [f"+{checkout}", f"+{scratch}", f"-{tmp_path / 'project'}"]
     assert own[-1] == f"+{checkout}", "what lies deeper comes later"
@@ -114,8 +116,8 @@ def test_time_is_up(tmp_path: Path) -> None:
 
 
 def test_no_program_and_no_folder(tmp_path: Path) -> None:
-    async def go(cwd: Path) -> Finished:
-        with scratch_folder() as scratch:
+    async def go(cwd: Path) -> FinishedCommand:
+        with temporary_folder("scratch") as scratch:
             return await run(["no-such-program"], cwd=cwd, env={}, timeout=9, sandbox=NONE, scratch=scratch)
 
     finished = asyncio.run(go(tmp_path))
@@ -126,14 +128,14 @@ def test_no_program_and_no_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pieces", [[b"a" * 200], [b"a"] * 200, [b"a" * 60, b"a" * 140], [b"a" * 50, b"a" * 150]])
 def test_of_too_much_output_the_beginning_and_the_end_are_kept(pieces: list[bytes]) -> None:
-    kept = Kept(limit=100)
+    kept = BoundedOutput(limit=100)
     for piece in pieces:
         kept.add(piece)
     assert str(kept) == "a" * 50 + "\n… 100 bytes are left out …\n" + "a" * 50
 
 
 def test_output_that_fits_is_kept_whole() -> None:
-    kept = Kept(limit=100)
+    kept = BoundedOutput(limit=100)
     for number in range(10):
         kept.add(f"line {number}\n".encode())
     assert str(kept) == "".join(f"line {number}\n" for number in range(10))
@@ -147,7 +149,7 @@ def test_the_environment_is_built_from_nothing(tmp_path: Path) -> None:
         "PYTHONPATH": "/x",
         "LD_PRELOAD": "/x",
     }
-    env = environment(tmp_path, ours)
+    env = command_environment(tmp_path, ours)
     assert env["PATH"] == "/usr/bin:/bin"
     assert env["HOME"] == "/home/me"
     assert env["TMPDIR"].startswith(str(tmp_path))

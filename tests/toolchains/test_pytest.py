@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.toolchains.projects import PYTEST, project, pytest_of, run, verdicts, write
-from treadle.evidence.suite import unbelievable
+from treadle.evidence.suite import reason_for_doubt
 from treadle.toolchains.process import COUNT
-from treadle.toolchains.pytest_command import KNOWN_PLUGINS
+from treadle.toolchains.pytest import KNOWN_PLUGINS
 from treadle.toolchains.results import TestRun
 
 EVERYTHING = """
@@ -384,7 +384,7 @@ def test_a_module_that_only_the_users_checkout_has_by_that_name_is_no_proof(tmp_
     command = (str(root / ".venv" / "bin" / "python"), "-m", "pytest")
     ran = asyncio.run(pytest_of(root, command=command).test(checkout))
     assert (ran.foreign, ran.is_believable) == (("thing",), False)
-    assert [one.data["code"] for one in unbelievable(ran)] == ["env.editable"]
+    assert [one.data["code"] for one in reason_for_doubt(ran)] == ["env.editable"]
 
 
 def test_compiled_files_of_the_checkout_are_not_believed(tmp_path: Path) -> None:

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.toolchains.projects import write
-from treadle.evidence.growth import growth
-from treadle.evidence.scaling_verdict import judged
+from treadle.evidence.checks.scaling import judge_limit, parse_growth
 from treadle.toolchains.sandbox import NONE
-from treadle.toolchains.scaling import Measured, Probe, measure_scaling
+from treadle.toolchains.scaling import ScalingMeasurement, ScalingProbe, measure_scaling
 
 CODE = """
 import time
@@ -83,10 +82,10 @@ def sizes_bare(n):
 """
 
 
-def measure(folder: Path, name: str, want: str = "time", seconds: float = 0.5, **more: str) -> Measured:
+def measure(folder: Path, name: str, want: str = "time", seconds: float = 0.5, **more: str) -> ScalingMeasurement:
     write(folder, "src/algo.py", CODE)
     write(folder, "tests/test_algo.py", SIZES)
-    probe = Probe(module=more.pop("module", "algo"), name=name, wants=(want,), seconds=seconds, **more)
+    probe = ScalingProbe(module=more.pop("module", "algo"), name=name, wants=(want,), seconds=seconds, **more)
     return asyncio.run(measure_scaling((sys.executable,), folder, folder, probe, NONE))
 
 
@@ -101,33 +100,35 @@ def measure(folder: Path, name: str, want: str = "time", seconds: float = 0.5, *
         ("hangs", "time", "O(n)", "exceeds"),
     ],
 )
-def test_verdicts(tmp_path: Path, name: str, want: str, bound: str, verdict: str) -> None:
+def test_measured_functions_are_judged(tmp_path: Path, name: str, want: str, bound: str, verdict: str) -> None:
     # What goes on inside of a single instruction shows only on larger inputs, which take their time.
-    found = judged(want, growth(bound), measure(tmp_path, name, want, seconds=3.0 if name == "unique" else 0.5))
+    found = judge_limit(
+        want, parse_growth(bound), measure(tmp_path, name, want, seconds=3.0 if name == "unique" else 0.5)
+    )
     assert found.verdict == verdict, found
 
 
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("bare", "its parameter 'xs' has no annotation"),
-        ("strange", "no input can be made for <class 'complex'>"),
+        ("bare", "'xs' has no annotation"),
+        ("strange", "complex"),
         ("gone", "has no attribute 'gone'"),
-        ("fails", "IndexError: list index out of range"),
+        ("fails", "IndexError"),
     ],
 )
-def test_why_nothing_is_known(tmp_path: Path, name: str, reason: str) -> None:
+def test_a_function_that_cannot_be_measured_says_why(tmp_path: Path, name: str, reason: str) -> None:
     measured = measure(tmp_path, name)
     assert reason in measured.problem
-    assert judged("time", growth("O(n)"), measured).verdict == "unmeasurable"
+    assert judge_limit("time", parse_growth("O(n)"), measured).verdict == "unmeasurable"
 
 
-def test_tests_make_the_inputs(tmp_path: Path) -> None:
+def test_a_test_file_makes_the_inputs(tmp_path: Path) -> None:
     work = measure(tmp_path, "sizes", module="", sizes="sizes", sizes_file="tests/test_algo.py")
     assert (work.problem, work.inputs) == ("", "by sizes(n)")
-    assert judged("time", growth("O(n)"), work).verdict == "fits"
+    assert judge_limit("time", parse_growth("O(n)"), work).verdict == "fits"
     given = measure(tmp_path, "bare", sizes="sizes_bare", sizes_file="tests/test_algo.py")
-    assert judged("time", growth("O(1)"), given).verdict == "fits", given.problem
+    assert judge_limit("time", parse_growth("O(1)"), given).verdict == "fits", given.problem
 
 
 def test_instructions_are_the_same_every_time(tmp_path: Path) -> None:

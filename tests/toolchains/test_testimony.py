@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from treadle.toolchains.agreement import address, disagreements, expected_exit, problem_of_exit
-from treadle.toolchains.junit_report import JunitCase
-from treadle.toolchains.testimony import Testimony
+from treadle.toolchains.junit import JunitCase
+from treadle.toolchains.testimony import Testimony, address, disagreements, expected_exit, problem_of_exit
 
 KEY = b"k" * 32
 

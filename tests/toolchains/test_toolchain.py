@@ -1,25 +1,28 @@
+"""The toolchain of a project: which commands run, the fingerprint of its environment, and a trial of its canaries."""
+
 import asyncio
+import os
 import sys
 import venv
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from tests.node_tools import go_program
 from tests.toolchains.projects import PYTEST, project, write
-from treadle.config.model import Config
+from treadle.config.model import Config, ToolchainSettings
 from treadle.config.project import Project
-from treadle.config.settings import Settings
-from treadle.toolchains.build import build
-from treadle.toolchains.command import Command
+from treadle.config.settings import EffectiveSettings
+from treadle.toolchains.command import PlainCommand
 from treadle.toolchains.gotest import GoTest
 from treadle.toolchains.junit import Junit
-from treadle.toolchains.pytest import Pytest
-from treadle.toolchains.pytest_command import KNOWN_PLUGINS, configuration
-from treadle.toolchains.toolchain import toolchain_of
+from treadle.toolchains.pytest import KNOWN_PLUGINS, Pytest, configuration
+from treadle.toolchains.toolchain import build, canary_fault, environment_fingerprint, toolchain_of
 
-CONFIG = Settings({}).config()
+CONFIG = EffectiveSettings({}).config()
 
 
 def config(**settings: object) -> Config:
@@ -27,7 +30,7 @@ def config(**settings: object) -> Config:
 
 
 @pytest.mark.parametrize(
-    ("kind", "expected"), [("pytest", Pytest), ("junit", Junit), ("gotest", GoTest), ("command", Command)]
+    ("kind", "expected"), [("pytest", Pytest), ("junit", Junit), ("gotest", GoTest), ("command", PlainCommand)]
 )
 def test_the_kind_decides_how_results_are_read(tmp_path: Path, kind: str, expected: type) -> None:
     settings = config(kind=kind, test=("{root}/bin/tests", "{report}"), timeout=7)
@@ -56,7 +59,7 @@ def test_without_any_way_to_test_every_run_says_so(tmp_path: Path) -> None:
     assert not ran.is_green
     assert "(`toolchain.test`)" in ran.problems[0]
     assert asyncio.run(toolchain.collect(tmp_path)).problems == ran.problems
-    assert asyncio.run(toolchain.build(tmp_path)) is None
+    assert asyncio.run(toolchain.run("build", tmp_path)) is None
 
 
 def test_a_project_from_end_to_end(tmp_path: Path) -> None:
@@ -68,14 +71,14 @@ def test_a_project_from_end_to_end(tmp_path: Path) -> None:
     toolchain = toolchain_of(settings, Project(root))
     assert asyncio.run(toolchain.test(checkout)).is_green
     assert asyncio.run(toolchain.collect(checkout)).ids == ("test_it.py::test_a",)
-    built = asyncio.run(toolchain.build(checkout))
+    built = asyncio.run(toolchain.run("build", checkout))
     assert built is not None
     assert (built.exit, built.output, built.is_well) == (2, f"{checkout} {root}\n", False)
-    linted = asyncio.run(toolchain.lint(checkout))
+    linted = asyncio.run(toolchain.run("lint", checkout))
     assert linted is not None
     assert (linted.exit, linted.ended, linted.is_well) == (None, "missing", False)
     assert linted.output.startswith("no-such-linter could not be started: No such file or directory; install it")
-    assert asyncio.run(toolchain.contract(checkout)) is None
+    assert asyncio.run(toolchain.run("contract", checkout)) is None
 
 
 def test_a_command_is_ended_in_time(tmp_path: Path) -> None:
@@ -87,7 +90,7 @@ def test_a_command_is_ended_in_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("code", "green"), [(0, True), (1, False)])
 def test_a_command_says_only_yes_or_no(tmp_path: Path, code: int, green: bool) -> None:
     command = (sys.executable, "-c", f"print('ran'); raise SystemExit({code})")
-    ran = asyncio.run(Command(command=command).test(tmp_path, ids=("a",)))
+    ran = asyncio.run(PlainCommand(command=command).test(tmp_path, ids=("a",)))
     assert (ran.exit, ran.output, ran.is_green, ran.tests) == (code, "ran\n", green, {})
     assert any("no failure kinds" in limit for limit in ran.limits)
     assert "single tests cannot be chosen here: the whole suite ran" in ran.limits
@@ -96,7 +99,7 @@ def test_a_command_says_only_yes_or_no(tmp_path: Path, code: int, green: bool) -
 def test_the_sources_of_the_checkout_go_before_those_the_environment_is_linked_to(tmp_path: Path) -> None:
     write(tmp_path, "src/thing.py", "VALUE = 3\n")
     command = (sys.executable, "-c", "import thing; assert thing.VALUE == 3")
-    assert asyncio.run(Command(command=command).test(tmp_path)).is_green
+    assert asyncio.run(PlainCommand(command=command).test(tmp_path)).is_green
 
 
 @pytest.mark.parametrize("folder", [".", "lib"])
@@ -111,7 +114,7 @@ def test_a_program_of_a_linked_environment_imports_from_the_checkout(tmp_path: P
     python = root / ".venv" / "bin" / "python"
     script = write(root, ".venv/bin/check", f"#!{python}\nimport thing\nassert thing.VALUE == 4\n")
     script.chmod(0o755)
-    assert asyncio.run(Command(command=(str(script),)).test(checkout)).is_green
+    assert asyncio.run(PlainCommand(command=(str(script),)).test(checkout)).is_green
 
 
 @pytest.mark.parametrize(
@@ -134,3 +137,75 @@ def test_the_file_that_configures_pytest(tmp_path: Path, files: dict[str, str], 
         write(tmp_path, name, text)
     found = configuration(tmp_path)
     assert (found.name if found else None) == expected
+
+
+def settings(root: Path) -> ToolchainSettings:
+    python = root / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(os.path.realpath("/bin/sh"))
+    packages = root / ".venv" / "lib" / "python3.11" / "site-packages"
+    (packages / "six-1.16.0.dist-info").mkdir(parents=True)
+    (packages / "six.py").write_text("")
+    (root / "node_modules").mkdir()
+    (root / "node_modules" / ".package-lock.json").write_text("{}")
+    return ToolchainSettings(kind="pytest", timeout=1, test=("{root}/.venv/bin/python", "-m", "pytest"))
+
+
+PACKAGES = ".venv/lib/python3.11/site-packages"
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "uninstalled": lambda root: (root / PACKAGES / "six-1.16.0.dist-info").rmdir(),
+    "upgraded": lambda root: (root / PACKAGES / "six-1.16.0.dist-info").rename(
+        root / PACKAGES / "six-1.17.0.dist-info"
+    ),
+    "installed": lambda root: (root / PACKAGES / "attrs-25.1.0.dist-info").mkdir(),
+    "editable": lambda root: (root / PACKAGES / "own.pth").write_text("/src"),
+    "npm install": lambda root: (root / "node_modules" / ".package-lock.json").write_text('{"a": 1}'),
+    "environment moved away": lambda root: (root / ".venv").rename(root / "elsewhere"),
+    "other interpreter": lambda root: (root / ".venv/bin/python").rename(root / ".venv/bin/python3"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_it_changes_with_the_environment(change: str, tmp_path: Path) -> None:
+    said = settings(tmp_path)
+    before = environment_fingerprint(said, tmp_path)
+    CHANGES[change](tmp_path)
+    assert environment_fingerprint(said, tmp_path) != before
+
+
+def test_it_stays_while_tests_run(tmp_path: Path) -> None:
+    said = settings(tmp_path)
+    before = environment_fingerprint(said, tmp_path)
+    (tmp_path / PACKAGES / "__pycache__").mkdir()
+    (tmp_path / "node_modules" / ".cache").mkdir()
+    (tmp_path / "src").mkdir()
+    assert environment_fingerprint(said, tmp_path) == before
+
+
+def fault(root: Path, kind: str, *command: str) -> str | None:
+    return asyncio.run(canary_fault(ToolchainSettings(kind=kind, timeout=60, test=command), root))
+
+
+def test_pytest_is_tried_without_the_projects_own_options(tmp_path: Path) -> None:
+    assert fault(tmp_path, "pytest", sys.executable, "-m", "pytest", "tests", "-c", "no-such.ini") == ""
+
+
+def test_a_pytest_that_lies_or_cannot_start_is_a_fault(tmp_path: Path) -> None:
+    liar = tmp_path / "pytest"
+    liar.write_text("#!/bin/sh\necho '1 passed'\nexit 0\n")
+    liar.chmod(0o755)
+    assert fault(tmp_path, "pytest", str(liar))
+    assert fault(tmp_path, "pytest", str(tmp_path / "nowhere"), "-m", "pytest")
+
+
+def test_a_go_whose_canaries_do_not_work_is_a_fault(tmp_path: Path) -> None:
+    real, old = go_program(), tmp_path / "go"
+    assert fault(tmp_path, "gotest", real, "test", "./pkg/...") == ""
+    old.write_text(f'#!/bin/sh\ncase "$*" in *overlay*) echo "no -overlay"; exit 2;; esac\nexec {real} "$@"\n')
+    old.chmod(0o755)
+    assert fault(tmp_path, "gotest", str(old), "test", "./...")
+
+
+def test_other_tools_have_no_canaries(tmp_path: Path) -> None:
+    assert fault(tmp_path, "junit", "vitest", "run") is None
+    assert fault(tmp_path, "command", "make", "test") is None

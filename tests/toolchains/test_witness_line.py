@@ -1,4 +1,4 @@
-"""The witness inside of a container: the same verdicts, and no way for the code under test to speak in its place."""
+"""The line to the witness, and test files that change while tests run."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ import pytest
 
 from tests.enclosures.engines import FakeEngine, fake_engine
 from tests.toolchains.projects import project, run, verdicts
-from treadle.toolchains.witness_line import THROUGH_A_PIPE, witness_line
+from treadle.toolchains.pytest import THROUGH_A_PIPE, find_rewritten, stamp_test_files, witness_line
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +85,47 @@ def test_a_run_that_takes_too_long_leaves_no_container(tmp_path: Path, engine: F
     ran = run(path, sandbox=engine.container(), timeout=3.0, test_timeout=60.0)
     assert (ran.exit, ran.ended) == (None, "timeout")
     assert not engine.running()
+
+
+TEST = "def test_a():\n    assert False\n"
+
+
+def edited(path: Path) -> None:
+    before = path.stat()
+    path.write_text(TEST.replace("False", "1 > 0"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def exchanged(path: Path) -> None:
+    other = path.with_name("other")
+    other.write_text(TEST)
+    other.replace(path)
+
+
+@pytest.mark.parametrize("change", [edited, exchanged, Path.unlink])
+def test_a_test_file_that_was_touched_is_named(tmp_path: Path, change: object) -> None:
+    project(tmp_path, tests__test_a=TEST, src__thing="", conftest="")
+    before = stamp_test_files(tmp_path)
+    assert find_rewritten(tmp_path, before) == []
+
+    assert callable(change)
+    change(tmp_path / "tests" / "test_a.py")
+
+    assert find_rewritten(tmp_path, before) == ["tests/test_a.py was rewritten while the tests ran"]
+
+
+def test_code_data_and_new_files_are_nobodys_business(tmp_path: Path) -> None:
+    project(tmp_path, tests__test_a=TEST, src__thing="")
+    (tmp_path / "tests" / "snapshot.txt").write_text("1")
+    before = stamp_test_files(tmp_path)
+    (tmp_path / "tests" / "snapshot.txt").write_text("2")
+    project(tmp_path, tests__made="", src__thing="VALUE = 1\n")
+    assert find_rewritten(tmp_path, before) == []
+
+
+def test_a_run_in_which_a_test_was_rewritten_is_bent(tmp_path: Path) -> None:
+    cheat = "from pathlib import Path\nPath(__file__).with_name('test_b.py').write_text('def test_b(): pass\\n')\n"
+    project(tmp_path, thing=cheat, test_a="import thing\ndef test_a(): pass\n", test_b="def test_b(): assert False\n")
+    ran = run(tmp_path)
+    assert ran.bent == ("test_b.py was rewritten while the tests ran",)
+    assert not ran.is_green

@@ -1,5 +1,5 @@
 from tools.config_page import config_page
-from treadle.config.keys import KEYS, SECTIONS
+from treadle.config.model import KEYS, SECTIONS
 
 
 def test_every_key_has_its_line() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tools.protocol_story import STORIES, astray, gantt, how_it_goes, recorded_run, story
 from tools.timelines import TIMELINES, Turn, recorded
-from treadle.protocol.drawing.markdown import escape_markdown
+from treadle.protocol.drawing.table import escape_markdown
 from treadle.protocol.load import available, load
 from treadle.protocol.model import Protocol, base_of
 from treadle.testing.demos import demos

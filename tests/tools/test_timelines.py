@@ -4,7 +4,7 @@ from tools.timelines import KILLED, Turn, turns
 from treadle.kernel.events import Checked, CheckResult, Envelope, Event, Exited, Failed, Replied, RunStarted
 from treadle.protocol.items import Item
 from treadle.testing.demos import Beat, Demo
-from treadle.views.timeline import Happened, Order
+from treadle.views.timeline import IssuedCommand, LoggedEvent
 
 PLAYED = Demo(
     title="It is built",
@@ -15,9 +15,9 @@ PLAYED = Demo(
 )
 
 
-def happened(event: Event, text: str, *orders: tuple[str, str]) -> Happened:
-    listed = tuple(Order(type=type_, id=id_) for type_, id_ in orders)
-    return Happened(run="it", seq=1, time="", type=type(event).__name__, text=text, event=event, orders=listed)
+def happened(event: Event, text: str, *orders: tuple[str, str]) -> LoggedEvent:
+    listed = tuple(IssuedCommand(type=type_, id=id_) for type_, id_ in orders)
+    return LoggedEvent(run="it", seq=1, time="", type=type(event).__name__, text=text, event=event, orders=listed)
 
 
 def test_the_turns_of_a_log() -> None:

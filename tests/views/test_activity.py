@@ -67,7 +67,7 @@ def test_the_evidence_is_complete() -> None:
 
 
 def test_an_effect_shows_what_it_has_checked_itself() -> None:
-    told = story(merged().chronicle, "root:merge#1.1", [], NOW)
+    told = story(merged().log, "root:merge#1.1", [], NOW)
     assert [(it.check, it.ok) for it in told.checks] == [("build", True), ("contract", True), ("suite", True)]
     assert all(it.report in told.refs for it in told.checks)
 

@@ -6,8 +6,7 @@ from typing import Any
 from treadle.protocol.items import Json
 from treadle.protocol.load import load
 from treadle.testing.scenario import Scenario
-from treadle.views.artifact_files import artifact_files, has_views
-from treadle.views.blockers import blockers
+from treadle.views.story_files import artifact_files, blockers, has_views
 
 FRACTAL = load("fractal")
 
@@ -17,7 +16,7 @@ def get(ref: str) -> Json:
 
 
 def shown(run: Scenario) -> list[Any]:
-    text = blockers(FRACTAL, run.state, run.inst(), get)
+    text = blockers(FRACTAL, run.inst(), get)
     return json.loads(text)["blockers"] if text else []
 
 
@@ -61,7 +60,7 @@ def test_what_is_no_blocker_and_what_has_ended_shows_nothing() -> None:
 
 def test_a_protocol_says_where_the_file_lies() -> None:
     run = challenged().says("BlockedDependency")
-    files = artifact_files(FRACTAL, run.state, run.inst(), lambda _: {"id": "REQ-7"})
+    files = artifact_files(FRACTAL, run.inst(), lambda _: {"id": "REQ-7"})
     assert list(files) == ["context/blockers/REQ-7.json"]
-    assert artifact_files(FRACTAL, run.state, run.inst(), lambda _: {"id": "../../out"}) == {}
+    assert artifact_files(FRACTAL, run.inst(), lambda _: {"id": "../../out"}) == {}
     assert (has_views(FRACTAL), has_views(load("v3"))) == (True, False)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.views.counting import counted
+from treadle.views.words import count_words
 
 
 @pytest.mark.parametrize(
@@ -15,4 +15,4 @@ from treadle.views.counting import counted
     ],
 )
 def test_one_is_told_from_many(count: int, noun: str, many: str, said: str) -> None:
-    assert counted(count, noun, many) == said
+    assert count_words(count, noun, many) == said

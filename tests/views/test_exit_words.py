@@ -3,7 +3,7 @@
 import pytest
 
 from treadle.protocol.load import load
-from treadle.views.exit_words import exit_words
+from treadle.views.words import exit_words
 
 
 @pytest.mark.parametrize(

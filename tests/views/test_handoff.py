@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.views.storied import HANDOFF, HISTORY, Storied, suite
-from treadle.protocol.reading.source import read
+from treadle.protocol.reading.yaml import read_yaml
 from treadle.results.handoff import split
 from treadle.testing.scenario import items
 
@@ -14,7 +14,7 @@ EACH = ".ai/handoff/US-1.md"
 
 def front(text: str) -> dict[str, Any]:
     """The front matter, read as YAML."""
-    found: Any = read(split(text).front, "HANDOFF.md").plain()
+    found: Any = read_yaml(split(text).front, "HANDOFF.md").plain()
     assert isinstance(found, dict)
     return found
 

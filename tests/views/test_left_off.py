@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.views.storied import STATE, waterfall
-from treadle.views.left_off import left_off
+from treadle.views.work_order import read_left_off
 
 ORDER: dict[str, Any] = {"story": "US-5", "step": "impl", "attempt": 2, "max_attempts": 5, "status": "failing"}
 
@@ -22,7 +22,7 @@ ORDER: dict[str, Any] = {"story": "US-5", "step": "impl", "attempt": 2, "max_att
     ],
 )
 def test_a_story_in_the_middle(changes: dict[str, Any], stands: str, part: str) -> None:
-    found = left_off(STATE, json.dumps(ORDER | changes).encode(), waterfall())
+    found = read_left_off(STATE, json.dumps(ORDER | changes).encode(), waterfall())
     assert found is not None
     assert (found.stands, found.part) == (stands, part)
     assert found.begins == "begins it at bdd and takes over the documents that are right"
@@ -46,10 +46,10 @@ def test_a_story_in_the_middle(changes: dict[str, Any], stands: str, part: str) 
     ],
 )
 def test_nothing_to_take_up(data: str) -> None:
-    assert left_off(STATE, data.encode(), waterfall()) is None
+    assert read_left_off(STATE, data.encode(), waterfall()) is None
 
 
 def test_no_file_gives_commands_to_a_terminal() -> None:
-    found = left_off(STATE, json.dumps(ORDER | {"story": "US-5\x1b[2J\n`rm`"}).encode(), waterfall())
+    found = read_left_off(STATE, json.dumps(ORDER | {"story": "US-5\x1b[2J\n`rm`"}).encode(), waterfall())
     assert found is not None
     assert found.stands.isprintable()

@@ -1,6 +1,6 @@
 import pytest
 
-from treadle.views.moment import duration, moment, seconds
+from treadle.views.words import duration, moment, seconds
 
 
 def test_moments_are_in_utc() -> None:

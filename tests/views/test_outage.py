@@ -6,20 +6,19 @@ from tests.kernel.protocols import TREE, WORK_AND_REVIEW
 from treadle.kernel.advance import OUTAGE
 from treadle.kernel.events import Outages
 from treadle.testing.scenario import Scenario, items
-from treadle.views.moment import moment, plain
-from treadle.views.outage import WORDS, Out, held, outage
-from treadle.views.tree import tree
+from treadle.views.tree import OUTAGE_WORDS, Out, outage, outage_line, tree
+from treadle.views.words import moment, plain
 
 
-@pytest.mark.parametrize("why", WORDS)
+@pytest.mark.parametrize("why", OUTAGE_WORDS)
 def test_every_outage_is_told_with_its_time_or_with_who_ends_it(why: Outages) -> None:
     run = Scenario(WORK_AND_REVIEW).is_held_up(why, wait=90, grant="g" if why == "budget" else "")
     until = moment(run.state.timers.get(OUTAGE, 0))
     assert outage(run.state, "try later") == Out(why=why, code=f"outage.{why}", until=until, said="try later")
     ends = f"goes on at {plain(until)}" if until else "a person is asked"
-    assert held(run.state) == f"held up, {WORDS[why]}; {ends}"
+    assert outage_line(run.state) == f"held up, {OUTAGE_WORDS[why]}; {ends}"
     (line,) = tree(run.protocol, run.state)
-    assert (line.mood, line.text) == ("waits", f"worker {held(run.state)}")
+    assert (line.mood, line.text) == ("waits", f"worker {outage_line(run.state)}")
     assert bool(until) is (why in ("rate", "quota", "overload", "network"))
 
 
@@ -34,5 +33,5 @@ def test_who_was_paused_meanwhile_waits_for_whoever_has_paused_it() -> None:
     first, second = run.running()
     run.is_held_up("rate", first).signals("pause").fires(OUTAGE)
     assert outage(run.state, "") is None
-    assert held(run.state).endswith("it is over, but a person has paused it")
+    assert outage_line(run.state).endswith("it is over, but a person has paused it")
     assert run.activity(second)

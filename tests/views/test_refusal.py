@@ -2,9 +2,9 @@
 
 import pytest
 
-from treadle.prompts.report import report
+from treadle.prompts.outcomes import failure_report
 from treadle.protocol.items import Json
-from treadle.views.refusal import reason
+from treadle.views.words import reason
 
 GATE = "### scope\n- a.txt: not yours to write\n- b.txt: nor that\n\n### build\n- it fails\n\n### lint (advice)\n- long"
 
@@ -16,10 +16,10 @@ GATE = "### scope\n- a.txt: not yours to write\n- b.txt: nor that\n\n### build\n
         ("!gate.protection", "### protection\n- a.txt: is protected", "refused by protection: a.txt: is protected"),
         (
             "!invalid",
-            report("you have not said how this step ended", "the agent has not said how"),
+            failure_report("you have not said how this step ended", "the agent has not said how"),
             "no valid answer: the agent has not said how",
         ),
-        ("!invalid", report("for both", "for both"), "no valid answer: for both"),
+        ("!invalid", failure_report("for both", "for both"), "no valid answer: for both"),
         ("!crash", "it ended with code 3", "broke: it ended with code 3"),
         ("!exhausted", "### red\n- none fails", "no attempt is left, refused by red: none fails"),
         ("!exhausted", "", "no attempt is left"),

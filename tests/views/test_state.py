@@ -11,15 +11,13 @@ from treadle.kernel.events import Event
 from treadle.kernel.reduce import reduce
 from treadle.kernel.replay import encode_event
 from treadle.kernel.state import State
-from treadle.protocol.alone import alone
+from treadle.protocol.alone import TERMS_FILE, read_terms, select_part
 from treadle.protocol.load import BUILT_IN, read_tree
-from treadle.protocol.terms import FILE, read_terms
-from treadle.simulate.ledger import Ledger
-from treadle.simulate.world import World
-from treadle.views.bank.course import Course
-from treadle.views.state import WorkOrder, blank, state_of, written
-from treadle.views.stories import stories
+from treadle.simulate.world import Ledger, RandomWorld
+from treadle.views.evidence_records import EvidenceLog
+from treadle.views.stories import RunStories
 from treadle.views.story_files import story_files
+from treadle.views.work_order import WorkOrder, blank_order, encode_order, work_order_of
 
 FIELDS = (
     "project story step attempt max_attempts status reason dispatched_at completed_at timeout_min tests failing_tests "
@@ -37,7 +35,7 @@ def test_the_published_initial_state_is_that_of_a_project_without_a_story() -> N
         '"dispatched_at":null,"completed_at":null,"timeout_min":5,"tests":null,"failing_tests":[],"lint_pass":null,'
         '"files_changed":[],"blocked_by":[],"human_note":null}'
     )
-    made = written(blank(waterfall(), "<name>"))
+    made = encode_order(blank_order(waterfall(), "<name>"))
     assert msgspec.json.decode(made) == msgspec.json.decode(seed)
     assert list(msgspec.json.decode(made)) == FIELDS
 
@@ -231,7 +229,12 @@ def _no_payload(_ref: str) -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_after_every_event_of_any_run_the_file_is_valid_and_agrees_with_the_state(seed: int) -> None:
     protocol = waterfall()
-    world, state, ledger, course = World(protocol, Random(seed), 0.2), State(), Ledger(), Course(lambda _: protocol)
+    world, state, ledger, course = (
+        RandomWorld(protocol, Random(seed), 0.2),
+        State(),
+        Ledger(),
+        EvidenceLog(lambda _: protocol),
+    )
     event: Event | None = world.start()
     count = 0
     while event is not None and count < 400:
@@ -239,15 +242,16 @@ def test_after_every_event_of_any_run_the_file_is_valid_and_agrees_with_the_stat
         ledger.enter(event, commands)
         if state is not before:
             course.take(encode_event(event))
-            for one in stories(protocol, state, _no_payload):
-                _agrees(state, one.inst.id if one.inst else "", state_of(protocol, course, one, _no_payload))
+            book = RunStories(protocol, course, _no_payload)
+            for one in book.listed:
+                _agrees(state, one.inst.id if one.inst else "", work_order_of(book, one))
             assert all(story_files(course, _no_payload).values())
         count += 1
         event = None if state.outcome else world.next(state, ledger, "wild")
 
 
 def _agrees(state: State, id_: str, order: WorkOrder) -> None:
-    found: dict[str, Any] = msgspec.json.decode(written(order))
+    found: dict[str, Any] = msgspec.json.decode(encode_order(order))
     assert list(found) == FIELDS
     assert found["step"] in STEPS
     assert found["status"] in STATUSES
@@ -267,7 +271,7 @@ def _agrees(state: State, id_: str, order: WorkOrder) -> None:
 
 
 def test_a_step_alone_passes_and_the_story_is_not_done() -> None:
-    run = Storied(protocol=alone(waterfall(), "bdd").protocol)
+    run = Storied(protocol=select_part(waterfall(), "bdd").protocol)
     run.says("pass_bdd", {"summary": "Three."}, "bdd", complexity="S", parallel_tasks=0)
     assert run.tells("step", "status", "max_attempts") == ["bdd", "pass", 3], "it is being merged"
     run.says("MergeRejected.BuildFailure", at="merge")
@@ -280,8 +284,8 @@ def test_a_step_alone_passes_and_the_story_is_not_done() -> None:
 
 
 def test_a_story_of_which_the_last_step_is_done_alone_is_done() -> None:
-    terms = read_terms(read_tree(BUILT_IN / "waterfall" / FILE))
-    run = Storied(protocol=alone(waterfall(), "update-memory", terms).protocol)
+    terms = read_terms(read_tree(BUILT_IN / "waterfall" / TERMS_FILE))
+    run = Storied(protocol=select_part(waterfall(), "update-memory", terms).protocol)
     run.run.checked("update-memory-ready")
     run.says("pass", {"summary": "Remembered."}, "update-memory")
     run.says("MergeComplete", at="merge")

@@ -8,16 +8,17 @@ from tests.views.logs import NOW, played, read, written
 from treadle.kernel.events import Envelope, Exited, Signalled, Usage
 from treadle.protocol.load import load
 from treadle.testing.scenario import Scenario, items
-from treadle.views.branches import Branch
-from treadle.views.chronicle import Chronicle, Deed
-from treadle.views.status import Known, Status, status
-from treadle.views.yours import Yours
+from treadle.views.chronicle import ActivityRecord, Chronicle
+from treadle.views.questions import Yours
+from treadle.views.run_status import run_status
+from treadle.views.status import Status, StatusInputs
+from treadle.views.tree import Branch
 
 WORK = "root:work#1.1"
 
 
 def now_of(chronicle: Chronicle, now: int = NOW + 10_000, yours: tuple[Yours, ...] = ()) -> Status:
-    return status(chronicle, Known(run="r", name="my run", driver="process 1", strays=2, yours=yours), now)
+    return run_status(chronicle, StatusInputs(run="r", name="my run", driver="process 1", strays=2, yours=yours), now)
 
 
 def test_an_agent_at_work() -> None:
@@ -119,8 +120,8 @@ def test_a_step_that_is_held_lies_below_the_one_that_holds_it() -> None:
     ]
 
 
-def _deed(run: Scenario, act: str) -> Deed:
-    return Deed(command=run.state.acts[act].command, began=NOW)
+def _deed(run: Scenario, act: str) -> ActivityRecord:
+    return ActivityRecord(command=run.state.acts[act].command, began=NOW)
 
 
 def _walk(branch: Branch) -> list[Branch]:

@@ -1,10 +1,12 @@
 import msgspec
+import pytest
 
 from tests.protocol.sample import SAMPLE, STORIES, rows
+from treadle.protocol.alone import select_part
 from treadle.protocol.load import load
 from treadle.protocol.model import Graph, Protocol, Route, Step
 from treadle.testing.scenario import Scenario, items
-from treadle.views.tree import Line, Mood, foremost, tree
+from treadle.views.tree import InstanceLine, Mood, foremost, tree
 
 V3 = load("v3")
 
@@ -18,7 +20,7 @@ def spawned() -> Scenario:
 
 
 def test_children_stand_below_their_parent() -> None:
-    at_work = {"step": "scaffold", "mood": "works", "waits_for": "agent", "text": "planner:Scaffold"}
+    at_work = {"step": "scaffold", "mood": "works", "waits_for": "agent", "text": "planner:Scaffold", "part": None}
     assert [msgspec.structs.asdict(line) for line in tree(V3, spawned().state)[1:]] == [
         {"depth": 1, "instance": "root/a", "name": "a", **at_work},
         {"depth": 1, "instance": "root/b", "name": "b", **at_work},
@@ -119,8 +121,29 @@ def test_a_barrier_is_a_wait_for_siblings() -> None:
 
 def test_what_must_be_seen_first_takes_the_room_there_is_and_keeps_its_order() -> None:
     moods: list[Mood] = ["waits", "done", "failed", "works", "asks", "checks"]
-    lines = [Line(depth=1, instance=mood, name=mood, mood=mood, text="") for mood in moods]
+    lines = [InstanceLine(depth=1, instance=mood, name=mood, mood=mood, text="") for mood in moods]
     assert [line.name for line in foremost(lines, 6)] == moods
     assert [line.name for line in foremost(lines, 4)] == ["waits", "works", "asks", "checks"]
     assert [line.name for line in foremost(lines, 1)] == ["asks"]
     assert foremost(lines, -3) == []
+
+
+def test_a_story_with_one_step_done_is_not_all_complete() -> None:
+    run = Scenario(select_part(load("waterfall"), "bdd").protocol, {"stories": items("US-1")})
+    run.says("pass_bdd", complexity="S", parallel_tasks=0).says("MergeComplete")
+    (line,) = [line for line in tree(run.protocol, run.state) if line.name == "US-1"]
+    assert (line.text, line.end) == ("bdd is done", "bdd is done ✓ Next: sdd-delta.")
+
+
+@pytest.mark.parametrize("name", ["v3", "fractal", "dptr", "riper", "waterfall"])
+def test_whatever_lies_between_the_steps_of_agents_has_words(name: str) -> None:
+    for graph in load(name).graphs.values():
+        own = [step for step in graph.steps.values() if step.kind != "agent"]
+        assert [step for step in own if not step.title and not step.row] == []
+
+
+def test_the_root_of_a_run_that_failed_is_drawn_as_failed() -> None:
+    steps = {"a": Step(kind="effect", effect="fold", exits=("Done",), routes={"Done": rows("@end:Failed")})}
+    graph = Graph(start="a", ends={"Failed": ()}, steps=steps)
+    run = Scenario(Protocol(name="p", version="1", root="node", graphs={"node": graph})).says("Done")
+    assert shown(run) == [("root", "", "failed", "Failed")]

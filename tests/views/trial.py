@@ -6,17 +6,16 @@ from functools import cache
 from tests.evidence.stage import Memory
 from treadle.kernel.events import Checked, CheckResult, Event, Exited, Replied, RunStarted, Usage
 from treadle.kernel.replay import encode_event
-from treadle.protocol.answers.answer import routed
+from treadle.protocol.answers.claim import routed_values
 from treadle.protocol.digest import digest
 from treadle.protocol.items import Item, Json
 from treadle.protocol.load import load
 from treadle.protocol.model import tag_of
-from treadle.runtime.envelope import envelope_of
+from treadle.runtime.claims import envelope_of
 from treadle.store.records import Stray
-from treadle.views.chronicle import Chronicle
-from treadle.views.evidence import Evidence, Proved
-from treadle.views.evidence_log import Record
-from treadle.views.evidence_of import Beside, evidence
+from treadle.views.evidence import CriterionProof, Evidence
+from treadle.views.evidence_records import EvidenceLog
+from treadle.views.evidence_verdict import EvidenceInputs, gather_evidence
 
 NOW = 1_700_000_000_000
 COMMIT, TREE = "c" * 40, "7" * 40
@@ -43,7 +42,7 @@ class Trial:
 
     def __init__(self, given: dict[str, Json] | None = None) -> None:
         self.protocol, self.payloads = loaded("v3"), Memory()
-        self.chronicle, self.record = Chronicle(lambda _: self.protocol), Record()
+        self.log = EvidenceLog(lambda _: self.protocol)
         self._count = 0
         item = Item("calc", self.payloads.put(given or spec("calc", "AC-1")))
         self.happens(
@@ -51,7 +50,7 @@ class Trial:
         )
 
     def happens(self, event: Event) -> "Trial":
-        self.record.take(self.chronicle.take(encode_event(event)))
+        self.log.take(encode_event(event))
         return self
 
     def _stamp(self) -> tuple[str, int]:
@@ -63,7 +62,7 @@ class Trial:
         id_, at = self._stamp()
         envelope = envelope_of(self.protocol, exit_, {**_FIELDS.get(exit_, {}), **fields}, self.payloads)
         self.happens(Exited(id=id_, ts=at, act=act, envelope=envelope, channel="emit", usage=Usage(10, 5, 0.5)))
-        checks = self.chronicle.state.acts[act].checks if act in self.chronicle.state.acts else ()
+        checks = self.log.state.acts[act].checks if act in self.log.state.acts else ()
         if checks:
             id_, at = self._stamp()
             known = {**_FIELDS.get(exit_, {}), **fields}
@@ -73,7 +72,7 @@ class Trial:
             )
             taken = all(one.advisory or one.name not in fails for one in checks)
             ref = self.payloads.put(known if taken else {"report": f"### {', '.join(fails)}\n- mend it"})
-            derived = routed(self.protocol, tag_of(exit_), known, self.payloads.put) if taken else {}
+            derived = routed_values(self.protocol, tag_of(exit_), known, self.payloads.put) if taken else {}
             self.happens(Checked(id=id_, ts=at, act=act, results=results, derived=derived, payload_ref=ref))
         return self
 
@@ -114,10 +113,10 @@ class Trial:
         return self.happens(Replied(id=id_, ts=at, ask=ask, choice=choice, note_ref=ref, actor="ada"))
 
     def evidence(self, *strays: Stray) -> Evidence:
-        beside = Beside(run="calc-1", name="calc-1", agents={"impl": "command:./agent"}, strays=strays)
-        return evidence(self.chronicle, self.record, self.payloads.get, beside, NOW + 60_000)
+        beside = EvidenceInputs(run="calc-1", name="calc-1", agents={"impl": "command:./agent"}, strays=strays)
+        return gather_evidence(self.log, self.payloads.get, beside, NOW + 60_000)
 
-    def criterion(self, id_: str = "AC-1") -> Proved:
+    def criterion(self, id_: str = "AC-1") -> CriterionProof:
         return next(one for one in self.evidence().criteria if one.id == id_)
 
 

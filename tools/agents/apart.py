@@ -16,11 +16,11 @@ from typing import Any
 
 import msgspec
 
+from played_model.script import read_scripts
+from played_model.server import ModelServer
 from tools.agents.install import FOLDER, program
 from tools.box.install import FOLDER as BOX
-from treadle.testing.model_server.script_reading import read_scripts
-from treadle.testing.model_server.server import ModelServer
-from treadle.toolchains.sandbox import Sandbox, candidates, minding, works
+from treadle.toolchains.sandbox import Sandbox, candidates, minder_command, works
 
 ROOT = Path(__file__).parents[2]
 KEY = "sk-fake-key"
@@ -72,7 +72,7 @@ def _run_apart(told: Path, env: dict[str, str], seconds: float) -> "subprocess.C
     lasts, ends = os.pipe()
     apart = namespace()
     if apart:
-        command = [*apart.prefix, *minding(telling, loopback=True, places=()), "0", *command]
+        command = [*apart.prefix, *minder_command(telling, loopback=True, places=()), "0", *command]
     else:
         print("no network of its own can be had here: the agents have that of the machine")
     try:

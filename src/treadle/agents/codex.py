@@ -1,5 +1,6 @@
 """`codex`: OpenAI's Codex, once for each activity as `codex exec --json`."""
 
+import json
 import os
 import re
 import tomllib
@@ -9,42 +10,79 @@ from typing import Any, Final
 
 import msgspec
 
-from treadle.agents.answer import put_file
-from treadle.agents.one_shot import variables
-from treadle.agents.outages import outage_of, wait_of
-from treadle.agents.told import Reader, Told, each, event_of, part, text, whole
-from treadle.agents.toml_text import toml_text
+from treadle.agents.contract import put_file
+from treadle.agents.event_stream import (
+    Reader,
+    StreamSummary,
+    each,
+    event_of,
+    outage_of,
+    part,
+    text,
+    wait_of,
+    whole,
+)
 from treadle.errors import PortError
 from treadle.kernel.events import Usage
 from treadle.ports import Abilities, Progress, Work
 from treadle.protocol.model import HELD
-from treadle.results.files import look
+from treadle.results.intake import read_file
+
+# Writing TOML, the format of Codex's settings; the standard library only reads it.
+
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+
+
+def toml_text(data: Mapping[str, Any]) -> str:
+    """Format data as TOML, one line for each key, with inline tables. None is left out: TOML cannot express it."""
+    return "".join(f"{_key(name)} = {_value(value)}\n" for name, value in data.items() if value is not None)
+
+
+def _value(value: object) -> str:
+    match value:
+        case bool() | int() | float():
+            return json.dumps(value).replace("NaN", "nan").replace("Infinity", "inf")
+        case Mapping():
+            pairs = (f"{_key(str(name))} = {_value(one)}" for name, one in value.items() if one is not None)
+            return f"{{{', '.join(pairs)}}}"
+        case list() | tuple():
+            return f"[{', '.join(_value(one) for one in value)}]"
+        case _:
+            return _quoted(str(value))
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _quoted(name)
+
+
+def _quoted(text: str) -> str:
+    """Format a basic string as in JSON, but escape DEL and replace lone surrogates, which TOML forbids."""
+    whole = text.encode(errors="replace").decode()
+    return json.dumps(whole, ensure_ascii=False).replace("\x7f", "\\u007f")
+
 
 _FOLDER: Final = ".codex"
 _SETTINGS: Final = "config.toml"
 _LOGIN: Final = f"{_FOLDER}/auth.json"
 CODEX_SETTINGS: Final = (f"{_FOLDER}/{_SETTINGS}",)
-"""The user's own, below a home folder; a provider's key may stand in there."""
+"""The user's settings file, relative to a home folder; it may contain a provider's key."""
 _KEY: Final = "CODEX_API_KEY"
-"""The one that `codex exec` takes from its environment; it goes before a login."""
+"""The key that `codex exec` reads from its environment; it has priority over a login."""
 _USUAL_KEY: Final = "OPENAI_API_KEY"
-_ADDRESS: Final = "OPENAI_BASE_URL"
 _SECRETS: Final = (_KEY, "CODEX_ACCESS_TOKEN")
 _WAYS: Final = (
     *("OPENAI_ORGANIZATION", "OPENAI_PROJECT", "CODEX_CA_CERTIFICATE", "SSL_CERT_FILE"),
     *(name for upper in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY") for name in (upper, upper.lower())),
 )
-"""How its service is reached."""
+"""Variables for proxies, certificates and the account, needed to reach its service."""
 _LENT: Final = (
     *("model", "model_provider", "model_providers", "openai_base_url", "chatgpt_base_url"),
     *("model_reasoning_effort", "model_reasoning_summary", "model_verbosity", "model_context_window"),
     *("model_auto_compact_token_limit", "service_tier", "forced_login_method", "forced_chatgpt_workspace_id"),
 )
-"""The user's settings that say which model is asked, where and how; no others hold for agents at work here."""
+"""The user's settings that choose the model and its service; agents get no others."""
 _PATIENT: Final = {"request_max_retries": 2, "stream_max_retries": 2}
-"""Whoever waits for a service is the run: it knows for how long, and outlives a restart."""
-_START_UP: Final = 60
-_CALL: Final = 300
+"""Few retries: the run waits for a service instead, because it knows for how long and survives a restart."""
 _INSTRUCTIONS: Final = (
     "You work on one step of a larger run, and nobody reads along: do not ask questions, end the step with the exit"
     " that says what is missing. Hand in how the step ended with the tool `emit_exit` of the server `treadle`, and"
@@ -57,10 +95,10 @@ _MOST_NOTES: Final = 20
 
 
 class Codex(msgspec.Struct, frozen=True, kw_only=True):
-    """What Codex needs to be told."""
+    """The dialect of Codex: its command line and its settings."""
 
     is_enclosed: bool = False
-    """Whether something around it keeps its writes to where they belong; its own sandbox would be in the way there."""
+    """Whether a sandbox already limits its writes; its own sandbox would be in the way there."""
     program: str = "codex"
     abilities: Abilities = Abilities(resume=True, fork=True, survives=True, mcp="http", tells="tokens", holds=HELD)
     login: tuple[str, ...] = (_LOGIN,)
@@ -73,7 +111,7 @@ class Codex(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Those of its variables that are keys, also those that the user's settings name."""
+        """The variables that contain keys, including those that the user's settings name."""
         return (*_SECRETS, *_named_secrets(_lent_settings()))
 
     @property
@@ -81,7 +119,7 @@ class Codex(msgspec.Struct, frozen=True, kw_only=True):
         return "" if self.is_enclosed else "its own sandbox"
 
     def prepare(self, work: Work, home: Path) -> None:
-        """Write its settings; they hold secrets (a token, maybe a key), so they never are words of its command."""
+        """Write its settings; they contain secrets (a token, maybe a key), so its command line never has them."""
         if not self.is_enclosed:
             _scratch(work).mkdir(parents=True, exist_ok=True)
         if work.fork:  # its indices name the files of the HOME that this one was copied from; it makes them anew
@@ -90,27 +128,31 @@ class Codex(msgspec.Struct, frozen=True, kw_only=True):
         put_file(home / _FOLDER, _SETTINGS, toml_text(self.settings(work)).encode())
 
     def settings(self, work: Work) -> dict[str, Any]:
-        """Its configuration: the user's where the service is concerned, ours everywhere else."""
+        """Return its configuration: the user's settings for the service, ours for everything else."""
         lent = _lent_settings()
+        features = ["plugins", "apps", "hooks", "unbounded_connection_retries"]
+        if not work.may("run_commands") and not work.may("modify"):
+            # Such a role reads with the tools of its step. A role that may modify always keeps the shell: models
+            # unknown to Codex have no other way to write.
+            features += ["shell_tool", "unified_exec"]
         return {
-            **_served(lent, os.environ.get(_ADDRESS, "")),
+            **_service(lent, os.environ.get("OPENAI_BASE_URL", "")),
             "approval_policy": "never",
             "cli_auth_credentials_store": "file",
             "check_for_update_on_startup": False,
             "developer_instructions": _INSTRUCTIONS,
             "project_doc_max_bytes": 0,  # AGENTS.md is quoted in the prompt, from the commit that the run starts from
-            "agents": {"enabled": False},  # its stream tells of one thread, and so does what it says that it used
+            "agents": {"enabled": False},  # its stream and its usage cover one thread only
             "analytics": {"enabled": False},
-            "features": dict.fromkeys(("plugins", "apps", "hooks", "unbounded_connection_retries"), False)
-            | _without_commands(work),
-            "skills": {"bundled": {"enabled": False}},  # told in every prompt, and unpacked into every new HOME
+            "features": dict.fromkeys(features, False),
+            "skills": {"bundled": {"enabled": False}},  # else quoted in every prompt, and unpacked into every new HOME
             "sandbox_workspace_write": {
                 "writable_roots": [str(work.out.absolute())],
                 "exclude_slash_tmp": True,  # where the lanes of others may be
                 "exclude_tmpdir_env_var": True,
             },
             "shell_environment_policy": {
-                "inherit": "all",  # with the mark by which what it starts is found
+                "inherit": "all",  # with the mark that identifies its processes
                 "ignore_default_excludes": True,
                 "exclude": [*_SECRETS, *_named_secrets(lent)],
             },
@@ -119,17 +161,19 @@ class Codex(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def argv(self, work: Work, home: Path, session: str) -> list[str]:
-        """All of it goes before the word that continues a conversation: nothing is inherited from it."""
+        """Return the command line; all options precede `resume` or `fork`, since a conversation passes none on."""
         writes = work.may("modify") or work.may("run_commands")  # tests leave their traces; the diff is looked at
         sandbox = ["-s", "workspace-write" if writes else "read-only"]
         kept = ["--dangerously-bypass-approvals-and-sandbox"] if self.is_enclosed else sandbox
         lane = str(work.lane.absolute())
         words = ["exec", "--json", "--color", "never", "--skip-git-repo-check", "-C", lane, *kept]
         words += ["-m", work.model] if work.model else []
-        # Whoever forgot to answer by a tool has to do it by its last words.
+        # An agent that forgot to answer by a tool must answer by its final message.
         schema = work.bundle.absolute() / "schema.json"
         words += ["--output-schema", str(schema)] if work.round and schema.is_file() else []
-        if _is_kept(home, session):
+        # Without its transcript, a conversation cannot go on; a new one begins.
+        transcripts = (home / _FOLDER / "sessions").rglob(f"rollout-*-{session}.jsonl*")
+        if _NAME.fullmatch(session) and any(transcripts):
             words += ["fork" if work.fork else "resume", session]
         return [*words, "-"]
 
@@ -138,39 +182,25 @@ class Codex(msgspec.Struct, frozen=True, kw_only=True):
         if not self.is_enclosed:
             found["TMPDIR"] = str(_scratch(work))
         # It does not look at the usual variable. A login goes before it: that key may be meant for something else.
-        usual = variables((_USUAL_KEY,))
-        if usual and not variables(_SECRETS) and not (home / _LOGIN).is_file():
-            found[_KEY] = usual[_USUAL_KEY]
+        has_key = any(name in os.environ for name in _SECRETS) or (home / _LOGIN).is_file()
+        if _USUAL_KEY in os.environ and not has_key:
+            found[_KEY] = os.environ[_USUAL_KEY]
         return found
 
     def reader(self) -> Reader:
         return CodexReader()
 
 
-# what it is told
-
-
-def _is_kept(home: Path, session: str) -> bool:
-    """Whether a conversation can go on; one whose transcript is gone begins anew."""
-    kept = (home / _FOLDER / "sessions").rglob(f"rollout-*-{session}.jsonl*") if _NAME.fullmatch(session) else ()
-    return any(kept)
-
-
-def _without_commands(work: Work) -> dict[str, bool]:
-    """Who may neither run commands nor modify has no shell: it reads by the tools of its step.
-
-    Who may modify keeps it, whatever else it may: models that the program does not know write by nothing else.
-    """
-    return {} if work.may("run_commands") or work.may("modify") else {"shell_tool": False, "unified_exec": False}
+# Settings
 
 
 def _scratch(work: Work) -> Path:
-    """For temporary files: without a box around it, `/tmp` is the same folder for all agents."""
+    """Return a folder for temporary files: without a sandbox, all agents share `/tmp`."""
     return work.out.absolute() / "tmp"
 
 
 def _lent_settings() -> dict[str, Any]:
-    """The user's own settings, as far as they are lent."""
+    """Return the user's own settings, limited to `_LENT`."""
     file = Path.home() / _FOLDER / _SETTINGS
     try:
         found = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -181,8 +211,8 @@ def _lent_settings() -> dict[str, Any]:
     return {name: found[name] for name in _LENT if name in found}
 
 
-def _served(lent: Mapping[str, Any], address: str) -> dict[str, Any]:
-    """Which service is asked: what the user's settings name, or what the environment does, or Codex's own."""
+def _service(lent: Mapping[str, Any], address: str) -> dict[str, Any]:
+    """Return the settings of the service: from the user's settings, else from the environment, else Codex's default."""
     providers = {name: _PATIENT | one for name, one in part(dict(lent), "model_providers").items() if part(one)}
     if not address or "model_provider" in lent or "openai_base_url" in lent:
         return {**lent, "model_providers": providers}
@@ -191,7 +221,7 @@ def _served(lent: Mapping[str, Any], address: str) -> dict[str, Any]:
 
 
 def _named_secrets(lent: Mapping[str, Any]) -> tuple[str, ...]:
-    """The variables that the user's settings take a key from."""
+    """Return the variables from which the user's settings read a key."""
     providers = [part(one) for one in part(dict(lent), "model_providers").values()]
     names = [text(one, "env_key") for one in providers]
     names += [value for one in providers for value in part(one, "env_http_headers").values() if isinstance(value, str)]
@@ -199,25 +229,26 @@ def _named_secrets(lent: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _servers(work: Work) -> dict[str, Any]:
-    """The servers of tools that its bundle names. Without them it must not even begin, and it needs no leave."""
-    found = look(work.bundle, "mcp.json")
+    """Return the MCP servers of the bundle. Codex must not start without them, and needs no approval to use them."""
+    found = read_file(work.bundle, "mcp.json")
     named = part(event_of(found) if isinstance(found, bytes) else None, "mcpServers")
     always = {"required": True, "default_tools_approval_mode": "approve"}
-    always |= {"startup_timeout_sec": _START_UP, "tool_timeout_sec": _CALL}
-    return {name: _server(part(one)) | always for name, one in named.items()}
+    always |= {"startup_timeout_sec": 60, "tool_timeout_sec": 300}
+    servers = {}
+    for name in named:
+        one = part(named, name)
+        own: dict[str, Any] = {key: one[key] for key in ("command", "args", "env") if key in one}
+        if address := text(one, "url"):
+            own = {"url": address, "bearer_token_env_var": "TREADLE_TOKEN"}
+        servers[name] = own | always
+    return servers
 
 
-def _server(one: dict[str, Any]) -> dict[str, Any]:
-    if address := text(one, "url"):
-        return {"url": address, "bearer_token_env_var": "TREADLE_TOKEN"}
-    return {name: one[name] for name in ("command", "args", "env") if name in one}
-
-
-# what it tells
+# Output
 
 
 class CodexReader:
-    """Reads what `codex exec --json` prints."""
+    """Reads the output of `codex exec --json`."""
 
     def __init__(self) -> None:
         self._session = self._final = ""
@@ -240,13 +271,21 @@ class CodexReader:
                 self._error = text(event, "message")
                 return Progress(_short(self._error))
             case "item.started" | "item.updated" | "item.completed":
-                return self._item(kind, part(event, "item"))
+                item = part(event, "item")
+                if text(item, "type") != "error":
+                    self._error = ""  # a retry has succeeded
+                if kind == "item.completed":
+                    if text(item, "type") == "agent_message":
+                        self._final = text(item, "text")
+                    if (note := _warning(item)) and len(self._notes) < _MOST_NOTES:
+                        self._notes[_short(note)] = None
+                return Progress(_short(_progress_line(item)))
         return None
 
-    def told(self) -> Told:
+    def summary(self) -> StreamSummary:
         trouble = self._failure or ("" if self._is_over else self._error)
         status = _STATUS.search(trouble)
-        return Told(
+        return StreamSummary(
             session=self._session,
             final=self._final,
             usage=self._usage,
@@ -257,19 +296,9 @@ class CodexReader:
             notes=tuple(self._notes),
         )
 
-    def _item(self, kind: str, item: dict[str, Any]) -> Progress:
-        if text(item, "type") != "error":
-            self._error = ""  # whatever it tried again has succeeded
-        if kind == "item.completed":
-            if text(item, "type") == "agent_message":
-                self._final = text(item, "text")
-            if (note := _warning(item)) and len(self._notes) < _MOST_NOTES:
-                self._notes[_short(note)] = None
-        return Progress(_short(_shown(item)))
 
-
-def _shown(item: dict[str, Any]) -> str:
-    """What an item is about, in a line for people."""
+def _progress_line(item: dict[str, Any]) -> str:
+    """Return one line of progress for an item."""
     match text(item, "type"):
         case "command_execution":
             return f"$ {text(item, 'command')}"
@@ -286,7 +315,7 @@ def _shown(item: dict[str, Any]) -> str:
 
 
 def _warning(item: dict[str, Any]) -> str:
-    """What people should know: it warns, or its tools were not to be had."""
+    """Return a warning for the user: an error, or a failed tool call; else an empty text."""
     match text(item, "type"):
         case "error":
             return text(item, "message")
@@ -296,10 +325,10 @@ def _warning(item: dict[str, Any]) -> str:
             return ""
 
 
-def _usage(told: dict[str, Any]) -> Usage:
-    """Of the whole thread. It tells no price, so all of it is unpriced."""
-    tokens_in, tokens_out = whole(told, "input_tokens"), whole(told, "output_tokens")
-    cached = min(whole(told, "cached_input_tokens"), tokens_in)
+def _usage(usage: dict[str, Any]) -> Usage:
+    """Parse the usage of the whole thread. Codex reports no price, so all tokens are unpriced."""
+    tokens_in, tokens_out = whole(usage, "input_tokens"), whole(usage, "output_tokens")
+    cached = min(whole(usage, "cached_input_tokens"), tokens_in)
     return Usage(tokens_in=tokens_in, tokens_out=tokens_out, cached=cached, unpriced=tokens_in + tokens_out)
 
 

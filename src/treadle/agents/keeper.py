@@ -1,10 +1,10 @@
 # ruff: noqa: PTH105, PTH108, PTH208 - `pathlib` would double the time the keeper takes to start
-"""The small process between Treadle and an agent's program: it outlives Treadle and lets nothing outlive itself.
+"""The keeper: a small process between Treadle and an agent's program. It outlives Treadle, and no process outlives it.
 
-It holds the lock of the activity for as long as it lives, so there are never two agents on one activity; passes the
-program's output on into files of bounded size; adopts what the program leaves behind, ends all of it, and writes down
-how the program ended. Here it only begins: the agent waits for that, so what is not needed for it (`keeping`, and most
-of the standard library) is loaded while the program is already starting.
+The keeper locks the activity for as long as it lives, so two agents never work on one activity. It relays the program's
+output into files of bounded size, adopts and ends the program's orphans, and records how the program ended. This module
+contains only the start: the agent waits for it, so everything else (`processes`, and most of the standard library)
+loads while the program is already starting.
 """
 
 import errno
@@ -21,31 +21,31 @@ FULL = 74
 _ADOPT = 36  # PR_SET_CHILD_SUBREAPER
 _PATIENCE = 0.5
 _ROUND = 0.02
-_RECORD = 4096  # bytes that are set aside for how it ended: a full disk must not keep that from being told
+_RECORD = 4096  # bytes reserved for the record of the end: a full disk must not prevent it
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def main(argv: list[str]) -> None:
-    """`LOCK FOLDER LANE GRACE SEGMENT SIGNALS PROGRAM ARGUMENTS…`, with its signals blocked.
+    """Run `LOCK FOLDER LANE GRACE SEGMENT SIGNALS PROGRAM ARGUMENTS…`; the parent has blocked our signals.
 
-    SIGNALS are the numbers of those that the program takes as usual. `FOLDER.farewell`, if it is there, holds the words
-    of a command that ends what is not below this process.
+    SIGNALS are the numbers of the signals that the program gets with their default handlers. `FOLDER.farewell`, if it
+    exists, contains a command that ends processes elsewhere (in a container).
     """
     try:
         _main(*argv)
     except OSError as error:
-        if error.errno in _FULL:  # nothing can be written that would tell
+        if error.errno in _FULL:  # no record of it can be written
             sys.exit(FULL)
         raise
     sys.stderr.flush()
-    os._exit(0)  # there is nothing to tidy up, and somebody waits
+    os._exit(0)  # there is nothing to tidy up, and the driver waits
 
 
 def _main(lock: str, folder: str, lane: str, grace: str, segment: str, signals: str, *command: str) -> None:
     mask = os.umask(0o077)
     if not _take(lock):
         sys.exit(TAKEN)
-    for name in os.listdir(folder):  # of an earlier session; only whoever holds the lock may do that
+    for name in os.listdir(folder):  # of an earlier session; only the holder of the lock may remove them
         os.unlink(f"{folder}/{name}")
     _adopt_orphans()
     ending = _reserve(f"{folder}/ended.part")
@@ -62,8 +62,8 @@ def _main(lock: str, folder: str, lane: str, grace: str, segment: str, signals: 
 
 
 def _kept(program: int, pipes: dict[str, tuple[int, int]], folder: str, grace: float, segment: int) -> str:
-    """How the program ended; whatever cannot be looked after is ended at once."""
-    from treadle.agents.keeping import Keeper, introduce, kill  # noqa: PLC0415 - the program is starting meanwhile
+    """Supervise the program and return how it ended; kill it at once if supervision cannot start."""
+    from treadle.agents.processes import Keeper, introduce, kill  # noqa: PLC0415 - the program is starting meanwhile
 
     for _, writing in pipes.values():
         os.close(writing)
@@ -88,14 +88,14 @@ def _spawn(command: tuple[str, ...], outputs: list[int], mask: int, signals: lis
 
 
 def _take(lock: str) -> bool:
-    """The activity's lock, which is given back when this process ends, however it ends."""
+    """Lock the activity; the lock ends with this process in any case."""
     file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     until = time.monotonic() + _PATIENCE
     while True:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            # Whoever only asks whether it is taken holds it for a moment.
+            # A process that only tests the lock holds it for a moment.
             if time.monotonic() > until:
                 return False
             time.sleep(_ROUND)
@@ -114,7 +114,7 @@ def _adopt_orphans() -> None:
 
 
 def _reserve(path: str) -> int:
-    """A file with room for a record, which is written later."""
+    """Create a file with reserved space for a record that is written later."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     if os.write(file, b" " * _RECORD) < _RECORD:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

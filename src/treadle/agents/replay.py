@@ -1,43 +1,38 @@
-"""`replay:RUN`: the agents of a recorded run once more, without any agent: their answers, and the files they left."""
+"""`replay:RUN`: replays the agents of a recorded run without starting any: their answers and their files."""
 
 import asyncio
 import os
 import re
-import tempfile
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Protocol
 from urllib.parse import quote
 
 import msgspec
 
-from treadle.agents.activity import Activity, activity_of
-from treadle.agents.answer import put_answer
-from treadle.agents.environment import clean
-from treadle.agents.lane_files import LaneFiles
-from treadle.agents.played import record_of, start_playing
-from treadle.agents.tail import open_regular
+from treadle.agents.contract import ActivityKey, activity_of, clean_environment, played_end, put_answer, start_playing
+from treadle.agents.files import LaneFiles, open_regular
 from treadle.errors import PortError
+from treadle.git.files import temporary_folder
 from treadle.kernel.events import Usage
 from treadle.ports import Abilities, Ended, Progress, Session, Watch, Work
 
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _MAX_RECORD: Final = 16 << 20
-_QUIET: Final = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
 
 
-class Recorded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What an agent did in an activity: how it ended, what it answered, and the commit of what it left in its lane."""
+class RecordedActivity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The record of an activity: how it ended, its answer, and the commit with its changes."""
 
     how: Literal["done", "failed", "lost"] = "done"
     answer: dict[str, Any] | None = None
-    """The exit with its tag and fields; None if it gave none."""
+    """The exit with its tag and fields; None if there was no answer."""
     changed: bool = True
-    """Whether it left anything in its lane; if so, there must be a commit."""
+    """Whether the agent changed files in its lane; if so, there must be a commit."""
     commit: str = ""
     base: str = ""
-    """What its lane was at; if that is not said, the parent of the commit."""
+    """The base commit of its lane; if empty, the parent of the commit."""
     objects: str = ""
-    """A folder with git's objects, for lanes that cannot see those of their repository."""
+    """A folder with git objects, for lanes that cannot see those of their repository."""
     final: str = ""
     detail: str = ""
     code: int | None = None
@@ -45,13 +40,13 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
 
 
 class Recording(Protocol):
-    """A recorded run, wherever it is kept."""
+    """A recorded run, in any storage."""
 
     @property
     def name(self) -> str: ...
 
-    async def find(self, activity: Activity) -> Recorded | None:
-        """What happened at this place of the run; None if it was never there."""
+    async def find(self, activity: ActivityKey) -> RecordedActivity | None:
+        """Return the record of an activity; None if the run never reached it."""
         ...
 
 
@@ -64,19 +59,19 @@ class FolderRecording(msgspec.Struct, frozen=True):
     def name(self) -> str:
         return str(self.folder)
 
-    def path(self, activity: Activity) -> Path:
+    def path(self, activity: ActivityKey) -> Path:
         """The file of an activity."""
         return self.folder / f"{quote(activity.id, safe='')}.json"
 
-    async def find(self, activity: Activity) -> Recorded | None:
-        """What the activity's file says."""
+    async def find(self, activity: ActivityKey) -> RecordedActivity | None:
+        """Read the activity's file."""
         path = self.path(activity)
         file = open_regular(path)
         if file is None:
             return None
         with os.fdopen(file, "rb") as opened:
             try:
-                return msgspec.json.decode(opened.read(_MAX_RECORD), type=Recorded)
+                return msgspec.json.decode(opened.read(_MAX_RECORD), type=RecordedActivity)
             except msgspec.DecodeError as error:
                 raise PortError(
                     f"{path} is no recorded activity: {error}; record it again", code="recording.damaged"
@@ -84,13 +79,13 @@ class FolderRecording(msgspec.Struct, frozen=True):
 
 
 class Replay(msgspec.Struct, frozen=True, kw_only=True):
-    """Hands back what was recorded at the same place of the run."""
+    """Replays the activity recorded at the same place of the run."""
 
     recording: Recording
     abilities: Abilities = Abilities(tells="prices")
 
     async def start(self, work: Work, watch: Watch) -> Session:
-        """Begin to play an activity; a `PortError` if the recording does not hold it."""
+        """Start to replay an activity; raise a `PortError` if the recording does not contain it."""
         activity = activity_of(work)
         recorded = await self.recording.find(activity)
         if recorded is None:
@@ -99,28 +94,25 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
                 "start it with another agent",
                 code="recording.diverged",
             )
-        _playable(recorded, activity, self.recording.name)
+        if recorded.changed and not _COMMIT.fullmatch(recorded.commit):
+            what = f"'{recorded.commit[:80]}' is no commit" if recorded.commit else "no commit is recorded"
+            raise PortError(
+                f"the recording {self.recording.name} cannot give back the files of {activity}: {what}; "
+                "record the run again",
+                code="recording.damaged",
+            )
         return await start_playing(work, lambda: _play(work, watch, recorded))
 
     async def attach(self, work: Work, watch: Watch) -> Session | None:  # noqa: ARG002
-        """A replay ends with the process that plays it."""
+        """Return None: a replay ends with the process that plays it."""
         return None
 
     async def harvest(self, work: Work) -> Ended | None:
-        """How the activity ended, if it was played."""
-        return record_of(work)
+        """Return how the activity ended, if it was played."""
+        return played_end(work)
 
 
-def _playable(recorded: Recorded, activity: Activity, name: str) -> None:
-    if recorded.changed and not _COMMIT.fullmatch(recorded.commit):
-        what = f"'{recorded.commit[:80]}' is no commit" if recorded.commit else "no commit is recorded"
-        raise PortError(
-            f"the recording {name} cannot give back the files of {activity}: {what}; record the run again",
-            code="recording.damaged",
-        )
-
-
-async def _play(work: Work, watch: Watch, recorded: Recorded) -> Ended:
+async def _play(work: Work, watch: Watch, recorded: RecordedActivity) -> Ended:
     if recorded.changed and (trouble := await _restore(work.lane, recorded)):
         return Ended(how="failed", detail=trouble)
     watch(Progress(recorded.final[-200:], recorded.usage))
@@ -131,36 +123,33 @@ async def _play(work: Work, watch: Watch, recorded: Recorded) -> Ended:
     )
 
 
-async def _restore(lane: Path, recorded: Recorded) -> str:
-    """Change in a lane what the recorded work changed, its files alone; why that failed, or nothing."""
+async def _restore(lane: Path, recorded: RecordedActivity) -> str:
+    """Apply the recorded changes to a lane's files, not its index; return why that failed, or an empty text."""
     commit, base = recorded.commit, recorded.base or f"{recorded.commit}^"
-    with tempfile.TemporaryDirectory(prefix="treadle-index-") as folder:
+    with temporary_folder("index") as folder:
         git = _Git(lane, {"GIT_INDEX_FILE": f"{folder}/index", "GIT_ALTERNATE_OBJECT_DIRECTORIES": recorded.objects})
         try:
             if (await git("cat-file", "-e", f"{commit}^{{commit}}")).code:
                 return (
                     f"the recorded commit {commit} is not in this repository; fetch it, or replay where it was recorded"
                 )
-            said = await git("diff-tree", "-r", "-z", "--no-renames", "--name-status", base, commit)
-            gone, there = _sorted(said.output)
-            for path in gone:
-                LaneFiles(lane).delete(path)
-            said = said if said.code else await git("read-tree", commit)
-            names = b"".join(os.fsencode(path) + b"\0" for path in there)
-            said = said if said.code else await git("checkout-index", "-f", "-z", "--stdin", stdin=names)
+            answer = await git("diff-tree", "-r", "-z", "--no-renames", "--name-status", base, commit)
+            words = os.fsdecode(answer.output).split("\0")
+            changes = list(zip(words[::2], words[1::2], strict=False))
+            for kind, path in changes:
+                if kind == "D":
+                    LaneFiles(lane).delete(path)
+            if not answer.code:
+                answer = await git("read-tree", commit)
+            if not answer.code:
+                written = b"".join(os.fsencode(path) + b"\0" for kind, path in changes if kind != "D")
+                answer = await git("checkout-index", "-f", "-z", "--stdin", stdin=written)
         except (OSError, PortError) as error:
             return f"the files of commit {commit} cannot be put into {lane}: {error}"
-    return f"the files of commit {commit} cannot be put into {lane}: {said.errors}" if said.code else ""
+    return f"the files of commit {commit} cannot be put into {lane}: {answer.errors}" if answer.code else ""
 
 
-def _sorted(listed: bytes) -> tuple[list[str], list[str]]:
-    """The paths that a difference removes, and those that it puts there."""
-    words = os.fsdecode(listed).split("\0")
-    pairs = list(zip(words[::2], words[1::2], strict=False))
-    return [path for kind, path in pairs if kind == "D"], [path for kind, path in pairs if kind != "D"]
-
-
-class _Said(NamedTuple):
+class _GitAnswer(NamedTuple):
     code: int
     output: bytes
     errors: str
@@ -172,13 +161,13 @@ class _Git(NamedTuple):
     lane: Path
     env: dict[str, str]
 
-    async def __call__(self, *arguments: str, stdin: bytes = b"") -> _Said:
+    async def __call__(self, *arguments: str, stdin: bytes = b"") -> _GitAnswer:
         process = await asyncio.create_subprocess_exec(
             "git",
-            *_QUIET,
+            *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
             *arguments,
             cwd=self.lane,
-            env={**clean(), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **self.env},
+            env={**clean_environment(), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **self.env},
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -189,4 +178,4 @@ class _Git(NamedTuple):
             process.kill()
             await process.wait()
             raise
-        return _Said(process.returncode or 0, output, errors.decode("utf-8", "replace").strip()[:1000])
+        return _GitAnswer(process.returncode or 0, output, errors.decode("utf-8", "replace").strip()[:1000])

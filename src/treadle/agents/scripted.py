@@ -1,144 +1,152 @@
-"""`scripted:FILE`: an agent whose every turn is written down in advance, for demonstrations and tests.
+"""`scripted:FILE`: an agent that plays prepared turns, for demonstrations and tests.
 
-It is played in this process. The answer comes last and in one step, so a turn that was interrupted has no answer and is
-played again.
+It runs in this process. The answer comes last and in one step, so an interrupted turn has no answer and is played
+again.
 """
 
 import asyncio
 import json
 import os
 import shutil
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
 from urllib.parse import unquote
 
 import msgspec
 
-from treadle.agents.activity import Activity, activity_of
-from treadle.agents.answer import put_answer
-from treadle.agents.ending import end_all
-from treadle.agents.environment import clean, contract
-from treadle.agents.kept import Kept
-from treadle.agents.lane_files import LaneFiles
-from treadle.agents.placeholders import fill, fill_text
-from treadle.agents.played import record_of, start_playing
-from treadle.agents.process import Patience, Place, start_program
-from treadle.agents.processes import lacks
-from treadle.agents.script import CRITERIA, Channel, Rule, Script, Turn
-from treadle.agents.script_reading import load_script
-from treadle.agents.tail import MAX_FINAL, MAX_LINE
-from treadle.enclosures.enclosure import OPEN, Enclosure
+from treadle.agents.contract import (
+    ActivityKey,
+    activity_of,
+    clean_environment,
+    contract_variables,
+    played_end,
+    put_answer,
+    start_playing,
+)
+from treadle.agents.files import MAX_FINAL, MAX_LINE, LaneFiles
+from treadle.agents.processes import missing_support
+from treadle.agents.program import KeeperFiles, Patience, ProgramPlace, end_all, start_program
+from treadle.agents.script import CRITERIA, AgentScript, Channel, ScriptTurn, fill, fill_text
+from treadle.enclosures.port import OPEN, Enclosure
 from treadle.errors import PortError
 from treadle.ports import Abilities, Ended, Progress, Session, Watch, Work
 from treadle.protocol.findings import suggest
 from treadle.protocol.items import Json
 
-_REFUSED: Final = "a command: the script says so"
-_CRASHED: Final = 1
-
 
 class Scripted(msgspec.Struct, frozen=True, kw_only=True):
     """Plays the turns of a script."""
 
-    script: Script
+    script: AgentScript
     allowed: tuple[str, ...] = ()
     patience: Patience = Patience()
     enclosure: Enclosure = OPEN
-    """What the commands of its turns run in."""
+    """The enclosure for the commands of its turns."""
 
     @property
     def abilities(self) -> Abilities:
-        """It tells a price if every turn of its script has one."""
+        """It reports prices if every turn of its script has one."""
         used = [turn.usage for rule in self.script.rules for turn in rule.turns]
         if any(one.unpriced for one in used):
             return Abilities(tells="tokens")
         return Abilities(tells="prices" if any(one.cost for one in used) else "nothing")
 
-    @classmethod
-    def load(
-        cls,
-        path: Path,
-        *,
-        allowed: tuple[str, ...] = (),
-        patience: Patience | None = None,
-        enclosure: Enclosure = OPEN,
-    ) -> "Scripted":
-        """The agent that a file describes."""
-        script = load_script(path)
-        return cls(script=script, allowed=allowed, patience=patience or Patience(), enclosure=enclosure)
-
     async def start(self, work: Work, watch: Watch) -> Session:
-        """Begin the turn that is for this activity; a `PortError` if there is none."""
+        """Start the turn for this activity; raise a `PortError` if there is none."""
         activity = activity_of(work)
         context = context_of(work, activity)
         rule = self.script.rule(facts_of(context))
         if rule is None:
-            raise PortError(_no_turn(self.script, activity, context), code="script.no_turn")
-        part = _Part(work, watch, rule.turn(activity.visit, activity.attempt), context, self)
-        return await start_playing(work, lambda: _told(part.play(), self.script, rule))
+            steps = {pattern for rule in self.script.rules for pattern in rule.when.get("step", ())}
+            hint = suggest(activity.step, steps) if activity.step not in steps else "its other criteria do not fit"
+            raise PortError(
+                f"{self.script.file} has no turn for {activity}, role '{context['role']}'"
+                f"{f' ({hint})' if hint else ''}; add a rule for it under `agents:`",
+                code="script.no_turn",
+            )
+        part = _ScriptedPart(work, watch, rule.turn(activity.visit, activity.attempt), context, self)
+
+        async def play() -> Ended:
+            try:
+                return await part.play()
+            except (PortError, OSError) as error:  # it cannot be played as written
+                return Ended(how="failed", detail=f"{self.script.file}:{rule.line}: {error}; mend the script")
+
+        return await start_playing(work, play)
 
     async def attach(self, work: Work, watch: Watch) -> Session | None:  # noqa: ARG002
-        """A turn ends with the process that plays it."""
+        """Return None: a turn ends with the process that plays it."""
         return None
 
     async def harvest(self, work: Work) -> Ended | None:
-        """How the turn ended, if it was played."""
-        return record_of(work)
+        """Return how the turn ended, if it was played."""
+        return played_end(work)
 
 
-class _Part:
+class _ScriptedPart:
     """One turn, being played."""
 
-    def __init__(self, work: Work, watch: Watch, turn: Turn, context: dict[str, Json], agent: Scripted) -> None:
+    def __init__(self, work: Work, watch: Watch, turn: ScriptTurn, context: dict[str, Json], agent: Scripted) -> None:
         self.work, self.watch, self.turn, self.context, self.agent = work, watch, turn, context, agent
         self.said: list[str] = []
 
     async def play(self) -> Ended:
-        await asyncio.sleep(self.turn.delay)
-        for line in self.turn.say:
-            self._say(self._text(line))
-        if self.turn.run and (lacking := lacks()):
+        turn, text = self.turn, self._text
+        await asyncio.sleep(turn.delay)
+        for line in turn.say:
+            self._say(text(line))
+        if turn.run and (lacking := missing_support()):
             raise PortError(lacking, code="script.command")
-        for at in range(len(self.turn.run)):  # of a turn that was interrupted, they may still be at work
-            await end_all(Kept.of(self._inside(at)), self.agent.patience.asked)
-        self._change_files()
-        for at, argv in enumerate(self.turn.run):
-            await self._run(at, tuple(self._text(word) for word in argv))
-        self.watch(Progress(usage=self.turn.usage))
-        if (broken := self.turn.outage) and self.work.retry < broken.times:
-            detail = f"the script says that there is an outage: {broken.why}"
-            return Ended(how="failed", detail=detail, usage=self.turn.usage, outage=broken.why, wait=broken.wait)
-        match self.turn.misbehave:
-            case "hang":
-                await asyncio.Event().wait()
-            case "crash":
-                return Ended(how="lost", code=_CRASHED, final=self._final(), usage=self.turn.usage, detail="it crashed")
-            case "blocked":
-                return Ended(how="done", code=0, final=self._final(), usage=self.turn.usage, refused=(_REFUSED,))
-            case _:
-                self._answer()
-        return Ended(how="done", code=self.turn.exit_code, final=self._final(), usage=self.turn.usage)
+        for at in range(len(turn.run)):  # of a turn that was interrupted, they may still be at work
+            await end_all(KeeperFiles.of(self._inside(at)), self.agent.patience.asked)
 
-    def _change_files(self) -> None:
-        files, text = LaneFiles(self.work.lane), self._text
-        for path, content in self.turn.write.items():
+        files = LaneFiles(self.work.lane)
+        for path, content in turn.write.items():
             files.write(text(path), text(content))
-        for path, content in self.turn.append.items():
+        for path, content in turn.append.items():
             files.append(text(path), text(content))
-        for path, to in self.turn.rename.items():
+        for path, to in turn.rename.items():
             files.rename(text(path), text(to))
-        for path in self.turn.delete:
+        for path in turn.delete:
             files.delete(text(path))
-        for path in self.turn.executable:
+        for path in turn.executable:
             files.make_executable(text(path))
+        for at, argv in enumerate(turn.run):
+            await self._run(at, tuple(text(word) for word in argv))
+        self.watch(Progress(usage=turn.usage))
+
+        if (broken := turn.outage) and self.work.retry < broken.times:
+            detail = f"the script says that there is an outage: {broken.why}"
+            return Ended(how="failed", detail=detail, usage=turn.usage, outage=broken.why, wait=broken.wait)
+        if turn.misbehave == "hang":
+            await asyncio.Event().wait()
+        if turn.misbehave == "crash":
+            return Ended(how="lost", code=1, final=self._final(), usage=turn.usage, detail="it crashed")
+        if turn.misbehave == "blocked":
+            refused = ("a command: the script says so",)
+            return Ended(how="done", code=0, final=self._final(), usage=turn.usage, refused=refused)
+        if turn.exit is not None:
+            answer = fill(dict(turn.exit), self.context)
+            assert isinstance(answer, dict)
+            if turn.channel == "answer":
+                put_answer(self.work, answer)
+            for path, content in answer_files(self.work, turn.channel, answer).items():
+                files.write(path, content)
+            if words := answer_words(turn.channel, answer):
+                self._say(words)
+        return Ended(how="done", code=turn.exit_code, final=self._final(), usage=turn.usage)
 
     async def _run(self, at: int, argv: tuple[str, ...]) -> None:
-        """Run a program under a keeper of its own, so that nothing it starts is left behind either."""
-        env = {**clean(self.agent.allowed), **contract(self.work)}
-        words = (self._program(argv[0], env["PATH"]), *argv[1:])
-        place = Place(enclosure=self.agent.enclosure, readable=(self.work.bundle,), writable=(self.work.out,))
-        session = await start_program(self._inside(at), words, env, self.watch, self.agent.patience, place=place)
+        """Run a program under its own keeper, so that none of its processes is left behind."""
+        env = {**clean_environment(self.agent.allowed), **contract_variables(self.work)}
+        name = str(self.work.lane / argv[0]) if os.sep in argv[0] else argv[0]
+        program = name if self.agent.enclosure.is_apart else shutil.which(name, path=env["PATH"])
+        if program is None:
+            raise PortError(f"there is no program '{argv[0]}'", code="script.command")
+        place = ProgramPlace(enclosure=self.agent.enclosure, readable=(self.work.bundle,), writable=(self.work.out,))
+        session = await start_program(
+            self._inside(at), (program, *argv[1:]), env, self.watch, self.agent.patience, place=place
+        )
         try:
             ended = await session.wait()
         except asyncio.CancelledError:
@@ -147,28 +155,9 @@ class _Part:
         if ended.code != 0:
             raise PortError(f"`{' '.join(argv)}`: {ended.detail}", code="script.command")
 
-    def _program(self, name: str, path: str) -> str:
-        where = str(self.work.lane / name) if os.sep in name else name
-        program = where if self.agent.enclosure.is_apart else shutil.which(where, path=path)
-        if program is None:
-            raise PortError(f"there is no program '{name}'", code="script.command")
-        return program
-
     def _inside(self, at: int) -> Work:
-        """The activity with a home of its own for one of its commands."""
+        """Return the activity with a separate home for one of its commands."""
         return msgspec.structs.replace(self.work, home=self.work.home / "commands" / str(at))
-
-    def _answer(self) -> None:
-        if self.turn.exit is None:
-            return
-        given = fill(dict(self.turn.exit), self.context)
-        assert isinstance(given, dict)
-        if self.turn.channel == "answer":
-            put_answer(self.work, given)
-        for path, text in answer_files(self.work, self.turn.channel, given).items():
-            LaneFiles(self.work.lane).write(path, text)
-        if said := answer_words(self.turn.channel, given):
-            self._say(said)
 
     def _say(self, line: str) -> None:
         self.said.append(line)
@@ -181,31 +170,33 @@ class _Part:
         return fill_text(text, self.context)
 
 
-def answer_files(work: Work, channel: Channel, given: Mapping[str, Json]) -> dict[str, str]:
-    """The files of the lane that an answer is handed in by."""
-    front: dict[str, Json] = {"step": work.step, "attempt": work.attempt, "exit": dict(given)}
+def answer_files(work: Work, channel: Channel, answer: Mapping[str, Json]) -> dict[str, str]:
+    """Return the files of the lane that contain the answer."""
     match channel:
         case "executor-result":
-            return {".ai/executor-result": _json({"exit": dict(given)})}
+            return {".ai/executor-result": _json({"exit": dict(answer)})}
         case "handoff":
-            return {".ai/HANDOFF.md": f"---\n{_lines(front)}---\n"}
+            front: dict[str, Json] = {"step": work.step, "attempt": work.attempt, "exit": dict(answer)}
+            # JSON values are valid YAML and need no quoting rules.
+            lines = "".join(f"{name}: {_json(value)}\n" for name, value in front.items())
+            return {".ai/HANDOFF.md": f"---\n{lines}---\n"}
         case _:
             return {}
 
 
-def answer_words(channel: Channel, given: Mapping[str, Json]) -> str:
-    """The last words that an answer is handed in by."""
+def answer_words(channel: Channel, answer: Mapping[str, Json]) -> str:
+    """Return the final output that contains the answer."""
     match channel:
         case "message":
-            return _json({"exit": dict(given)})
+            return _json({"exit": dict(answer)})
         case "code":
-            return f"→[{given['type']},{given.get('message', '')}]"
+            return f"→[{answer['type']},{answer.get('message', '')}]"
         case _:
             return ""
 
 
-def context_of(work: Work, activity: Activity) -> dict[str, Json]:
-    """What placeholders and rules may look at: the bundle's context and inputs, and what the activity's id says."""
+def context_of(work: Work, activity: ActivityKey) -> dict[str, Json]:
+    """Return the values for placeholders and rules: the bundle's context and inputs, and the activity's id."""
     found = _read(work.bundle / "context.json") if (work.bundle / "context.json").exists() else {}
     inputs: dict[str, Json] = {unquote(path.stem): _read(path) for path in sorted(work.bundle.glob("inputs/*.json"))}
     own: dict[str, Json] = {
@@ -231,32 +222,9 @@ def _read(path: Path) -> Json:
 
 
 def facts_of(context: dict[str, Json]) -> dict[str, str]:
-    """What the criteria of rules are held against."""
+    """Return the values that the criteria of rules are matched with."""
     return {name: str(context.get(name, "")) for name in CRITERIA}
-
-
-async def _told(play: Awaitable[Ended], script: Script, rule: Rule) -> Ended:
-    """A turn that cannot be played as it is written is a failure of the script, and says where to mend it."""
-    try:
-        return await play
-    except (PortError, OSError) as error:
-        return Ended(how="failed", detail=f"{script.file}:{rule.line}: {error}; mend the script")
-
-
-def _no_turn(script: Script, activity: Activity, context: dict[str, Json]) -> str:
-    steps = {pattern for rule in script.rules for pattern in rule.when.get("step", ())}
-    hint = suggest(activity.step, steps) if activity.step not in steps else "its other criteria do not fit"
-    role = context["role"]
-    return (
-        f"{script.file} has no turn for {activity}, role '{role}'"
-        f"{f' ({hint})' if hint else ''}; add a rule for it under `agents:`"
-    )
 
 
 def _json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _lines(front: dict[str, Json]) -> str:
-    """JSON is YAML too, and needs no care about quotes."""
-    return "".join(f"{name}: {_json(value)}\n" for name, value in front.items())

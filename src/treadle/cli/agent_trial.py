@@ -1,4 +1,4 @@
-"""An agent's trial: a run of four short steps in a scratch repository, and what it shows of the agent."""
+"""The trial of an agent: a run of four short steps in a scratch repository, and a verdict on the result."""
 
 import asyncio
 import json
@@ -11,33 +11,178 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from treadle.agents.registry import Surroundings, runner_of
-from treadle.cli.agent_listing import version_of
-from treadle.cli.agent_verdict import RUN, Facts, Trial, deeds_of, judged
+from treadle.agents.registry import AgentSetup, runner_of
+from treadle.cli.agents import ask_version
 from treadle.cli.driver_process import DriverProcess
-from treadle.cli.output import say
-from treadle.cli.reading import read_run, reading
+from treadle.cli.output import harmless, print_text
+from treadle.cli.run_reader import open_for_reading, read_run
 from treadle.config.agents import PROGRAMS, Agent, parse_agent
-from treadle.config.load import load_settings
 from treadle.config.project import Project, current_folder, find_project
-from treadle.enclosures.enclosure import OPEN
-from treadle.enclosures.opening import open_box
+from treadle.config.settings import load_settings
+from treadle.enclosures.port import OPEN
+from treadle.enclosures.selection import open_box
 from treadle.errors import TreadleError
 from treadle.kernel.advance import OUTAGE
+from treadle.kernel.commands import RunAgent
 from treadle.ports import Runner
 from treadle.store.sqlite import Store
-from treadle.testing.demos import committed
-from treadle.views.chronicle import Chronicle, Deed
-from treadle.views.moment import duration
-from treadle.views.outage import WORDS
-from treadle.views.refusal import first_words, words_of
+from treadle.testing.demos import commit_everything
+from treadle.views.chronicle import ActivityRecord, Chronicle
+from treadle.views.tree import OUTAGE_WORDS
+from treadle.views.words import duration, first_words, report_words, seconds
 
 if TYPE_CHECKING:
-    from treadle.testing.model_server.server import ModelServer
+    from played_model.server import ModelServer
+
+
+# The verdict of a trial: the JSON document, and the lines printed for people.
+
+RUN: Final = "trial"
+"""The name of the run in the scratch repository."""
+_FREE: Final = ("command", "scripted")
+"""Kinds of agents that need not answer through the tool `emit_exit`: they do not know Treadle's tools."""
+_CHANNELS: Final = {
+    "": "not tried",
+    "mcp": "yes",
+    "emit": "no, by `treadle emit`",
+    "executor-result": "no, by .ai/executor-result",
+    "handoff": "no, by HANDOFF.md",
+    "final": "no, by its last words",
+}
+
+Seen = Literal["yes", "no", "not tried"]
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict on an agent: `treadle agents try --json`."""
+
+    schema: Literal[1] = 1
+    agent: str
+    version: str
+    """The version that its program prints; empty if it prints none."""
+    played: bool
+    """Whether its model was played."""
+    works: bool
+    """Whether it came to the end, wrote its file and answered by its tools."""
+    outcome: str
+    """How the run ended; empty: it did not."""
+    writes: Seen
+    """Whether it wrote the requested file and reported that."""
+    channel: str
+    """How its answer came: `mcp` is the tool `emit_exit`."""
+    fits: Seen
+    """Whether its answers matched the schemas of the steps, with none sent back."""
+    resume: Seen
+    """Whether it remembered the word in a continued conversation."""
+    fork: Seen
+    """Whether it knew that in a conversation that branches off."""
+    kept_in: Seen
+    """Whether something kept it from writing where it may not; if not, the check on the diff has found it."""
+    sandbox: str
+    """The sandbox in force: the box, the program's own, or `none`."""
+    tokens: int
+    cost: float
+    unpriced: int
+    """The number of tokens without a known price."""
+    seconds: float
+    trouble: str
+    """The reason why the trial failed, in words; empty if it did not."""
+    folder: str
+    """The scratch repository, which is kept."""
+
+
+class TrialFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The facts about a trial that its log does not contain."""
+
+    agent: str
+    kind: str
+    version: str
+    sandbox: str
+    played: bool
+    folder: str
+    trouble: str = ""
+    known: frozenset[str] = frozenset()
+    """The steps that answered with the word; with a played model, only those that also sent it in their first request.
+    """
+
+
+def deeds_by_step(chronicle: Chronicle) -> dict[str, ActivityRecord]:
+    """Return the agent activity of each step."""
+    return {deed.command.step: deed for deed in chronicle.deeds.values() if isinstance(deed.command, RunAgent)}
+
+
+def judge_trial(chronicle: Chronicle, facts: TrialFacts) -> Trial:
+    """The verdict on an agent."""
+    deeds, usage = deeds_by_step(chronicle), chronicle.state.usage
+    note, astray = deeds.get("note"), deeds.get("astray")
+    wrote = bool(note and note.left == "Noted")
+    channel = note.claim.channel if note and note.claim else ""
+    return Trial(
+        agent=facts.agent,
+        version=facts.version,
+        played=facts.played,
+        works=wrote and not facts.trouble and (channel == "mcp" or facts.kind in _FREE),
+        outcome=chronicle.state.outcome,
+        writes=_seen(wrote),
+        channel=channel,
+        fits=_fits(deeds),
+        resume=_recalled(deeds.get("recall"), facts),
+        fork=_recalled(deeds.get("branch"), facts),
+        kept_in=_seen(astray.left == "Tried") if astray and astray.claim else "not tried",
+        sandbox=facts.sandbox,
+        tokens=usage.tokens_in + usage.tokens_out,
+        cost=usage.cost,
+        unpriced=usage.unpriced,
+        seconds=seconds(chronicle.state.started, chronicle.state.now),
+        trouble=facts.trouble,
+        folder=facts.folder,
+    )
+
+
+def _seen(it: bool) -> Seen:
+    return "yes" if it else "no"
+
+
+def _fits(deeds: Mapping[str, ActivityRecord]) -> Seen:
+    is_refused = any(failure.why == "invalid" for deed in deeds.values() for failure in deed.failures)
+    return _seen(not is_refused) if is_refused or any(deed.claim for deed in deeds.values()) else "not tried"
+
+
+def _recalled(deed: ActivityRecord | None, facts: TrialFacts) -> Seen:
+    """Whether a conversation was really continued: then it knows the word."""
+    return "not tried" if deed is None or deed.claim is None else _seen(deed.command.step in facts.known)
+
+
+def print_trial(found: Trial) -> None:
+    """Print the verdict, one line per ability."""
+    tools = _CHANNELS.get(found.channel, f"no, by {found.channel}")
+    kept = {"no": "no; the check on the diff has found it"}.get(found.kept_in, found.kept_in)
+    lines = {
+        "version": harmless(found.version) or "not told",
+        "writes a file in its scope": found.writes,
+        "answers by the tool emit_exit": tools,
+        "keeps to the schema of a step": found.fits,
+        "goes on with a conversation": found.resume,
+        "branches off from one": found.fork,
+        "is kept out of other files": kept,
+        "what is in force for that": found.sandbox,
+        "used": _used(found),
+    }
+    for what, seen in lines.items():
+        print_text(f"{what:31} {seen}")
+    if found.trouble:
+        print_text(harmless(f"it went wrong: {found.trouble}"))
+    print_text(f"to look closer: cd {found.folder} && treadle log {RUN}")
+
+
+def _used(found: Trial) -> str:
+    price = "price not told" if found.unpriced and not found.cost else f"{found.cost:.2f} US dollars"
+    return f"{found.tokens:,} tokens, {price}, {duration(found.seconds)}"
+
 
 DATA: Final = Path(__file__).parents[1] / "trials" / "agent"
 _PROTOCOL: Final = "agent-trial"
@@ -46,7 +191,7 @@ _GLANCE: Final = 0.2
 _NOT_TRIED: Final = {"manual": "a person", "replay": "a recording of another run"}
 
 
-def tried(text: str, *, played: bool, quiet: bool, patience: float) -> Trial:
+def try_agent(text: str, *, played: bool, quiet: bool, patience: float) -> Trial:
     """Run the trial; a `TreadleError` if the agent is not there at all, before anything is made."""
     agent = _named(text)
     folder = Path(tempfile.mkdtemp(prefix="treadle-trial-"))
@@ -54,23 +199,23 @@ def tried(text: str, *, played: bool, quiet: bool, patience: float) -> Trial:
     _lay_out(folder, word)
     facts = asyncio.run(_facts(agent, folder, played=played))
     if not quiet:
-        say(f"{agent} is tried in {folder}; this takes a minute or two, and {duration(patience)} at most")
+        print_text(f"{agent} is tried in {folder}; this takes a minute or two, and {duration(patience)} at most")
     with _model(folder, played=played) as (env, server):
         _drive(folder, str(agent), env, patience, quiet=quiet)
-        with reading(Project(folder)) as store:
+        with open_for_reading(Project(folder)) as store:
             chronicle = read_run(store, RUN).chronicle
-            known = [step for step, deed in deeds_of(chronicle).items() if _says(store, deed, word)]
+            known = [step for step, deed in deeds_by_step(chronicle).items() if _says(store, deed, word)]
             trouble = _trouble(chronicle, store, patience)
         if server:  # a played model always knows the word: what counts is whether the program has sent it
             known = [step for step in known if _sent(server, step, word)]
-    return judged(chronicle, msgspec.structs.replace(facts, known=frozenset(known), trouble=trouble))
+    return judge_trial(chronicle, msgspec.structs.replace(facts, known=frozenset(known), trouble=trouble))
 
 
 def _named(text: str) -> Agent:
-    """The agent that is meant, with paths that hold from anywhere; an error if it cannot be tried."""
+    """Return the agent to try, with absolute paths; raise `TreadleError` if it cannot be tried."""
     project = find_project()
     root = project.root if project else current_folder()
-    runner = runner_of(text, Surroundings(root=root))
+    runner = runner_of(text, AgentSetup(root=root))
     agent = parse_agent(text)
     if agent.kind in _NOT_TRIED:
         raise TreadleError(
@@ -86,12 +231,12 @@ def _named(text: str) -> Agent:
     return agent
 
 
-async def _facts(agent: Agent, folder: Path, *, played: bool) -> Facts:
-    """What can be said before it begins."""
+async def _facts(agent: Agent, folder: Path, *, played: bool) -> TrialFacts:
+    """Collect the facts that are known before the trial begins."""
     project = Project(folder)
     box = await open_box(load_settings(project, os.environ).config().workspace, project)
-    runner = runner_of(str(agent), Surroundings(root=folder, enclosure=box or OPEN))
-    return Facts(
+    runner = runner_of(str(agent), AgentSetup(root=folder, enclosure=box or OPEN))
+    return TrialFacts(
         agent=str(agent),
         kind=agent.kind,
         version=await _version(agent),
@@ -102,14 +247,14 @@ async def _facts(agent: Agent, folder: Path, *, played: bool) -> Facts:
 
 
 async def _version(agent: Agent) -> str:
-    """Of the programs that are known by name; what another takes `--version` for, nobody knows."""
+    """Return the version of a known program. Other programs are not asked: `--version` may mean anything to them."""
     with tempfile.TemporaryDirectory(prefix="treadle-home-") as home:
-        asked = [version_of(program, Path(home)) for program in PROGRAMS if program.name == agent.kind]
+        asked = [ask_version(program, Path(home)) for program in PROGRAMS if program.name == agent.kind]
         return "".join([await one for one in asked])
 
 
 def _sandbox(runner: Runner) -> str:
-    """What keeps it to its files; a scripted agent writes in no box, whatever there is."""
+    """Name the sandbox that limits the agent's writes; a scripted agent never runs in a box."""
     enclosure = getattr(runner, "enclosure", OPEN)
     if enclosure != OPEN:
         return f"the box ({enclosure.name})"
@@ -121,7 +266,7 @@ def _lay_out(folder: Path, word: str) -> None:
     shutil.copyfile(DATA / _SCRIPT, folder / _SCRIPT)
     (folder / "treadle.toml").write_text(f'[protocol]\ndefault = "{_PROTOCOL}"\n', encoding="utf-8")
     (folder / "spec.json").write_text(json.dumps({"id": RUN, "word": word}), encoding="utf-8")
-    committed(folder)
+    commit_everything(folder)
 
 
 @contextmanager
@@ -130,13 +275,12 @@ def _model(folder: Path, *, played: bool) -> "Iterator[tuple[Mapping[str, str], 
     if not played:
         yield {}, None
         return
-    from treadle.agents.script_reading import load_script
-    from treadle.testing.model_server.acting import Actors
-    from treadle.testing.model_server.clients import client_variables
-    from treadle.testing.model_server.server import ModelServer
+    from played_model.server import ModelServer, client_variables
+    from treadle.agents.script import load_script
+    from treadle.testing.played_agents import PlayedAgents
 
     with (
-        ModelServer(Actors(load_script(folder / _SCRIPT), Project(folder).runs)) as server,
+        ModelServer(PlayedAgents(load_script(folder / _SCRIPT), Project(folder).runs)) as server,
         tempfile.TemporaryDirectory(prefix="treadle-home-") as home,
     ):
         yield client_variables(server.url, Path(home)), server
@@ -150,9 +294,9 @@ def _drive(folder: Path, agent: str, env: Mapping[str, str], patience: float, *,
             time.sleep(_GLANCE)
         until, shown = time.monotonic() + patience, set[str]()
         while (chronicle := _so_far(folder)) and not (driving.is_gone or _waits_beyond(chronicle, until)):
-            for step in [] if quiet else [*deeds_of(chronicle).keys() - shown]:
+            for step in [] if quiet else [*deeds_by_step(chronicle).keys() - shown]:
                 shown.add(step)
-                say(f"  {step} …")
+                print_text(f"  {step} …")
             time.sleep(_GLANCE)
         if not chronicle:
             raise TreadleError(
@@ -162,21 +306,23 @@ def _drive(folder: Path, agent: str, env: Mapping[str, str], patience: float, *,
 
 def _so_far(folder: Path) -> Chronicle | None:
     """The run, once it is recorded."""
-    with suppress(TreadleError), reading(Project(folder)) as store:
+    with suppress(TreadleError), open_for_reading(Project(folder)) as store:
         return read_run(store, RUN).chronicle
     return None
 
 
 def _waits_beyond(chronicle: Chronicle, until: float) -> bool:
-    """Whether the time is up, or will be when a service that is out can be used again; what cannot be reached at all
-    is not waited for."""
+    """Whether the timeout has passed, or will pass before an outage of the agent's service ends.
+
+    A network failure counts as passed at once: waiting would not help.
+    """
     if chronicle.state.outage and chronicle.state.outage.why == "network":
         return True
     due = chronicle.state.timers.get(OUTAGE, 0) / 1000
     return until - time.monotonic() < max(due - time.time(), 0)
 
 
-def _says(store: Store, deed: Deed, word: str) -> bool:
+def _says(store: Store, deed: ActivityRecord, word: str) -> bool:
     """Whether an activity has answered with the word."""
     ref = deed.claim.envelope.payload_ref if deed.claim else ""
     fields = store.payloads.get(ref) if ref else {}
@@ -195,8 +341,8 @@ def _trouble(chronicle: Chronicle, store: Store, patience: float) -> str:
     if state.outcome == "Tried":
         return ""
     if state.outage:
-        said = words_of(store.payloads.get(state.outage.detail_ref)) if state.outage.detail_ref else ""
-        return ": ".join(filter(None, (WORDS[state.outage.why], first_words(said))))
+        said = report_words(store.payloads.get(state.outage.detail_ref)) if state.outage.detail_ref else ""
+        return ": ".join(filter(None, (OUTAGE_WORDS[state.outage.why], first_words(said))))
     refs = [failure.detail_ref for deed in chronicle.deeds.values() for failure in deed.failures if failure.detail_ref]
     late = "" if state.outcome else f"it did not come to its end within {duration(patience)}"
-    return "; ".join(filter(None, (late, first_words(words_of(store.payloads.get(refs[-1]))) if refs else "")))
+    return "; ".join(filter(None, (late, first_words(report_words(store.payloads.get(refs[-1]))) if refs else "")))

@@ -1,12 +1,13 @@
-"""The commands. Each lives in `treadle.cli.<name>` as `app: typer.Typer` and is imported only when it is asked for.
+"""The commands. Each lives in `treadle.cli.<name>` as `app: typer.Typer` and is imported only when it runs.
 
 A group has commands of its own (`treadle protocol list`); a plain command is its app's one function (`treadle demo`).
 """
 
 import os
+import re
 import sys
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any, Final, Protocol, runtime_checkable
 
 import typer
 
@@ -14,39 +15,46 @@ from treadle import __version__
 from treadle.cli.guard import guard
 from treadle.errors import TreadleError
 
-COMMANDS = (
-    "demo",
-    "config",
-    "init",
-    "doctor",
-    "emit",
-    "mcp",
-    "run",
-    "resume",
-    "say",
-    "answer",
-    "go",
-    "retry",
-    "skip",
-    "send",
-    "pause",
-    "level",
-    "abort",
-    "done",
-    "deliver",
-    "serve",
-    "runs",
-    "status",
-    "log",
-    "show",
-    "evidence",
-    "cost",
-    "replay",
-    "gc",
-    "uninstall",
-    "model-server",
-)
-GROUPS = ("agents", "hook", "memory", "projects", "protocol", "spec")
+COMMANDS = {
+    "demo": "Watch scripted agents build a small library in a real git repository.",
+    "config": "Show the settings in force and where each came from.",
+    "init": "Detect the project's tools and write a commented treadle.toml.",
+    "doctor": "Check git, SQLite, test tools, agents, sandboxes and the project.",
+    "emit": "Hand in the answer of a step; agents call this.",
+    "mcp": "Serve MCP tools over stdio: a step's answer tools, or the project's memory.",
+    "run": "Start a run and drive it until it ends or asks you something.",
+    "resume": "Resume paused or interrupted runs.",
+    "say": "Talk to a project in plain words: continue, status, approve, …",
+    "answer": "Answer a question of a run.",
+    "go": "Start a step that waits for you, or run a command of the protocol.",
+    "retry": "Answer `retry` to the open question that offers it.",
+    "skip": "Answer `skip` to the open question that offers it.",
+    "send": "Send a signal to an instance.",
+    "pause": "Pause a run: running agents may finish, nothing new starts.",
+    "level": "Set the automation level of a run.",
+    "abort": "End a run for good; its agents' work is kept.",
+    "done": "Hand in your own work on a step and watch each check.",
+    "deliver": "Move your branch to a run's verified result.",
+    "serve": "Drive every unfinished run of this project as a service.",
+    "runs": "List the project's runs, latest first.",
+    "status": "Show where runs stand: steps, attempts, open questions, cost.",
+    "log": "Print a run's events.",
+    "show": "Show one activity or one question in full.",
+    "evidence": "Show the proof for each criterion: tests, red and green runs, review, merge.",
+    "cost": "Show the tokens and money that a run has used.",
+    "replay": "Replay a run's log and compare the result with what is stored.",
+    "gc": "Remove leftovers of ended runs and of crashes.",
+    "uninstall": "Remove Treadle from this project.",
+    "model-server": "Serve a played model on loopback, to try agents without a real one.",
+}
+GROUPS = {
+    "agents": "List the known agents, and try one.",
+    "hook": "Check the work of agents that you start yourself, when they stop.",
+    "memory": "Read, import and export what agents remember of a project.",
+    "projects": "Register projects by name, for `treadle say`.",
+    "protocol": "List, check, draw, simulate and create protocols.",
+    "spec": "Write and check specs, which say what to build.",
+}
 
 
 def main() -> int:
@@ -55,17 +63,17 @@ def main() -> int:
 
 
 def _run() -> None:
-    """Leaves by the command's exit code, or by an error that is told like every other."""
+    """Exit with the command's exit code; turn usage errors into Treadle's own error messages."""
     try:
         code = build(sys.argv[1:])(prog_name="treadle", standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
     except Exception as error:
-        from treadle.cli.usage import Misused, of_usage  # only a mistake needs it
-
-        if not isinstance(error, Misused):
+        if not isinstance(error, UsageMistake):
             raise
-        told = of_usage(error, " ".join(["treadle", *(it for it in sys.argv[1:2] if it in COMMANDS + GROUPS)]))
+        told = explain_usage_mistake(
+            error, " ".join(["treadle", *(it for it in sys.argv[1:2] if it in COMMANDS | GROUPS)])
+        )
         if isinstance(told, TreadleError):
             raise told from None
         typer.echo(told, nl=bool(told))
@@ -75,24 +83,123 @@ def _run() -> None:
 
 
 def build(arguments: list[str]) -> typer.Typer:
-    """The program with the one command that the arguments begin with, or with all of them, to list or to suggest."""
-    names = COMMANDS + GROUPS
-    app = typer.Typer(
+    """Build the program with only the command that the arguments name.
+
+    Without a known command, register all of them by name and summary only, for listings and suggestions: importing them
+    is slow.
+    """
+    app = _empty()
+    name = next(iter(_words_to_complete() or arguments), "")
+    if name in COMMANDS | GROUPS:
+        _add(app, name)
+    else:
+        for other, summary in (COMMANDS | GROUPS).items():
+            app.command(other, help=summary)(_placeholder)
+    return app
+
+
+def build_all() -> typer.Typer:
+    """The program with every command, as the documentation describes it."""
+    app = _empty()
+    for name in COMMANDS | GROUPS:
+        _add(app, name)
+    return app
+
+
+def _empty() -> typer.Typer:
+    return typer.Typer(
         callback=treadle,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None if os.environ.get("NO_COLOR") else "rich",  # rich itself would keep what is bold
     )
-    for name in arguments[:1] if arguments[:1] and arguments[0] in names else names:
-        part = import_module(f"treadle.cli.{name.replace('-', '_')}").app
-        app.add_typer(part, name=name if name in GROUPS else None)
-    return app
+
+
+def _add(app: typer.Typer, name: str) -> None:
+    part = import_module(f"treadle.cli.{name.replace('-', '_')}").app
+    app.add_typer(part, name=name if name in GROUPS else None)
+
+
+def _words_to_complete() -> list[str]:
+    """The words after `treadle` that a shell wants completed; it passes them in the environment."""
+    line = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS") or ""
+    return line.split()[1:] if "_TREADLE_COMPLETE" in os.environ else []
+
+
+def _placeholder() -> None:
+    raise AssertionError("a command that is only listed cannot run")
 
 
 def treadle(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
-    """Drives coding agents through test-first protocols and believes nothing it has not checked itself."""
+    """Run coding agents through test-first protocols, and verify everything they claim."""
     if version:
         typer.echo(f"treadle {__version__}")
         raise typer.Exit
+
+
+# Usage errors, in the form of every other error.
+#
+# The errors of Typer and click are recognised by their attributes, because the library that raises them differs by
+# version.
+
+_COMMAND: Final = re.compile(r"No such command '(.*?)'\.")
+_NOISE: Final = re.compile(r"^Value error, |, unable to parse .*$")
+_HELP: Final = "NoArgsIsHelpError"
+"""Nothing is wrong, but nothing was asked for either; the message is the help, unless that is printed already."""
+
+
+@runtime_checkable
+class UsageMistake(Protocol):
+    """An error that Typer or click raises about the arguments."""
+
+    exit_code: int
+    message: str
+
+    def format_message(self) -> str:
+        """The sentence that the library would print."""
+        ...
+
+
+def explain_usage_mistake(error: UsageMistake, command: str) -> TreadleError | str:
+    """Convert a usage error into a `TreadleError`, or return the help text to show instead."""
+    if type(error).__name__ == _HELP:
+        return error.message
+    context: Any = getattr(error, "ctx", None)
+    path = context.command_path if context else command
+    return TreadleError(f"{_describe_mistake(error, context)}; see `{path} --help`", code="usage.invalid")
+
+
+def _describe_mistake(error: UsageMistake, context: Any) -> str:
+    if hasattr(error, "possibilities") and hasattr(error, "option_name"):
+        return _unknown("option", str(error.option_name), _options(error, context))
+    if found := _COMMAND.match(error.message):
+        return _unknown("command", found[1], getattr(context.command, "commands", ()) if context else ())
+    param: Any = getattr(error, "param", None)
+    if param is not None and hasattr(error, "param_type"):
+        return f"{_named(param)} is missing" + (f": {_lowered(param.help)}" if getattr(param, "help", "") else "")
+    if param is not None:
+        return f"{_named(param)} {_lowered(_NOISE.sub('', error.message).replace('Input should be', 'must be'))}"
+    return _lowered(error.format_message())
+
+
+def _options(error: Any, context: Any) -> list[str]:
+    own = [name for param in (context.command.params if context else ()) for name in param.opts if name[:1] == "-"]
+    return own or list(error.possibilities or ())
+
+
+def _unknown(kind: str, word: str, known: Any) -> str:
+    from treadle.protocol.findings import suggest
+
+    hint = suggest(word, known)
+    return f"there is no {kind} '{word}'" + (f" ({hint})" if hint else "")
+
+
+def _named(param: Any) -> str:
+    """A parameter as the reference calls it."""
+    return param.opts[0] if param.param_type_name == "option" else str(param.metavar or param.name.upper()).strip("[]")
+
+
+def _lowered(text: str) -> str:
+    return (text[:1].lower() + text[1:]).rstrip(".")

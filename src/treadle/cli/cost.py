@@ -1,35 +1,35 @@
-"""`treadle cost`: what a run has used, and who used it."""
+"""`treadle cost`: the tokens, money and time of a run, by role, step, instance and attempt."""
 
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 
+from treadle.cli.options import JsonOption, LatestRunArgument
 from treadle.cli.output import harmless, print_json, print_table
-from treadle.views.moment import duration
+from treadle.views.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from treadle.views.cost import Cost, Share
-    from treadle.views.estimate import Estimate
+    from treadle.views.cost import Cost, Estimate, Share
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
 _UNKNOWN: Final = "?"
-"""Stands in a table for what no agent reported; one line below says what that is."""
+"""Marks a value in a table that no agent reported; one line below the tables explains it."""
 
 
 @app.command("cost")
 def cost(
-    run: Annotated[str | None, typer.Argument(help="Which run; the latest if none is named.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    run: LatestRunArgument = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Shows the tokens and the money that a run has used: by role, step, instance and attempt."""
-    from treadle.cli.reading import read_run, reading
-    from treadle.engines.pinned import agents_of
+    """Show the tokens and money that a run has used, by role, step, instance and attempt."""
+    from treadle.cli.run_reader import open_for_reading, read_run
+    from treadle.engines.run_settings import agents_of
     from treadle.views.cost import cost as cost_of
 
-    with reading() as store:
+    with open_for_reading() as store:
         found = read_run(store, run)
     used = cost_of(found.chronicle, found.record.id, agents_of(found.record, found.chronicle.protocol))
     if as_json:
@@ -39,9 +39,9 @@ def cost(
 
 
 def print_cost(used: "Cost") -> None:
-    """Print one table for each way of adding up, the total in each, then the unknowns in one line, and the limits.
+    """Print one table for each grouping, the total in each, then the unknowns in one line, and the limits.
 
-    Parts that reported nothing have no line of their own; if no part reported anything, one table tells the time.
+    Parts that reported nothing have no line of their own; if no part reported anything, one table shows the time.
     """
     ways = (
         ("Role", used.roles),
@@ -85,7 +85,7 @@ def _line(share: "Share", total: "Share") -> tuple[str, ...]:
 
 
 def _is_reported(share: "Share") -> bool:
-    """Whether anything is known of what a part has used."""
+    """Whether a part has reported any usage."""
     return bool(share.tokens_in or share.tokens_out or share.cost)
 
 

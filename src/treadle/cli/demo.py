@@ -11,32 +11,42 @@ app = typer.Typer(pretty_exceptions_enable=False)
 @app.command()
 def demo(
     folder: Annotated[
-        Path | None, typer.Argument(help="Where to put the repository; by default a temporary folder, which is kept.")
+        Path | None, typer.Argument(help="The folder for the repository; by default a temporary one, which is kept.")
     ] = None,
-    protocol: Annotated[str, typer.Option("--protocol", "-p", help="Which protocol to watch.")] = "v3",
+    protocol: Annotated[str, typer.Option("--protocol", "-p", help="The protocol to watch.")] = "v3",
     agent: Annotated[
         str | None,
         typer.Option(
-            "--agent", help="Let this agent's real program do the work (claude, codex …); its model is played."
+            "--agent", help="Let the real program of this agent do the work (claude, codex …); its model is played."
         ),
     ] = None,
     simulated: Annotated[
-        bool, typer.Option("--simulated", help="A random run: agents, git and tests are played.")
+        bool, typer.Option("--simulated", help="Simulate a random run, without real agents, git or tests.")
     ] = False,
-    seed: Annotated[int | None, typer.Option(help="Which simulated run; 1 if it is not said.")] = None,
+    seed: Annotated[int | None, typer.Option(help="The seed of the simulated run; by default 1.")] = None,
     faults: Annotated[
-        float | None, typer.Option(min=0, max=1, help="How often something goes wrong in it; 0.1 if it is not said.")
+        float | None,
+        typer.Option(min=0, max=1, help="The probability that something goes wrong in it; by default 0.1."),
     ] = None,
-    speed: Annotated[float, typer.Option(min=0, help="How fast to show a simulated run; 0: at once.")] = 1.0,
+    speed: Annotated[float, typer.Option(min=0, help="The speed of a simulated run; 0 shows it at once.")] = 1.0,
 ) -> None:
-    """Builds a small library in a real repository: scripted agents, real code, tests, git, checks and a kill -9."""
-    from treadle.cli.performing import perform, simulate
+    """Watch scripted agents build a small library in a real git repository, with real tests and a kill -9."""
+    from treadle.cli.performance import perform_demo
     from treadle.errors import TreadleError
 
     if not simulated and seed is None and faults is None:
-        raise typer.Exit(perform(protocol, folder, agent or ""))
+        raise typer.Exit(perform_demo(protocol, folder, agent or ""))
     if agent:
-        raise TreadleError("in a simulated run agents are played, too; leave --agent out", code="usage.conflict")
+        raise TreadleError("a simulated run has no real agents; leave out --agent", code="usage.conflict")
     if folder is not None:
-        raise TreadleError(f"a simulated run has no repository; leave {folder} out", code="usage.conflict")
-    simulate(protocol, 1 if seed is None else seed, 0.1 if faults is None else faults, speed)
+        raise TreadleError(f"a simulated run has no repository; leave out {folder}", code="usage.conflict")
+    from treadle.cli.library import load_sound_protocol
+    from treadle.cli.output import is_terminal
+    from treadle.cli.stage import play, recite, simulate_scenes
+
+    model = load_sound_protocol(protocol)
+    scenes = simulate_scenes(model, 1 if seed is None else seed, 0.1 if faults is None else faults)
+    if is_terminal():
+        play(model, scenes, speed, protocol)
+    else:
+        recite(model, scenes)

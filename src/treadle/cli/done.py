@@ -1,8 +1,27 @@
-"""`treadle done`: hand in what you did as an agent."""
+"""`treadle done`: hand in the work that a person did as an agent."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from treadle.cli.emit import STDIN, read_answer, refuse_answer
+from treadle.cli.guard import UNWELL
+from treadle.cli.options import ResumeOption
+from treadle.cli.run_reader import read_run
+from treadle.cli.show import explain_refusal, read_story
+from treadle.config.project import Project, current_folder, open_project, owner_of
+from treadle.engines.client import Client, login_name
+from treadle.engines.run_settings import opened_store
+from treadle.errors import TreadleError
+from treadle.ports import Work
+from treadle.protocol.model import exit_name
+from treadle.results.assignment import Assignment
+from treadle.results.exits import read_exits
+from treadle.results.intake import Faulty
+from treadle.store.sqlite import Store
+from treadle.views.words import exit_words
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
@@ -10,33 +29,91 @@ app = typer.Typer(pretty_exceptions_enable=False)
 @app.command()
 def done(
     run: Annotated[str, typer.Argument(help="The run, if several wait for you.")] = "",
-    file: Annotated[str | None, typer.Argument(help="A JSON file with the answer; - for standard input.")] = None,
-    exit_: Annotated[str | None, typer.Option("--exit", metavar="EXIT", help="The exit, instead of a file.")] = None,
+    file: Annotated[str | None, typer.Argument(help="A JSON file with the answer; - reads standard input.")] = None,
+    exit_: Annotated[
+        str | None, typer.Option("--exit", metavar="EXIT", help="The name of the exit, if you give no file.")
+    ] = None,
     field: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
-            help="A field of that exit; lists, numbers and objects as JSON, @FILE for the text of a file.",
+            help="A field of that exit. Write lists, numbers and objects as JSON; @FILE takes the text of a file.",
         ),
     ] = None,
-    step: Annotated[str, typer.Option(help="The step, if you have several in hand.")] = "",
-    resume: Annotated[bool, typer.Option("--resume", help="Drive the run on, as `treadle resume` would.")] = False,
+    step: Annotated[str, typer.Option(help="The step, if several are yours.")] = "",
+    resume: ResumeOption = False,
 ) -> None:
-    """Hands in your work as an agent, and shows each check while it runs.
+    """Hand in your own work on a step and watch each check.
 
-    Exit code 0: taken; 1: the checks have refused it; 2: what is wrong with it.
+    Exit code 0: accepted; 1: the checks refused it; 2: bad input.
     """
     from treadle.cli.moves import move
-    from treadle.cli.own_work import around, hand_in, in_hand, judged, named
 
-    run, file = named(run, file)
-    work = in_hand(run, step)
-    move(
+    run, file = split_run_and_file(run, file)
+    work = find_own_work(run, step)
+    code = move(
         work.run,
         lambda _: hand_in(work, file, exit_, field or []),
         resume=resume,
         still=lambda state: work.act in state.acts,
-        verdict=lambda project, store: judged(project, store, work),
-        project=around(),
+        verdict=lambda project, store: print_refusal(project, store, work),
+        project=find_own_project(),
         shows_checks=True,
     )
+    raise typer.Exit(code)
+
+
+# The work of a person who acts as an agent: find it, and hand it in.
+
+
+def find_own_work(run: str, step: str) -> Work:
+    """The activity that is meant; an error lists those there are."""
+    project = find_own_project()
+    with opened_store(project) as store:
+        if run and (outcome := store.run(run).outcome):
+            raise TreadleError(
+                f"{run} has ended with {outcome}; there is nothing to hand in any more", code="run.ended"
+            )
+        return Client(project, store).work(run, step, current_folder())
+
+
+def split_run_and_file(run: str, file: str | None) -> tuple[str, str | None]:
+    """Return the run and the file; if only one word is given and it names a file but no run, it is the file."""
+    if file is not None or not run or not (run == STDIN or Path(run).is_file()):
+        return run, file
+    with opened_store(find_own_project()) as store:
+        return (run, file) if run in [one.id for one in store.runs()] else ("", run)
+
+
+def find_own_project() -> Project:
+    """The project that the work is of, also from inside of the folder that is a person's."""
+    return owner_of(current_folder()) or open_project()
+
+
+def print_refusal(project: Project, store: Store, work: Work) -> int:
+    """Print why the checks refused the work, if they did, and return the exit code."""
+    found = read_run(store, work.run)
+    lines = list(explain_refusal(read_story(project, store, found, work.act)))
+    for line in lines:
+        typer.echo(line)
+    if not lines and work.act in found.chronicle.state.acts:
+        typer.echo(f"it is being checked; `treadle show {work.run} {work.act}` tells what comes of it")
+    return UNWELL if lines else 0
+
+
+def hand_in(work: Work, file: str | None, exit_: str | None, fields: Sequence[str]) -> str:
+    """Check an answer, store it where the run finds it, and return a sentence about it."""
+    ways = read_exits(work.bundle)
+    if file is None and exit_ is None:
+        names = " | ".join(exit_name(ways.protocol, name) for name in ways.exits)
+        raise TreadleError(
+            f"say how {work.step} ended: --exit {names}, or a FILE with the answer", code="usage.missing"
+        )
+    task = Assignment(
+        act=work.act, token=work.token, retry=work.retry, bundle=work.bundle, out=work.out, ways=ways
+    )  # fmt: skip
+    given = read_answer(ways, file, exit_, fields, option="--exit")
+    found = given if isinstance(given, Faulty) else task.hand_in(given, "emit", login_name())
+    if isinstance(found, Faulty):
+        refuse_answer(found)
+    return f"{work.step} is handed in: {exit_words(ways.protocol, found.key)}"

@@ -1,4 +1,4 @@
-"""Our own commands as other processes in a folder: one that drives a run and may be killed, and short ones."""
+"""Treadle's own commands as child processes in a folder: a driver of a run, which may be killed, and short commands."""
 
 import signal
 import subprocess
@@ -11,23 +11,23 @@ from types import TracebackType
 from typing import Final
 
 from treadle.errors import TreadleError
-from treadle.testing.demos import surroundings
+from treadle.testing.demos import git_environment
 
 _PATIENCE: Final = 20.0
 """Seconds for a driver that was interrupted to end its agents in order."""
 
 
-def command(*words: str) -> list[str]:
+def treadle_command(*words: str) -> list[str]:
     """A command of this very program."""
     return [sys.executable, "-P", "-m", "treadle", *words]
 
 
-def call(folder: Path, *words: str) -> None:
-    """Run a short command to its end; an error with what it says if it fails."""
+def call_treadle(folder: Path, *words: str) -> None:
+    """Run a short command to its end; raise an error with its output if it fails."""
     done = subprocess.run(
-        command(*words),
+        treadle_command(*words),
         cwd=folder,
-        env=surroundings(),
+        env=git_environment(),
         check=False,
         capture_output=True,
         encoding="utf-8",
@@ -57,14 +57,14 @@ class DriverProcess(AbstractContextManager["DriverProcess"]):
 
     @property
     def last_words(self) -> str:
-        """What the processes have said on standard error."""
+        """The standard error of all processes started here."""
         self._said.seek(0)
         return self._said.read().decode(errors="replace").strip()
 
     def start(self, *words: str) -> None:
         """Start a command that drives; Ctrl-C in a terminal does not reach it by itself."""
         self._process = subprocess.Popen(
-            command(*words), cwd=self._folder, env={**surroundings(), **self._env}, stdin=subprocess.DEVNULL,
+            treadle_command(*words), cwd=self._folder, env={**git_environment(), **self._env}, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=self._said, start_new_session=True,
         )  # fmt: skip
 

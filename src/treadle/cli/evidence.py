@@ -1,40 +1,118 @@
-"""`treadle evidence`: what is proved of a run, criterion by criterion."""
+"""`treadle evidence`: the proof of a run, criterion by criterion."""
 
+import asyncio
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from treadle.cli.output import STDOUT, console, harmless, is_terminal, write_again
+from treadle.cli.run_reader import find_run, open_for_reading
+from treadle.config.project import open_project
+from treadle.engines.evidence import stored_evidence
+from treadle.errors import TreadleError
+from treadle.views.evidence import Evidence
+from treadle.views.evidence_text import TextRow, rows
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
 
 @app.command("evidence")
 def evidence(
-    run: Annotated[str | None, typer.Argument(help="Which run; the latest if none is named.")] = None,
+    run: Annotated[str | None, typer.Argument(help="The run; by default the latest one.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
-    html: Annotated[Path | None, typer.Option("--html", help="Write a page for a browser, in one file.")] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write a self-contained page to this file; - prints it.")
+    ] = None,
     manifest: Annotated[
         bool, typer.Option("--manifest", help="Print which test stands for which criterion, as test_manifest.json.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write it even over a file that is something else.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Let --html replace any file, not only an earlier page.")
+    ] = False,
 ) -> None:
-    """Shows what is proved of a run: for each criterion its tests, where they failed and passed, verdict and merge."""
+    """Show the proof for each criterion: its tests, their red and green runs, review and merge."""
     from treadle.cli.output import print_ascii_json
-    from treadle.cli.proving import manifest_of, print_evidence, read_evidence, write_page
-    from treadle.errors import TreadleError
 
     if as_json + bool(html) + manifest > 1:
-        raise TreadleError(
-            "--json, --html and --manifest are different things; ask for one of them at a time", code="usage.conflict"
-        )
+        raise TreadleError("--json, --html and --manifest exclude each other; give one", code="usage.conflict")
     if force and not html:
-        raise TreadleError("--force is about the file of --html; name one", code="usage.conflict")
+        raise TreadleError("--force needs --html FILE", code="usage.conflict")
     found = read_evidence(run)
     if html:
         write_page(found, html, force=force)
     elif manifest:
-        print_ascii_json(manifest_of(found))
+        print_ascii_json(test_manifest(found))
     elif as_json:
         print_ascii_json(found)
     else:
         print_evidence(found)
+
+
+# Read the evidence of a run, and print or write it.
+
+_LEAST = 20
+"""How wide a text is at least, however narrow the terminal."""
+
+
+def read_evidence(word: str | None) -> Evidence:
+    """The evidence of the run that is meant; the latest if none is named."""
+    project = open_project()
+    with open_for_reading(project) as store:
+        return asyncio.run(stored_evidence(project, store, find_run(store, word).id))
+
+
+def test_manifest(found: Evidence) -> dict[str, object]:
+    """Which test stands for which criterion, as in `test_manifest.json`; a criterion of a part names its spec."""
+    entries: dict[str, list[str]] = {}
+    for one in found.criteria:
+        id_ = one.id if one.spec in ("", found.spec) else f"{one.spec}/{one.id}"
+        for test in one.tests:
+            entries.setdefault(test.id, []).append(f"{id_}: {one.text}" if one.text else id_)
+    listed = {test: stated[0] if len(stated) == 1 else stated for test, stated in entries.items()}
+    return {"spec_id": found.spec, "acceptance_criteria_map": listed}
+
+
+def print_evidence(found: Evidence) -> None:
+    """As lines: as wide as the terminal, one each elsewhere."""
+    width = console().width if is_terminal() else 0
+    for row in rows(found):
+        for line in wrap_row(row, width):
+            typer.echo(line)
+
+
+def wrap_row(row: TextRow, width: int) -> Iterator[str]:
+    """A row in lines of a width; 0: on one."""
+    text = harmless(row.text)
+    if not width or not text:
+        yield " " * row.indent + text if text else ""
+        return
+    room = max(width, _LEAST)
+    hang = row.hang if room - row.hang >= _LEAST // 2 else 0
+    indent = row.indent if room - row.indent >= _LEAST // 2 else 0
+    yield from textwrap.wrap(
+        text,
+        room,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * hang,
+        break_long_words=False,  # a path that is to be copied stays one word
+        break_on_hyphens=False,
+    )
+
+
+def write_page(found: Evidence, file: Path, *, force: bool) -> None:
+    """The page as a file; in place of an earlier one, and of nothing else unless that is wanted."""
+    from treadle.views.evidence_html import MADE, html
+
+    page = html(found)
+    if str(file) in STDOUT:
+        typer.echo(page, nl=False)
+        return
+    try:
+        write_again(file, page, lambda text: force or MADE in text)
+    except TreadleError as error:
+        hint = "; --force writes over it" if "is something else" in str(error) else ""
+        raise TreadleError(f"{error}{hint}", code=error.code) from None
+    typer.echo(harmless(f"{file} is written: open it in a browser"))

@@ -1,9 +1,11 @@
-"""What a person sees when a command fails: a sentence and an exit code, never a traceback."""
+"""The messages and exit codes of commands that fail: a sentence on stderr, never a traceback."""
 
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final, TextIO, cast
 
 from treadle.errors import TreadleError
@@ -16,22 +18,21 @@ BUG: Final = 70
 UNWRITABLE: Final = 74
 INTERRUPTED: Final = 130
 EXITS: Final = {
-    0: "all is well; of a run: every criterion is verified",
-    UNWELL: "not what was hoped for: a run has ended, but not well, or without all criteria verified, or is not as it "
-    "was recorded; the checks "
-    "have refused your work; doctor has found something to repair; explore has not seen every state; or whoever "
-    "read the output went away before its end",
-    FAILED: "something is wrong that you can repair: the arguments, a file, or what was found",
+    0: "success; for a run: every criterion is verified",
+    UNWELL: "failure: a run did not end well, or has unverified criteria, or differs from its record; the checks "
+    "refused your work; `doctor` found something to repair; `explore` did not see every state; or the reader of the "
+    "output closed it",
+    FAILED: "an error that you can repair, in the arguments, a file or the environment; or findings of a check",
     WAITS: "a run waits for a person",
-    ACCEPTED: "a run has ended well by a person's word: not every criterion is verified",
+    ACCEPTED: "a run ended well, but a person accepted unverified criteria",
     BUG: "a bug in treadle",
     UNWRITABLE: "standard output or standard error cannot be written to: the disk is full, or it is closed",
     INTERRUPTED: "interrupted with Ctrl-C",
 }
-"""Every exit code, and what it means; the reference of the command line lists them."""
+"""Every exit code with its meaning; the reference of the command line lists them."""
 
 
-class _Watched:
+class _WatchedStream:
     """Standard output or standard error, which remembers that it failed: an error of its own is no bug."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -57,12 +58,12 @@ class _Watched:
 
 
 def guard(run: Callable[[], object]) -> int:
-    """Runs a command and turns whatever escapes from it into a message on stderr and an exit code."""
+    """Run a command; turn any exception into a message on stderr and an exit code."""
     stdout = sys.stdout
     if stdout is None:
         return unwritable("it is closed")
     stderr = sys.stderr
-    watched, heard = _Watched(stdout), _Watched(stderr)
+    watched, heard = _WatchedStream(stdout), _WatchedStream(stderr)
     sys.stdout = cast("TextIO", watched)
     if stderr is not None:
         sys.stderr = cast("TextIO", heard)
@@ -76,7 +77,7 @@ def guard(run: Callable[[], object]) -> int:
             hush(stderr)
 
 
-def _guarded(run: Callable[[], object], watched: _Watched, heard: _Watched) -> int:
+def _guarded(run: Callable[[], object], watched: _WatchedStream, heard: _WatchedStream) -> int:
     try:
         try:
             run()
@@ -99,7 +100,7 @@ def _guarded(run: Callable[[], object], watched: _Watched, heard: _Watched) -> i
 
 
 def _failed(error: TreadleError) -> int:
-    """Tells what stopped a command: to programs that asked for JSON as a document, to people as a sentence."""
+    """Report the error that stopped a command: as a JSON document with `--json`, else as a sentence."""
     if not asks_for_json():
         complain(blame(error))
         return FAILED
@@ -118,7 +119,7 @@ def _failed(error: TreadleError) -> int:
 
 
 def asks_for_json() -> bool:
-    """Whether the command line asks for JSON; what comes after `--` is no option."""
+    """Whether the command line contains `--json`; words after `--` are no options."""
     words = sys.argv[1:]
     return "--json" in words[: words.index("--") if "--" in words else None]
 
@@ -131,7 +132,7 @@ def blame(error: TreadleError) -> str:
 
 
 def complain(text: str) -> None:
-    """Says something on standard error; if nobody can be told, nobody is."""
+    """Print a message on standard error; do nothing if that is closed or broken."""
     if sys.stderr is None:
         return
     from treadle.prompts.foreign import visible  # only a failure needs it
@@ -141,13 +142,13 @@ def complain(text: str) -> None:
 
 
 def unwritable(why: str | None) -> int:
-    """Standard output does not take what is written to it."""
+    """Report that standard output cannot be written to, and return the exit code."""
     complain(f"cannot write to standard output: {why or 'it is broken'}")
     return UNWRITABLE
 
 
 def hush(stream: TextIO | None = None) -> None:
-    """Nobody takes our output: lets the interpreter flush into nothing at its end, without a word."""
+    """Redirect a broken stream to `/dev/null`: the interpreter flushes it at exit and would print an error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), (stream or sys.stdout).fileno())
 
 
@@ -157,3 +158,12 @@ def _bug(error: Exception) -> int:
     complain(f"this is a bug in treadle: {type(error).__name__}: {error} [treadle.bug]")
     complain("set TREADLE_DEBUG=1 and run it again for the details to report")
     return BUG
+
+
+# Quoting for the commands in messages: a person can copy them into a shell as they are.
+
+
+def quote_word(text: str | Path) -> str:
+    """Quote a name or a path as one word for the shell; prefix a leading dash with `./`, or it would be an option."""
+    plain = str(text)
+    return shlex.quote(f"./{plain}" if plain.startswith("-") and plain != "-" else plain)

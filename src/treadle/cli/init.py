@@ -1,6 +1,5 @@
-"""`treadle init`: a first `treadle.toml`, from what the project's files tell."""
+"""`treadle init`: write a first `treadle.toml` from the project's files."""
 
-import asyncio
 from typing import Annotated
 
 import typer
@@ -10,27 +9,16 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 @app.command("init")
 def init(
-    protocol: Annotated[str | None, typer.Option("--protocol", "-p", help="Add what this protocol needs, too.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+    protocol: Annotated[
+        str | None, typer.Option("--protocol", "-p", help="Also write the files that this protocol needs.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be written, and write nothing.")] = False,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Make the repository and its first commit without asking.")
+        bool, typer.Option("--yes", "-y", help="Create the repository and its first commit without asking.")
     ] = False,
 ) -> None:
-    """Looks at the project, says what it found and why, and writes a commented treadle.toml; never over a file."""
-    from treadle.cli import founding, git_start
-    from treadle.cli.founded import found, next_steps, written
+    """Detect the project's tools and write a commented treadle.toml. Never overwrites a file."""
+    from treadle.cli.project_setup import set_up_project
     from treadle.config.project import Project, current_folder, find_project
 
-    project = find_project() or Project(current_folder())
-    asyncio.run(git_start.refuse_git_folder(project.root))
-    plan = founding.plan(project, protocol)
-    for line in found(project, plan):
-        typer.echo(line)
-    if not dry_run:
-        founding.carry_out(project, plan)
-    for line in written(plan, dry_run=dry_run):
-        typer.echo(line)
-    steps = asyncio.run(git_start.start(project.root, plan, dry_run=dry_run, yes=yes))
-    typer.echo("\nNext:")
-    for line in next_steps(plan, steps):
-        typer.echo(f"  {line}")
+    set_up_project(find_project() or Project(current_folder()), protocol, dry_run=dry_run, yes=yes)

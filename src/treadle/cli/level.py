@@ -4,6 +4,8 @@ from typing import Annotated, Literal, cast
 
 import typer
 
+from treadle.cli.options import LEVEL_HELP, ResumeOption, RunArgument
+
 app = typer.Typer(pretty_exceptions_enable=False)
 
 
@@ -11,24 +13,20 @@ app = typer.Typer(pretty_exceptions_enable=False)
 def level(
     level: Annotated[
         int,
-        typer.Argument(
-            min=0, max=2, metavar="LEVEL", help="0: you are the agents; 1: every agent waits for your go; 2: by itself."
-        ),
+        typer.Argument(min=0, max=2, metavar="LEVEL", help=LEVEL_HELP),
     ],
-    run: Annotated[
-        str | None, typer.Argument(help="The run; the only one that has not ended if none is named.")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Drive the run on, as `treadle resume` would.")] = False,
+    run: RunArgument = None,
+    resume: ResumeOption = False,
 ) -> None:
-    """Sets how much of a run goes by itself, at any moment; whoever is at work may end it."""
+    """Set the automation level of a run. Running agents may finish."""
     from treadle.cli.moves import move
-    from treadle.cli.which_run import to_move
+    from treadle.cli.run_reader import find_run_to_move
     from treadle.engines.client import Client
 
-    meant, _ = to_move(run)
+    meant, _ = find_run_to_move(run)
 
     def act(client: Client) -> str:
         client.level(meant, cast("Literal[0, 1, 2]", level))
         return f"{meant} goes on at level {level}"
 
-    move(meant, act, resume=resume)
+    raise typer.Exit(move(meant, act, resume=resume))

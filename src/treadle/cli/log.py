@@ -1,29 +1,146 @@
-"""`treadle log`: everything that happened in a run."""
+"""`treadle log`: print the events of a run, and follow a run while another process drives it.
 
-from typing import Annotated
+`treadle status --watch` follows a run with the same code: as a tree that is redrawn on a terminal, as a line for
+each event elsewhere.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Final
 
 import typer
+
+from treadle.cli.guard import WAITS, complain
+from treadle.cli.options import LatestRunArgument
+from treadle.cli.output import console, harmless, is_terminal, print_json_line
+from treadle.cli.run_status import draw_status
+from treadle.config.project import Project
+from treadle.engines.status import RunFollower, status_of
+from treadle.kernel.replay import Move
+from treadle.store.records import Run
+from treadle.store.sqlite import Store
+from treadle.views.run_status import RunStatus, next_steps, status_lines, summary_line
+from treadle.views.timeline import describe_move, event_line
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
 
 @app.command("log")
 def log(
-    run: Annotated[str | None, typer.Argument(help="Which run; the latest if none is named.")] = None,
+    run: LatestRunArgument = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print an event as JSON on each line, for programs.")] = False,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on while somebody drives the run.")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Print new events for as long as a process drives the run.")
+    ] = False,
 ) -> None:
-    """Prints everything that happened in a run, one event on each line, with what followed from it.
+    """Print a run's events, one per line, with the commands that followed.
 
-    Exit code 3: it was followed, and nobody drives the run any more before its end.
+    Exit code 3: with --follow, the driver stopped before the run ended.
     """
-    from treadle.cli.reading import find_run, reading
-    from treadle.cli.watching import follow_log, print_log
+    from treadle.cli.run_reader import find_run, open_for_reading
     from treadle.config.project import open_project
 
     project = open_project()
-    with reading(project) as store:
+    with open_for_reading(project) as store:
         found = find_run(store, run)
         if follow:
             raise typer.Exit(follow_log(project, store, found, as_json=as_json))
         print_log(store, found, as_json=as_json)
+
+
+# Follow a run while a process drives it: a live tree on a terminal, a line for each event elsewhere.
+#
+# The status is printed at the start, and again whenever the run's status, driver or open requests change.
+
+_BELOW: Final = 4
+"""Lines of the screen that are left below the tree."""
+Tell = Callable[[RunStatus], None]
+
+
+def watch_run(project: Project, store: Store, run: Run, *, as_json: bool) -> int:
+    """Show how a run goes on, and how it ends; the exit code."""
+    found = RunFollower(store, run)
+    if as_json:
+        _as_json(project, store, found)
+    elif is_terminal():
+        _live(project, store, found)
+    else:
+        _follow(project, store, found, _say(store), _stands)
+    return 0 if found.record.outcome else WAITS
+
+
+def print_log(store: Store, run: Run, *, as_json: bool) -> None:
+    """Print a run's log as it is."""
+    say = _say(store, as_json=as_json)
+    for made in RunFollower(store, run).catch_up():
+        say(made)
+
+
+def follow_log(project: Project, store: Store, run: Run, *, as_json: bool) -> int:
+    """Print a run's log as it grows, and its status on stderr; return the exit code."""
+    found = RunFollower(store, run)
+    _follow(project, store, found, _say(store, as_json=as_json), _beside)
+    return 0 if found.record.outcome else WAITS
+
+
+def _follow(project: Project, store: Store, found: RunFollower, hear: Callable[[Move], None], tell: Tell) -> None:
+    """Every event, and how things stand whenever that is another matter than before."""
+    before: object = None
+    for made in found.follow():
+        if made is not None:
+            hear(made)
+        elif (matter := _matter(now := status_of(project, store, found))) != before:
+            before = matter
+            tell(now)
+
+
+def _matter(now: RunStatus) -> object:
+    """Return the parts of a status that are worth a new report: status, driver, and open requests to people."""
+    asked = [it.id for it in now.questions], [it.id for it in now.yours], now.starts
+    return now.status, bool(now.driver), asked
+
+
+def _say(store: Store, *, as_json: bool = False) -> Callable[[Move], None]:
+    def say(made: Move) -> None:
+        one = describe_move(made, store.payloads.get)
+        print_json_line(one) if as_json else typer.echo(harmless(event_line(one)))
+
+    return say
+
+
+def _beside(now: RunStatus) -> None:
+    if not now.outcome:
+        complain(summary_line(now))
+
+
+def _stands(now: RunStatus) -> None:
+    for text in status_lines(now):
+        typer.echo(harmless(text))
+
+
+def _as_json(project: Project, store: Store, found: RunFollower) -> None:
+    """A document on each line: how it stands now, and after every event."""
+    for _ in found.catch_up():
+        pass
+    print_json_line(status_of(project, store, found).document)
+    for made in found.follow():
+        if made is not None:
+            print_json_line(status_of(project, store, found).document)
+
+
+def _live(project: Project, store: Store, found: RunFollower) -> None:
+    """Redraw the tree in place. Print commands to copy above it once, unwrapped."""
+    from rich.live import Live
+    from rich.text import Text
+
+    screen = console()
+    before: object = None
+    with Live(console=screen, auto_refresh=False) as live:  # one thread: a run must not change while it is drawn
+        for made in found.follow():
+            if made is not None:
+                continue
+            now = status_of(project, store, found)
+            if (matter := _matter(now)) != before:
+                before = matter
+                for text in next_steps(now):
+                    screen.print(Text(harmless(text)), soft_wrap=True)
+            live.update(draw_status(now, screen.height - _BELOW), refresh=True)

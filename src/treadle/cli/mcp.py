@@ -7,7 +7,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 @app.command()
 def mcp() -> None:
-    """Serves tools over stdio: inside of a step those to answer with, elsewhere the project's memory."""
+    """Serve MCP tools over stdio: inside a step the tools to answer with, elsewhere the project's memory."""
     import os
 
     from treadle.results.assignment import assignment, is_inside
@@ -21,7 +21,7 @@ def mcp() -> None:
         return
 
     from treadle.config.project import current_folder, make_local, open_project, owner_of
-    from treadle.memory.shape import FILE
+    from treadle.memory.store import FILE
 
     path = make_local(owner_of(current_folder()) or open_project()) / FILE
 

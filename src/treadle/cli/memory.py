@@ -1,41 +1,64 @@
-"""`treadle memory`: what agents remember of a project."""
+"""`treadle memory`: import, export and show the memory of a project's agents, and check the memory bank of a run."""
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from treadle.cli.options import JsonOption
+from treadle.cli.output import STDOUT, print_json, print_table, print_text, write_new
+from treadle.config.project import make_local, open_project
+from treadle.errors import TreadleError
+
+if TYPE_CHECKING:
+    from treadle.memory.store import Memory
+
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
-_RUN = Annotated[str | None, typer.Option("--run", help="Which run; the latest with a bank if none is named.")]
-_JSON = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-_OF = Annotated[str, typer.Option("--session", "-s", help="A dialogue of a run, instead of the project's own graph.")]
+_RUN = Annotated[str | None, typer.Option("--run", help="The run; by default the latest one with a memory bank.")]
+_OF = Annotated[
+    str, typer.Option("--session", "-s", help="Export a dialogue of a run, instead of the project's own graph.")
+]
 
 
 @app.callback()
 def memory() -> None:
-    """What agents remember of a project: its knowledge graph, the dialogues of runs, and their memory banks."""
+    """Read, import and export what agents remember of a project: knowledge graph, dialogues, memory banks."""
 
 
 @app.command("import")
 def import_(
     file: Annotated[Path, typer.Argument(help="A file of the public knowledge-graph memory server: JSON Lines.")],
 ) -> None:
-    """Takes in what a file has and the project's graph does not: all of it, or nothing if a line is wrong."""
-    from treadle.cli.remembering import take_in
+    """Import new entries from a file into the project's graph. Imports nothing if a line is wrong."""
+    from treadle.memory.knowledge_tools import load_graph
+    from treadle.memory.store import FILE, Memory, Space
 
-    typer.echo(take_in(file))
+    graph = load_graph(file)
+    with closing(Memory(make_local(open_project()) / FILE)) as memory:
+        taken = Space(memory).merge(graph)
+    left = len(graph.entities) + len(graph.relations) - len(taken.entities) - len(taken.relations)
+    rest = f"; {left} were there already" if left else ""
+    typer.echo(f"imported {len(taken.entities)} entities and {len(taken.relations)} relations{rest}")
 
 
 @app.command()
 def export(
-    file: Annotated[Path, typer.Argument(help="The file to write; -: standard output.")] = Path("-"),
+    file: Annotated[Path, typer.Argument(help="The file to write; - writes to standard output.")] = Path("-"),
     session: _OF = "",
 ) -> None:
-    """Writes the project's graph, or a dialogue, as JSON Lines; never over a file that is there."""
-    from treadle.cli.files import STDOUT, write_new
-    from treadle.cli.remembering import exported
+    """Write the project's graph, or a dialogue, as JSON Lines. Never overwrites a file."""
+    from treadle.memory.dialogue import sessions_in
+    from treadle.memory.knowledge_tools import dump_graph
+    from treadle.memory.store import KnowledgeGraph, Space
+    from treadle.protocol.findings import suggest
 
-    text = exported(session)
+    with _opened() as memory:
+        if memory and session and session not in (known := sessions_in(memory)):
+            hint = suggest(session, known) or "`treadle memory sessions` lists them"
+            raise TreadleError(f"there is no dialogue '{session[:80]}'; {hint}", code="memory.unknown")
+        text = dump_graph(Space(memory, session).read_graph() if memory else KnowledgeGraph())
     if str(file) in STDOUT:
         typer.echo(text, nl=False)
     else:
@@ -44,52 +67,62 @@ def export(
 
 @app.command()
 def sessions() -> None:
-    """Lists the dialogues of runs, the latest last."""
-    from treadle.cli.output import say
-    from treadle.cli.remembering import sessions as listed
+    """List the dialogues of runs, latest last."""
+    from treadle.memory.dialogue import sessions_in
 
-    for line in listed():
-        say(line)
+    with _opened() as memory:
+        for line in sessions_in(memory) if memory else ():
+            print_text(line)
 
 
 @app.command()
 def show(
     what: Annotated[str, typer.Argument(help="A document: σ₄, s4, context; with a section: σ₄:R1, σ₄:State.")] = "",
     run: _RUN = None,
-    as_json: _JSON = False,
+    as_json: JsonOption = False,
 ) -> None:
-    """Shows a document of a run's memory bank as it stands, or lists them all."""
-    from treadle.cli.banking import listed, read, shown
-    from treadle.cli.output import print_json, print_table, say
+    """Show a document of a run's memory bank, or list them all."""
+    from treadle.cli.memory_bank import list_documents, read_run_bank, select_documents
 
-    found = shown(read(run), what)
+    found = select_documents(read_run_bank(run), what)
     if as_json:
         print_json(found)
     elif what:
         for document in found.documents:
-            say(document.text or f"{document.path} is not written yet")
+            print_text(document.text or f"{document.path} is not written yet")
     else:
-        print_table(("", "document", "path", "writer", "is"), listed(found), f"Memory bank of {found.run}")
+        print_table(("", "document", "path", "writer", "is"), list_documents(found), f"Memory bank of {found.run}")
 
 
 @app.command()
-def check(run: _RUN = None, as_json: _JSON = False) -> None:
-    """Checks a run's memory bank: cross-references that lead nowhere, files in the checkout that somebody changed.
+def check(run: _RUN = None, as_json: JsonOption = False) -> None:
+    """Check a run's memory bank for broken cross-references and files that were changed in the checkout.
 
     Exit code 1: something is wrong.
     """
-    from treadle.cli.bank_checking import checked, examination
-    from treadle.cli.banking import read
-    from treadle.cli.output import print_json, say
+    from treadle.cli.memory_bank import check_bank, examine_bank, read_run_bank
 
-    found = read(run)
-    findings = checked(found)
+    found = read_run_bank(run)
+    findings = check_bank(found)
     if as_json:
-        print_json(examination(found))
+        print_json(examine_bank(found))
     else:
         for finding in findings:
-            say(str(finding))
+            print_text(str(finding))
         if not findings:
-            say(f"{found.run.id}: nothing is wrong")
+            print_text(f"{found.run.id}: nothing is wrong")
     if any(finding.level == "error" for finding in findings):
         raise typer.Exit(1)
+
+
+@contextmanager
+def _opened() -> "Iterator[Memory | None]":
+    """The project's memory, which is not made only to be read."""
+    from treadle.memory.store import FILE, Memory
+
+    path = open_project().local / FILE
+    if not path.is_file():
+        yield None
+        return
+    with closing(Memory(path)) as memory:
+        yield memory

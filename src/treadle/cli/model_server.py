@@ -1,14 +1,20 @@
 """`treadle model-server`: a model that is played from a script, for real agent programs."""
 
-from collections.abc import Callable
+import os
+import select
+import signal
+import socket
+import stat
+import sys
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from treadle.testing.model_server.exchange import Exchange, Welcome
-    from treadle.testing.model_server.script import Library
+    from played_model.script import Library
+    from played_model.server import Exchange
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
@@ -16,57 +22,106 @@ app = typer.Typer(pretty_exceptions_enable=False)
 @app.command()
 def model_server(
     scripts: Annotated[Path, typer.Argument(help="The file with the scripts.", metavar="SCRIPTS")],
-    port: Annotated[int, typer.Option("--port", help="Where to listen; 0: any that is free.", min=0, max=65535)] = 0,
+    port: Annotated[
+        int, typer.Option("--port", help="The port to listen on; 0 takes any free one.", min=0, max=65535)
+    ] = 0,
     project: Annotated[
         Path | None,
         typer.Option(
-            help="SCRIPTS are those of scripted agents; play them to the programs that work for this project."
+            help="Read SCRIPTS as those of scripted agents, and play them to the programs that work for this project."
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON Lines, for programs.")] = False,
 ) -> None:
-    """Plays a model on loopback for agents that are tried without one, until it is interrupted."""
-    from treadle.testing.model_server.script_reading import load_scripts
-    from treadle.testing.model_server.server import ModelServer
-    from treadle.testing.model_server.until_told import UntilTold
+    """Serve a played model on loopback, to try agents without a real one. Runs until interrupted."""
+    from played_model.server import HOST, ModelServer
+    from treadle.cli.output import harmless, print_json_line, print_text
+    from treadle.errors import PortError
 
-    found: Library = _actors(scripts, project) if project else load_scripts(scripts)
-    with UntilTold() as until, ModelServer(found, port, _telling(until.tell, as_json)) as server:
-        _greet(server.welcome, as_json)
-        until.wait()
+    library = _played_agents(scripts, project) if project else _read_scripts(scripts)
+    with _EndSignal() as end:
+
+        def print_exchange(exchange: "Exchange") -> None:
+            try:
+                if as_json:
+                    print_json_line(exchange)
+                else:
+                    typer.echo(harmless(str(exchange)))
+            except OSError:  # the reader of the output is gone
+                end.set()
+
+        try:
+            server = ModelServer(library, port, print_exchange)
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            raise PortError(
+                f"port {port} of {HOST} cannot be listened on: {why}; choose another, or 0 for any",
+                code="listen.unavailable",
+            ) from None
+        with server:
+            if as_json:
+                print_json_line(server.welcome)
+            else:
+                names = ", ".join(server.welcome.scripts)
+                print_text(f"the model server is at {server.url}; Ctrl-C ends it\nscripts: {names}")
+            end.wait()
 
 
-def _actors(scripts: Path, project: Path) -> "Library":
-    from treadle.agents.script_reading import load_script
+def _read_scripts(file: Path) -> "Library":
+    from played_model.script import ScriptError, read_scripts
+    from treadle.agents.script import script_text
+    from treadle.errors import ProtocolError
+    from treadle.protocol.findings import Finding, Place
+
+    try:
+        return read_scripts(script_text(file), str(file))
+    except ScriptError as error:
+        code = "script.invalid"
+        found = (Finding(Place(str(file), it.line), it.path, it.message, code=code) for it in error.mistakes)
+        raise ProtocolError(f"{file} holds no scripts that can be played", tuple(found), code=code) from None
+
+
+def _played_agents(scripts: Path, project: Path) -> "Library":
+    from treadle.agents.script import load_script
     from treadle.config.project import Project
     from treadle.errors import TreadleError
-    from treadle.testing.model_server.acting import Actors
+    from treadle.testing.played_agents import PlayedAgents
 
     if not project.is_dir():
         raise TreadleError(f"there is no folder {project}; name that of the project", code="file.missing")
-    return Actors(load_script(scripts), Project(project.absolute()).runs)
+    return PlayedAgents(load_script(scripts), Project(project.absolute()).runs)
 
 
-def _greet(welcome: "Welcome", as_json: bool) -> None:
-    from treadle.cli.output import print_json_line, say
+class _EndSignal:
+    """The end of the process: SIGINT, SIGTERM, `set`, or the end of a pipe on standard input; for the main thread."""
 
-    if as_json:
-        print_json_line(welcome)
-    else:
-        say(f"the model server is at {welcome.url}; Ctrl-C ends it\nscripts: {', '.join(welcome.scripts)}")
+    def __enter__(self) -> "_EndSignal":
+        self._receiver, self._sender = socket.socketpair()
+        self._before = {it: signal.signal(it, lambda *_: self.set()) for it in (signal.SIGINT, signal.SIGTERM)}
+        return self
 
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+        self._receiver.close()
+        self._sender.close()
 
-def _telling(end: Callable[[], None], as_json: bool) -> Callable[["Exchange"], None]:
-    """Each exchange on a line; where nobody reads them any more, it ends."""
-    from treadle.cli.output import harmless, print_json_line
+    def set(self) -> None:
+        """End it, from any thread."""
+        self._sender.send(b".")
 
-    def tell(exchange: "Exchange") -> None:
+    def wait(self) -> None:
+        # A pipe or a socket ends with the program that holds its other end; a terminal has Ctrl-C, and a file is
+        # always ready.
+        pipe = []
         try:
-            if as_json:
-                print_json_line(exchange)
-            else:
-                typer.echo(harmless(str(exchange)))
-        except OSError:
-            end()
-
-    return tell
+            kind = os.fstat(sys.stdin.fileno()).st_mode
+            pipe = [sys.stdin.fileno()] if stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind) else []
+        except (OSError, ValueError, AttributeError):
+            pass  # there is no standard input
+        while True:
+            ready, _, _ = select.select([self._receiver, *pipe], [], [])
+            if self._receiver in ready or not os.read(pipe[0], 4096):
+                return

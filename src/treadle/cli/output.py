@@ -1,12 +1,22 @@
-"""What commands print: for eyes on a terminal, plain for files and pipes, JSON for programs."""
+"""The output of commands: text and tables on a terminal, plain for pipes, JSON for programs, and files.
+
+A file is written whole or not at all, never over a user's own file, and never into a folder that does not exist.
+"""
 
 import os
+import re
+import shutil
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import typer
+
+from treadle.errors import TreadleError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,7 +46,7 @@ def harmless(text: str) -> str:
     return visible(text).replace("\n", " ⏎ ")
 
 
-def say(text: str, *, nl: bool = True) -> None:
+def print_text(text: str, *, nl: bool = True) -> None:
     """Lines of anybody's text, with everything written out that would act on a terminal."""
     from treadle.prompts.foreign import visible
 
@@ -54,7 +64,7 @@ def print_json_line(value: object) -> None:
 
 
 def _say_json(made: bytes) -> None:
-    """JSON that says the same without any character that would act on a terminal."""
+    """Print JSON with control characters escaped: none of them reaches the terminal."""
     import json
 
     from treadle.prompts.foreign import HIDDEN
@@ -63,7 +73,7 @@ def _say_json(made: bytes) -> None:
 
 
 def print_ascii_json(value: object) -> None:
-    """The same for what may have halves of characters in it, as agents' answers may: written out, not sent."""
+    """Print a value as ASCII JSON: agents' answers may contain lone surrogates, which UTF-8 cannot encode."""
     import json
 
     typer.echo(json.dumps(msgspec.to_builtins(value), indent=2))
@@ -71,15 +81,14 @@ def print_ascii_json(value: object) -> None:
 
 def print_table(columns: Sequence[str], lines: Sequence[Sequence[str]], title: str = "") -> None:
     """A table: drawn on a terminal that is wide enough for it, Markdown otherwise."""
-    from treadle.cli.narrow import fits
     from treadle.prompts.foreign import visible
 
     lines = [[visible(cell) for cell in line] for line in lines]
     used = [place for place in range(len(columns)) if any(line[place] for line in lines)]
-    if is_terminal() and fits(len(used), console().width):
+    if is_terminal() and is_wide_enough(len(used), console().width):
         _draw_table([columns[place] for place in used], [[line[place] for place in used] for line in lines], title)
     else:
-        from treadle.protocol.drawing.markdown import escape_markdown, markdown_table
+        from treadle.protocol.drawing.table import escape_markdown, markdown_table
 
         print_markdown((f"### {escape_markdown(title)}\n\n" if title else "") + markdown_table(columns, lines))
 
@@ -100,12 +109,144 @@ def _draw_table(columns: Sequence[str], lines: Sequence[Sequence[str]], title: s
 def print_markdown(text: str) -> None:
     """Markdown: rendered on a terminal, as it is otherwise; nothing in it acts on a terminal."""
     if not is_terminal():
-        say(text)
+        print_text(text)
         return
     from rich.markdown import Markdown
 
-    from treadle.cli.narrow import narrowed
     from treadle.prompts.foreign import visible
 
     screen = console()
-    screen.print(Markdown(narrowed(visible(text), screen.width)))
+    screen.print(Markdown(narrow_tables(visible(text), screen.width)))
+
+
+# Markdown for a narrow terminal: tables become lists, because their columns would be one letter wide.
+
+_CELLS: Final = re.compile(r"(?<!\\)\|")
+_LEAST: Final = 9
+"""How wide a column must be at least to be read."""
+
+
+def is_wide_enough(columns: int, width: int) -> bool:
+    """Whether a table of so many columns can be read at this width."""
+    return columns * _LEAST <= width
+
+
+def narrow_tables(text: str, width: int) -> str:
+    """The text with every table that does not fit as a list: an entry a row, a line a cell."""
+    lines: list[str] = []
+    for is_table, block in groupby(text.splitlines(), key=lambda line: line.startswith("|")):
+        rows = list(block)
+        lines += _as_list(rows) if is_table and not is_wide_enough(len(_cells(rows[0])), width) else rows
+    return "\n".join(lines) + "\n"
+
+
+def _as_list(rows: list[str]) -> Iterator[str]:
+    columns, _, *body = [_cells(row) for row in rows]
+    name = ""
+    for first, *rest in body:
+        name = first or name
+        yield f"- **{name}**"
+        yield from (f"    - {column}: {cell}" for column, cell in zip(columns[1:], rest, strict=False) if cell)
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in _CELLS.split(row)[1:-1]]
+
+
+# Files: written whole or not at all, never over a user's own file, never into a folder that does not exist.
+
+STDOUT: Final = ("-", "/dev/stdout")
+"""The names under which a command writes to standard output."""
+_RECOGNISED: Final = 40
+"""How many characters of a name are enough to know it by."""
+
+
+def write_new(path: Path, text: str) -> None:
+    """Writes a file that must not be there yet."""
+    if os.path.lexists(path):
+        raise TreadleError(f"{path} is already there; give another name, or remove it first", code="file.exists")
+    with _reported(path):
+        _write(path, text)
+
+
+def write_again(path: Path, text: str, is_ours: Callable[[str], bool]) -> None:
+    """Write a file, or replace one that an earlier command wrote; refuse to overwrite any other."""
+    with _reported(path):
+        if path.is_file() and path.stat().st_size and not is_ours(_beginning(path)):
+            raise TreadleError(f"{path} is something else; give another name, or remove it first", code="file.exists")
+        _write(path.resolve() if path.is_symlink() else path, text)
+
+
+def write_folder(folder: Path, texts: Mapping[str, str]) -> None:
+    """Writes a folder that must not be there yet, or must be empty."""
+    with _reported(folder):
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            raise TreadleError(
+                f"{folder} is already there and is no folder; give another name, or remove it first", code="file.exists"
+            )
+        if folder.is_dir() and any(folder.iterdir()):
+            raise TreadleError(
+                f"{folder} is already there and is not empty; give another name, or remove it first", code="file.exists"
+            )
+        _fill(folder, texts)
+
+
+def _fill(folder: Path, texts: Mapping[str, str]) -> None:
+    unfinished = _beside(folder)
+    unfinished.mkdir()
+    try:
+        for name, text in texts.items():
+            (unfinished / name).parent.mkdir(parents=True, exist_ok=True)
+            (unfinished / name).write_text(text, encoding="utf-8")
+        unfinished.replace(folder)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+
+
+def _write(path: Path, text: str) -> None:
+    if path.is_dir():
+        raise TreadleError(f"{path} is a folder; give the name of a file", code="file.exists")
+    if path.exists() and not path.is_file():  # a device or a pipe takes what it is given
+        _pour(path, text)
+        return
+    unfinished = _beside(path)
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def _pour(path: Path, text: str) -> None:
+    """Write into a device or a pipe; a pipe without a reader is an error at once, not a wait."""
+    file = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    os.set_blocking(file, True)
+    with os.fdopen(file, "w", encoding="utf-8") as opened:
+        opened.write(text)
+
+
+def _beside(path: Path) -> Path:
+    """Return a temporary name in the same folder, for an atomic rename; it is shortened to stay a valid file name."""
+    return path.with_name(f".{path.name[:_RECOGNISED]}.{os.getpid()}")
+
+
+@contextmanager
+def _reported(path: Path) -> Iterator[None]:
+    try:
+        if not path.absolute().parent.is_dir():
+            raise TreadleError(
+                f"{path} cannot be written: there is no folder {path.parent}; create it first", code="file.unwritable"
+            )
+        yield
+    except OSError as error:
+        raise TreadleError(f"{path} cannot be written: {error.strerror}", code="file.unwritable") from None
+
+
+def _beginning(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.read(1000)
+    except OSError as error:
+        raise TreadleError(f"{path} cannot be read: {error.strerror}", code="file.unreadable") from None

@@ -1,28 +1,26 @@
 """`treadle pause`: nothing new starts until `treadle resume`."""
 
-from typing import Annotated
-
 import typer
+
+from treadle.cli.options import PartOption, RunArgument
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
 
 @app.command()
 def pause(
-    run: Annotated[
-        str | None, typer.Argument(help="The run; the only one that has not ended if none is named.")
-    ] = None,
-    at: Annotated[str, typer.Option(help="Only this instance and those below it.")] = "root",
+    run: RunArgument = None,
+    at: PartOption = "root",
 ) -> None:
-    """Lets nothing new start; what is at work may end. `treadle resume` takes it back."""
+    """Pause a run: running agents may finish, nothing new starts. `treadle resume` continues."""
     from treadle.cli.moves import move
-    from treadle.cli.which_run import to_move
+    from treadle.cli.run_reader import find_run_to_move
     from treadle.engines.client import Client
 
-    meant, _ = to_move(run)
+    meant, _ = find_run_to_move(run)
 
     def act(client: Client) -> str:
         client.pause(meant, at=at)
         return f"{meant if at == 'root' else f'{at} of {meant}'} is to pause"
 
-    move(meant, act)
+    raise typer.Exit(move(meant, act))

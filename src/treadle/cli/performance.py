@@ -1,29 +1,84 @@
-"""A demo at work: another process drives its run, is killed on the way, and another one takes the run up."""
+"""The performance of a demo, for `treadle demo`: a protocol at real work in a repository of its own.
+
+Another process drives the run, is killed on the way, and a second one resumes it; a stand-in gives a person's
+answers. At the end there are commands to look further.
+"""
 
 import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from treadle.cli.driver_process import DriverProcess, call
-from treadle.cli.reading import Follower, reading
-from treadle.cli.standing_in import Deed, StandIn
-from treadle.cli.story import Scene
+from treadle.cli.driver_process import DriverProcess, call_treadle
+from treadle.cli.guard import INTERRUPTED, UNWELL, complain
+from treadle.cli.library import load_sound_protocol
+from treadle.cli.output import console, is_terminal, print_text
+from treadle.cli.run_reader import open_for_reading
+from treadle.cli.stage import Scene, report, watch
 from treadle.config.project import Project
+from treadle.engines.status import RunFollower
 from treadle.errors import PortError, TreadleError
 from treadle.kernel.events import Checked
+from treadle.kernel.instances import ROOT
 from treadle.kernel.replay import Move
 from treadle.kernel.state import State
-from treadle.runtime.loop import only_people
+from treadle.kernel.waits import awaits_go
+from treadle.protocol.load import load
+from treadle.protocol.model import Protocol, base_of
+from treadle.runtime.loop import awaits_only_people
 from treadle.store.sqlite import Store
-from treadle.testing.demos import SCRIPT, SPEC, Beat, Demo
+from treadle.testing.demos import SCRIPT, SPEC, Beat, Demo, demos, lay_out
+from treadle.testing.demos import demo as load_demo
 from treadle.views.chronicle import Chronicle
-from treadle.views.counting import counted
-from treadle.views.refusal import reason
-from treadle.views.timeline import happened
+from treadle.views.timeline import describe_move
+from treadle.views.words import count_words, duration, reason
+
+# The stand-in for a person in a demo: answers questions, and starts steps that wait for a go.
+
+
+class StandInDeed(NamedTuple):
+    """A command that a person would use, and a verb for it."""
+
+    does: str
+    words: list[str]
+
+
+class StandIn:
+    """A stand-in for the person in a demo: gives each prepared answer and go once."""
+
+    def __init__(self, demo: Demo) -> None:
+        self._demo = demo
+        self._done: set[str] = set()
+
+    def due(self, protocol: Protocol, state: State) -> Iterator[StandInDeed]:
+        """Yield the commands that are due now."""
+        for id_, ask in state.asks.items():
+            place = f"{ask.inst}:{base_of(ask.step)}"
+            answer = next((one for one in self._demo.answers if one.ask == place), None)
+            if answer and self._is_new(id_):
+                note = ["--note", answer.note] if answer.note else []
+                yield StandInDeed("answers", ["answer", self._demo.run, answer.ask, answer.choice, *note])
+        for inst in [inst for inst in state.insts.values() if inst.live]:
+            step = awaits_go(protocol, state, inst)
+            place = f"{inst.id}:{base_of(step)}"
+            may_start = any(fnmatchcase(place, pattern) for pattern in self._demo.starts)
+            if step and may_start and self._is_new(f"{place}#{inst.visits.get(step, 0)}"):
+                at = [] if inst.id == ROOT else ["--at", inst.id]
+                yield StandInDeed("gives its go", ["go", self._demo.run, step, *at])
+
+    def _is_new(self, id_: str) -> bool:
+        is_new = id_ not in self._done
+        self._done.add(id_)
+        return is_new
+
 
 _GLANCE: Final = 0.1
 _FOLLOWED: Final = " → "
@@ -42,17 +97,17 @@ class Performance:
 
     @property
     def missed(self) -> list[Beat]:
-        """What should have happened and has not."""
+        """The expected beats that have not happened."""
         return list(self._open)
 
     def scenes(self) -> Generator[Scene]:
-        """Everything that happens, as it happens, until the run has ended; whoever stops listening ends the process."""
+        """Yield each scene as it happens, until the run ends; closing the generator ends the driver process."""
         with DriverProcess(self._folder, self._env) as driving:
             driving.start("run", SPEC, "--agent", self._agent, "--name", self._demo.run)
             while not self._is_recorded(driving):
                 time.sleep(_GLANCE)
-            with reading(Project(self._folder)) as store:
-                found = Follower(store, store.run(self._demo.run))
+            with open_for_reading(Project(self._folder)) as store:
+                found = RunFollower(store, store.run(self._demo.run))
                 while not found.record.outcome:
                     is_gone = driving.is_gone
                     for made in found.catch_up():
@@ -70,7 +125,7 @@ class Performance:
     def _is_recorded(self, driving: DriverProcess) -> bool:
         """Whether the run is in the store by now; an error if it never will be."""
         is_gone = driving.is_gone
-        with suppress(TreadleError), reading(Project(self._folder)) as store:
+        with suppress(TreadleError), open_for_reading(Project(self._folder)) as store:
             if store.runs():
                 return True
         if is_gone:
@@ -93,26 +148,29 @@ class Performance:
         self._is_killed = True
         pid = driving.pid
         driving.kill()
-        busy = counted(len(state.acts), "thing")
+        busy = count_words(len(state.acts), "thing")
         yield Scene(f"kill -9 {pid}: the process that drives the run is gone, with {busy} under way.", state)
         driving.start("resume", self._demo.run)
         yield Scene(
             f"treadle resume {self._demo.run}: another process takes the run up from its log. Nothing is lost.", state
         )
 
-    def _due(self, now: Chronicle, driving: DriverProcess) -> list[Deed]:
-        """What a person would do now; a driver that is about to go to rest is let go, so that one command does both."""
-        if now.protocol is None or (only_people(now.state) and not driving.is_gone):
+    def _due(self, now: Chronicle, driving: DriverProcess) -> list[StandInDeed]:
+        """Return the due commands of the stand-in; none while a driver is about to rest.
+
+        One command can answer and resume once that driver is gone.
+        """
+        if now.protocol is None or (awaits_only_people(now.state) and not driving.is_gone):
             return []
         return list(self._stand_in.due(now.protocol, now.state))
 
-    def _done(self, deed: Deed, state: State, driving: DriverProcess) -> Scene:
-        """The demo does it by the command that a person would use; if nobody drives the run, that drives it on."""
+    def _done(self, deed: StandInDeed, state: State, driving: DriverProcess) -> Scene:
+        """Give the stand-in's command; without a driver, add `--resume` to drive the run on."""
         words = deed.words
         if driving.is_gone:
             driving.start(*(words := [*words, "--resume"]))
         else:
-            call(self._folder, *words)
+            call_treadle(self._folder, *words)
             self._is_helped = True
         return Scene(f"The demo itself {deed.does} in your place: treadle {shlex.join(words)}", state)
 
@@ -130,7 +188,7 @@ class Performance:
 
 
 def _text(made: Move, store: Store) -> str:
-    return happened(made, store.payloads.get).text
+    return describe_move(made, store.payloads.get).text
 
 
 def _why(made: Move, store: Store) -> str:
@@ -144,7 +202,7 @@ def _why(made: Move, store: Store) -> str:
 
 
 def _causes(state: State, place: str) -> Iterator[tuple[str, str]]:
-    """What a step was sent back by, or what it has just left by, and where the report about that lies."""
+    """Yield the reasons why a step was sent back or has just failed its gate, each with the reference of its report."""
     for frame in (inst.frames[-1] for inst in state.insts.values() if inst.frames):
         if frame.cause_ref and frame.id and place == frame.id.partition("#")[0]:
             yield frame.cause, frame.cause_ref
@@ -153,3 +211,105 @@ def _causes(state: State, place: str) -> Iterator[tuple[str, str]]:
     for name, slot in slots:
         if name.startswith(f"{step}.!gate") and slot.seq == state.seq and slot.ref:
             yield "!gate", slot.ref
+
+
+# The parts of `treadle demo`: a repository, a run in it, and commands to look further; or a simulated run.
+
+PAGE: Final = "evidence.html"
+
+
+def perform_demo(protocol: str, folder: Path | None, agent: str = "") -> int:
+    """Play a protocol's demo in a folder of its own, from an empty repository to the evidence; the exit code.
+
+    With an agent, its real program does the work, and only the model behind it is played.
+    """
+    if protocol not in demos():
+        load_sound_protocol(protocol)
+        watch_it = f"`treadle demo --simulated --protocol {shlex.quote(protocol)}`"
+        raise TreadleError(
+            f"{protocol} has no demo in a real repository yet; there are demos of {', '.join(demos())}; "
+            f"{watch_it} shows a random run",
+            code="demo.none",
+        )
+    story = load_demo(protocol)
+    python = _python()
+    place = (folder or Path(tempfile.mkdtemp(prefix="treadle-demo-"))).absolute()
+    lay_out(protocol, place, python)
+    print_text(f"{story.title}\nThe repository: {place}\n")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    began = time.monotonic()
+    try:
+        with (
+            _play_model(place, agent) as env,
+            closing((performance := Performance(story, place, agent, env)).scenes()) as scenes,
+        ):
+            # whatever ends it, nobody drives the run afterwards
+            if is_terminal() and not console().is_dumb_terminal:
+                watch(load(protocol), scenes)
+            else:
+                report(scenes)
+    except KeyboardInterrupt:
+        complain(f"interrupted; `cd {shlex.quote(str(place))} && {_program()} resume {story.run}` goes on where it was")
+        return INTERRUPTED
+    call_treadle(place, "evidence", story.run, "--html", PAGE)
+    print_text(_farewell(story, place, time.monotonic() - began))
+    for beat in performance.missed:
+        complain(f"this should have been seen, and was not: {beat.say}")
+    return UNWELL if performance.missed else 0
+
+
+@contextmanager
+def _play_model(place: Path, agent: str) -> Iterator[Mapping[str, str]]:
+    """Play a model for the agent, if there is one: it answers as the script prescribes."""
+    if not agent:
+        yield {}
+        return
+    from played_model.server import ModelServer, client_variables
+    from treadle.agents.script import load_script
+    from treadle.testing.played_agents import PlayedAgents
+
+    with (
+        ModelServer(PlayedAgents(load_script(place / SCRIPT), Project(place).runs, is_counted=True)) as server,
+        tempfile.TemporaryDirectory(prefix="treadle-home-") as home,
+    ):
+        print_text(f"The model of {agent} is played at {server.url}; no key is used, and nothing is paid.\n")
+        yield client_variables(server.url, Path(home))
+
+
+def _python() -> str:
+    """A Python with pytest: the tests of a demo are real ones."""
+    if not shutil.which("git"):
+        raise TreadleError(
+            "the demo makes a real repository and needs git, which is not on the PATH; install it", code="git.missing"
+        )
+    for name in dict.fromkeys([sys.executable, shutil.which("python3") or "", shutil.which("python") or ""]):
+        if (
+            name
+            and not subprocess.run([name, "-m", "pytest", "--version"], check=False, capture_output=True).returncode
+        ):
+            return name
+    install = f"`{shlex.quote(sys.executable)} -m pip install pytest`"
+    raise TreadleError(
+        f"the demo runs real tests and needs pytest, which no Python here has; {install} installs it",
+        code="toolchain.missing",
+    )
+
+
+def _program() -> str:
+    """How this program is called here."""
+    if shutil.which("treadle"):
+        return "treadle"
+    called = Path(sys.argv[0])
+    return (
+        shlex.quote(str(called.absolute())) if called.name == "treadle" else f"{shlex.quote(sys.executable)} -m treadle"
+    )
+
+
+def _farewell(story: Demo, place: Path, seconds: float) -> str:
+    commands = [f"{_program()} {words}" for words, _ in story.further]
+    width = max(map(len, commands))
+    further = [f"  {one:{width}}  {about}" for one, (_, about) in zip(commands, story.further, strict=True)]
+    page = f"What is proved, criterion by criterion: {place / PAGE}"
+    return "\n".join(
+        ["", f"Done in {duration(seconds)}.", page, "To look further:", f"  cd {shlex.quote(str(place))}", *further]
+    )

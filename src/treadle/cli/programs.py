@@ -1,4 +1,4 @@
-"""Other programs, asked a short question: what they print, within a time, in an environment of our making."""
+"""Short questions to other programs, git among them: a timeout, a limit on output, an environment of our making."""
 
 import asyncio
 import os
@@ -11,18 +11,20 @@ from typing import Final
 
 import msgspec
 
+from treadle.git.repository import is_refused_for_owner
+
 PATIENCE: Final = 10.0
 _KEPT: Final = 20_000
 _HARMLESS: Final = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "USER", "XDG_RUNTIME_DIR")
 
 
-class Said(msgspec.Struct, frozen=True):
+class ProgramAnswer(msgspec.Struct, frozen=True):
     """How a program answered; `code` is None if it did not in time, or could not be started."""
 
     code: int | None
     text: str
     is_late: bool = False
-    """Nobody knows how it would have answered."""
+    """Whether the program hit the timeout, which leaves its answer unknown."""
 
     @property
     def is_well(self) -> bool:
@@ -47,10 +49,10 @@ def plain_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in _HARMLESS if name in os.environ} | {"TERM": "dumb", "NO_COLOR": "1"}
 
 
-async def ask(
+async def ask_program(
     command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None, patience: float = PATIENCE
-) -> Said:
-    """Runs a program without input; it and what it started are ended when its time is up."""
+) -> ProgramAnswer:
+    """Run a program without input; kill it and its children at the end, or after the timeout."""
     try:
         process = await asyncio.create_subprocess_exec(
             *command,
@@ -62,12 +64,12 @@ async def ask(
             start_new_session=True,
         )
     except OSError as error:
-        return Said(None, error.strerror or str(error))
+        return ProgramAnswer(None, error.strerror or str(error))
     try:
         output = await asyncio.wait_for(_output(process), patience)
-        return Said(await process.wait(), output.decode(errors="replace"))
+        return ProgramAnswer(await process.wait(), output.decode(errors="replace"))
     except TimeoutError:
-        return Said(None, f"no answer within {patience:g} s", is_late=True)
+        return ProgramAnswer(None, f"no answer within {patience:g} s", is_late=True)
     finally:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -75,9 +77,36 @@ async def ask(
 
 
 async def _output(process: asyncio.subprocess.Process) -> bytes:
-    """Its output up to a length; the rest is read and forgotten, so that it does not wait for us."""
+    """Read all output and keep the first part; reading the rest keeps the program from blocking on a full pipe."""
     assert process.stdout is not None
     kept = b""
     while chunk := await process.stdout.read(65_536):
         kept = (kept + chunk)[:_KEPT]
     return kept
+
+
+# The git questions of `treadle init` and `treadle doctor`.
+
+_ELSEWHERE: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+"""Set by git for hooks; they would point our questions at another repository."""
+
+
+async def ask_git(root: Path, *arguments: str) -> ProgramAnswer:
+    """A git command in a folder, as the user would give it there."""
+    env = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
+    env |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}  # its words are compared
+    return await ask_program(["git", *arguments], cwd=root, env=env)
+
+
+async def is_repository(root: Path) -> bool:
+    return (await ask_git(root, "rev-parse", "--git-dir")).is_well
+
+
+async def belongs_to_others(root: Path) -> bool:
+    """Whether git refuses the repository because of its owner."""
+    said = await ask_git(root, "rev-parse", "--git-dir")
+    return not said.is_well and is_refused_for_owner(said.text)
+
+
+async def has_commits(root: Path) -> bool:
+    return (await ask_git(root, "rev-parse", "--verify", "--quiet", "HEAD")).is_well

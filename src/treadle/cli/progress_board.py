@@ -1,7 +1,8 @@
-"""What is shown while runs are driven: a tree that moves on a terminal, a line for each change elsewhere."""
+"""The progress of driven runs: a live tree on a terminal, a line for each change elsewhere."""
 
+import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import AbstractContextManager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Protocol, Self
@@ -11,33 +12,35 @@ import typer
 from treadle.cli.output import console, harmless
 from treadle.errors import PortError
 from treadle.kernel.commands import RunAgent
-from treadle.kernel.events import Usage
 from treadle.kernel.state import Instance, State
 from treadle.ports import CheckProgress, Payloads, Progress
 from treadle.protocol import model
-from treadle.views.exit_words import exit_words
-from treadle.views.moment import duration
-from treadle.views.refusal import first_words, reason, words_of_effect
-from treadle.views.tree import Line, tree
-from treadle.views.used import price
+from treadle.views.activity import price
+from treadle.views.run_status import status_at
+from treadle.views.tree import InstanceLine
+from treadle.views.words import duration, effect_words, exit_words, failure_code, first_words, reason
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live
 
 _MINUTE: Final = 60.0
+_SLOW: Final = 10.0
+"""Seconds after which a running check gets a line, where there is no live view."""
+_AGAIN: Final = 20.0
+"""Seconds between the lines of a check that goes on."""
 _LONGEST: Final = 100
 
 
-class Board(Protocol):
-    """Somewhere to show how runs go."""
+class ProgressBoard(Protocol):
+    """A display of the progress of runs."""
 
     def show(self, run: str, protocol: model.Protocol, state: State) -> None:
         """A run has changed."""
         ...
 
     def hear(self, run: str, act: str, progress: Progress) -> None:
-        """An agent has given a sign of life."""
+        """Show a sign of life from an agent."""
         ...
 
     def __enter__(self) -> object: ...
@@ -59,33 +62,92 @@ class Silent(AbstractContextManager["Silent"]):
     ) -> None: ...
 
 
-class Lines(Silent):
-    """One line for each instance that has changed, and before it why its last attempt came to nothing."""
+class SlowChecks:
+    """Prints a line for a slow check while it runs, repeats it, and prints another when the check ends.
 
-    def __init__(self, payloads: Payloads, *, names_runs: bool = False, shows_checks: bool = False) -> None:
+    It uses timers of the event loop in which the checks run; without a loop it prints only the ends.
+    """
+
+    def __init__(self, say: Callable[[str, str, str], None], slow: float = _SLOW, again: float = _AGAIN) -> None:
+        self._say, self._slow, self._again = say, slow, again
+        self._running: dict[tuple[str, str], tuple[CheckProgress, float]] = {}
+        self._timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
+
+    def hear(self, run: str, act: str, now: CheckProgress, *, every: bool = False) -> None:
+        """Record the progress of a check. With `every`, print the end of a quick one, too."""
+        key = run, act
+        known = self._running.get(key)
+        if now.state == "running":
+            if known and known[0].number == now.number:  # its tests are counted
+                self._running[key] = now, known[1]
+                return
+            self.forget(run, act)
+            self._running[key] = now, time.monotonic()
+            self._wait(key, self._slow)
+            return
+        was_told = self.forget(run, act)
+        if every or was_told:
+            self._say(run, act, check_line(now))
+
+    def forget(self, run: str, act: str) -> bool:
+        """Stop the timer of a check, and return whether a line about it was printed."""
+        known, timer = self._running.pop((run, act), None), self._timers.pop((run, act), None)
+        if timer:
+            timer.cancel()
+        return known is not None and timer is not None and time.monotonic() - known[1] >= self._slow
+
+    def keep(self, run: str, acts: Container[str]) -> None:
+        """Forget the checks of activities that the run has ended: they report no end themselves."""
+        for other, act in [key for key in self._running if key[0] == run and key[1] not in acts]:
+            self.forget(other, act)
+
+    def _wait(self, key: tuple[str, str], seconds: float) -> None:
+        with suppress(RuntimeError):  # no event loop, as where a program replays what it has heard
+            self._timers[key] = asyncio.get_running_loop().call_later(seconds, self._tell, key)
+
+    def _tell(self, key: tuple[str, str]) -> None:
+        now, since = self._running[key]
+        self._say(*key, check_line(now, time.monotonic() - since))
+        self._wait(key, self._again)
+
+
+class ProgressLines(Silent):
+    """Prints one line for each changed instance, and before it the reason why its last attempt failed.
+
+    A slow check gets a line while it runs; with `shows_checks`, every check gets one when it ends.
+    """
+
+    def __init__(
+        self, payloads: Payloads, *, names_runs: bool = False, shows_checks: bool = False, slow: float = _SLOW
+    ) -> None:
         self._payloads, self._names_runs, self._shows_checks = payloads, names_runs, shows_checks
-        self._before: dict[str, set[Line]] = {}
+        self._checks = SlowChecks(self._say, slow)
+        self._before: dict[str, set[InstanceLine]] = {}
         self._explained: set[tuple[str, str]] = set()
         self._since: dict[str, int] = {}
 
     def hear(self, run: str, act: str, progress: Progress) -> None:
-        """Tell what people should know, once; and each check as it ends, if that is wanted."""
-        if self._shows_checks and progress.check and progress.check.state != "running":
-            typer.echo(f"{act.rpartition(':')[0]}: {harmless(check_line(progress.check))}")
+        """Print each note once, and the progress of checks."""
+        if progress.check:
+            self._checks.hear(run, act, progress.check, every=self._shows_checks)
         if progress.note and (run, progress.note) not in self._explained:
             self._explained.add((run, progress.note))
-            named = f"{run} " if self._names_runs else ""
-            typer.echo(f"{named}{act.rpartition(':')[0]}: {harmless(progress.note)}")
+            self._say(run, act, progress.note)
+
+    def _say(self, run: str, act: str, text: str) -> None:
+        named = f"{run} " if self._names_runs else ""
+        typer.echo(f"{named}{act.rpartition(':')[0]}: {harmless(text)}")
 
     def show(self, run: str, protocol: model.Protocol, state: State) -> None:
-        lines = tree(protocol, state)
+        lines = status_at(protocol, state).lines
+        self._checks.keep(run, state.acts)
         before = self._before.get(run, set())
         since = self._since.get(run, state.seq)
-        known = {(line.instance, _said(line)) for line in before}
+        known = {(line.instance, _format_line(line)) for line in before}
         for line in lines:
             if line not in before:
                 named = f"{run} " if self._names_runs else ""
-                said = _said(line)
+                said = _format_line(line)
                 sent_back = self._sent_back(run, protocol, state.insts[line.instance], since)
                 news = () if (line.instance, said) in known else (said,)  # it may only stand above another by now
                 for text in (*sent_back, *self._why(run, state, line), *news):
@@ -93,7 +155,7 @@ class Lines(Silent):
         self._before[run], self._since[run] = set(lines), state.seq
 
     def _sent_back(self, run: str, protocol: model.Protocol, inst: Instance, since: int) -> Iterator[str]:
-        """Why effects of an instance, a merge above all, have not done what they should since the last look."""
+        """Yield the reasons why effects of an instance, mostly merges, have failed since the last call."""
         steps = protocol.graphs[inst.graph].steps
         for name, slot in inst.slots.items():
             step, _, tag = name.rpartition(".")
@@ -103,29 +165,49 @@ class Lines(Silent):
             if protocol.exits[tag].severity != "INFO":
                 self._explained.add((run, f"{inst.id} {slot.seq}"))
                 with suppress(PortError):
-                    why = first_words(words_of_effect(self._payloads.get(slot.ref)))
+                    why = first_words(effect_words(self._payloads.get(slot.ref)))
                     yield f"{step} · {exit_words(protocol, inst.last.get(step, tag))}" + (f": {why}" if why else "")
 
-    def _why(self, run: str, state: State, line: Line) -> Iterator[str]:
-        """Why an instance stands where a failure has led it; once for each activity or question there."""
-        frames = state.insts[line.instance].frames
-        at = frames[-1] if frames and line.name else None
-        if at is None or not at.cause or not at.id or (run, at.id) in self._explained:
+    def _why(self, run: str, state: State, line: InstanceLine) -> Iterator[str]:
+        """Yield the failure that led an instance to where it stands, or to its end; each failure once."""
+        inst = state.insts[line.instance]
+        if inst.outcome:
+            # the last exit counts, if it was a failure that no other step could explain
+            name, slot = max(inst.slots.items(), key=lambda it: it[1].seq, default=("", None))
+            if slot and ".!" in name and (run, f"{inst.id} ended") not in self._explained:
+                self._explained.add((run, f"{inst.id} ended"))
+                yield from self._failure(f"!{name.rpartition('.!')[2]}", slot.ref)
+        at = inst.frames[-1] if inst.frames and line.name else None
+        if at is None or not at.cause or (at.id and (run, at.id) in self._explained):
             return
-        self._explained.add((run, at.id))
+        # A step that waits for a go has no activity yet: its failure is explained now, and not again when it starts.
+        early = run, f"{inst.id}:{at.step} {at.cause_ref}"
+        is_new = early not in self._explained
+        if at.id:
+            self._explained.add((run, at.id))
+            self._explained.discard(early)
+        else:
+            self._explained.add(early)
+        if is_new:
+            yield from self._failure(at.cause, at.cause_ref)
+
+    def _failure(self, cause: str, ref: str) -> Iterator[str]:
         with suppress(PortError):
-            yield reason(at.cause, self._payloads.get(at.cause_ref) if at.cause_ref else "")
+            report = self._payloads.get(ref) if ref else ""
+            code = failure_code(cause, report)
+            yield reason(cause, report) + (f" [{code}]" if code else "")
 
 
-def _said(line: Line) -> str:
+def _format_line(line: InstanceLine) -> str:
     return " · ".join(part for part in (line.step, line.text) if part)
 
 
 class CheckLines(Silent):
-    """The checks of work that was handed in: a line for each that has ended, and on a terminal the one that runs."""
+    """Prints a line for each finished check of handed-in work, and on a terminal also shows the running one."""
 
     def __init__(self, *, live: bool) -> None:
         self._now, self._since = CheckProgress(check="", number=0, of=0, state="running"), 0.0
+        self._checks = SlowChecks(lambda _run, _act, text: typer.echo(harmless(text)))
         self._live: Live | None = None
         if live:
             from rich.live import Live as RichLive
@@ -144,12 +226,15 @@ class CheckLines(Silent):
         if self._live:
             self._live.stop()
 
-    def hear(self, run: str, act: str, progress: Progress) -> None:  # noqa: ARG002
-        """Take the news of a check; a note is told as it comes."""
+    def hear(self, run: str, act: str, progress: Progress) -> None:
+        """Show the progress of a check; print a note as it comes."""
         now = progress.check
         if progress.note:
             self._say(progress.note)
         if now is None:
+            return
+        if not self._live:
+            self._checks.hear(run, act, now, every=True)
             return
         if now.number != self._now.number:
             self._since = time.monotonic()
@@ -180,8 +265,8 @@ def check_line(one: CheckProgress, elapsed: float | None = None) -> str:
     return f"check {one.number} of {one.of} · {one.check}: {state}{tests} ({seconds})"
 
 
-class Picture:
-    """The trees of all runs, redrawn in place: for how long, at which attempt, at what cost, the agent's last words."""
+class ProgressPicture:
+    """The trees of all runs, redrawn in place: elapsed time, attempt, cost, and the agent's last words."""
 
     def __init__(self) -> None:
         from rich.live import Live
@@ -224,34 +309,23 @@ class Picture:
         from rich.panel import Panel
         from rich.text import Text
 
-        from treadle.cli.stage import drawn
+        from treadle.cli.stage import draw_tree
 
-        usage = state.usage
-        for id_, act in state.acts.items():  # of the others, the run has counted it
-            if act.phase == "running" and (heard := self._heard.get((run, id_))) and heard.usage:
+        now, usage = status_at(protocol, state, time.time_ns() // 1_000_000), state.usage
+        details = {}
+        for busy in now.activities:
+            heard = self._heard.get((run, busy.id), Progress())
+            if busy.phase == "running" and heard.usage:  # of the others, the run has counted it
                 usage = usage.plus(heard.usage)
-        title = " · ".join([run, protocol.name, duration(time.time() - state.started / 1000), *_costs(usage)])
+            checking = busy.phase == "verifying" or not isinstance(state.acts[busy.id].command, RunAgent)
+            said = check_line(heard.check) if checking and heard.check else heard.text
+            since = duration(busy.elapsed) if busy.began else ""
+            details[busy.instance] = "  ".join(part for part in (since, harmless(said)[:_LONGEST]) if part)
+        tokens = usage.tokens_in + usage.tokens_out
+        title = [run, protocol.name, duration(now.elapsed), f"{tokens:,} tokens" if tokens else ""]
+        title.append(f"cost {price(usage.cost, usage.unpriced)}" if usage.cost or usage.unpriced else "")
         return Panel(
-            drawn(tree(protocol, state), room, self._details(run, protocol, state), wraps=False),
-            title=Text(title),
+            draw_tree(list(now.lines), room, details, wraps=False),
+            title=Text(" · ".join(filter(None, title))),
             title_align="left",
         )
-
-    def _details(self, run: str, protocol: model.Protocol, state: State) -> dict[str, str]:
-        """For each instance with an agent at work: since when, and what it last said."""
-        found = {}
-        for id_, act in state.acts.items():
-            job = act.command
-            timeout = protocol.graphs[job.graph].steps[job.step].timeout
-            heard = self._heard.get((run, id_), Progress())
-            since = duration(time.time() - (job.due / 1000 - timeout)) if job.due else ""
-            checking = act.phase == "verifying" or not isinstance(job, RunAgent)
-            said = check_line(heard.check) if checking and heard.check else heard.text
-            found[job.inst] = "  ".join(part for part in (since, harmless(said)[:_LONGEST]) if part)
-        return found
-
-
-def _costs(usage: Usage) -> list[str]:
-    tokens = usage.tokens_in + usage.tokens_out
-    cost = [f"cost {price(usage.cost, usage.unpriced)}"] if usage.cost or usage.unpriced else []
-    return [*([f"{tokens:,} tokens"] if tokens else []), *cost]

@@ -1,9 +1,13 @@
-"""The project around the current folder. Imports next to nothing, so that the fast path can look at it too."""
+"""The project around the current folder, and the parts of its protocol with a bundled input.
+
+Imports next to nothing, because the fast path uses it too.
+"""
+
+import os
 
 # pathlib takes longer to import than everything that is done here
 # ruff: noqa: PTH110, PTH118, PTH121
 
-import os
 
 OWN_FOLDER = ".treadle"
 
@@ -32,3 +36,31 @@ def _upwards() -> list[str]:
     except OSError:  # a folder above is gone or closed: what was seen so far is all there is
         pass
     return places
+
+
+# The parts of a protocol with a bundled input: a user need not write one. Imports next to nothing.
+
+# pathlib takes longer to import than everything that is done here
+# ruff: noqa: PTH118, PTH123, PTH208
+
+
+PARTS = "parts"
+"""The folder beside a `protocol.yaml` with the bundled inputs; the first line of each describes the part."""
+_ENDING = ".yaml"
+
+
+def bundled_parts(folder: str) -> dict[str, str]:
+    """Return the parts with a bundled input of the protocol in a folder, each with its description."""
+    try:
+        names = sorted(name for name in os.listdir(os.path.join(folder, PARTS)) if name.endswith(_ENDING))
+    except OSError:
+        return {}
+    return {name.removesuffix(_ENDING): _first_line(os.path.join(folder, PARTS, name)) for name in names}
+
+
+def _first_line(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.readline().strip("# \n")
+    except OSError:
+        return ""

@@ -1,23 +1,39 @@
-"""`treadle projects`: projects by name, for those who speak to several."""
+"""`treadle projects`: register projects by name, for users who talk to several."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
+import msgspec
 import typer
 
-app = typer.Typer(pretty_exceptions_enable=False, help="Projects by name, as `treadle say` knows them.")
+from treadle.cli.options import JsonOption
+
+app = typer.Typer(pretty_exceptions_enable=False, help="Register projects by name, for `treadle say`.")
+
+
+class RegisteredProject(msgspec.Struct, frozen=True, kw_only=True):
+    """A project that can be spoken to by name."""
+
+    name: str
+    folder: str
+
+
+class RegisteredProjects(msgspec.Struct, frozen=True, kw_only=True):
+    """The projects of a user: `treadle projects list --json`."""
+
+    schema: Literal[1] = 1
+    projects: tuple[RegisteredProject, ...]
 
 
 @app.command("list")
-def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False) -> None:
-    """Lists the projects that are registered."""
+def list_(as_json: JsonOption = False) -> None:
+    """List the registered projects."""
     import os
 
     from treadle.cli.output import print_json, print_table
-    from treadle.cli.talk_documents import Registered, RegisteredProjects
     from treadle.config.projects import Projects
 
-    known = [Registered(name=name, folder=str(folder)) for name, folder in Projects(os.environ).all().items()]
+    known = [RegisteredProject(name=name, folder=str(folder)) for name, folder in Projects(os.environ).all().items()]
     if as_json:
         print_json(RegisteredProjects(projects=tuple(known)))
     elif known:
@@ -28,30 +44,30 @@ def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for 
 
 @app.command()
 def add(
-    folder: Annotated[Path | None, typer.Argument(help="Where it is; by default here.")] = None,
-    name: Annotated[str, typer.Option(help="What it is called; by default as its folder.")] = "",
+    folder: Annotated[
+        Path | None, typer.Argument(help="The folder of the project; by default the current one.")
+    ] = None,
+    name: Annotated[str, typer.Option(help="The name of the project; by default that of its folder.")] = "",
 ) -> None:
-    """Registers a project, so that it can be spoken to by its name from anywhere."""
+    """Register a project, to address it by name from anywhere."""
     import os
 
     from treadle.config.project import open_project
     from treadle.config.projects import Projects
     from treadle.errors import TreadleError
-    from treadle.talk.intent import is_said
+    from treadle.talk.phrases import is_phrase
 
     project = open_project(folder)
     called = name or project.root.resolve().name
-    if is_said(called):
-        raise TreadleError(
-            f"'{called}' is something that is said to projects; choose another --name", code="project.name"
-        )
+    if is_phrase(called):
+        raise TreadleError(f"'{called}' is a phrase of `treadle say`; choose another --name", code="project.name")
     Projects(os.environ).add(called, project)
     typer.echo(f'{called} is {project.root}; `treadle say "continue {called}"` speaks to it')
 
 
 @app.command()
-def remove(name: Annotated[str, typer.Argument(help="Its name.")]) -> None:
-    """Forgets the name of a project; the project itself is not touched."""
+def remove(name: Annotated[str, typer.Argument(help="The name of the project.")]) -> None:
+    """Forget the name of a project. The project itself stays as it is."""
     import os
 
     from treadle.config.projects import Projects

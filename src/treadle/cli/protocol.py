@@ -1,33 +1,56 @@
-"""`treadle protocol`: look at protocols, prove them, draw them, try them against a random world, begin a new one."""
+"""`treadle protocol`: list, show, check, draw, simulate and explore protocols, and create a new one."""
 
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any, Final, Literal
 
+import msgspec
 import typer
 
-from treadle.cli.output import print_json, print_markdown, print_table, say
-
-if TYPE_CHECKING:
-    from treadle.simulate.scope import Scope
+from treadle.cli.documents import document
+from treadle.cli.guard import INTERRUPTED, UNWELL, complain, quote_word
+from treadle.cli.library import (
+    ProtocolFault,
+    examine,
+    find_misplaced,
+    findings_of,
+    is_built_in,
+    list_protocol_folders,
+    load_protocol,
+    load_sound_protocol,
+    load_with_warning,
+    own_folder,
+    read_protocol_scopes,
+    source_of,
+)
+from treadle.cli.options import JsonOption
+from treadle.cli.output import STDOUT, print_json, print_markdown, print_table, print_text, write_again, write_folder
+from treadle.errors import TreadleError
+from treadle.protocol.drawing.table import Row
+from treadle.protocol.findings import suggest
+from treadle.protocol.load import starting_folder
+from treadle.protocol.model import Protocol, Step, base_of
+from treadle.simulate.explore import Exploration
+from treadle.simulate.explore import explore as explore_states
+from treadle.simulate.run import Report, Summary, Violation, simulate_run, summary_of
+from treadle.simulate.scope import LEAST, SMALL, Scope, out_of_range, unknown_names
+from treadle.views.words import count_words
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 Name = Annotated[str, typer.Argument(help="A protocol's name, or the path of its folder.")]
-GraphName = Annotated[str | None, typer.Option("--graph", "-g", help="Only this graph.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+GraphName = Annotated[str | None, typer.Option("--graph", "-g", help="Use only this graph.")]
 
 
 @app.callback()
 def protocol() -> None:
-    """Look at protocols, prove them, draw them, try them against a random world, begin a new one."""
+    """List, check, draw, simulate and create protocols."""
 
 
 @app.command("list")
-def list_(json: Json = False) -> None:
-    """Lists the protocols that can be named here."""
-    from treadle.cli.documents import Protocols
-    from treadle.cli.survey import survey
+def list_(json: JsonOption = False) -> None:
+    """List the available protocols."""
 
-    found = survey()
+    found = list_protocols()
     if json:
         print_json(Protocols(protocols=tuple(found)))
     else:
@@ -36,13 +59,11 @@ def list_(json: Json = False) -> None:
 
 
 @app.command()
-def show(name: Name, json: Json = False) -> None:
-    """Describes a protocol: its graphs, roles, exits and input."""
-    from treadle.cli.documents import Shown, document
-    from treadle.cli.examine import looked_at
+def show(name: Name, json: JsonOption = False) -> None:
+    """Describe a protocol: its graphs, roles, exits and input."""
     from treadle.protocol.drawing.page import page
 
-    model = looked_at(name)
+    model = load_with_warning(name)
     if json:
         print_json(document(Shown, model))
     else:
@@ -52,19 +73,16 @@ def show(name: Name, json: Json = False) -> None:
 @app.command()
 def check(
     protocols: Annotated[
-        list[str] | None, typer.Argument(help="Names or paths; default: all that can be named.")
+        list[str] | None, typer.Argument(help="Names or paths of protocols; by default all that are available.")
     ] = None,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
-    """Proves protocols before they run. Exit code 0: nothing is wrong; 2: there are findings."""
-    from treadle.cli.documents import Examination
-    from treadle.cli.examine import examine
-
+    """Check protocols before they run. Exit code 0: no findings; 2: findings."""
     results = examine(protocols or [])
     if json:
         print_json(Examination(findings=tuple(fault for result in results for fault in result.as_json())))
     else:
-        say("\n".join(line for result in results for line in result.lines()))
+        print_text("\n".join(line for result in results for line in result.lines()))
     if any(result.failed for result in results):
         raise typer.Exit(2)
 
@@ -73,16 +91,16 @@ def check(
 def table(
     name: Name,
     graph: GraphName = None,
-    full: Annotated[bool, typer.Option("--full", help="Every step's system exits and every copy of a gate.")] = False,
-    json: Json = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Include every step's system exits and every copy of a gate.")
+    ] = False,
+    json: JsonOption = False,
 ) -> None:
-    """Prints the edge table: who leaves by which exit, where that leads, what is checked on the way."""
-    from treadle.cli.documents import Table
-    from treadle.cli.survey import protocol_with
-    from treadle.protocol.drawing.markdown import COLUMNS, without_repeats
+    """Print the edge table: each step's exits, where they lead, and the checks on the way."""
+    from treadle.protocol.drawing.table import COLUMNS, without_repeats
     from treadle.protocol.drawing.table import table as rows_of
 
-    model = protocol_with(name, graph)
+    model = find_protocol_with(name, graph)
     if json:
         print_json(Table(rows=tuple(rows_of(model, graph, full=full))))
         return
@@ -95,36 +113,34 @@ def draw(
     name: Name,
     graph: GraphName = None,
     svg: Annotated[
-        Path | None, typer.Option("--svg", help="Write an SVG drawing to this file instead; -: to standard output.")
+        Path | None,
+        typer.Option("--svg", help="Write an SVG drawing to this file instead; - writes to standard output."),
     ] = None,
 ) -> None:
-    """Draws a protocol: as Mermaid on standard output, or as SVG into a file."""
-    from treadle.cli.files import STDOUT, write_again
-    from treadle.cli.survey import protocol_with
-    from treadle.protocol.drawing.mermaid import mermaid
+    """Draw a protocol: as Mermaid on standard output, or as SVG into a file."""
+    from treadle.protocol.drawing.picture import mermaid
     from treadle.protocol.drawing.svg import svg as drawn
 
-    model = protocol_with(name, graph)
+    model = find_protocol_with(name, graph)
     if svg is None or str(svg) in STDOUT:
-        say(drawn(model, graph) if svg else mermaid(model, graph), nl=False)
+        print_text(drawn(model, graph) if svg else mermaid(model, graph), nl=False)
     else:
         write_again(svg, drawn(model, graph), is_ours=lambda text: "<svg" in text)
-        say(f"{svg} is written")
+        print_text(f"{svg} is written")
 
 
 @app.command()
 def schema(
     name: Name,
     step: Annotated[str, typer.Argument(help="A step, or GRAPH.STEP where several graphs have one of that name.")],
-    strict: Annotated[bool, typer.Option("--strict", help="Optional fields must be there, as null.")] = False,
-    tools: Annotated[bool, typer.Option("--tools", help="One schema per exit, as tools take them.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="A schema is JSON anyway.")] = False,  # noqa: ARG001
+    strict: Annotated[bool, typer.Option("--strict", help="Require optional fields too; they may be null.")] = False,
+    tools: Annotated[bool, typer.Option("--tools", help="Print one schema per exit, as tools take them.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="No effect: a schema is always JSON.")] = False,  # noqa: ARG001
 ) -> None:
-    """Prints the JSON Schema of the answer that an agent gives at a step."""
-    from treadle.cli.survey import agent_step
+    """Print the JSON Schema of an agent's answer at a step."""
     from treadle.protocol.answers import schema as schemas
 
-    model, found = agent_step(name, step)
+    model, found = find_agent_step(name, step)
     make = schemas.tool_schemas if tools else schemas.schema
     print_json(make(model, found, strict=strict))
 
@@ -132,25 +148,20 @@ def schema(
 @app.command()
 def sim(
     name: Name,
-    runs: Annotated[int, typer.Option(min=1, help="How many runs.")] = 50,
-    seed: Annotated[int, typer.Option(help="The first run's seed; the others follow.")] = 0,
+    runs: Annotated[int, typer.Option(min=1, help="The number of runs.")] = 50,
+    seed: Annotated[int, typer.Option(help="The seed of the first run; each other run adds 1.")] = 0,
     faults: Annotated[
-        float, typer.Option(min=0, max=1, help="How often something goes wrong; 0: most runs end well.")
+        float, typer.Option(min=0, max=1, help="The probability that something goes wrong; with 0, most runs end well.")
     ] = 0.3,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
-    """Runs a protocol against a random world, with every invariant held after every event. Exit code 2: findings."""
-    from treadle.cli.documents import document
-    from treadle.cli.examine import sound
-    from treadle.cli.guard import INTERRUPTED
-    from treadle.cli.trial import simulate, simulated
-    from treadle.cli.trial_documents import Simulation
+    """Run a protocol against a random world and check every invariant after every event. Exit code 2: findings."""
 
-    found = simulate(sound(name), runs, faults, seed)
+    found = simulate(load_sound_protocol(name), runs, faults, seed)
     if json:
         print_json(document(Simulation, found))
     else:
-        say("\n".join(simulated(found, name, faults)))
+        print_text("\n".join(describe_simulation(found, name, faults)))
     if found.runs < runs:
         raise typer.Exit(INTERRUPTED)
     if found.findings:
@@ -163,66 +174,330 @@ def explore(
     scope: Annotated[
         list[str] | None,
         typer.Option(
-            help="One of its scopes, bounds, or both: 'leaf', 'attempts=1 budgets=any depth=1 widths=0,2 graph=cycle'. "
-            "Default: small."
+            help="A named scope (see --scopes), bounds, or both: 'leaf', "
+            "'attempts=1 budgets=any depth=1 widths=0,2 graph=cycle'. By default `small`."
         ),
     ] = None,
-    scopes: Annotated[bool, typer.Option("--scopes", help="Only list the scopes that it has, by name.")] = False,
-    limit: Annotated[int, typer.Option(min=1, help="How many states to look at before giving up.")] = 20_000,
-    json: Json = False,
+    scopes: Annotated[bool, typer.Option("--scopes", help="Only list the named scopes of the protocol.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="The number of states after which the search stops.")] = 20_000,
+    json: JsonOption = False,
 ) -> None:
-    """Tries every answer in every order, in a small scope.
+    """Try every answer in every order, in a small scope.
 
-    Exit code 1: nothing was found, but not every state was looked at; 2: a deadlock, a dead end or a fault was found.
+    Exit code 1: no findings, but some states were left out; 2: a deadlock, a dead end or a fault was found.
     """
-    from treadle.cli.library import scopes as scopes_of
-
     if scopes:
-        _list_scopes(scopes_of(name), json)
+        named = read_protocol_scopes(name)
+        if json:
+            print_json(Scopes(scopes=tuple(named.values())))
+        else:
+            print_table(("Scope", "What it looks at"), [(it.name, it.help) for it in named.values()])
         return
-    from treadle.cli.documents import document
-    from treadle.cli.examine import sound
-    from treadle.cli.guard import UNWELL
-    from treadle.cli.scope import scope_of
-    from treadle.cli.trial import explored
-    from treadle.cli.trial_documents import Search
-    from treadle.simulate.explore import explore as search
-
-    model, named = sound(name), scopes_of(name)
-    found = search(model, scope_of(model, named, scope or []), limit_states=limit)
+    model, named = load_sound_protocol(name), read_protocol_scopes(name)
+    found = explore_states(model, parse_scope(model, named, scope or []), limit_states=limit)
     if json:
         print_json(document(Search, found))
     else:
-        say("\n".join(explored(found, named)))
+        print_text("\n".join(describe_exploration(found, named)))
     if found.findings:
         raise typer.Exit(2)
     if not found.exhausted:
         raise typer.Exit(UNWELL)
 
 
-def _list_scopes(named: "dict[str, Scope]", json: bool) -> None:
-    if json:
-        from treadle.cli.trial_documents import Scopes
-
-        print_json(Scopes(scopes=tuple(named.values())))
-    else:
-        print_table(("Scope", "What it looks at"), [(it.name, it.help) for it in named.values()])
-
-
 @app.command()
 def new(
-    name: Annotated[str, typer.Argument(help="What the protocol is called.")],
+    name: Annotated[str, typer.Argument(help="The name of the protocol.")],
     to: Annotated[
         Path | None,
-        typer.Option("--to", help="The folder to write, called NAME too; default: .treadle/protocols/NAME."),
+        typer.Option(
+            "--to", help="The folder to write, which must be called NAME; by default .treadle/protocols/NAME."
+        ),
     ] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Let it take the place of the built-in protocol of its name.")
-    ] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the built-in protocol of the same name.")] = False,
 ) -> None:
-    """Writes a small, complete, commented protocol to begin with, into a folder that is new or empty."""
-    from treadle.cli.advice import word
-    from treadle.cli.beginning import begin
+    """Write a small, complete, commented protocol into a new or empty folder."""
+    folder = create_protocol(name, to, replace=replace)
+    print_text(
+        f"{folder} is written; edit it, then `treadle protocol check {name if to is None else quote_word(folder)}`"
+    )
 
-    folder = begin(name, to, replace=replace)
-    say(f"{folder} is written; edit it, then `treadle protocol check {name if to is None else word(folder)}`")
+
+# The JSON documents of these commands.
+
+
+class Offered(msgspec.Struct, frozen=True):
+    """A protocol in a list; a protocol that does not load has a problem and no steps."""
+
+    name: str
+    title: str
+    graphs: int
+    steps: int
+    source: str
+    problem: str = ""
+
+
+class Protocols(msgspec.Struct, frozen=True, kw_only=True):
+    """The protocols that can be named here: `treadle protocol list --json`."""
+
+    schema: Literal[1] = 1
+    protocols: tuple[Offered, ...]
+
+
+class Shown(Protocol, frozen=True, kw_only=True, omit_defaults=False):
+    """A protocol as it runs: `treadle protocol show --json`. Its parts leave out keys that have their default."""
+
+    schema: Literal[1] = 1
+
+
+class Examination(msgspec.Struct, frozen=True, kw_only=True):
+    """The findings in protocols: `treadle protocol check --json`."""
+
+    schema: Literal[1] = 1
+    findings: tuple[ProtocolFault, ...]
+
+
+class Table(msgspec.Struct, frozen=True, kw_only=True):
+    """The edge table of a protocol: `treadle protocol table --json`."""
+
+    schema: Literal[1] = 1
+    rows: tuple[Row, ...]
+
+
+class Mishap(Violation, frozen=True):
+    """Something that must not happen, and the events that lead to it."""
+
+
+class Simulation(Summary, frozen=True, kw_only=True):
+    """The results of simulated runs: `treadle protocol sim --json`."""
+
+    findings: tuple[Mishap, ...]
+    schema: Literal[1] = 1
+
+
+class Search(Exploration, frozen=True, kw_only=True):
+    """The results of an exhaustive search: `treadle protocol explore --json`."""
+
+    deadlocks: tuple[Mishap, ...]
+    dead_ends: tuple[Mishap, ...]
+    faults: tuple[Mishap, ...]
+    schema: Literal[1] = 1
+
+
+class Scopes(msgspec.Struct, frozen=True, kw_only=True):
+    """The scopes that a protocol can be explored in: `treadle protocol explore --scopes --json`."""
+
+    schema: Literal[1] = 1
+    scopes: tuple[Scope, ...]
+
+
+# Look up protocols, graphs and steps for the protocol commands.
+
+
+def list_protocols() -> list[Offered]:
+    """Every protocol that can be named here."""
+    known = list_protocol_folders()
+    for finding in find_misplaced(known):
+        complain(f"warning: {finding}")
+    return [_describe_protocol(name, folder) for name, folder in known.items()]
+
+
+def _describe_protocol(name: str, folder: Path) -> Offered:
+    source = source_of(folder)
+    try:
+        protocol = load_protocol(name).protocol
+    except TreadleError as error:
+        problem = str(findings_of(error, name)[0])
+        return Offered(name, f"does not load: see `treadle protocol check {quote_word(name)}`", 0, 0, source, problem)
+    steps = sum(len({base_of(step) for step in graph.steps}) for graph in protocol.graphs.values())
+    return Offered(name, protocol.title, len(protocol.graphs), steps, source)
+
+
+def find_protocol_with(name: str, graph: str | None) -> Protocol:
+    """A protocol that has this graph."""
+    protocol = load_with_warning(name)
+    if graph is not None and graph not in protocol.graphs:
+        raise TreadleError(
+            _unknown(f"{protocol.name} has no graph '{graph}'", graph, protocol.graphs), code="usage.unknown"
+        )
+    return protocol
+
+
+def find_agent_step(name: str, wanted: str) -> tuple[Protocol, Step]:
+    """A protocol and the step of it that is meant by STEP or GRAPH.STEP."""
+    protocol = load_with_warning(name)
+    steps = {
+        f"{graph}.{step}": it
+        for graph, members in protocol.graphs.items()
+        for step, it in members.steps.items()
+        if it.kind == "agent"
+    }
+    meant = [path for path in steps if wanted in (path, path.partition(".")[2])]
+    if not meant:
+        bare = [path.partition(".")[2] for path in steps]
+        raise TreadleError(
+            _unknown(f"{protocol.name} has no agent step '{wanted}'", wanted, bare), code="usage.unknown"
+        )
+    if len(meant) > 1:
+        raise TreadleError(
+            f"'{wanted}' is a step of several graphs; write one of {', '.join(meant)}", code="usage.ambiguous"
+        )
+    return protocol, steps[meant[0]]
+
+
+def _unknown(message: str, word: str, known: Iterable[str]) -> str:
+    known = list(dict.fromkeys(known))
+    hint = suggest(word, known)
+    return f"{message}{f' ({hint})' if hint else ''}; there are {', '.join(known)}"
+
+
+# The results of simulation and search, in words.
+
+
+def simulate(protocol: Protocol, runs: int, faults: float, seed: int) -> Summary:
+    """Simulate runs; after Ctrl-C, return the summary of those that have ended."""
+    reports: list[Report] = []
+    try:
+        reports.extend(simulate_run(protocol, seed + number, faults) for number in range(runs))
+    except KeyboardInterrupt:
+        complain(f"interrupted after {len(reports)} of {count_words(runs, 'run')}")
+    return summary_of(protocol, reports)
+
+
+def describe_simulation(summary: Summary, name: str, faults: float) -> Iterator[str]:
+    """Describe simulated runs line by line; `name` is the protocol's name or path as the user typed it."""
+    outcomes = ", ".join(f"{name} {count}" for name, count in sorted(summary.outcomes.items()))
+    verdict = count_words(len(summary.findings), "finding") if summary.findings else "nothing is wrong"
+    counts = ((summary.runs, "run"), (summary.events, "event"), (summary.kills, "restart"))
+    yield f"{summary.protocol}: {', '.join(count_words(*it) for it in counts)}: {verdict}"
+    yield f"ended: {outcomes or 'none'}"
+    if summary.never:
+        yield f"rows that no run took: {len(summary.never)} (more runs reach more; --json lists them)"
+    for finding in summary.findings:
+        yield from _describe_finding(finding)
+        yield f"  again: treadle protocol sim {quote_word(name)} --runs 1 --seed {finding.seed} --faults {faults:g}"
+
+
+def describe_exploration(found: Exploration, scopes: Iterable[str]) -> Iterator[str]:
+    """Describe an exhaustive search line by line, and name the other scopes."""
+    none = "nothing is wrong" if found.exhausted else "nothing is wrong with these"
+    verdict = count_words(len(found.findings), "finding") if found.findings else none
+    whole = "all of them" if found.exhausted else "not all of them"
+    size = f"{count_words(found.states, 'state')}, {count_words(found.edges, 'edge')}"
+    yield f"{found.protocol}, scope {found.scope}: {size}, {whole}: {verdict}"
+    yield f"ends: {', '.join(found.outcomes) or 'none'}"
+    if found.unvisited:
+        yield f"steps not reached: {len(found.unvisited)} (--json lists them)"
+    others = [name for name in scopes if name != found.scope]
+    if others:
+        yield f"other scopes: {', '.join(others)}"
+    for finding in found.findings:
+        yield from _describe_finding(finding)
+    if not found.exhausted:
+        yield "a limit was reached before every state was seen: nothing is proved; raise --limit, or narrow --scope"
+
+
+def _describe_finding(finding: Violation) -> Iterable[str]:
+    return ["", finding.what, *(f"  {line}" for line in finding.trace)]
+
+
+# Parse `--scope`: a named scope, bounds, or a named scope with other bounds.
+
+SETTABLE: Final = ("graph", *LEAST)
+ANY: Final = "any"
+
+
+def parse_scope(protocol: Protocol, named: Mapping[str, Scope], words: Iterable[str]) -> Scope:
+    """The scope of `leaf`, of `attempts=2 depth=1 widths=0,2 graph=cycle`, or of `leaf attempts=3`."""
+    given = [word for text in words for word in text.split()]
+    base = named[given[0]] if given and given[0] in named else named[SMALL.name]
+    bounds = given[1:] if given and given[0] in named else given
+    settings: dict[str, Any] = {}
+    for key, value in (_setting(word, named) for word in bounds):
+        if key in settings:
+            raise TreadleError(f"the scope gives {key} twice; give it once", code="usage.value")
+        settings[key] = value
+    scope = msgspec.structs.replace(base, name=" ".join(given) or base.name, **settings)
+    for problem in (*out_of_range(scope), *unknown_names(protocol, scope)):
+        raise TreadleError(problem, code="usage.value")
+    return scope
+
+
+def _setting(word: str, named: Mapping[str, Scope]) -> tuple[str, Any]:
+    key, _, value = word.partition("=")
+    if key not in SETTABLE or not value:
+        hint = suggest(key, [*SETTABLE, *named])
+        keys = ", ".join(f"{it}=…" for it in SETTABLE)
+        raise TreadleError(
+            f"'{word}' is not a scope{f' ({hint})' if hint else ''}; write {', '.join(named)}, or {keys}",
+            code="usage.value",
+        )
+    if key == "graph":
+        return key, value
+    if key == "budgets" and value == ANY:
+        return key, None
+    numbers = tuple(_number(key, part) for part in value.split(","))
+    if len(numbers) > 1 and key != "widths":
+        raise TreadleError(f"{word}: {key} is one number, such as {key}=1", code="usage.value")
+    return key, numbers if key == "widths" else numbers[0]
+
+
+def _number(key: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        more = f", or {ANY}" if key == "budgets" else ""
+        raise TreadleError(
+            f"{key}={text}: {key} is a whole number of at least {LEAST[key]}{more}", code="usage.value"
+        ) from None
+
+
+# Create the folder of a new protocol.
+
+RESERVED: Final = "fragments"
+"""The folder beside the protocols in which they look for fragments."""
+
+
+def create_protocol(name: str, to: Path | None, *, replace: bool) -> Path:
+    """Writes a small, complete protocol, by default where it can be named in this project; returns its folder."""
+    texts = starting_folder(name)
+    own = own_folder("protocols")
+    folder = to or own / name
+    _refuse_names(name, folder)
+    if folder.absolute().parent.resolve() == own.resolve() and is_built_in(folder.name) and not replace:
+        raise TreadleError(
+            f"{folder.name} is a built-in protocol, and {folder} would take its place; give another name, change it by "
+            f"{own_folder('overlays') / folder.name}.yaml with `extends: {folder.name}`, or say --replace",
+            code="protocol.name",
+        )
+    if to is None:
+        _make(folder.parent)
+    write_folder(folder, texts)
+    return folder
+
+
+def _refuse_names(name: str, folder: Path) -> None:
+    """Refuse names that commands could not look up, and names that differ from the folder's."""
+    if name.startswith("-"):
+        raise TreadleError(
+            f"'{name}' would be taken for an option by every command; begin it with a letter or a digit",
+            code="protocol.name",
+        )
+    if name == RESERVED:
+        raise TreadleError(
+            f"the folder {RESERVED} is for parts that protocols share; give another name", code="protocol.name"
+        )
+    called = folder.name or folder.resolve().name
+    if called != name:
+        raise TreadleError(
+            f"a protocol is called what its folder is called, and '{called}' is not '{name}'; "
+            f"write `--to {quote_word(folder.parent / name)}`, or make both names the same",
+            code="protocol.name",
+        )
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TreadleError(f"{folder} cannot be created: {error.strerror}", code="file.unwritable") from None

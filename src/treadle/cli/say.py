@@ -1,8 +1,34 @@
-"""`treadle say`: speak to a project in plain words."""
+"""`treadle say`: perform a sentence in plain words as a command, and drive the run until a person is needed again."""
 
+import os
 from typing import Annotated
 
+import msgspec
 import typer
+
+from treadle.cli.documents import Heard
+from treadle.cli.guard import FAILED, INTERRUPTED, WAITS, complain
+from treadle.cli.moves import continue_runs
+from treadle.cli.output import print_json, print_text
+from treadle.cli.progress_board import ProgressLines, Silent
+from treadle.cli.run_status import code_of
+from treadle.config.project import MARKS, Project, project_around
+from treadle.config.projects import Projects
+from treadle.engines.run_settings import opened_store
+from treadle.engines.status import read_status
+from treadle.errors import TreadleError
+from treadle.store.leases import driver_of
+from treadle.store.sqlite import Store
+from treadle.talk.speaker import (
+    Blocked,
+    Dispatched,
+    NeedsHuman,
+    Speaker,
+    SpokenReply,
+    read_facts,
+    result_of,
+    standing_text,
+)
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
@@ -10,11 +36,61 @@ app = typer.Typer(pretty_exceptions_enable=False)
 @app.command()
 def say(
     words: Annotated[
-        list[str], typer.Argument(metavar="WORDS", help='What there is to say: "continue cart-app"; "help" lists it.')
+        list[str], typer.Argument(metavar="WORDS", help='The sentence: "continue cart-app"; "help" lists them.')
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON at the end, for programs.")] = False,
 ) -> None:
-    """Says something to a project: continue, status, approve, reject: WHY, 30 seconds others OK, stop for today, …"""
-    from treadle.cli.saying import say_to
+    """Talk to a project in plain words: continue, status, approve, reject: WHY, stop for today, …"""
+    projects, here = Projects(os.environ), project_around()
+    # Any repository could be around the current folder; only one with runs or settings is a project of ours.
+    is_ours = here and (here.store.exists() or any((here.root / mark).exists() for mark in MARKS[:2]))
+    if here and not here.store.exists():
+        from treadle.cli.unfinished_stories import describe_stories_before_any_run  # slow, and rarely needed
 
-    raise typer.Exit(say_to(" ".join(words), as_json=as_json))
+        for line in describe_stories_before_any_run():
+            complain(line)
+    reply = Speaker(projects, here if is_ours else None).hear(" ".join(words))
+    if not reply.understood and not as_json:
+        raise TreadleError(reply.text, code=reply.code)
+    project = projects.project(reply.project) if reply.project in projects.all() else here
+    if not (project and reply.run):
+        _print(reply, as_json=as_json)
+        raise typer.Exit(0 if reply.understood else FAILED)
+    with opened_store(project) as store:
+        is_movable = reply.moved and isinstance(reply.result, Dispatched | Blocked)
+        if is_movable and not (driver_of(store.run(reply.run)) or read_status(project, store, reply.run).paused):
+            if not as_json:
+                print_text(reply.done)
+            board = Silent() if as_json else ProgressLines(store.payloads)
+            if continue_runs(project, store, [reply.run], board, follow=True) == INTERRUPTED:
+                raise typer.Exit(INTERRUPTED)
+            facts = read_facts(project, store, reply.run)
+            reply = msgspec.structs.replace(reply, text=standing_text(facts), result=result_of(facts))
+        _print(reply, as_json=as_json)
+        raise typer.Exit(_exit_code(project, store, reply))
+
+
+def _print(reply: SpokenReply, *, as_json: bool) -> None:
+    if not as_json:
+        print_text(reply.text)
+        return
+    document = Heard(
+        project=reply.project,
+        run=reply.run,
+        understood=reply.understood,
+        code=reply.code,
+        text=reply.text,
+        result=reply.result,
+    )
+    print_json(document)
+
+
+def _exit_code(project: Project, store: Store, reply: SpokenReply) -> int:
+    """Return the exit code; `status` and `stop` always end with 0."""
+    if not reply.understood:
+        return FAILED
+    if not reply.ordered:
+        return 0
+    if store.run(reply.run).outcome:
+        return code_of(read_status(project, store, reply.run))
+    return WAITS if isinstance(reply.result, NeedsHuman) else 0

@@ -4,32 +4,52 @@ from typing import Annotated
 
 import typer
 
+from treadle.cli.moves import ExitCodeOf
+from treadle.cli.options import ResumeOption, RunArgument
+from treadle.cli.output import harmless
+from treadle.config.project import Project
+from treadle.store.sqlite import Store
+
 app = typer.Typer(pretty_exceptions_enable=False)
 
 
 @app.command()
 def send(
-    run: Annotated[
-        str | None, typer.Argument(help="The run; the only one that has not ended if none is named.")
-    ] = None,
+    run: RunArgument = None,
     signal: Annotated[
         str | None, typer.Argument(metavar="SIGNAL", help="A signal that its protocol takes, such as StatusQuery.")
     ] = None,
-    text: Annotated[str | None, typer.Argument(help="What there is to say with it.")] = None,
-    at: Annotated[str, typer.Option(help="The instance that it is for.")] = "root",
-    resume: Annotated[bool, typer.Option("--resume", help="Drive the run on, as `treadle resume` would.")] = False,
+    text: Annotated[str | None, typer.Argument(help="A text that goes with the signal.")] = None,
+    at: Annotated[str, typer.Option(help="The instance that gets the signal.")] = "root",
+    resume: ResumeOption = False,
 ) -> None:
-    """Sends an instance a signal, which it takes up between two steps, and says where the instance stands."""
+    """Send a signal to an instance, which handles it between two steps. Prints where the instance stands."""
     from treadle.cli.moves import move
-    from treadle.cli.sending import position
-    from treadle.cli.which_run import to_move
+    from treadle.cli.run_reader import find_run_to_move
     from treadle.engines.client import Client
 
-    meant, rest = to_move(run, signal, text, beside=2)
+    meant, rest = find_run_to_move(run, signal, text, beside=2)
     name, said = (*rest, "", "")[:2]
 
     def act(client: Client) -> str:
         client.send(meant, name, said, at=at)
         return f"{name} is sent to {at}"
 
-    move(meant, act, resume=resume, verdict=position(meant, at))
+    raise typer.Exit(move(meant, act, resume=resume, verdict=print_position(meant, at)))
+
+
+# The position of an instance after a signal was sent to it.
+
+
+def print_position(run: str, at: str) -> ExitCodeOf:
+    """Return a verdict that prints the current step of an instance."""
+
+    def tell(project: Project, store: Store) -> int:
+        from treadle.engines.status import read_status
+
+        for line in read_status(project, store, run).lines:
+            if line.instance == at:
+                typer.echo(harmless(f"{at}: {f'{line.step} · ' if line.step else ''}{line.text}"))
+        return 0
+
+    return tell

@@ -1,10 +1,11 @@
-"""Shows the scenes of a run: as a tree that moves on a terminal, as lines elsewhere."""
+"""Scenes of a run to watch: as a tree that is redrawn on a terminal, as lines elsewhere."""
 
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from random import Random
+from typing import Final, NamedTuple
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -12,12 +13,47 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from treadle.cli.advice import word
-from treadle.cli.output import console, say
-from treadle.cli.story import Scene
+from treadle.cli.guard import quote_word
+from treadle.cli.output import console, print_text
+from treadle.kernel.events import Event
+from treadle.kernel.reduce import reduce
+from treadle.kernel.state import State
 from treadle.prompts.foreign import visible
 from treadle.protocol.model import Protocol
-from treadle.views.tree import Line, foremost, tree
+from treadle.simulate.run import describe_event
+from treadle.simulate.world import Ledger, Mood, RandomWorld
+from treadle.views.tree import InstanceLine, foremost, tree
+
+# Scenes of a run to watch, and the generator for simulated ones.
+
+PATIENCE = 150
+
+
+class Scene(NamedTuple):
+    """An event of a run, with the state after it."""
+
+    caption: str
+    """The caption for a viewer; empty if the scene needs none."""
+    state: State
+    log: str = ""
+    """The line that the log of a real run has for it."""
+
+
+def simulate_scenes(protocol: Protocol, seed: int, faults: float) -> Iterator[Scene]:
+    """A run in a random world, until it ends."""
+    world, state, ledger = RandomWorld(protocol, Random(f"{protocol.name} {seed}"), faults), State(), Ledger()
+    event: Event | None = world.start()
+    count = 0
+    while event is not None:
+        state, commands = reduce(protocol, state, event)
+        ledger.enter(event, commands)
+        yield Scene(describe_event(event), state)
+        if state.outcome:
+            return
+        count += 1
+        mood: Mood = "wild" if count < PATIENCE else "kind" if count < 4 * PATIENCE else "ending"
+        event = world.next(state, ledger, mood)
+
 
 PAUSE: Final = 1.1
 RECENT: Final = 8
@@ -48,13 +84,13 @@ def play(protocol: Protocol, scenes: Iterable[Scene], speed: float, name: str) -
     with Live(console=screen, auto_refresh=False) as live:
         for scene in scenes:
             said.append(visible(scene.caption))
-            live.update(picture(protocol, scene, tuple(said), screen), refresh=True)
+            live.update(draw_scene(protocol, scene, tuple(said), screen), refresh=True)
             time.sleep(PAUSE / speed if speed else 0)
-    screen.print(Text(NEXT.format(protocol=word(name))), soft_wrap=True)
+    screen.print(Text(NEXT.format(protocol=quote_word(name))), soft_wrap=True)
 
 
 def watch(protocol: Protocol, scenes: Iterable[Scene]) -> None:
-    """Shows scenes as they happen: the tree below, and above it, for good, what is told."""
+    """Show scenes as they happen: the live tree below, the captions above it for good."""
     screen = console()
     with Live(console=screen, auto_refresh=False) as live:
         for scene in scenes:
@@ -64,8 +100,8 @@ def watch(protocol: Protocol, scenes: Iterable[Scene]) -> None:
             live.update(_framed(protocol, scene, room), refresh=True)
 
 
-def picture(protocol: Protocol, scene: Scene, said: Sequence[str], screen: Console) -> RenderableType:
-    """A scene that fits the screen: half of a low one is the tree, and what has just happened is told in full."""
+def draw_scene(protocol: Protocol, scene: Scene, said: Sequence[str], screen: Console) -> RenderableType:
+    """Draw a scene that fits the screen: half of a low screen for the tree, and the newest caption in full."""
     newest = Text(said[-1], style="bold default")
     height, told = screen.height - BORDER, len(newest.wrap(screen, screen.width))
     older = said[max(len(said) - max(height // 2 - told, 0) - 1, 0) : -1]
@@ -76,13 +112,15 @@ def picture(protocol: Protocol, scene: Scene, said: Sequence[str], screen: Conso
 
 def _framed(protocol: Protocol, scene: Scene, room: int) -> Panel:
     title = Text(f"{protocol.name} · event {scene.state.seq}")
-    return Panel(drawn(tree(protocol, scene.state), room, wraps=False), title=title, title_align="left")
+    return Panel(draw_tree(tree(protocol, scene.state), room, wraps=False), title=title, title_align="left")
 
 
-def drawn(lines: list[Line], room: int, details: Mapping[str, str] | None = None, *, wraps: bool = True) -> Table:
-    """The tree, or the foremost of it that there is room for.
+def draw_tree(
+    lines: list[InstanceLine], room: int, details: Mapping[str, str] | None = None, *, wraps: bool = True
+) -> Table:
+    """Draw the tree, or its foremost lines if there is no room for all.
 
-    `details` says more about an instance's work, by the instance's id.
+    `details` maps the id of an instance to more about its work.
     """
     grid = Table.grid(padding=(0, 2))
     for at in range(COLUMNS):
@@ -101,21 +139,21 @@ def drawn(lines: list[Line], room: int, details: Mapping[str, str] | None = None
 
 
 def recite(protocol: Protocol, scenes: Iterable[Scene]) -> None:
-    """Tells the scenes line by line: what happened, and which instances it moved."""
-    before: set[Line] = set()
+    """Print the scenes line by line: the event, and the instances that it moved."""
+    before: set[InstanceLine] = set()
     for number, scene in enumerate(scenes, 1):
-        say(f"{number:3} {scene.caption}")
+        print_text(f"{number:3} {scene.caption}")
         lines = tree(protocol, scene.state)
         for line in lines:
             if line not in before:
-                say(f"      {line.instance}: {' · '.join(part for part in (line.step, line.text) if part)}")
+                print_text(f"      {line.instance}: {' · '.join(part for part in (line.step, line.text) if part)}")
         before = set(lines)
 
 
 def report(scenes: Iterable[Scene]) -> None:
-    """Tells scenes as they happen: a line of the log for each, and under it what is to be said about it."""
+    """Print scenes as they happen: the log line of each, and its caption below."""
     for scene in scenes:
         for line in (scene.log, f"        {scene.caption}" if scene.caption else ""):
             if line:
-                say(line)
+                print_text(line)
         sys.stdout.flush()

@@ -16,9 +16,9 @@ def main() -> int:
         case ["--version"]:
             return _say(f"treadle {__version__}\n")
         case ["hook", *words] if words in ([], ["--legacy"]):  # at the end of every turn of somebody's agent
-            from treadle.cli import hooking
+            from treadle.cli import hook_call
 
-            return hooking.main(legacy=bool(words))
+            return hook_call.main(legacy=bool(words))
         case _:
             from treadle.cli import app
 
@@ -26,7 +26,7 @@ def main() -> int:
 
 
 def _marks() -> tuple[str, str]:
-    """What begins and what ends a colour, where there is colour."""
+    """Return the escape sequences that start and end a colour; empty without colour."""
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
     colour = is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return ("\033[1;36m", "\033[0m") if colour else ("", "")

@@ -9,33 +9,39 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 @app.command("status")
 def status(
-    run: Annotated[str | None, typer.Argument(help="Which run; without one, all of them in a line each.")] = None,
+    run: Annotated[
+        str | None, typer.Argument(help="The run to show; by default a line for each unfinished and recent run.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Go on while somebody drives it.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Keep updating while a process drives the run.")] = False,
 ) -> None:
-    """Shows how all runs stand, or one: where each instance is, what it waits for, what it asks, what it has used.
+    """Show where all runs stand, or one run: steps, attempts, open questions, cost.
 
-    --watch without a run follows the latest that goes on.
+    --watch without a run follows the latest one that is still going.
 
-    Exit code 3: it was watched, and nobody drives it any more before its end.
+    Exit code 3: with --watch, the driver stopped before the run ended.
     """
-    from treadle.cli.listing import print_overview
+    from treadle.cli.log import watch_run
     from treadle.cli.output import print_json
-    from treadle.cli.reading import find_run, read_run, reading
-    from treadle.cli.situation import print_status, situation
-    from treadle.cli.watching import watch_run
+    from treadle.cli.run_reader import find_run, open_for_reading
+    from treadle.cli.run_status import print_status
+    from treadle.cli.runs import print_no_runs, print_overview
     from treadle.config.project import open_project
+    from treadle.engines.status import read_status
 
     project = open_project()
-    with reading(project) as store:
-        meant = find_run(store, run, going=True)
+    if run is None and not watch and not project.store.exists():
+        print_no_runs(as_json=as_json)
+        return
+    with open_for_reading(project) as store:
         if run is None and not watch:
             print_overview(project, store, as_json=as_json)
             return
+        meant = find_run(store, run, going=True)
         if watch:
             raise typer.Exit(watch_run(project, store, meant, as_json=as_json))
-        found = read_run(store, meant.id)
+        now = read_status(project, store, meant.id)
         if as_json:
-            print_json(situation(project, store, found))
+            print_json(now.document)
         else:
-            print_status(project, store, found)
+            print_status(now)

@@ -1,1 +1,1 @@
-"""What a project says about itself in `treadle.toml`, what else is in force, and where Treadle keeps its files."""
+"""Configuration: a project's `treadle.toml`, the settings in force, and the places where Treadle keeps its files."""

@@ -12,27 +12,27 @@ import msgspec
 from treadle.protocol.findings import suggest
 
 
-class Program(msgspec.Struct, frozen=True):
+class KnownProgram(msgspec.Struct, frozen=True):
     """A coding agent that people install: the program's name, and how to get it."""
 
     name: str
     install: str
     env: dict[str, str] = {}
-    """What it needs to tell its version without ado."""
+    """Environment variables for `--version`, such as those that keep the program from restarting itself."""
 
 
 PROGRAMS: Final = (
-    Program("claude", "npm install -g @anthropic-ai/claude-code"),
-    Program("codex", "npm install -g @openai/codex"),
-    Program("gemini", "npm install -g @google/gemini-cli", {"GEMINI_CLI_NO_RELAUNCH": "true"}),
-    Program("opencode", "npm install -g opencode-ai"),
-    Program("goose", "see https://block.github.io/goose/"),
+    KnownProgram("claude", "npm install -g @anthropic-ai/claude-code"),
+    KnownProgram("codex", "npm install -g @openai/codex"),
+    KnownProgram("gemini", "npm install -g @google/gemini-cli", {"GEMINI_CLI_NO_RELAUNCH": "true"}),
+    KnownProgram("opencode", "npm install -g opencode-ai"),
+    KnownProgram("goose", "see https://block.github.io/goose/"),
 )
 
 BARE: Final = (*(program.name for program in PROGRAMS), "manual")
 """Agents that are named by one word."""
 WITH_ARGUMENT: Final = {"command": "PROGRAM ARGS", "acp": "PROGRAM ARGS", "scripted": "FILE", "replay": "RUN"}
-"""Agents that are named by a word, a colon, and what is to be started or read."""
+"""Agents named as `KIND:ARGUMENT`; the value shows the argument: a program to start, or a file or run to read."""
 SPEAKING_ACP: Final = {"gemini": "gemini --acp", "opencode": "opencode acp", "goose": "goose acp"}
 """The programs that are driven by the Agent Client Protocol: `gemini` is short for `acp:gemini --acp`."""
 STARTED: Final = ("command", "acp")
@@ -50,7 +50,7 @@ class AgentProgram(msgspec.Struct, frozen=True):
 
     path: str
     words: tuple[str, ...]
-    """What starts it: the path, or a node and the path."""
+    """The command that starts it: the path alone, or a node interpreter and the path."""
     origin: Literal["PATH", "make agents"]
 
 
@@ -85,7 +85,7 @@ class Agent(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The argument as a program and what it is given."""
+        """The argument split into a program and its arguments."""
         return tuple(shlex.split(self.argument))
 
     def __str__(self) -> str:
@@ -93,7 +93,7 @@ class Agent(msgspec.Struct, frozen=True):
 
 
 def parse_agent(text: str) -> Agent:
-    """The agent that a text names; a `ValueError` says what is wrong with it."""
+    """Parse the name of an agent; raise `ValueError` with the mistake if it names none."""
     kind, colon, argument = text.strip().partition(":")
     argument = argument.strip()
     if kind in BARE:

@@ -1,12 +1,14 @@
 """Where a project is, and where Treadle keeps its files in it."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from treadle.errors import TreadleError
+from treadle.protocol.paths import PathFault, path_fault
 
 FILE: Final = "treadle.toml"
 FOLDER: Final = ".treadle"
@@ -64,9 +66,9 @@ class Project(msgspec.Struct, frozen=True):
 
 
 def find_project(start: Path | None = None) -> Project | None:
-    """The project around a folder (the current one): the nearest that has `.treadle/`, `treadle.toml` or `.git`.
+    """Return the project around a folder (the current one): the nearest with `.treadle/`, `treadle.toml` or `.git`.
 
-    Outside of a repository only the folder itself can be one: what lies in shared folders above it is anybody's.
+    Outside of a repository only the folder itself counts: other users can write to shared folders above it.
     """
     here = start.absolute() if start else current_folder()
     above = (here, *here.parents)
@@ -78,7 +80,9 @@ def find_project(start: Path | None = None) -> Project | None:
 
 
 def owner_of(folder: Path) -> Project | None:
-    """The project whose runs an agent in a folder may belong to: that of the lane around it, else `find_project`."""
+    """Return the project of the runs that an agent in a folder may belong to: the lane's project, else
+    `find_project`.
+    """
     for above in (folder, *folder.parents):
         if above.parts[-3:] == _LANES:
             return Project(above.parents[2])
@@ -86,14 +90,14 @@ def owner_of(folder: Path) -> Project | None:
 
 
 def project_around(start: Path | None = None) -> Project | None:
-    """As `find_project`; but a lane is no project, it is part of the one whose agents work in it."""
+    """Like `find_project`, but for a lane return the project that the lane belongs to."""
     found = find_project(start)
     is_lane = found is not None and found.root.parent.parts[-len(_LANES) :] == _LANES
     return Project(found.root.parents[len(_LANES)]) if found and is_lane else found
 
 
 def open_project(start: Path | None = None) -> Project:
-    """The project around a folder, or an error that says how to begin one."""
+    """Return the project around a folder; without one, raise an error that explains how to start one."""
     found = project_around(start)
     if found is None:
         here = start or current_folder()
@@ -104,15 +108,15 @@ def open_project(start: Path | None = None) -> Project:
 
 
 def current_folder() -> Path:
-    """The folder that commands are given in."""
+    """Return the current folder; raise an error if it was deleted."""
     try:
         return Path.cwd()
     except FileNotFoundError:
-        raise TreadleError("the current folder is gone; go to one that is there", code="project.gone") from None
+        raise TreadleError("the current folder no longer exists; change to another one", code="project.gone") from None
 
 
 def make_local(project: Project) -> Path:
-    """The project's `.treadle/local/`, made if need be, which git ignores without being told elsewhere."""
+    """Create the project's `.treadle/local/` with a `.gitignore` of its own, and return it."""
     for folder in (project.own, project.local):
         if folder.is_symlink():
             raise TreadleError(
@@ -121,7 +125,11 @@ def make_local(project: Project) -> Path:
             )
     try:
         project.local.mkdir(parents=True, exist_ok=True)
-        _ignore_everything(project.local)
+        # A new file only: what a person wrote there stays, and a link is not followed.
+        with suppress(FileExistsError):
+            handle = os.open(project.local / ".gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write("*\n")
     except OSError as error:
         raise TreadleError(
             f"{project.local} cannot be made: {error.strerror}; check the permissions", code="file.unwritable"
@@ -129,17 +137,31 @@ def make_local(project: Project) -> Path:
     return project.local
 
 
-def _ignore_everything(folder: Path) -> None:
-    try:
-        handle = os.open(folder / ".gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
-    except FileExistsError:
-        return
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write("*\n")
-
-
 def _marked(path: Path) -> bool:
     try:
         return path.exists()
     except OSError:  # a folder that may not be looked into is nobody's project
         return False
+
+
+# Resolve links in a project's paths.
+
+
+def link_checker(project: Project) -> PathFault:
+    """Return a function that explains why links make a path of the project's checkout unusable."""
+    root = Path(os.path.realpath(project.root))
+
+    def fault(path: str) -> str:
+        real = Path(os.path.realpath(root / path))
+        if real == root / path:
+            return ""
+        if not real.is_relative_to(root):
+            parts = path.split("/")
+            folders = ["/".join(parts[: end + 1]) for end in range(len(parts))]
+            link = next((one for one in folders if (root / one).is_symlink()), path)
+            target = os.path.realpath(root / link)
+            return f"leads out of the repository: {link} is a link to {target}; name a folder inside"
+        inside = path_fault(real.relative_to(root).as_posix())
+        return f"leads through a link to {real.relative_to(root)}, which {inside}" if inside else ""
+
+    return fault

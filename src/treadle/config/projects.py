@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from treadle.config.load import user_file
 from treadle.config.project import MARKS, Project
-from treadle.config.toml import read_file
+from treadle.config.settings import read_file, user_file
 from treadle.errors import TreadleError, writing
 from treadle.protocol.findings import suggest
 
@@ -20,7 +19,7 @@ _FILE: Final = "projects.toml"
 
 
 class Projects:
-    """Names and folders, read whenever they are asked for: other programs may add some."""
+    """Names and folders, read anew on each use: other programs may add some."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.path = user_file(environ).with_name(_FILE)
@@ -59,13 +58,13 @@ class Projects:
             )
         if not any((known[name] / mark).exists() for mark in MARKS):
             raise TreadleError(
-                f"{known[name]}, the folder of {name}, is no project (any more); `treadle projects remove {name}`",
+                f"{known[name]}, the folder of {name}, is not a project any more; `treadle projects remove {name}`",
                 code="project.gone",
             )
         return Project(known[name])
 
     def name_of(self, project: Project) -> str:
-        """What a project is called here; its folder's name if it is not registered."""
+        """Return the registered name of a project, else its folder's name."""
         root = project.root.resolve()
         return next((name for name, folder in self.all().items() if folder.resolve() == root), "") or project.root.name
 

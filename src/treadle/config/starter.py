@@ -1,18 +1,56 @@
-"""The first `treadle.toml` of a project: what was detected, and every other key as a comment to begin from."""
+"""Write the first `treadle.toml` of a project: the detected values, and every other key as a comment."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from pathlib import Path
 from textwrap import wrap
 from typing import Final
 
 import msgspec
 
-from treadle.config.detect.found import Found
-from treadle.config.keys import KEYS, SECTIONS, Key
+from treadle.config.detection import DetectedLanguage
 from treadle.config.kinds import COMMAND, SECONDS, SIZE, Value
+from treadle.config.model import KEYS, SECTIONS, Key
+from treadle.errors import ProtocolError
 from treadle.protocol.model import Protocol
 
-_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+# Files that a protocol adds to a project: the folder `project/` beside its `protocol.yaml`.
+#
+# Treadle copies these files unchanged to the same paths below the project's root, and never overwrites a file.
+
+FOLDER: Final = "project"
+_MAX_FILES: Final = 100
+_MAX_FILE: Final = 200_000
+_NAME: Final = re.compile(r"\.?[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_NEVER: Final = frozenset({".git", ".treadle", "treadle.toml"})
+
+
+def protocol_project_files(protocol: Path) -> dict[str, str]:
+    """Path below the project's root → text, of a protocol's folder."""
+    home = protocol / FOLDER
+    files = [path for path in sorted(home.rglob("*")) if path.is_symlink() or not path.is_dir()]
+    if len(files) > _MAX_FILES:
+        raise ProtocolError(
+            f"{home} has {len(files)} files; a protocol may bring {_MAX_FILES} at most", code="protocol.own_files"
+        )
+    texts: dict[str, str] = {}
+    for path in files:
+        parts = path.relative_to(home).parts
+        if not all(_NAME.fullmatch(part) for part in parts) or parts[0] in _NEVER:
+            raise ProtocolError(
+                f"{str(path)!a}: a protocol may not bring a file of this name into a project", code="protocol.own_files"
+            )
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > _MAX_FILE:
+            raise ProtocolError(
+                f"{path}: a protocol may bring only plain files of {_MAX_FILE} bytes at most", code="protocol.own_files"
+            )
+        try:
+            texts["/".join(parts)] = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise ProtocolError(f"{path} is not UTF-8; save it as UTF-8", code="file.encoding") from None
+    return texts
+
+
 _EXAMPLES: Final[dict[str, Value]] = {
     "toolchain.contract": ("pytest", "tests/contract"),
     "toolchain.api_dump": ("./tools/api-dump",),
@@ -48,20 +86,21 @@ _EXAMPLES: Final[dict[str, Value]] = {
     "notifications.webhook": "env:MY_WEBHOOK",
     "notifications.channels": ("env:MY_TELEGRAM", "dbus://"),
     "environment.pass": ("ANTHROPIC_API_KEY",),
+    "environment.generated": ("src/my_package/_version.py",),
 }
-"""What a comment shows where there is no default."""
+"""Example values in the comments of keys without a default."""
 _MODELS: Final = {"claude": ("sonnet", "opus"), "gemini": ("flash", "pro")}
 """Names that agents have for their newest models, the stronger one last."""
 
 
-class Chosen(msgspec.Struct, frozen=True):
+class ChosenValue(msgspec.Struct, frozen=True):
     """A value that the file sets, and why."""
 
     value: Value
     why: str = ""
 
 
-def starter(chosen: Mapping[str, Chosen], protocol: Protocol | None = None) -> str:
+def render_starter(chosen: Mapping[str, ChosenValue], protocol: Protocol | None = None) -> str:
     """The text of a `treadle.toml`."""
     lines = ["# Settings of Treadle for this project. Lines such as `#agents = 4` show what could be said.", ""]
     default = chosen.get("agents.default")
@@ -70,58 +109,53 @@ def starter(chosen: Mapping[str, Chosen], protocol: Protocol | None = None) -> s
         lines += [*_comment(about), f"[{section}]"]
         for key in KEYS:
             if key.parts[0] == section:
-                lines += _open(key, protocol, agent) if key.is_open else _line(key, chosen.get(key.name))
+                lines += _comment(key.help)
+                lines += _examples(key, protocol, agent) if key.is_open else _line(key, chosen.get(key.name))
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 
 
-def chosen_for(found: Found | None) -> dict[str, Chosen]:
+def detected_values(found: DetectedLanguage | None) -> dict[str, ChosenValue]:
     """The keys that detection fills in."""
     if found is None or not found.commands:
         return {}
-    kind = {"toolchain.kind": Chosen(found.kind, f"{found.language}: {found.why}")}
-    report = {"toolchain.report": Chosen(found.report)} if found.report else {}
-    commands = {f"toolchain.{name}": Chosen(it.words, it.why) for name, it in found.commands.items()}
+    kind = {"toolchain.kind": ChosenValue(found.kind, f"{found.language}: {found.why}")}
+    report = {"toolchain.report": ChosenValue(found.report)} if found.report else {}
+    commands = {f"toolchain.{name}": ChosenValue(it.words, it.why) for name, it in found.commands.items()}
     return kind | commands | report
 
 
-def _line(key: Key, chosen: Chosen | None) -> list[str]:
+def _line(key: Key, chosen: ChosenValue | None) -> list[str]:
     name = key.parts[1]
     if chosen is None:
         value = key.default if key.default not in (None, ()) else _EXAMPLES[key.name]
-        return [*_comment(key.help), f"#{name} = {toml_value(value, key)}"]
-    return [
-        *_comment(key.help),
-        *_comment(chosen.why and f"Why: {chosen.why}"),
-        f"{name} = {toml_value(chosen.value, key)}",
-    ]
+        return [f"#{name} = {toml_value(value, key)}"]
+    return [*_comment(chosen.why and f"Why: {chosen.why}"), f"{name} = {toml_value(chosen.value, key)}"]
 
 
-def _open(key: Key, protocol: Protocol | None, agent: str) -> Iterator[str]:
+def _examples(key: Key, protocol: Protocol | None, agent: str) -> list[str]:
     """Examples for keys that can have any name: the protocol's roles and tiers, if it is known, for an agent."""
     roles = protocol.roles if protocol else {}
-    yield from _comment(key.help)
     if key.name == "agents.ROLE":
-        names = [name for name in roles if _BARE.fullmatch(name)] or ["tdd"]
+        names = [name for name in roles if re.fullmatch(r"[A-Za-z0-9_-]+", name)] or ["tdd"]
         agents = ("command:my-agent --quiet", *[agent] * len(names))
-        yield from (f'#{name} = "{agent}"' for name, agent in zip(names, agents, strict=False))
-    elif key.name == "prices.AGENT":
-        yield '#codex = "1.25 in, 10 out, 0.125 cached"'
-    else:
-        tiers = list(dict.fromkeys(tier for role in roles.values() for tier in role.models)) or ["standard", "strong"]
-        first, *rest = _MODELS.get(agent, ("a-model", "a-stronger-model"))
-        models = [first, *rest * len(tiers)]
-        yield from (f'#{tier} = {{ {agent} = "{model}" }}' for tier, model in zip(tiers, models, strict=False))
+        return [f'#{name} = "{agent}"' for name, agent in zip(names, agents, strict=False)]
+    if key.name == "prices.AGENT":
+        return ['#codex = "1.25 in, 10 out, 0.125 cached"']
+    tiers = list(dict.fromkeys(tier for role in roles.values() for tier in role.models)) or ["standard", "strong"]
+    first, *rest = _MODELS.get(agent, ("a-model", "a-stronger-model"))
+    models = [first, *rest * len(tiers)]
+    return [f'#{tier} = {{ {agent} = "{model}" }}' for tier, model in zip(tiers, models, strict=False)]
 
 
 def _comment(text: str) -> list[str]:
-    """A text as comments, whatever characters a file's name has brought into it."""
+    """Format a text as comment lines; unprintable characters, as in a file's name, cannot break out of them."""
     plain = "".join(char if char.isprintable() else "?" for char in text)
     return [f"# {line}" for line in wrap(plain, 100, break_long_words=False)]
 
 
 def toml_value(value: Value, key: Key | None = None) -> str:
-    """A value as TOML; of two ways to write it, the one that reads better."""
+    """Format a value as TOML, in the more readable of two notations."""
     match value:
         case bool():
             return str(value).lower()
@@ -131,10 +165,9 @@ def toml_value(value: Value, key: Key | None = None) -> str:
             return f"[{', '.join(_quoted(word) for word in value)}]"
         case str():
             return _quoted(value)
-        case int() if key and key.kind is SECONDS:
-            return _quoted(_in_units(value, (("h", 3600), ("m", 60), ("s", 1))))
-        case int() if key and key.kind is SIZE:
-            return _quoted(_in_units(value, (("MB", 10**6), ("kB", 1000), ("B", 1))))
+        case int() if key and key.kind in (SECONDS, SIZE):
+            units = {"h": 3600, "m": 60, "s": 1} if key.kind is SECONDS else {"MB": 10**6, "kB": 1000, "B": 1}
+            return _quoted(next(f"{value // size}{unit}" for unit, size in units.items() if value % size == 0))
         case _:
             return f"{value:g}" if isinstance(value, float) else str(value)
 
@@ -149,7 +182,3 @@ def _is_plain(words: tuple[str, ...]) -> bool:
 
 def _quoted(text: str) -> str:
     return msgspec.json.encode(text).decode().replace("\x7f", "\\u007f")
-
-
-def _in_units(number: int, units: tuple[tuple[str, int], ...]) -> str:
-    return next(f"{number // size}{unit}" for unit, size in units if number % size == 0)

@@ -1,1 +1,1 @@
-"""What commands run in: nothing, a sandbox of this machine, or a container."""
+"""Enclosures of commands: none, a sandbox on this machine, or a container."""

@@ -1,20 +1,24 @@
-"""Which folders and files of a lane must be writable, so that what globs allow can be written and little else.
+"""Computes a lane's writable folders and files: every path of some globs, and few others.
 
-Mounts know folders and files, not patterns. A folder in which a pattern may match something new is opened; what lies in
-it and is not allowed is closed again, as far as a bounded number of mounts goes. What no mount can refuse, the check on
-the diff does: it is in force whatever happens here.
+Mounts know folders and files, not patterns. A folder in which a pattern may match something new is opened; disallowed
+entries in it are closed again, up to a bounded number of mounts. The check on the diff refuses the writes that no mount
+can: it always applies.
 """
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
+from treadle.errors import PortError
 from treadle.git.globs import matches, naming
+from treadle.protocol.paths import glob_fault, quote_glob
 
 MOST_CLOSED: Final = 120
-"""Closed places inside of open ones; each of them is a mount, and a thousand would take seconds."""
+"""The most closed places inside open ones; each of them is a mount, and a thousand would take seconds."""
 MOST_SEEN: Final = 2_000
-"""Folders that are looked into."""
+"""The most folders to list."""
 _NEVER: Final = ("!.git", "!.git/**", "!.treadle", "!.treadle/**", "!treadle.toml")
 _BUILT: Final = frozenset(
     "build coverage dist htmlcov node_modules out target .cache .eggs .gradle .hypothesis .mypy_cache .next .nyc_output"
@@ -23,26 +27,26 @@ _BUILT: Final = frozenset(
 
 
 class Mark(NamedTuple):
-    """A place in a lane, from which on things are writable, or not."""
+    """A place in a lane that is writable, or not, with everything below it."""
 
     path: str
     """Relative to the lane; empty: the lane itself."""
     writable: bool
 
 
-class Inside(NamedTuple):
-    """What lies in a folder, by name; links are neither."""
+class FolderContents(NamedTuple):
+    """The entries of a folder by name, without links."""
 
     folders: Sequence[str] = ()
     files: Sequence[str] = ()
 
 
-Look = Callable[[str], Inside]
-"""Looks into a folder of the lane."""
+Look = Callable[[str], FolderContents]
+"""Lists a folder of the lane."""
 
 
 def marks(globs: Iterable[str], look: Look) -> tuple[Mark, ...]:
-    """The places to open and to close, parents first; what is above all of them is closed."""
+    """Return the places to open and to close, parents first; everything above them is closed."""
     scope = _Scope(globs)
     found: list[Mark] = []
     closed = 0
@@ -68,7 +72,7 @@ def marks(globs: Iterable[str], look: Look) -> tuple[Mark, ...]:
 
 
 def needed_folders(globs: Iterable[str]) -> tuple[str, ...]:
-    """Folders that must be there to be opened: the beginnings of globs that can be nothing but folders."""
+    """Return the folders that must exist to be opened: the leading parts of globs that can only be folders."""
     wanted = [*globs]
     found: dict[str, None] = {}
     for glob in wanted:
@@ -84,7 +88,7 @@ def needed_folders(globs: Iterable[str]) -> tuple[str, ...]:
 
 
 def built_folders(ignored: str) -> tuple[str, ...]:
-    """Globs for the folders that tools build in, as far as a `.gitignore` names them: they are in no diff."""
+    """Return globs for tools' build folders that a `.gitignore` names: no diff contains them."""
     names = {line.strip().strip("/") for line in ignored.splitlines() if not line.startswith("!")}
     return tuple(f"{name}/**" for name in sorted(names & _BUILT))
 
@@ -102,7 +106,7 @@ def _is_wild(part: str) -> bool:
 
 
 class _Scope:
-    """Globs, asked about folders instead of files."""
+    """Globs, matched with folders instead of files."""
 
     def __init__(self, globs: Iterable[str]) -> None:
         every = (*globs, *_NEVER)
@@ -111,18 +115,19 @@ class _Scope:
         self._excluded = [_Glob(glob) for glob in _excluded(every)]
 
     def folder(self, path: str) -> tuple[bool, bool]:
-        """Whether something new may be written in a folder, and whether more has to be known about what is in it."""
+        """Whether a new entry may be written in a folder, and whether its contents must be listed."""
         parts = path.split("/") if path else []
         left = [glob.left(parts) for glob in self._wanted]
         denied = [glob.left(parts) for glob in self._excluded]
-        if not any(left) or any(_is_all(one) for one in denied):
+        if not any(left) or any(["**"] in one for one in denied):
             return False, False
-        is_open = any(_may_begin(rest) for one in left for rest in one)
-        return is_open, any(denied) or not any(_is_all(one) for one in left)
+        # The next part may be new: a file, or a folder with a wildcard name.
+        is_open = any(len(rest) == 1 or _is_wild(rest[0]) for one in left for rest in one)
+        return is_open, any(denied) or not any(["**"] in one for one in left)
 
 
 class _Glob:
-    """What is left of a glob behind a folder."""
+    """A glob, matched with the parts of a folder's path."""
 
     def __init__(self, glob: str) -> None:
         # `a**b` goes through folders too; that it may be anything from there on is more than it means, never less.
@@ -144,7 +149,7 @@ class _Glob:
         return [at + 1] if name == part or (_is_wild(part) and matches(name, (part,))) else []
 
     def _rested(self, states: Iterable[int]) -> set[int]:
-        """With what follows a `**` that stands for no folder at all."""
+        """Add the states after each `**`, which may match no folder at all."""
         found: set[int] = set()
         for state in states:
             at = state
@@ -156,10 +161,46 @@ class _Glob:
         return found
 
 
-def _is_all(left: Iterable[list[str]]) -> bool:
-    return ["**"] in left
+# Applying a write scope to a lane on disk.
+
+_EVERYTHING: Final = ("**",)
+_LONGEST: Final = 100_000
 
 
-def _may_begin(rest: Sequence[str]) -> bool:
-    """Whether what comes next may be new: a file, or a folder whose name only a pattern tells."""
-    return len(rest) == 1 or _is_wild(rest[0])
+def lane_marks(lane: Path, scope: Iterable[str] | None) -> tuple[Mark, ...]:
+    """Return the places to open and to close in a lane; missing folders of the scope are created.
+
+    Links are never followed: neither their targets nor folders behind them are opened.
+    """
+    globs = _EVERYTHING if scope is None else tuple(scope)
+    for glob in globs:
+        if fault := glob_fault(glob):
+            raise PortError(f"the write scope {quote_glob(glob)} {fault[0]}; {fault[1]}", code="box.scope")
+    globs = (*globs, *built_folders(_ignored(lane)))
+    for folder in needed_folders(globs):
+        # Only the last part may be missing: its parents come first. Where a file or a link is, nothing is made.
+        path = lane.resolve() / folder
+        if path.parent.resolve() == path.parent and path.parent.is_dir() and not os.path.lexists(path):
+            path.mkdir()
+    return marks(globs, lambda folder: _folder_contents(lane / folder))
+
+
+def _ignored(lane: Path) -> str:
+    try:
+        file = os.open(lane / ".gitignore", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return ""
+    with os.fdopen(file, encoding="utf-8", errors="replace") as opened:
+        return opened.read(_LONGEST) if os.path.isfile(file) else ""  # noqa: PTH113 - an open file has no path
+
+
+def _folder_contents(folder: Path) -> FolderContents:
+    try:
+        with os.scandir(folder) as entries:
+            found = sorted((one.name, one.is_dir(follow_symlinks=False), one.is_symlink()) for one in entries)
+    except OSError:
+        return FolderContents()
+    return FolderContents(
+        tuple(name for name, is_folder, _ in found if is_folder),
+        tuple(name for name, is_folder, is_link in found if not is_folder and not is_link),
+    )

@@ -1,1 +1,1 @@
-"""Where the loop runs."""
+"""The driver of a project's runs, and everything that it needs around them."""

@@ -1,24 +1,28 @@
-"""Runs the project's tests once on the base commit, before the first agent is paid.
+"""Runs the project's tests once on the base commit, before the first agent costs money.
 
-The result lies in the cache of measurements, where the checks of the run find it. A toolchain that does not work there
-stops the run: no agent could mend it, and each of them would be charged for it.
+The result goes into the cache of measurements, where the checks of the run find it. A toolchain that does not work
+there stops the run: no agent could mend it, and each of them would be charged for it.
 """
 
-from treadle.config.detect.node import missing_packages
+import re
+import secrets
+from collections.abc import Callable
+
+import msgspec
+
+from treadle.config.detection import missing_packages
 from treadle.config.model import Config
 from treadle.config.project import Project
-from treadle.enclosures.enclosure import Enclosure
+from treadle.enclosures.port import Enclosure
 from treadle.errors import PortError
-from treadle.evidence.cache import Cache
-from treadle.evidence.failed_before import FAILING, FLAKY
-from treadle.evidence.findings import some
-from treadle.evidence.flaky import MOST
-from treadle.evidence.measure import Measure
-from treadle.evidence.project_tools import ProjectTools
-from treadle.evidence.repository_facts import RepositoryFacts
-from treadle.evidence.suite import bad
-from treadle.git.lanes import Rules
-from treadle.git.opened import Opened, open_git
+from treadle.evidence.baseline import FAILING, FLAKY, MOST
+from treadle.evidence.findings import join_names
+from treadle.evidence.measurements import ActivityMeasurements, Cache
+from treadle.evidence.project_facts import ProjectTools, RepositoryFacts
+from treadle.evidence.suite import bad_tests
+from treadle.git.generated import find_generated, generated_entries, missing_generated, read_generated
+from treadle.git.globs import naming
+from treadle.git.lanes import LaneRules, ProjectRepository, open_git
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.state import State
 from treadle.protocol.model import Protocol
@@ -27,23 +31,22 @@ from treadle.store.sqlite import Store
 from treadle.toolchains.fitness import commands_of, needs_tests
 from treadle.toolchains.results import TestRun
 from treadle.toolchains.toolchain import toolchain_of
-from treadle.views.baseline import MOST as NAMED
-from treadle.views.baseline import Baseline, OldTest
+from treadle.views.status import MOST_OLD_TESTS, Baseline, OldTest
 
 _LOOKED_OVER = ("lint", "format")
-"""Commands that are tried on the base, for their programs may start others that nobody can ask for a version."""
+"""Commands to try on the base commit, because their programs may start others that have no version option."""
 _CANNOT_START = (126, 127)
-"""What a shell, or a wrapper such as npx, ends with if a program cannot be started."""
-
-
+"""Exit codes of a shell, or of a wrapper such as npx, for a program that cannot start."""
+_ABSENT = re.compile(r"No module named|Cannot find (?:module|package)|no required module provides package|ENOENT")
+"""Messages of test tools about a missing installation."""
 _USELESS = (3, 4)
-"""Exit codes of pytest that say nothing of any test: an internal error, a wrong option or a broken conftest.py."""
+"""Exit codes of pytest without any test result: an internal error, a wrong option or a broken conftest.py."""
 
 
 class _BaseFacts(RepositoryFacts):
-    """A repository in which no run has begun: every run would start from one commit."""
+    """A repository without a begun run: every run would start from one commit."""
 
-    def __init__(self, opened: Opened, commit: str) -> None:
+    def __init__(self, opened: ProjectRepository, commit: str) -> None:
         super().__init__(opened.lanes, opened.checkouts)
         self._commit = commit
 
@@ -57,17 +60,24 @@ def is_needed(protocol: Protocol, config: Config, within: Reach | None = None) -
 
 
 async def base_commit(project: Project) -> str:
-    """The commit that a run would start from now."""
+    """Return the commit that a run would start from now."""
     opened = await open_git(project, _no_rules)
     return (await opened.repository.users("rev-parse", "--verify", "HEAD^{commit}")).text
 
 
 async def collect_base(project: Project, config: Config) -> tuple[int, str]:
-    """How many tests the last commit has, listed by the project's own command; and why they cannot be, if so."""
+    """Count the tests of the last commit with the project's own command; return the number, and why collecting failed.
+
+    Raise a `PortError` `env.generated` if the tests need files that git ignores.
+    """
     opened = await open_git(project, _no_rules, config.git.branch_prefix)
     tools = ProjectTools(toolchain_of(config, project))
-    async with opened.checkouts.clean(await base_commit(project)) as path:
+    checkouts = opened.checkouts.bringing(await read_generated(opened.repository, config.environment.generated))
+    async with checkouts.clean(await base_commit(project)) as path:
         found = await tools.collect(path)
+    printed = [found.output, *found.problems, *found.bent, *(test.message for test in found.errors.values())]
+    if not found.is_complete or found.never_began:
+        await _refuse_missing_generated("\n".join(printed), project, config)
     if not (found.never_began or found.bent):
         return len(found.ids), ""
     lines = [line.strip() for line in found.output.splitlines() if line.strip()]
@@ -75,35 +85,66 @@ async def collect_base(project: Project, config: Config) -> tuple[int, str]:
     return len(found.ids), "; ".join([*found.bent, *found.problems][:1] + said[-1:])
 
 
+async def count_generated(project: Project, config: Config) -> int:
+    """Count the generated files that lanes would get; raise a `PortError` `generated.…` if they cannot get them."""
+    repository = (await open_git(project, _no_rules, config.git.branch_prefix)).repository
+    tree = await read_generated(repository, config.environment.generated)
+    return len(await generated_entries(repository, tree)) if tree else 0
+
+
 async def take_baseline(
-    project: Project, store: Store, protocol: Protocol, config: Config, commit: str, enclosure: Enclosure | None = None
+    project: Project,
+    store: Store,
+    protocol: Protocol,
+    config: Config,
+    commit: str,
+    enclosure: Enclosure | None = None,
+    *,
+    run: str = "",
+    say: Callable[[str], None] = lambda _line: None,
 ) -> Baseline:
-    """How the tests end on a commit; a `PortError` with a code `env.…` says what keeps them from being run."""
+    """Run the tests on a commit and return the result; raise a `PortError` `env.…` if they cannot run.
+
+    `run` is the run that started from the commit, if any. `say` is called before the tests run, unless an earlier
+    result is reused.
+    """
     opened = await open_git(project, _no_rules, config.git.branch_prefix)
-    git, tools = _BaseFacts(opened, commit), ProjectTools(toolchain_of(config, project, enclosure))
-    measure = Measure(git, tools, Cache(project.local / "measured", store.key()), "", "baseline")
-    tree = await git.tree(commit)
+    generated = await opened.integration.generated(run) if run else ""
+    generated = generated or await read_generated(opened.repository, config.environment.generated)
+    git = _BaseFacts(msgspec.structs.replace(opened, checkouts=opened.checkouts.bringing(generated)), commit)
+    tools = ProjectTools(toolchain_of(config, project, enclosure), generated)
+    cache, tree = Cache(project.local / "measured", store.key()), await git.tree(commit)
+    measure = ActivityMeasurements(git, tools, cache, "", "baseline")
+    earlier = await measure.earlier_suite(tree)
+    if earlier is not None and _ABSENT.search(_printed(earlier)):
+        # What was not installed then may be now: ask anew, under a name that has no earlier answers.
+        earlier, measure = None, ActivityMeasurements(git, tools, cache, "", f"baseline:{secrets.token_hex(8)}")
+    if earlier is None:
+        say(f"running the tests of the base commit {commit[:12]}")
     failing_commands = await _try_commands(measure, tree, commands_of(protocol, config.toolchain, advisory=True))
-    run = await measure.known_suite(tree)
-    _refuse_unrunnable(run, config)
-    _refuse_missing_packages(run, project)
-    failing = sorted(bad(run))
+    result = earlier or await measure.suite(tree, mirrors=False)
+    if not result.is_green:
+        await _refuse_missing_generated(_printed(result), project, config)
+    _refuse_unrunnable(result, config)
+    _refuse_missing_packages(result, project)
+    failing = sorted(bad_tests(result))
     flaky = await measure.unstable(tree, failing, config.toolchain.reruns) if len(failing) <= MOST else set()
     return Baseline(
         commit=commit,
         tree=tree,
-        passed=len(run.passed),
+        passed=len(result.passed),
         failed=len(failing),
-        skipped=len(run.with_verdict("skipped", "xfailed")),
-        duration=round(run.duration, 1),
-        exit=run.exit,
-        tests=tuple(OldTest(id_, FLAKY if id_ in flaky else FAILING) for id_ in failing[:NAMED]),
+        skipped=len(result.with_verdict("skipped", "xfailed")),
+        duration=round(result.duration, 1),
+        exit=result.exit,
+        tests=tuple(OldTest(id_, FLAKY if id_ in flaky else FAILING) for id_ in failing[:MOST_OLD_TESTS]),
         commands=failing_commands,
+        is_reused=earlier is not None,
     )
 
 
-async def _try_commands(measure: Measure, tree: str, names: frozenset[str]) -> tuple[str, ...]:
-    """The names of those commands that fail on the base commit; a `PortError` if one cannot even start."""
+async def _try_commands(measure: ActivityMeasurements, tree: str, names: frozenset[str]) -> tuple[str, ...]:
+    """Return the names of the commands that fail on the base commit; raise a `PortError` if one cannot even start."""
     failing: list[str] = []
     for name in _LOOKED_OVER:
         built = await measure.command(name, tree) if name in names else None
@@ -118,7 +159,7 @@ async def _try_commands(measure: Measure, tree: str, names: frozenset[str]) -> t
 
 
 def _refuse_unrunnable(run: TestRun, config: Config) -> None:
-    """Refuse to begin where no check that runs the tests could ever pass."""
+    """Refuse to start a run if no check that runs the tests could ever pass."""
     if run.is_believable and not (config.toolchain.kind == "pytest" and run.exit in _USELESS and not run.tests):
         return
     said = "\n".join(run.output.strip().splitlines()[-20:])
@@ -137,13 +178,30 @@ def _refuse_unrunnable(run: TestRun, config: Config) -> None:
 
 
 def _refuse_missing_packages(run: TestRun, project: Project) -> None:
-    """Refuse to begin where tests fail for want of packages that package.json names and no agent can install."""
-    printed = "\n".join([run.output, *(test.message for test in bad(run).values())]) if bad(run) else ""
-    missing, command = missing_packages(project.root, printed)
+    """Refuse to start a run if tests fail without packages that package.json names and no agent can install."""
+    missing, command = missing_packages(project.root, _printed(run) if bad_tests(run) else "")
     if missing:
-        said = f"tests of the base commit need packages of package.json that are not installed: {some(missing)}"
+        said = f"tests of the base commit need packages of package.json that are not installed: {join_names(missing)}"
         raise PortError(f"{said}; `{command}` in {project.root}, then start the run again", code="env.missing")
 
 
-def _no_rules(_state: State, _job: RunAgent) -> Rules:
+async def _refuse_missing_generated(printed: str, project: Project, config: Config) -> None:
+    """Refuse to start a run if tests fail without files that the user's checkout has and git ignores."""
+    is_brought = naming(config.environment.generated)
+    missing = [path for path in await missing_generated(project.root, printed) if not is_brought(path)]
+    if missing:
+        globs = ", ".join(f'"{path}"' for path in (await find_generated(project.root)).globs or missing)
+        raise PortError(
+            f"tests of the base commit need {join_names(missing)}, which {project.root} has and git ignores, so no "
+            f"lane has it; set `environment.generated = [{globs}]` in treadle.toml, then start the run again",
+            code="env.generated",
+        )
+
+
+def _printed(run: TestRun) -> str:
+    """Return all output of a test run that explains its failures."""
+    return "\n".join([run.output, *run.problems, *run.bent, *(test.message for test in bad_tests(run).values())])
+
+
+def _no_rules(_state: State, _job: RunAgent) -> LaneRules:
     raise PortError("no agent works before a run has begun", code="agent.start")

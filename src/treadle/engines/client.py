@@ -1,72 +1,130 @@
-"""What people may do to a run while somebody drives it, or nobody: each is an event in the run's inbox.
+"""Commands from people to a run, with or without a driver; each posts an event to the run's inbox.
 
-Everything is held against the run as it stands before it is posted, so that a mistake is told, not recorded.
+Every command is validated with the current state before it is posted, so a mistake is reported and not recorded.
 """
 
 import getpass
 import secrets
+import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from treadle.config.agents import parse_agent
 from treadle.config.project import Project
-from treadle.engines.errands import sent
-from treadle.engines.pinned import MANUAL, Level, pinned
-from treadle.engines.starting import can_start
-from treadle.engines.surroundings import toolchain_texts
-from treadle.engines.waiting import Waiting, waiting_for
+from treadle.engines.run_settings import MANUAL, Level, settings_of
+from treadle.engines.start import can_start
+from treadle.engines.waits import works_in_hand
 from treadle.errors import TreadleError
 from treadle.kernel.advance import OUTAGE
 from treadle.kernel.events import Replied, Signalled
-from treadle.kernel.lifecycle import ROOT
-from treadle.kernel.people import STATUS_QUERY
-from treadle.kernel.state import State
+from treadle.kernel.instances import ROOT, map_keys
+from treadle.kernel.people import STATUS_QUERY, why_refused
+from treadle.kernel.state import Instance
 from treadle.ports import Work
-from treadle.prompts.question import Question
 from treadle.protocol.findings import suggest
-from treadle.protocol.model import base_of
-from treadle.protocol.signals import from_outside
-from treadle.runtime.clock import SystemClock
+from treadle.protocol.model import Errand, Graph, base_of, outside_signals
+from treadle.runtime.world import SystemClock
 from treadle.store.history import History
 from treadle.store.sqlite import Store
-from treadle.views.asking import place_of
+from treadle.views.questions import Asked, place_of
+from treadle.views.run_status import status_at
+
+# Resolving the words of a command in the current state of a run: to a step, and perhaps an item of its map.
+
+
+class CommandTarget(NamedTuple):
+    """The step, and perhaps the item, that a command sends an instance to."""
+
+    step: str
+    item: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.step} for {self.item}" if self.item else self.step
+
+
+def resolve_target(run: str, graph: Graph, inst: Instance, command: str, words: Sequence[str]) -> CommandTarget:
+    """Resolve a command and its words to a step; an error lists the alternatives or the missing word."""
+    goal = graph.commands[command]
+    said = f"treadle go {run} {command}"
+    if isinstance(goal, str):
+        if words:
+            raise TreadleError(f"{command} takes no words: `{said}`", code="go.words")
+        found = CommandTarget(goal)
+    else:
+        found = _errand(said, graph, inst, goal, words)
+    is_there = any(frame.step == found.step for frame in inst.frames) and not found.item
+    if not is_there and (why := why_refused(graph, inst, found.step, found.item)):
+        raise TreadleError(f"{inst.id} of {run} cannot do {command} now: {why}", code="go.refused")
+    return found
+
+
+def _errand(
+    said: str, graph: Graph, inst: Instance, errands: tuple[Errand, ...], words: Sequence[str]
+) -> CommandTarget:
+    """Resolve the words after a command: the errand, and its item if it has one."""
+    errand = errands[0]
+    if words:
+        meant = [one for one in errands if _spelt(words[0]) in map(_spelt, (one.word, *one.also))]
+        if not meant:
+            spellings = [spelling for one in errands for spelling in (one.word, *one.also)]
+            ways = " or ".join(f"`{said} {it.word}{f' {it.item.upper()}' if it.item else ''}`" for it in errands)
+            hint = suggest(words[0], spellings)
+            raise TreadleError(
+                f"'{words[0]}' means nothing here; {f'{hint} ' if hint else ''}say {ways}", code="go.unknown"
+            )
+        errand = meant[0]
+    said = f"{said} {errand.word}"
+    if len(words) > (2 if errand.item else 1):
+        raise TreadleError(
+            f"there are too many words: `{said}{f' {errand.item.upper()}' if errand.item else ''}`", code="go.words"
+        )
+    if not errand.item:
+        return CommandTarget(errand.to[0])
+    known = {key: step for step in reversed(errand.to) for key in map_keys(inst, step, graph.steps[step])}
+    if len(words) < 2:
+        raise TreadleError(
+            f"say which {errand.item}: `{said} {errand.item.upper()}`; {_near('', known)}", code="go.words"
+        )
+    if words[1] not in known:
+        raise TreadleError(f"there is no {errand.item} '{words[1]}'; {_near(words[1], known)}", code="go.unknown")
+    return CommandTarget(known[words[1]], words[1])
+
+
+def _spelt(word: str) -> str:
+    """Normalise a word: Λ₁, Λ1 and λ1 are the same."""
+    return unicodedata.normalize("NFKC", word).casefold()
 
 
 class Client:
-    """The runs of a project, as people and programs speak to them; `actor` is somebody who speaks from elsewhere."""
+    """The commands that people and programs send to a project's runs; `actor` names a person outside this terminal."""
 
     def __init__(self, project: Project, store: Store, actor: str = "") -> None:
         self._project, self._store, self._actor = project, store, actor
         self._clock = SystemClock()
 
-    def late(self, state: State) -> frozenset[str]:
-        """The activities of a run whose time is up."""
-        now = self._clock.now()
-        return frozenset(id_ for id_ in state.acts if 0 < state.timers.get(id_, 0) <= now)
-
-    def waiting(self, run: str, history: History | None = None) -> Waiting:
-        """What a run waits for."""
-        history = history or self._store.load(run)
-        settings = pinned(self._store.run(run))
-        texts = toolchain_texts(settings.config.toolchain, self._project.root)
-        folder = self._project.runs / run
-        return waiting_for(history.protocol, history.state, settings, folder, self._store.payloads, texts)
-
-    def answer(self, run: str, choice: str, *, ask: str = "", note: str = "") -> Question:
-        """Answer a question that is open; `ask` says which. Without a choice, an error lists those there are."""
-        self._unended(run)
-        questions = self.waiting(run).questions
+    def answer(self, run: str, choice: str, *, ask: str = "", note: str = "") -> Asked:
+        """Answer an open question; `ask` selects it. Without a choice, an error lists the choices."""
+        history = self._unended(run)
+        questions = status_at(history.protocol, history.state).questions
         if questions and not choice:
-            raise TreadleError(f"say which answer: {_open(run, questions)}", code="answer.missing")
+            raise TreadleError(f"choose an answer: {_open(run, questions)}", code="answer.missing")
         question = _meant(run, questions, ask, choice)
-        chosen = _chosen(run, question, choice)
-        _noted(run, question, chosen, note)
+        chosen = next((it for it in question.choices if it.name == choice), None)
+        if chosen is None:
+            raise TreadleError(
+                f"'{choice}' is not an answer to {question.id} of {run}; {_near(choice, _names(question))}",
+                code="answer.unknown",
+            )
+        if chosen.needs_note and not note.strip():
+            command = f"treadle answer {run} {place_of(question.id)} {choice} --note TEXT"
+            raise TreadleError(f"{choice} needs a note, which is the answer: `{command}`", code="answer.no_note")
         note_ref = self._store.payloads.put(note) if note else ""
         reply = Replied(
             id=_fresh(question.id),
             ts=self._clock.now(),
             ask=question.id,
-            choice=chosen,
+            choice=choice,
             note_ref=note_ref,
             actor=self._actor or login_name(),
         )
@@ -74,62 +132,67 @@ class Client:
         return question
 
     def go(self, run: str, step: str = "", *words: str, at: str = "") -> str:
-        """Let a step go that waits for it, or (a command of the graph) send an instance there; the step's name."""
+        """Start a step that waits for a go, or send an instance to a step by a graph command; return its name."""
         history = self._unended(run)
         within = [self._instance(run, at)] if at else _live(history)
-        gos = [go for go in self.waiting(run, history).gos if go.inst in within]
-        commands = [(inst, name) for inst in within for name in _commands(history, inst)]
-        found = [(go.inst, go.step) for go in gos if step in ("", go.step)] or [it for it in commands if it[1] == step]
+        gos = [go for go in status_at(history.protocol, history.state).starts if go.instance in within]
+        graphs = {inst: history.protocol.graphs[history.state.insts[inst].graph] for inst in within}
+        commands = [(inst, name) for inst in within for name in graphs[inst].commands]
+        found = [(go.instance, go.step) for go in gos if step in ("", go.step)]
+        found = found or [it for it in commands if it[1] == step]
         if not found:
-            raise TreadleError(
-                _no_go(run, step, [*(go.step for go in gos), *(name for _, name in commands)]), code="go.unknown"
-            )
+            known = dict.fromkeys([*(go.step for go in gos), *(name for _, name in commands)])
+            if not known:
+                raise TreadleError(f"no step of {run} waits for a go; see `treadle status {run}`", code="go.unknown")
+            named = f" '{step}'" if step else ""
+            raise TreadleError(f"no step{named} of {run} waits for a go; {_near(step, known)}", code="go.unknown")
         if len(found) > 1:
             places = ", ".join(f"{name} at {inst}" for inst, name in found)
             hint = f"say which: `treadle go {run} STEP --at INSTANCE`"
-            raise TreadleError(f"several steps of {run} could go: {places}; {hint}", code="go.ambiguous")
+            raise TreadleError(f"several steps of {run} can start: {places}; {hint}", code="go.ambiguous")
         inst, name = found[0]
-        here = history.state.insts[inst]
-        graph = history.protocol.graphs[here.graph]
+        here, graph = history.state.insts[inst], graphs[inst]
         if name not in graph.commands:
             if words:
                 raise TreadleError(f"{name} is a step and takes no words: `treadle go {run} {name}`", code="go.words")
             self._signal(run, inst, "go", step=name)
             return name
-        goal = sent(run, graph, here, name, words)
+        goal = resolve_target(run, graph, here, name, words)
         self._signal(run, inst, "go", step=name if isinstance(graph.commands[name], str) else goal.step, item=goal.item)
         return f"{name} ({goal})"
 
     def pause(self, run: str, *, at: str = ROOT) -> None:
-        """Nothing new starts below an instance; what runs may end."""
+        """Pause an instance: nothing new starts below it, running activities may end."""
         self._signal(run, self._instance(run, at), "pause")
 
     def resume(self, run: str) -> tuple[str, ...]:
-        """Take every pause back, also that of an outage, which is to be tried again; where there was one."""
-        waiting = self.waiting(run)
-        timed = waiting.outage and all(question.id != OUTAGE for question in waiting.questions)
-        found = tuple(dict.fromkeys([*waiting.paused, *([ROOT] if timed else [])]))
+        """Resume all paused instances, and retry after an outage; return the instances that were paused."""
+        history = self._store.load(run)
+        now = status_at(history.protocol, history.state)
+        # An outage that asks a person goes on with the answer.
+        timed = now.outage and all(question.id != OUTAGE for question in now.questions)
+        found = tuple(dict.fromkeys([*now.paused, *([ROOT] if timed else [])]))
         for inst in found:
             self._signal(run, inst, "resume")
         return found
 
     def note(self, run: str, text: str, *, at: str = ROOT) -> None:
-        """Say something to whoever works in an instance next; it stays until work that has heard it is accepted."""
+        """Leave a note for the next agents of an instance; it stays until work done with it is accepted."""
         self._unended(run)
         if not text.strip():
-            raise TreadleError("a note without a word says nothing", code="usage.missing")
+            raise TreadleError("the note is empty; give it a text", code="usage.missing")
         self._signal(run, self._instance(run, at), "note", data_ref=self._store.payloads.put(text))
 
     def level(self, run: str, level: Level) -> None:
-        """From now on people are the agents (0), every agent waits for a go (1), or all goes by itself (2).
+        """Switch a run to people as agents (0), a go before every agent (1), or fully automatic (2).
 
-        Whoever is at work stays so: a program until it ends, a person until the work is handed in.
+        Running activities keep their agents: a program until it ends, a person until the work is handed in.
         """
         self._unended(run)
-        settings = pinned(self._store.run(run))
+        settings = settings_of(self._store.run(run))
         if level and all(parse_agent(agent).kind == MANUAL for agent in settings.agents.values()):
             raise TreadleError(
-                f"{run} was started with people as its agents, and knows no others; only level 0 is left",
+                f"{run} has only people as its agents, so it stays at level 0",
                 code="level.refused",
             )
         if level:
@@ -141,35 +204,40 @@ class Client:
         self._signal(run, self._instance(run, at), "abort")
 
     def send(self, run: str, signal: str, text: str = "", *, at: str = ROOT) -> None:
-        """Send an instance one of the signals that somebody outside may send it, with a text where it takes one."""
+        """Send an instance one of the signals that its protocol takes from outside, with a text if it has one."""
         history = self._unended(run)
         inst = self._instance(run, at)
-        known = {STATUS_QUERY: "may"} | from_outside(history.protocol, history.state.insts[inst].graph)
+        known = {STATUS_QUERY: "may"} | outside_signals(history.protocol, history.state.insts[inst].graph)
         if signal not in known:
             raise TreadleError(
                 f"{at} of {run} takes no signal '{signal}' from outside; {_near(signal, known)}", code="signal.unknown"
             )
         if text.strip() and known[signal] == "none":
-            raise TreadleError(
-                f"{signal} comes without a text: the protocol itself says what is told with it", code="signal.text"
-            )
+            raise TreadleError(f"{signal} takes no text; the protocol defines its content", code="signal.text")
         if not text.strip() and known[signal] == "must":
-            raise TreadleError(
-                f"{signal} says nothing without a text: `treadle send {run} {signal} TEXT`", code="signal.text"
-            )
+            raise TreadleError(f"{signal} needs a text: `treadle send {run} {signal} TEXT`", code="signal.text")
         self._signal(run, inst, signal, data_ref=self._store.payloads.put(text) if text.strip() else "")
 
     def work(self, run: str = "", act: str = "", folder: Path | None = None) -> Work:
-        """What a person has in hand as an agent: the one there is, the one that is meant, or that of a folder."""
+        """Return a person's open work as an agent: the only one, the named one, or the one of a folder."""
         runs = [run] if run else [it.id for it in self._store.runs() if not it.outcome and it.seq]
-        works = [work for each in runs for work in self.waiting(each).works]
+        works = [
+            work
+            for each in runs
+            for work in works_in_hand(
+                self._store.load(each).state, settings_of(self._store.run(each)), self._project.runs / each
+            )
+        ]
         meant = [work for work in works if not act or act in ways_to_name(work.act)]
         here = [work for work in meant if folder and folder.is_relative_to(work.lane)]
         if len(here or meant) == 1:
             return (here or meant)[0]
         if not works:
+            named = f"of {run} " if run else ""
             raise TreadleError(
-                f"nothing {f'of {run} ' if run else ''}is in a person's hands; see `treadle status`", code="work.none"
+                f"nothing {named}is in a person's hands; see `treadle status`. After an interrupted `treadle done`, "
+                f"`treadle resume{f' {run}' if run else ''}` continues",
+                code="work.none",
             )
         listed = "; ".join(f"`treadle done {work.run} --step {shortest_name(work, works)}`" for work in works)
         said = f"no {act} is" if act and not meant else "several things are"
@@ -196,7 +264,7 @@ class Client:
 
 
 def ways_to_name(act: str) -> tuple[str, ...]:
-    """What a person may call an activity: by all of it, its place, its step, or its part of a team."""
+    """Return the valid names of an activity: its id, its place, its step, or its part of a team."""
     place = act.partition("#")[0]
     inst, _, step = place.rpartition(":")
     part = inst.rpartition("/")[2]
@@ -204,12 +272,12 @@ def ways_to_name(act: str) -> tuple[str, ...]:
 
 
 def shortest_name(work: Work, among: Sequence[Work]) -> str:
-    """The shortest name that only this one has."""
+    """Return the shortest name that is unique to this work."""
     others = [name for other in among if other.act != work.act for name in ways_to_name(other.act)]
     return min((name for name in ways_to_name(work.act) if name not in others), key=len, default=work.act)
 
 
-def _meant(run: str, questions: tuple[Question, ...], ask: str, choice: str) -> Question:
+def _meant(run: str, questions: tuple[Asked, ...], ask: str, choice: str) -> Asked:
     if not questions:
         raise TreadleError(f"{run} asks nothing at the moment; see `treadle status {run}`", code="answer.no_question")
     found = [question for question in questions if not ask or ask in _ways_to_say(question.id)]
@@ -219,58 +287,29 @@ def _meant(run: str, questions: tuple[Question, ...], ask: str, choice: str) -> 
         found = [question for question in found if choice in _names(question)] or found
     if len(found) > 1:
         raise TreadleError(
-            f"{run} has several open questions, say which: {_open(run, tuple(found))}", code="answer.ambiguous"
+            f"{run} has several open questions; name one: {_open(run, tuple(found))}", code="answer.ambiguous"
         )
     return found[0]
 
 
 def _ways_to_say(ask: str) -> tuple[str, ...]:
-    """`root:stuck@tests#2.1` is also `root:stuck@tests`, `root:stuck`, `stuck@tests` and `stuck`, if no other is."""
+    """Return a question's names: `root:stuck@tests#2.1`, `root:stuck@tests`, `root:stuck`, `stuck@tests`, `stuck`."""
     place = place_of(ask)
     inst, _, step = place.rpartition(":")
     return ask, place, f"{inst}:{base_of(step)}", step, base_of(step)
 
 
-def _chosen(run: str, question: Question, choice: str) -> str:
-    names = _names(question)
-    if choice in names:
-        return choice
-    raise TreadleError(
-        f"'{choice}' is no answer to {question.id} of {run}; {_near(choice, names)}", code="answer.unknown"
-    )
-
-
-def _noted(run: str, question: Question, choice: str, note: str) -> None:
-    needed = next(it.needs_note for it in question.choices if it.name == choice)
-    if needed and not note.strip():
-        command = f"treadle answer {run} {place_of(question.id)} {choice} --note TEXT"
-        raise TreadleError(
-            f"{choice} says nothing without a note, for the note is the answer: `{command}`", code="answer.no_note"
-        )
-
-
-def _names(question: Question) -> list[str]:
+def _names(question: Asked) -> list[str]:
     return [choice.name for choice in question.choices]
 
 
-def _open(run: str, questions: Iterable[Question]) -> str:
+def _open(run: str, questions: Iterable[Asked]) -> str:
     return "; ".join(f"`treadle answer {run} {place_of(one.id)} {'|'.join(_names(one))}`" for one in questions)
 
 
 def _live(history: History) -> list[str]:
-    """The instances that have not ended, in the order they were created."""
+    """Return the live instances in the order of their creation."""
     return [inst.id for inst in sorted(history.state.insts.values(), key=lambda inst: inst.n) if inst.live]
-
-
-def _commands(history: History, inst: str) -> list[str]:
-    return list(history.protocol.graphs[history.state.insts[inst].graph].commands)
-
-
-def _no_go(run: str, step: str, known: list[str]) -> str:
-    if not known:
-        return f"no step of {run} waits for a go; see `treadle status {run}`"
-    named = f" '{step}'" if step else ""
-    return f"no step{named} of {run} waits for a go; {_near(step, dict.fromkeys(known))}"
 
 
 def _near(word: str, known: Iterable[str]) -> str:
@@ -281,12 +320,12 @@ def _near(word: str, known: Iterable[str]) -> str:
 
 
 def _fresh(id_: str) -> str:
-    """Another id whenever it is said again: two answers are two events, of which the first counts."""
+    """Append a random suffix: two answers are two events, and the first one counts."""
     return f"{id_}:{secrets.token_hex(4)}"
 
 
 def login_name() -> str:
-    """The name of the person at this terminal; empty if the system does not know it."""
+    """Return the login name of the person at this terminal; empty if unknown."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -1,60 +1,63 @@
-"""Takes the result of a run over into the user's branch: by a fast-forward, or rebased and verified again first.
+"""Delivers the result of a run to the user's branch: by a fast-forward, or rebased and verified again.
 
-Nothing of the user's moves before all is verified, and then by one compare-and-swap. Everything up to that is a
-function of the result and the head of the branch, so that a delivery that was killed can be started again.
+The user's branch moves only after the verification, by one compare-and-swap. Everything before that depends only on the
+result and the head of the branch, so a killed delivery can be started again.
 """
 
 import secrets
 import shlex
 from collections.abc import Callable
+from itertools import islice
 from typing import Final
 
 from treadle.config.project import Project
 from treadle.engines.client import login_name
 from treadle.engines.evidence import logged_evidence
-from treadle.engines.project_ports import ProjectPorts
 from treadle.engines.result import find_result, integration_of
+from treadle.engines.surroundings import ProjectPorts
 from treadle.errors import PortError, TreadleError
-from treadle.evidence.merge_verifier import DeliveryVerifier, Failure
-from treadle.git.delivery import MOVED, Carried, Obstacle, carry, fast_forward, find_obstacle, put_verified
+from treadle.evidence.merge_verifier import DeliveryFailure
+from treadle.git.delivery import MOVED, CarriedResult, Obstacle, carry, fast_forward, find_obstacle, put_verified
 from treadle.git.integration import Integration, Trunk
-from treadle.git.trees import Trees
-from treadle.kernel.events import Reopened, Vouched
-from treadle.kernel.lifecycle import ROOT, last_merge
+from treadle.git.ref_names import short_ref
+from treadle.kernel.events import Event, Reopened, Vouched
+from treadle.kernel.instances import ROOT, last_merge
 from treadle.kernel.replay import decode_event
-from treadle.runtime.clock import SystemClock
-from treadle.runtime.desk import Desk
-from treadle.runtime.inbox import Arrival
+from treadle.runtime.desk import Arrival, Desk
+from treadle.runtime.world import SystemClock
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
-from treadle.views.result import Result, is_good
+from treadle.views.outcomes import is_good
+from treadle.views.result import Result, stray_line, undo_commands
 
 _TRIES: Final = 3
-"""How often a result is rebased: others may move the branch while it is verified."""
+"""The number of times to rebase a result: the branch may move during the verification."""
 _NAMED: Final = 10
 CONFLICT: Final = "deliver.conflict"
 
 
 class DeliveryRefusal(TreadleError):
-    """A result was not delivered; nothing has moved."""
+    """A result was not delivered; no branch has moved."""
 
     def __init__(
         self, message: str, *, code: str, tests: tuple[str, ...] = (), files: tuple[str, ...] = (), onto: str = ""
     ) -> None:
         super().__init__(message, code=code)
         self.tests = tests
-        """Those that fail with the result on top of the branch."""
+        """The tests that fail with the result on top of the branch."""
         self.files = files
-        """Those that both the result and the branch have changed."""
+        """The files that both the result and the branch have changed."""
         self.onto = onto
         """The head of the branch that it was tried on."""
 
 
 async def take_over(project: Project, run: Run) -> Result:
-    """Move the user's branch forward to a result, by the rules of `git.merge = "auto"`; an error says why not."""
+    """Fast-forward the user's branch to a result, as with `git.merge = "auto"`, or raise an error."""
     integration = await integration_of(project, run)
     found = await _existing(integration, run)
     if not found.taken:
+        if found.altered:
+            raise _altered(run.id, found)
         trunk = await integration.begin(run.id)
         if obstacle := await fast_forward(integration, trunk, found.commit):
             raise _refusal(run.id, found, obstacle)
@@ -63,7 +66,10 @@ async def take_over(project: Project, run: Run) -> Result:
 
 
 async def take_over_rebased(project: Project, store: Store, run: Run, say: Callable[[str], None]) -> Result:
-    """Move the user's branch forward to a result that is rebased onto it and verified there, if it has moved."""
+    """Move the user's branch to a result; if the branch has moved, rebase the result onto it and verify it there.
+
+    A person's changes to the result branch are verified as well, even if a fast-forward were possible.
+    """
     ports = ProjectPorts(project, store)
     opened, verifier = await ports.for_delivery(run, f"deliver:{secrets.token_hex(4)}")
     integration = opened.integration
@@ -72,64 +78,89 @@ async def take_over_rebased(project: Project, store: Store, run: Run, say: Calla
         if found.taken:
             return found
         trunk = await integration.begin(run.id)
-        obstacle = await fast_forward(integration, trunk, found.commit)
-        if obstacle is None:
+        commit = found.tip if found.altered else found.commit
+        if not commit:
+            raise _altered(run.id, found)
+        move = find_obstacle if found.altered else fast_forward
+        obstacle = await move(integration, trunk, commit)
+        if obstacle is None and not found.altered:
             return await find_result(integration, run) or found
-        if obstacle.code != MOVED:
+        if obstacle and obstacle.code != MOVED:
             raise _refusal(run.id, found, obstacle)
-        carried = await _carry(integration, trunk, found, run.id)
+        carried = await _carry(integration, trunk, found, commit, run.id)
         if obstacle := await find_obstacle(integration, trunk, carried.commit):
             if obstacle.code == MOVED:
                 continue
             raise _refusal(run.id, found, obstacle)
         say(f"verifying the result of {run.id} on top of {found.into}, {carried.onto[:12]}")
-        if failure := await _verify(verifier, store, run, opened.trees, carried):
+        criteria = logged_evidence(store, run.id).criteria
+        proofs = {test.id for one in criteria for test in one.tests if test.now == "passed"}
+        if found.altered and not proofs and not await opened.repository.is_ancestor(found.commit, commit):
+            raise _altered(run.id, found, "it does not hold the verified result, and no test of a criterion could tell")
+        if found.altered and (touched := await verifier.tests_changed_by_hand(found.commit, commit)):
+            why = f"it changes tests that the run verified, or what they share: {_some(tuple(touched))}"
+            raise _altered(
+                run.id, found, f"{why}; `git merge --squash {shlex.quote(found.branch)}` takes it all the same"
+            )
+        # Verify it anew: build, contract suite, whole test suite and the tests that prove the criteria.
+        changes = await opened.trees.changes(carried.onto, carried.commit)
+        own = {path for change in changes for path in change.touched}
+        if failure := await verifier.verify(carried.commit, carried.onto, own, proofs, found.commit):
             raise _unverified(run.id, found, carried, failure)
         # The result branch first: killed here, the next delivery finds a result that only needs a fast-forward.
-        await put_verified(integration, run.id, carried)
+        tip = commit if found.altered or found.branch == short_ref(integration.names(run.id).result) else ""
+        await put_verified(integration, run.id, carried, tip, found.commit if found.altered else "")
     raise PortError(f"the branch of {run.id} does not hold still; try again", retryable=True, code=MOVED)
 
 
 async def reopen(project: Project, store: Store, run: Run) -> bool:
-    """Take an ended run up again at its own rebase step; False if its protocol has none for the whole run.
+    """Reopen an ended run at its own rebase step; return False if its protocol has none for the whole run.
 
-    The root stands on what its result stands on, so that its rebase step brings exactly the result onto the branch.
+    The root moves to its result with the result's base, so its rebase step brings exactly the result onto the branch.
     """
     history = store.load(run.id)
     if not last_merge(history.protocol, history.state)[0]:
         return False
-    integration, clock = await integration_of(project, run), SystemClock()
+    integration = await integration_of(project, run)
     found = await _existing(integration, run)
     carried = await carry(integration, await integration.begin(run.id), found.commit)
     await integration.move(run.id, ROOT, found.commit, carried.base)
-    lease = await store.claim(run.id, clock.now())
-    try:
-        event = Reopened(id=f"{run.id}!reopened:{history.state.seq}", ts=clock.now(), actor=login_name())
-        await Desk(store, lease, clock).take([Arrival(event)])
-    finally:
-        await store.release(lease)
+    await _append(
+        store,
+        run,
+        lambda now: Reopened(id=f"{run.id}!reopened:{history.state.seq}", ts=now, actor=login_name()),
+    )
     return not store.run(run.id).outcome
 
 
 async def vouch(store: Store, run: Run, note: str) -> None:
-    """Record a person's word that the result of an ended run may be delivered, though criteria are not verified."""
+    """Record a person's approval to deliver the result of an ended run with unverified criteria."""
+    await _append(
+        store,
+        run,
+        lambda now: Vouched(
+            id=f"{run.id}!vouched:{run.seq}", ts=now, actor=login_name(), note_ref=store.payloads.put(note)
+        ),
+    )
+
+
+async def _append(store: Store, run: Run, event_at: Callable[[int], Event]) -> None:
+    """Append an event to the log of an ended run, under its lease."""
     clock = SystemClock()
     lease = await store.claim(run.id, clock.now())
     try:
-        id_ = f"{run.id}!vouched:{run.seq}"
-        event = Vouched(id=id_, ts=clock.now(), actor=login_name(), note_ref=store.payloads.put(note))
-        await Desk(store, lease, clock).take([Arrival(event)])
+        await Desk(store, lease, clock).take([Arrival(event_at(clock.now()))])
     finally:
         await store.release(lease)
 
 
 def is_reopened(store: Store, run: Run) -> bool:
-    """Whether a run goes on because of a delivery, which was perhaps killed since."""
+    """Whether a delivery has reopened this run, even if the delivery was killed since."""
     return not run.outcome and _was_reopened(store, run)
 
 
 def has_good_end(store: Store, run: Run) -> bool:
-    """Whether a run has come to a good end, if only before a delivery that was given up: its result is still there."""
+    """Whether a run came to a good end, perhaps before a delivery that was abandoned: its result still exists."""
     return is_good(run.outcome) or (bool(run.outcome) and _was_reopened(store, run))
 
 
@@ -140,29 +171,23 @@ def _was_reopened(store: Store, run: Run) -> bool:
 async def _existing(integration: Integration, run: Run) -> Result:
     found = await find_result(integration, run)
     if found is None:
-        raise TreadleError(f"{run.id} has changed nothing; there is nothing to take over", code="deliver.nothing")
+        raise TreadleError(f"{run.id} has changed nothing, so there is nothing to deliver", code="deliver.nothing")
     return found
 
 
-async def _carry(integration: Integration, trunk: Trunk, found: Result, run: str) -> Carried:
-    carried = await carry(integration, trunk, found.commit)
+async def _carry(integration: Integration, trunk: Trunk, found: Result, commit: str, run: str) -> CarriedResult:
+    carried = await carry(integration, trunk, commit)
     if carried.commit:
         return carried
     files = _some(carried.conflicts)
+    if found.altered:  # the run's own rebase step knows nothing of a person's changes
+        raise _altered(run, found, f"it and {found.into} have both changed {files}", carried)
     said = f"{found.into} was not moved: the result of {run} and {found.into} have both changed {files}"
     by_hand = f"`git merge --squash {shlex.quote(found.branch)}` takes it over by hand, with the conflicts to resolve"
     raise DeliveryRefusal(f"{said}; {by_hand}", code=CONFLICT, files=carried.conflicts, onto=carried.onto)
 
 
-async def _verify(verifier: DeliveryVerifier, store: Store, run: Run, trees: Trees, carried: Carried) -> Failure | None:
-    """Build, contract suite, whole test suite and the tests of the criteria, on the rebased result."""
-    own = {path for change in await trees.changes(carried.onto, carried.commit) for path in change.touched}
-    criteria = logged_evidence(store, run.id).criteria
-    proofs = {test.id for one in criteria for test in one.tests if test.now == "passed"}
-    return await verifier.verify(carried.commit, carried.onto, own, proofs)
-
-
-def _unverified(run: str, found: Result, carried: Carried, failure: Failure) -> DeliveryRefusal:
+def _unverified(run: str, found: Result, carried: CarriedResult, failure: DeliveryFailure) -> DeliveryRefusal:
     said = (
         f"{found.into} was not moved: the result of {run} does not hold on top of {carried.onto[:12]} ({failure.what}"
     )
@@ -172,23 +197,31 @@ def _unverified(run: str, found: Result, carried: Carried, failure: Failure) -> 
     return DeliveryRefusal(text, code="deliver.unverified", tests=failure.tests, onto=carried.onto)
 
 
+def _altered(run: str, found: Result, why: str = "", carried: CarriedResult | None = None) -> DeliveryRefusal:
+    """Return the refusal for a result branch that is not at the verified commit and cannot be delivered as it is."""
+    ways = "; ".join(f"`{command}` {what}" for command, what in islice(undo_commands(run, found), 1 if why else 2))
+    said = f"the branch {found.branch} {stray_line(found)}; the verified result is {found.commit[:12]}"
+    what = f"{found.into or 'your branch'} was not moved: {said}"
+    text = "; ".join(part for part in (what, why, ways) if part)
+    onto, files = (carried.onto, carried.conflicts) if carried else ("", ())
+    return DeliveryRefusal(text, code="deliver.branch_moved", files=files, onto=onto)
+
+
 def _refusal(run: str, found: Result, obstacle: Obstacle) -> DeliveryRefusal:
-    what = f"{found.into or 'your branch'} was not moved: {obstacle.why}"
-    return DeliveryRefusal(f"{what}; {_way(run, found, obstacle)}", code=obstacle.code)
-
-
-def _way(run: str, found: Result, obstacle: Obstacle) -> str:
-    """What gets the user the result in spite of an obstacle."""
+    """Return the refusal for an obstacle, with the command that gets the user the result in spite of it."""
     branch = shlex.quote(found.branch)
     by_hand = f"`git merge --squash {branch}`"
     match obstacle.code:
         case "deliver.detached":
-            return f"on any branch, {by_hand} takes it over, and `git branch NAME {branch}` makes it one"
+            way = f"on any branch, {by_hand} takes it over, and `git branch NAME {branch}` makes it one"
         case "deliver.bare":
-            return f"{by_hand} takes it over by hand"
+            way = f"{by_hand} takes it over by hand"
         case "deliver.moved":
-            return f"`treadle deliver {shlex.quote(run)} --rebase` puts the result on top of it, and verifies it there"
-    return f"mend that, then `treadle deliver {shlex.quote(run)}{' --rebase' if found.moved else ''}`"
+            way = f"`treadle deliver {shlex.quote(run)} --rebase` puts the result on top of it, and verifies it there"
+        case _:
+            way = f"mend that, then `treadle deliver {shlex.quote(run)}{' --rebase' if found.moved else ''}`"
+    what = f"{found.into or 'your branch'} was not moved: {obstacle.why}"
+    return DeliveryRefusal(f"{what}; {way}", code=obstacle.code)
 
 
 def _some(names: tuple[str, ...]) -> str:

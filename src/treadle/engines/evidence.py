@@ -1,116 +1,142 @@
-"""The evidence of a run as it is stored, and the merges that it decides about."""
+"""Reads the evidence, the advice and the memory bank of a run from the store and the repository.
+
+The same evidence decides about merges of an instance.
+"""
 
 import time
+from contextlib import suppress
 from functools import cache
 from typing import Final
 
 from treadle.config.project import Project
-from treadle.engines.pinned import agents_of, pinned
 from treadle.engines.result import result_of
-from treadle.git.outcome import outcome
+from treadle.engines.run_settings import agents_of, settings_of
+from treadle.errors import PortError
+from treadle.evidence.subject import ProofSoFar
+from treadle.git.effects import build_outcome
+from treadle.git.ref_names import RefNames
+from treadle.git.refs import Refs, refs_of_run
+from treadle.git.repository import open_repository
+from treadle.git.trees import Trees
 from treadle.kernel.commands import RunEffect
 from treadle.kernel.events import CheckResult
-from treadle.kernel.replay import GENESIS, unbroken
-from treadle.ports import Case, Effects, Outcome
+from treadle.kernel.replay import GENESIS, verify_chain
+from treadle.kernel.state import State
+from treadle.ports import Case, Effects, Outcome, Payloads
+from treadle.protocol.artifacts import is_document, is_view, path_matcher
 from treadle.protocol.items import Json
+from treadle.protocol.model import Protocol
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
+from treadle.views.bank.documents import Texts, accepted_documents, bank
 from treadle.views.chronicle import Chronicle
-from treadle.views.evidence import Evidence, Proved
-from treadle.views.evidence_baseline import with_baseline
-from treadle.views.evidence_log import Record
-from treadle.views.evidence_of import Beside, evidence, unverified
-from treadle.views.result import Result
+from treadle.views.evidence import CriterionProof, Evidence
+from treadle.views.evidence_records import EvidenceLog, advice_of
+from treadle.views.evidence_verdict import EvidenceInputs, gather_evidence, proof_so_far, unverified_criteria
+from treadle.views.result import Advice, Result
 
 REASON: Final = "Unverified"
 _REJECTED: Final = "MergeRejected"
 
 
-class _Log:
-    """A run's log as it grows, folded into what the evidence is made of."""
+class GrowingLog(EvidenceLog):
+    """The evidence log of a run that may go on: each call reads the events since the last one."""
 
     def __init__(self, store: Store, run: str) -> None:
+        super().__init__(cache(store.protocol))
         self._store, self._run, self._last = store, run, GENESIS
-        self.chronicle, self.record = Chronicle(cache(store.protocol)), Record()
 
     def catch_up(self) -> Run:
-        """Take what has happened since the last time; each event is held against the chain."""
-        seq = self.chronicle.state.seq
+        """Read the events since the last call, and verify the hash chain."""
+        seq = self.state.seq
         run, rows = self._store.tail(self._run, seq)
-        for body, link in unbroken(rows, seq, self._last):
+        for body, link in verify_chain(rows, seq, self._last):
             self._last = link
-            self.record.take(self.chronicle.take(body))
+            self.take(body)
         return run
 
 
 async def stored_evidence(project: Project, store: Store, run: str) -> Evidence:
-    """The evidence of a run, from its log, its payloads and the repository."""
+    """Return the evidence of a run, from its log, its payloads and the repository."""
     return (await chronicle_and_evidence(project, store, run))[1]
 
 
 async def chronicle_and_evidence(project: Project, store: Store, run: str) -> tuple[Chronicle, Evidence]:
-    """A run's history, and the evidence that follows from it."""
-    return _proved(store, run, await result_of(project, store.run(run)))
+    """Return a run's history, and the evidence that follows from it."""
+    return _read_evidence(store, run, await result_of(project, store.run(run)))
 
 
 def logged_evidence(store: Store, run: str) -> Evidence:
-    """The evidence of a run, from its log and its payloads; where the result is, only the repository knows."""
-    return _proved(store, run, None)[1]
+    """Return the evidence of a run from its log and payloads, without the result's location in the repository."""
+    return _read_evidence(store, run, None)[1]
 
 
-def _proved(store: Store, run: str, result: Result | None) -> tuple[Chronicle, Evidence]:
-    log = _Log(store, run)
+def _read_evidence(store: Store, run: str, result: Result | None) -> tuple[Chronicle, Evidence]:
+    log = GrowingLog(store, run)
     record = log.catch_up()
-    beside = Beside(
+    inputs = EvidenceInputs(
         run=record.id,
         name=record.name,
-        agents=agents_of(record, log.chronicle.protocol),
+        agents=agents_of(record, log.protocol),
         strays=tuple(store.strays(record.id)),
         result=result,
+        baseline=settings_of(record).baseline,
     )
-    now = time.time_ns() // 1_000_000
-    found = evidence(log.chronicle, log.record, store.payloads.get, beside, now)
-    return log.chronicle, with_baseline(found, pinned(record).baseline, store.payloads.get)
+    return log, gather_evidence(log, store.payloads.get, inputs, time.time_ns() // 1_000_000)
 
 
-class VerifiedMerges:
-    """`ports.Effects` that merges an instance only if each of its criteria is verified, or a person let it pass.
+def advice_of_run(store: Store, run: str) -> tuple[Advice, ...]:
+    """Return the checks' advice about the accepted work of a run."""
+    chronicle = Chronicle(cache(store.protocol))
+    for body, _ in store.tail(run)[1]:
+        chronicle.take(body)
+    return tuple(advice_of(chronicle.deeds.values(), store.payloads.get))
 
-    The verdict is the evidence view's, computed from the log as it stands, so a merge and the page never disagree. A
-    protocol whose `MergeRejected` knows no reason `Unverified` was written before there was one: its runs merge as
-    they always did, and are held back when they are delivered.
+
+class LoggedProof:
+    """Returns to the checks the tests that the log has shown failing, from the same view that decides about merges."""
+
+    def __init__(self, store: Store, run: str) -> None:
+        self._payloads, self._log = store.payloads, GrowingLog(store, run)
+
+    def of(self, inst: str) -> ProofSoFar:
+        """Return the proof so far of an instance."""
+        self._log.catch_up()
+        return proof_so_far(self._log, self._payloads.get, inst)
+
+
+class VerifiedMerges(Effects):
+    """Merges an instance only if each of its criteria is verified, or a person let it pass.
+
+    The verdict comes from the evidence view of the current log, so a merge and the page never disagree. A protocol
+    without the reason `Unverified` in `MergeRejected` is older than that reason: its runs merge as before, and are
+    stopped at delivery.
     """
 
     def __init__(self, effects: Effects, store: Store, run: str) -> None:
-        self._effects, self._store, self._log = effects, store, _Log(store, run)
+        self._effects, self._payloads, self._log = effects, store.payloads, GrowingLog(store, run)
 
     async def perform(self, job: RunEffect, case: Case) -> Outcome:
-        """Do it, or refuse to merge what is not verified."""
-        if job.effect == "merge" and _knows_reason(case):
-            missing = self._unverified(job.inst)
-            if missing:
-                return _refused(job, case, missing)
+        """Perform the effect, or refuse to merge unverified criteria."""
+        declared = case.protocol.exits.get(_REJECTED)
+        reason = declared.fields.get("reason") if declared else None
+        if job.effect == "merge" and reason is not None and REASON in reason.type.split(" | "):
+            self._log.catch_up()
+            if unverified := unverified_criteria(self._log, self._payloads.get, job.inst):
+                return _refuse_merge(job, case, unverified)
         return await self._effects.perform(job, case)
 
-    def _unverified(self, inst: str) -> list[Proved]:
-        self._log.catch_up()
-        return unverified(self._log.chronicle, self._log.record, self._store.payloads.get, inst)
 
-
-def _knows_reason(case: Case) -> bool:
-    declared = case.protocol.exits.get(_REJECTED)
-    reason = declared.fields.get("reason") if declared else None
-    return reason is not None and REASON in reason.type.split(" | ")
-
-
-def _refused(job: RunEffect, case: Case, missing: list[Proved]) -> Outcome:
-    gaps = [(one, gap, code) for one in missing for gap, code in zip(one.missing, one.codes, strict=True)]
-    lines = [f"{one.spec}/{one.id}: {gap} [{code}]" for one, gap, code in gaps]
-    findings: list[Json] = [
-        {"code": code, "what": gap, "criterion": one.id, "spec": one.spec, "instance": one.instance}
-        for one, gap, code in gaps
-    ]
-    details = "\n".join(f"- {line}" for line in lines)
+def _refuse_merge(job: RunEffect, case: Case, unverified: list[CriterionProof]) -> Outcome:
+    lines: list[str] = []
+    findings: list[Json] = []
+    for one in unverified:
+        for gap, code in zip(one.missing, one.codes, strict=True):
+            lines.append(f"- {one.spec}/{one.id}: {gap} [{code}]")
+            findings.append(
+                {"code": code, "what": gap, "criterion": one.id, "spec": one.spec, "instance": one.instance}
+            )
+    details = "\n".join(lines)
     values: dict[str, Json] = {
         "reason": REASON,
         "details": details,
@@ -121,5 +147,41 @@ def _refused(job: RunEffect, case: Case, missing: list[Proved]) -> Outcome:
     step = case.protocol.graphs[job.graph].steps[job.step]
     record: Json = {"check": "verified", "ok": False, "report": details, "findings": findings}
     result = CheckResult(check="verified", ok=False, report_ref=case.payloads.put(record))
-    made = outcome(case.protocol, step, _REJECTED, values)
+    made = build_outcome(case.protocol, step, _REJECTED, values)
     return Outcome(exit=made.exit, fields=made.fields, results=(result,))
+
+
+# The memory bank of a run: documents made from its log, and documents written by its agents.
+
+
+async def read_bank(project: Project, run: Run, log: EvidenceLog, payloads: Payloads) -> Texts:
+    """Return artifact → path → text of the accepted documents; documents not written yet are missing."""
+    protocol = log.protocol
+    if protocol is None:
+        return {}
+    made = bank(log, payloads.get)
+    views = {name: {one.path: made[one.path]} for name, one in protocol.artifacts.items() if is_view(one)}
+    found = await _committed(project, run, log.state, protocol)
+    for name, texts in accepted_documents(protocol, log, payloads.get).items():
+        found[name] = found.get(name, {}) | texts
+    return views | found
+
+
+async def _committed(project: Project, run: Run, state: State, protocol: Protocol) -> Texts:
+    """Return the documents on the branches of a run's instances; the root's win, then those of the latest instance."""
+    documents = [(name, one) for name, one in protocol.artifacts.items() if is_document(one) and not is_view(one)]
+    found: Texts = {}
+    with suppress(PortError):
+        repository = await open_repository(project)
+        trees, names = Trees(repository), RefNames(run.id, settings_of(run).config.git.branch_prefix)
+        heads = await refs_of_run(repository, Refs(repository), names)
+        latest = sorted(state.insts.values(), key=lambda it: (it.parent == "", it.n))
+        commits = [heads[ref] for it in latest if (ref := names.integration(it.id)) in heads]
+        for commit in dict.fromkeys(commits):
+            paths = [entry.path for entry in await trees.entries(commit)]
+            for name, artifact in documents:
+                listed = list(filter(path_matcher(artifact), paths))
+                for path, data in (await trees.shows(commit, listed)).items():
+                    if data is not None:
+                        found.setdefault(name, {})[path] = data.decode(errors="replace")
+    return found

@@ -1,73 +1,287 @@
-"""The world of a project's runs, made anew from how each of them was started."""
+"""The world of a project's runs, rebuilt from the settings of each run."""
 
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
-from treadle.agents.process import Patience
-from treadle.agents.registry import Surroundings as AgentSurroundings
-from treadle.agents.registry import key_variables, logins, runner_of
-from treadle.agents.tail import AROUND
+import msgspec
+
+from treadle.agents.contract import ActivityKey
+from treadle.agents.files import AROUND
+from treadle.agents.program import Patience
+from treadle.agents.registry import AgentSetup, key_variables, logins, runner_of
+from treadle.agents.replay import FolderRecording, RecordedActivity, Recording
 from treadle.config.kinds import parse_prices
-from treadle.config.model import Limits, Toolchain
+from treadle.config.model import ToolchainSettings
 from treadle.config.project import Project
-from treadle.config.redaction import Redaction, redaction_of
-from treadle.enclosures.enclosure import OPEN, Enclosure
-from treadle.engines.notifier import SettingsNotifier
-from treadle.engines.pinned import MANUAL, Pinned, pinned
-from treadle.engines.project_ports import Ports, ProjectPorts
-from treadle.engines.recording import recording_of
-from treadle.engines.telling_aloud import TellingAloud
-from treadle.engines.telling_once import TellingOnce
+from treadle.config.secrets import Redaction, redaction_of
+from treadle.enclosures.box import BubblewrapBox
+from treadle.enclosures.container import Container
+from treadle.enclosures.port import OPEN, Enclosure
+from treadle.enclosures.selection import CONTAINER, open_box
+from treadle.engines.baseline import is_needed, take_baseline
+from treadle.engines.containers import container_of
+from treadle.engines.driver import Surroundings
+from treadle.engines.evidence import LoggedProof, VerifiedMerges, logged_evidence
+from treadle.engines.notifications import OnceNotifier, ReportingNotifier, SettingsNotifier
+from treadle.engines.result import move_older_branches, result_of
+from treadle.engines.run_settings import MANUAL, RunSettings, opened_store, settings_of
+from treadle.engines.waits import rest_rule
+from treadle.errors import PortError
+from treadle.evidence.claim_verifier import ClaimVerifier
+from treadle.evidence.measurements import Cache
+from treadle.evidence.merge_verifier import DeliveryVerifier, MergeVerifier
+from treadle.evidence.project_facts import ProjectTools, RepositoryFacts
+from treadle.git.delivery import Policy
+from treadle.git.effects import GitEffects
+from treadle.git.generated import read_generated
 from treadle.git.integration import Integration
-from treadle.kernel.commands import RunAgent
-from treadle.kernel.events import Usage
-from treadle.kernel.lifecycle import ROOT
+from treadle.git.lanes import LaneRules, ProjectRepository, open_git
+from treadle.git.ref_names import RefNames
+from treadle.git.refs import Refs, refs_of_run
+from treadle.git.repository import Repository, open_repository
+from treadle.kernel.commands import RunAgent, RunEffect
+from treadle.kernel.instances import ROOT
 from treadle.kernel.state import State
-from treadle.memory.shape import FILE as MEMORY
-from treadle.ports import Progress, Runner
+from treadle.memory.store import FILE as MEMORY
+from treadle.ports import Case, Checks, Effects, Progress, Runner, Workspace
 from treadle.prompts.question import question
+from treadle.prompts.scope import permissions, scope
+from treadle.protocol.artifacts import has_bank, view_paths
 from treadle.protocol.checks.declarations import TOOLCHAIN
-from treadle.protocol.memory_bank import has_bank
 from treadle.protocol.model import Protocol
-from treadle.results.mcp_tool import HERE, INSIDE
-from treadle.runtime.bank_files import BankFiles
-from treadle.runtime.budgets import Allowance, Budgets
-from treadle.runtime.clock import SystemClock
+from treadle.results.tools import HERE, INSIDE
 from treadle.runtime.desk import Desk
-from treadle.runtime.dispatch import Dispatch
-from treadle.runtime.seating import Seating
+from treadle.runtime.dispatch import AgentTools, Dispatch, Seating
+from treadle.runtime.loop import Rests
 from treadle.runtime.story_files import StoryFiles
-from treadle.runtime.tools import Tools
-from treadle.runtime.view_files import ViewFiles
-from treadle.runtime.world import World
+from treadle.runtime.view_files import BankFiles, ViewFiles
+from treadle.runtime.world import (
+    AgentDirectory,
+    BudgetAllowance,
+    Budgets,
+    Prices,
+    RunFiles,
+    RunWorld,
+    SystemClock,
+)
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
+from treadle.toolchains.toolchain import toolchain_of
+from treadle.views.chronicle import ActivityRecord, Chronicle
+from treadle.views.evidence_text import commit_body
+from treadle.views.outcomes import is_good
+from treadle.views.result import result_lines
+from treadle.views.status import baseline_line
+from treadle.views.story_files import story_globs
 
-_LONGEST_NOTE: Final = 1_000_000
-"""Bytes; far more than is quoted of it."""
+# The ports of a run to its repository: effects, and the checks that verify claims.
+
+
+class RepositoryPorts(NamedTuple):
+    """The ports of a run to its repository."""
+
+    workspace: Workspace
+    checks: Checks
+    effects: Effects
+    integration: Integration
+    container: Container | None = None
+    """The container for agents and checks, if the settings ask for one."""
+    box: BubblewrapBox | None = None
+    """The sandbox for agents on this machine, if there is one."""
+
+
+class ProjectPorts:
+    """Opens the repository of a project once; all runs of one process share its ref cache."""
+
+    def __init__(self, project: Project, store: Store) -> None:
+        self._project, self._store = project, store
+        self._opened: dict[str, ProjectRepository] = {}
+
+    async def of(self, run: Run) -> RepositoryPorts:
+        """Return the workspace, the checks and the effects of a run; the first call records its base commit."""
+        settings = settings_of(run)
+        container = await container_of(self._project, run)
+        box = await open_box(settings.config.workspace, self._project)
+        opened = await self._opened_for(run)
+        protocol = self._store.protocol(run.protocol)
+        opened.lanes.makes([*view_paths(protocol), *story_globs(protocol)])
+        facts, tools, cache = await self._instruments(run, opened, container)
+
+        def verifier_of(job: RunEffect, case: Case) -> MergeVerifier:
+            return MergeVerifier(facts, tools, cache, job, case)
+
+        async def dump(path: Path) -> str:
+            built = await tools.command("api_dump", path)
+            return built.output if built and built.is_well else ""
+
+        def body_of(job: RunEffect) -> str:
+            return commit_body(logged_evidence(self._store, run.id), job.inst)
+
+        policy = msgspec.convert(settings.config.git.merge, Policy)
+        notifier = SettingsNotifier(settings.config.notifications)
+        own_dump = dump if settings.config.toolchain.api_dump else None
+        git = GitEffects(opened.lanes, opened.checkouts, verifier_of, policy, notifier, own_dump, body_of)
+        return RepositoryPorts(
+            workspace=opened.lanes,
+            checks=ClaimVerifier(facts, tools, cache, scope, LoggedProof(self._store, run.id).of),
+            effects=VerifiedMerges(git, self._store, run.id),
+            integration=opened.integration,
+            container=container,
+            box=box,
+        )
+
+    async def for_delivery(self, run: Run, asker: str) -> tuple[ProjectRepository, DeliveryVerifier]:
+        """Return the repository, and the verifier for the result of an ended run on another commit."""
+        opened = await self._opened_for(run)
+        history = self._store.load(run.id)
+        case = Case(protocol=history.protocol, state=history.state, payloads=self._store.payloads)
+        instruments = await self._instruments(run, opened, await container_of(self._project, run))
+        return opened, DeliveryVerifier(*instruments, case, asker)
+
+    async def _opened_for(self, run: Run) -> ProjectRepository:
+        """Open the repository with the run's generated files in each checkout; they are read when the run begins."""
+        config = settings_of(run).config
+        opened = await self._open(config.git.branch_prefix)
+        integration = opened.integration
+        await integration.begin(run.id, run.created)
+        generated = await integration.generated(run.id)
+        if not generated and (tree := await read_generated(opened.repository, config.environment.generated)):
+            generated = await integration.keep_generated(run.id, tree, run.created)
+        return msgspec.structs.replace(opened, checkouts=opened.checkouts.bringing(generated))
+
+    async def _instruments(
+        self, run: Run, opened: ProjectRepository, container: Container | None
+    ) -> tuple[RepositoryFacts, ProjectTools, Cache]:
+        """Return the tools for measurements: the repository, the toolchain, and the cache of earlier results."""
+        generated = await opened.integration.generated(run.id)
+        tools = ProjectTools(toolchain_of(settings_of(run).config, self._project, container), generated)
+        cache = Cache(self._project.local / "measured", self._store.key())
+        return RepositoryFacts(opened.lanes, opened.checkouts), tools, cache
+
+    async def _open(self, prefix: str) -> ProjectRepository:
+        if prefix not in self._opened:
+            opened = await open_git(self._project, self._rules_of, prefix)
+            if not self._opened:
+                await move_older_branches(opened.repository, opened.refs, self._store)
+            self._opened[prefix] = opened
+        return self._opened[prefix]
+
+    def _rules_of(self, state: State, job: RunAgent) -> LaneRules:
+        protocol = self._store.protocol(state.protocol)
+        step = protocol.graphs[job.graph].steps[job.step]
+        hidden = permissions(protocol, job, self._store.payloads).hidden
+        alone = settings_of(self._store.run(state.run)).config.workspace.driver == CONTAINER
+        return LaneRules(keep_work=step.keep_work, hidden=hidden, alone=alone)
+
+
+# A run of this project as a recording of its agents' answers and files, for `--agent replay:RUN`.
+
+
+def recording_of(project: Project, name: str) -> Recording:
+    """Return the recorded run, or folder of activities, with a name; raise a `TreadleError` if there is neither."""
+    folder = project.root / name
+    if folder.is_dir() and not _is_run(project, name):
+        return FolderRecording(folder)
+    with opened_store(project) as store:
+        return RunRecording(project, store.run(name).id)
+
+
+def _is_run(project: Project, name: str) -> bool:
+    if not project.store.is_file():
+        return False
+    with opened_store(project) as store:
+        return any(run.id == name for run in store.runs())
+
+
+class RunRecording:
+    """A recording of a run: activities from its log, read once, and their files from the run's refs."""
+
+    def __init__(self, project: Project, run: str) -> None:
+        self.name = run
+        self._project = project
+        self._known: Chronicle | None = None
+        self._repository: Repository | None = None
+        self._refs: dict[str, str] | None = None
+
+    async def find(self, activity: ActivityKey) -> RecordedActivity | None:
+        """Return the record of an activity; None if the run never reached it, or it did not end."""
+        with opened_store(self._project) as store:
+            chronicle = self._chronicle(store)
+            deed = _ended(chronicle, activity)
+            if deed is None or chronicle.protocol is None:
+                return None
+            end = _recorded_end(store, chronicle.protocol, deed)
+        return RecordedActivity(**end, **await self._files(deed.command.id), usage=deed.usage)
+
+    def _chronicle(self, store: Store) -> Chronicle:
+        if self._known is None:
+            chronicle = Chronicle(store.protocol)
+            for body, _ in store.tail(self.name)[1]:
+                chronicle.take(body)
+            self._known = chronicle
+        return self._known
+
+    async def _files(self, act: str) -> dict[str, Any]:
+        """Return the commit of the activity's files: recorded when its claim was checked, or saved as leftovers."""
+        if self._repository is None:
+            self._repository = await open_repository(self._project)
+        names = RefNames(self.name)
+        wanted = [names.of_activity(act, what) for what in ("base", "recorded", "wip")]
+        if self._refs is None:
+            self._refs = await refs_of_run(self._repository, Refs(self._repository), names)
+        found = self._refs
+        base, recorded, wip = (found.get(ref, "") for ref in wanted)
+        commit = recorded or wip
+        changed = bool(commit) or not base  # without its base, changes are unknown
+        return {"base": base, "commit": commit, "changed": changed, "objects": str(self._repository.objects)}
+
+
+def _ended(chronicle: Chronicle, activity: ActivityKey) -> ActivityRecord | None:
+    """Return the ended activity of a place; if a signal stopped it, the one that resumed its step."""
+    deed = chronicle.deeds.get(activity.id)
+    while deed is not None and deed.stopped == "preempted":
+        activity = msgspec.structs.replace(activity, visit=activity.visit + 1)
+        deed = chronicle.deeds.get(activity.id)
+    return deed if deed is not None and (deed.claim or deed.failures) else None
+
+
+def _recorded_end(store: Store, protocol: Protocol, deed: ActivityRecord) -> dict[str, Any]:
+    """Return the end of an activity: the agent's own claim, or its last failure."""
+    if deed.claim is not None:
+        envelope = deed.claim.envelope
+        value = store.payloads.get(envelope.payload_ref) if envelope.payload_ref else {}
+        fields = value if isinstance(value, dict) else {}
+        # Without the computed fields: the replay computes them again.
+        computed = [name for name, field in protocol.exits[envelope.type].fields.items() if field.by != "agent"]
+        own = {name: one for name, one in fields.items() if name not in computed}
+        return {"answer": {"type": envelope.type, **own}}
+    failed = deed.failures[-1]
+    value = store.payloads.get(failed.detail_ref) if failed.detail_ref else {}
+    detail = value if isinstance(value, dict) else {"report": value}
+    code = detail.get("code")
+    return {
+        "how": "done" if failed.why == "invalid" else "failed",
+        "detail": str(detail.get("report") or ""),
+        "final": str(detail.get("output") or ""),
+        "code": code if isinstance(code, int) else None,
+    }
+
+
 Hear = Callable[[str, str, Progress], None]
-"""Told of every sign of life: run, activity, progress."""
-
-
-async def _notes(integration: Integration, run: str, paths: Sequence[str]) -> Mapping[str, str]:
-    """The project's notes for agents, as the commit has them that the run starts from."""
-    return await integration.repository.texts((await integration.begin(run)).commit, paths, _LONGEST_NOTE)
-
-
-async def _none(_paths: Sequence[str]) -> Mapping[str, str]:
-    return {}
+"""Receives every sign of life: run, activity, progress."""
 
 
 def hear_nothing(_run: str, _act: str, _progress: Progress) -> None:
-    """Nobody looks."""
+    """Ignore the progress."""
 
 
-class ProjectSurroundings:
-    """Makes worlds; without `starts_agents`, programs are left as they are, and only people's work is taken up."""
+class ProjectSurroundings(Surroundings):
+    """Makes the worlds of runs; without `starts_agents`, it starts no programs and only handles people's work."""
 
     def __init__(
         self,
@@ -76,68 +290,106 @@ class ProjectSurroundings:
         *,
         starts_agents: bool = True,
         hear: Hear = hear_nothing,
-        tools: Tools | None = None,
+        tools: AgentTools | None = None,
     ) -> None:
         self._project, self._store = project, store
         self._starts_agents, self._hear, self._tools = starts_agents, hear, tools
         self._project_ports = ProjectPorts(project, store)
-        self._ports: dict[str, Ports] = {}
+        self._ports: dict[str, RepositoryPorts] = {}
         self._seating = cache(lambda _run: Seating(project.local / MEMORY, store.payloads))
 
-    async def prepare(self, run: Run) -> None:
-        """Open what the run's world needs; a `PortError` says why it cannot be driven here."""
+    def rest_rule(self, run: Run) -> Rests:
+        """Return when to stop driving: with agents, once only people could move the run; without, once others could."""
+        return rest_rule(self._project.runs / run.id, settings_of(run), starts_agents=self._starts_agents)
+
+    async def open(self, run: Run) -> None:
+        """Open the ports of a run; raise a `PortError` if it cannot be driven here."""
         if run.id not in self._ports:
             self._ports[run.id] = await self._project_ports.of(run)
 
-    async def start_of(self, run: Run) -> str:
-        """The commit that a run starts from; its world is prepared."""
-        return (await self._ports[run.id].integration.begin(run.id, run.created)).commit
+    async def prepare(self, run: Run) -> None:
+        """Open the ports of a run, and run the tests on its base commit.
 
-    async def settle(self, state: State) -> None:
-        """Bring together what was accepted last, for no command will ask for it any more, and give it a branch."""
+        The tests do not run if their result is known, or an agent has already worked.
+        """
+        await self.open(run)
+        ports, settings, protocol = self._ports[run.id], settings_of(run), self._store.protocol(run.protocol)
+        has_begun = any(inst.slots for inst in self._store.load(run.id).state.insts.values())
+        if not self._starts_agents or has_begun or not is_needed(protocol, settings.config):
+            return
+        commit = (await ports.integration.begin(run.id, run.created)).commit
+        if settings.baseline is not None and settings.baseline.commit == commit:
+            return
+
+        def say(line: str) -> None:
+            self._say(run.id, f"baseline: {line}")
+
+        baseline = await take_baseline(
+            self._project, self._store, protocol, settings.config, commit, ports.container, run=run.id, say=say
+        )
+        self._store.note_settings(run.id, {**run.settings, "baseline": msgspec.to_builtins(baseline)})
+        say(baseline_line(baseline))
+
+    async def finish(self, run: Run, world: RunWorld, state: State) -> None:
+        """Release the lanes and notify people; errors do not matter any more, because the run has ended."""
+        is_well = is_good(state.outcome)
+        with suppress(PortError):
+            await self.integrate_last(state)
+        with suppress(PortError):  # `treadle gc` releases the lanes that stay
+            await world.workspace.close(run.id)
+        with suppress(PortError):
+            result = await result_of(self._project, self._store.run(run.id))
+            lines = result_lines(run.id, result, good=is_well) if result else []
+            words = "; ".join((f"ended with {state.outcome}", *(line for line in lines if line[0] != " ")))
+            await world.notifier.notify(run.id, "done" if is_well else "failed", words)
+
+    async def integrate_last(self, state: State) -> None:
+        """Integrate the work that was accepted last, since no later command will do it.
+
+        After a good end it gets a result branch; if not, it is no result and stays below `refs/treadle/`.
+        """
         integration = self._ports[state.run].integration
         head = await integration.head(state, ROOT)
-        if pinned(self._store.run(state.run)).config.git.merge != "never":
+        if is_good(state.outcome) and settings_of(self._store.run(state.run)).config.git.merge != "never":
             await integration.offer(state.run, head.commit)
 
-    def world(self, run: Run) -> World:
-        settings = pinned(run)
-        protocol, folder = self._store.protocol(run.protocol), self._project.runs / run.id
-        roles, ports = protocol.roles, self._ports[run.id]
-        views = ViewFiles(folder, self._store.payloads)
-        checkout = checkout_of(self._project)
-        banked = BankFiles(self._store, run.id, folder, checkout)
-        told = StoryFiles(self._store, run.id, folder, checkout, self._project.local)
+    def world(self, run: Run) -> RunWorld:
+        """Return the ports of a run, whose repository is open."""
+        settings, ports, protocol = settings_of(run), self._ports[run.id], self._store.protocol(run.protocol)
+        limits, enclosure = settings.config.limits, ports.container or ports.box or OPEN
 
-        def model_of(role: str, tier: int) -> str:
-            tiers = roles[role].models if role in roles else ()
-            return settings.config.model_of(tiers, tier, settings.kind_of(role))
+        def worded(ask: str) -> str:
+            """Return the text of an open question."""
+            history = self._store.load(run.id)
+            asked = history.state.asks.get(ask)
+            if asked is None or asked.command is None:
+                return ""
+            texts = toolchain_texts(settings.config.toolchain, self._project.root)
+            return str(question(history.protocol, history.state, asked.command, self._store.payloads, texts))
 
-        def runner(agent: str) -> Runner:
-            return make_runner(self._project, settings, agent, ports.container or ports.box or OPEN)
-
-        return World(
+        notifier = SettingsNotifier(settings.config.notifications, self._project.root.name, worded)
+        reporting = ReportingNotifier(notifier, partial(self._say, run.id))
+        return RunWorld(
             clock=SystemClock(),
             payloads=self._store.payloads,
-            runner_of=partial(self._runner, settings, cache(runner)),
-            agent_of=lambda job: "" if settings.is_by_person(job) else settings.agent_of(job.role),
-            model_of=model_of,
+            agents=ProjectAgents(self._project, settings, protocol, enclosure, starts_agents=self._starts_agents),
             workspace=ports.workspace,
             checks=ports.checks,
             effects=ports.effects,
-            notifier=TellingOnce(TellingAloud(self._notifier(run.id, settings), partial(self._say, run.id)), folder),
-            budgets=_budgets(settings.config.limits, self._store.spent),
-            prices_of=lambda role: parse_prices(settings.config.prices.get(settings.kind_of(role), "")),
+            notifier=OnceNotifier(reporting, self._project.runs / run.id),
+            files=ProjectFiles(self._project, self._store, run, ports.integration, self._seating(run.id)),
+            budgets=Budgets(
+                step=BudgetAllowance(cost=limits.step_cost, tokens=limits.step_tokens),
+                turns=limits.step_turns,
+                day=BudgetAllowance(cost=limits.day_cost, tokens=limits.day_tokens),
+                spent=self._store.spent,
+            ),
             progress=partial(self._hear, run.id),
-            hidden=_hidden,
-            show=partial(_show, views, banked, told, self._seating(run.id)),
-            bank=partial(_bank, banked, protocol),
-            files_of=told.of_instance,
-            notes=partial(_notes, ports.integration, run.id) if settings.config.environment.notes == "quote" else _none,
         )
 
-    def dispatch(self, run: Run, desk: Desk, world: World) -> Dispatch:
-        config = pinned(run).config
+    def dispatch(self, run: Run, desk: Desk, world: RunWorld) -> Dispatch:
+        """Return the dispatcher of a run's agents."""
+        config = settings_of(run).config
         texts = toolchain_texts(config.toolchain, self._project.root)
         container, box = self._ports[run.id].container, self._ports[run.id].box
         is_apart = bool(container or (box and not box.network))  # with a loopback of its own
@@ -145,70 +397,90 @@ class ProjectSurroundings:
         folder = self._project.runs / run.id
         return Dispatch(desk, world, folder, texts, config.limits.answer, server, tools, self._seating(run.id))
 
-    def _notifier(self, run: str, settings: Pinned) -> SettingsNotifier:
-        worded = partial(self._worded, run, settings)
-        return SettingsNotifier(settings.config.notifications, self._project.root.name, worded)
-
     def _say(self, run: str, note: str) -> None:
-        """To whoever watches the run."""
+        """Report a note to the live view of the run."""
         self._hear(run, f"{ROOT}:", Progress(note=note))
 
-    def _worded(self, run: str, settings: Pinned, ask: str) -> str:
-        """A question that is open, as people read it."""
-        history = self._store.load(run)
-        asked = history.state.asks.get(ask)
-        if asked is None or asked.command is None:
-            return ""
-        texts = toolchain_texts(settings.config.toolchain, self._project.root)
-        return str(question(history.protocol, history.state, asked.command, self._store.payloads, texts))
 
-    def _runner(self, settings: Pinned, made: Callable[[str], Runner], job: RunAgent) -> Runner | None:
-        by_person = settings.is_by_person(job)
+class ProjectAgents(AgentDirectory):
+    """The agents of a run by its settings; without `starts_agents`, only people have a runner."""
+
+    def __init__(
+        self, project: Project, settings: RunSettings, protocol: Protocol, enclosure: Enclosure, *, starts_agents: bool
+    ) -> None:
+        self._settings, self._roles, self._starts_agents = settings, protocol.roles, starts_agents
+        self._made = cache(lambda agent: make_runner(project, settings, agent, enclosure))
+
+    def runner_of(self, job: RunAgent) -> Runner | None:
+        by_person = self._settings.is_by_person(job)
         if not self._starts_agents and not by_person:
             return None
-        return made(MANUAL if by_person else settings.agent_of(job.role))
+        return self._made(MANUAL if by_person else self._settings.agent_of(job.role))
+
+    def name_of(self, job: RunAgent) -> str:
+        return "" if self._settings.is_by_person(job) else self._settings.agent_of(job.role)
+
+    def model_of(self, role: str, tier: int) -> str:
+        tiers = self._roles[role].models if role in self._roles else ()
+        return self._settings.config.model_of(tiers, tier, self._settings.kind_of(role))
+
+    def prices_of(self, role: str) -> Prices:
+        return parse_prices(self._settings.config.prices.get(self._settings.kind_of(role), ""))
+
+    def secrets(self) -> Redaction:
+        """Return the secrets to redact, read anew each time, because programs renew their logins."""
+        return redaction_of(logins=logins(Path.home()), named=key_variables())
 
 
-def _show(
-    files: ViewFiles, banked: BankFiles, told: StoryFiles, seating: Seating, protocol: Protocol, state: State
-) -> list[str]:
-    files.show(protocol, state)
-    seating.show(protocol, state)
-    return [*banked.show(protocol), *told.show(protocol)]
+_LONGEST_NOTE: Final = 1_000_000
+"""The longest note in bytes; far more than is quoted of it."""
 
 
-def _bank(banked: BankFiles, protocol: Protocol) -> Mapping[str, str]:
-    return banked.texts() if has_bank(protocol) else {}
+class ProjectFiles(RunFiles):
+    """The files of a run below its folder, in the user's checkout and in the base commit."""
+
+    def __init__(self, project: Project, store: Store, run: Run, integration: Integration, seating: Seating) -> None:
+        folder, checkout = project.runs / run.id, checkout_of(project)
+        self._run, self._integration, self._seating = run.id, integration, seating
+        self._has_bank = has_bank(store.protocol(run.protocol))
+        self._quotes_notes = settings_of(run).config.environment.notes == "quote"
+        self._views = ViewFiles(folder, store.payloads)
+        self._bank = BankFiles(store, run.id, folder, checkout)
+        self._stories = StoryFiles(store, run.id, folder, checkout, project.local)
+
+    def update(self, protocol: Protocol, state: State) -> list[str]:
+        self._views.show(protocol, state)
+        self._seating.show(protocol, state)
+        return [*self._bank.show(protocol), *self._stories.show(protocol)]
+
+    def bank(self) -> Mapping[str, str]:
+        return self._bank.texts() if self._has_bank else {}
+
+    def of_instance(self, inst: str) -> Mapping[str, str]:
+        return self._stories.of_instance(inst)
+
+    async def notes(self, paths: Sequence[str]) -> Mapping[str, str]:
+        if not self._quotes_notes:
+            return {}
+        base = await self._integration.begin(self._run)
+        return await self._integration.repository.texts(base.commit, paths, _LONGEST_NOTE)
 
 
 def checkout_of(project: Project) -> Path | None:
-    """Where the user has files; None in a bare repository."""
+    """Return the user's checkout; None in a bare repository."""
     return project.root if (project.root / ".git").exists() else None
 
 
-def _hidden() -> Redaction:
-    """Asked each time: programs renew their logins."""
-    return redaction_of(logins=logins(Path.home()), named=key_variables())
-
-
-def _budgets(limits: Limits, spent: Callable[[int], Usage]) -> Budgets:
-    step = Allowance(cost=limits.step_cost, tokens=limits.step_tokens)
-    day = Allowance(cost=limits.day_cost, tokens=limits.day_tokens)
-    return Budgets(step=step, turns=limits.step_turns, day=day, spent=spent)
-
-
-def make_runner(project: Project, settings: Pinned, agent: str, enclosure: Enclosure = OPEN) -> Runner:
-    """The runner that a text names; a `TreadleError` says what is wrong with it."""
+def make_runner(project: Project, settings: RunSettings, agent: str, enclosure: Enclosure = OPEN) -> Runner:
+    """Return the runner for an agent's text, or raise a `TreadleError` with the fault."""
     limits, allowed = settings.config.limits, settings.config.environment.allowed
     patience = Patience(asked=float(limits.grace), output=limits.output, final=limits.answer + AROUND)
     recording = partial(recording_of, project)
-    around = AgentSurroundings(
-        root=project.root, allowed=allowed, patience=patience, recording=recording, enclosure=enclosure
-    )
+    around = AgentSetup(root=project.root, allowed=allowed, patience=patience, recording=recording, enclosure=enclosure)
     return runner_of(agent, around)
 
 
-def toolchain_texts(toolchain: Toolchain, root: Path) -> dict[str, str]:
-    """The project's commands as agents read them, and can give them: reports, which only checks read, go nowhere."""
+def toolchain_texts(toolchain: ToolchainSettings, root: Path) -> dict[str, str]:
+    """Return the project's commands for agents to read and run; reports, which only checks read, go to /dev/null."""
     commands = {name: toolchain.command(name, root=str(root), report=os.devnull) for name in TOOLCHAIN}
     return {name: shlex.join(words) for name, words in commands.items() if words}

@@ -1,1 +1,1 @@
-"""The checks that turn a claim into a fact: what was recorded, what was measured, and what that says about a claim."""
+"""The checks that turn a claim into a fact: recorded commits, measurements, and the verdict on a claim."""

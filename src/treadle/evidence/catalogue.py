@@ -3,24 +3,35 @@
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from treadle.evidence.checks.canon import canon, mechanical_only
-from treadle.evidence.checks.changed_lines import coverage_kept
-from treadle.evidence.checks.contract import contract, contract_children, contract_exists
-from treadle.evidence.checks.coverage import coverage_complete, manifest, manifest_complete
-from treadle.evidence.checks.design_delta import affected_paths, delta_merged
-from treadle.evidence.checks.designed import plan_as_designed
-from treadle.evidence.checks.documents import diff_only, documents
-from treadle.evidence.checks.frozen import tests_unmodified
-from treadle.evidence.checks.interface import interface_exact, interface_unmodified
-from treadle.evidence.checks.judged import judged_child
+from treadle.evidence.checks.added_code import minimal, no_secrets, no_todo, no_undefined, unsafe_imports
+from treadle.evidence.checks.commits import (
+    both_kept,
+    canon,
+    checkpoint,
+    commit,
+    commit_once,
+    mechanical_only,
+    mechanical_tests,
+    readonly,
+    rebased,
+    resolved,
+)
+from treadle.evidence.checks.contract import (
+    contract,
+    contract_children,
+    contract_exists,
+    interface_exact,
+    interface_unmodified,
+)
+from treadle.evidence.checks.coverage import coverage_complete, coverage_kept, manifest, manifest_complete, traceable
+from treadle.evidence.checks.design import affected_paths, delta_merged
+from treadle.evidence.checks.documents import check_documents, diff_only, schema
+from treadle.evidence.checks.green import green, green_own_and_baseline, measure, owed, same_colour, unbroken
 from treadle.evidence.checks.knows_tests import knows_tests
-from treadle.evidence.checks.minimal import minimal
-from treadle.evidence.checks.partition import children_partition, disjoint_writes, plan_covers_criteria
-from treadle.evidence.checks.plan import plan_parses, plan_sound
+from treadle.evidence.checks.partition import children_partition, disjoint_writes, judged_child, plan_covers_criteria
+from treadle.evidence.checks.plan import modules_cover_criteria, plan_as_designed, plan_parses, plan_sound
 from treadle.evidence.checks.project import build, format_, lint, post_check
-from treadle.evidence.checks.reconciled import both_kept
-from treadle.evidence.checks.recorded import checkpoint, commit, commit_once, readonly, rebased, resolved
-from treadle.evidence.checks.red import added, red, red_one, still_red_on_skeleton
+from treadle.evidence.checks.red import added, red, red_one, seen_red, sharp, still_red_on_skeleton
 from treadle.evidence.checks.scaling import scaling
 from treadle.evidence.checks.scenarios import (
     clarifications,
@@ -29,19 +40,20 @@ from treadle.evidence.checks.scenarios import (
     scenarios_pass,
     scenarios_tested,
 )
-from treadle.evidence.checks.schema import schema
-from treadle.evidence.checks.scope import conflicts_only, owned_files, protection, scope, scope_src, scope_tests
-from treadle.evidence.checks.secrets import no_secrets
-from treadle.evidence.checks.sharp import sharp
-from treadle.evidence.checks.suite import green, green_own_and_baseline, measure, owed, same_colour, unbroken
+from treadle.evidence.checks.scope import (
+    conflicts_only,
+    owned_files,
+    protection,
+    scope,
+    scope_src,
+    scope_tests,
+    tests_unmodified,
+)
 from treadle.evidence.checks.thresholds import thresholds, thresholds_known
-from treadle.evidence.checks.traceable import traceable
-from treadle.evidence.checks.unfinished import no_todo, no_undefined
-from treadle.evidence.checks.unsafe_imports import unsafe_imports
-from treadle.evidence.findings import Found
+from treadle.evidence.findings import CheckOutcome
 from treadle.evidence.subject import Subject
 
-Check = Callable[[Subject], Awaitable[Found]]
+Check = Callable[[Subject], Awaitable[CheckOutcome]]
 
 CHECKS: Final[dict[str, Check]] = {
     "commit": commit,
@@ -63,6 +75,7 @@ CHECKS: Final[dict[str, Check]] = {
     "tests_unmodified": tests_unmodified,
     "interface_unmodified": interface_unmodified,
     "interface_exact": interface_exact,
+    "seen_red": seen_red,
     "still_red_on_skeleton": still_red_on_skeleton,
     "contract_exists": contract_exists,
     "contract": contract,
@@ -75,6 +88,7 @@ CHECKS: Final[dict[str, Check]] = {
     "coverage_complete": coverage_complete,
     "plan_covers_criteria": plan_covers_criteria,
     "children_partition": children_partition,
+    "modules_cover_criteria": modules_cover_criteria,
     "plan_parses": plan_parses,
     "plan_sound": plan_sound,
     "plan_as_designed": plan_as_designed,
@@ -93,6 +107,7 @@ CHECKS: Final[dict[str, Check]] = {
     "resolved": resolved,
     "canon": canon,
     "mechanical_only": mechanical_only,
+    "mechanical_tests": mechanical_tests,
     "protection": protection,
     "disjoint_writes": disjoint_writes,
     "owned_files": owned_files,
@@ -110,7 +125,7 @@ CHECKS: Final[dict[str, Check]] = {
     "thresholds_known": thresholds_known,
     "thresholds": thresholds,
     "no_secrets": no_secrets,
-    "documents": documents,
+    "documents": check_documents,
 }
 
 _POINTLESS: Final[dict[str, frozenset[str]]] = {
@@ -126,6 +141,7 @@ _POINTLESS: Final[dict[str, frozenset[str]]] = {
             "green_own_and_baseline",
             "unbroken",
             "same_colour",
+            "seen_red",
             "still_red_on_skeleton",
             "contract",
             "contract_children",
@@ -141,10 +157,10 @@ _POINTLESS: Final[dict[str, frozenset[str]]] = {
             "thresholds",
         }
     ),
-    "rebased": frozenset({"canon", "mechanical_only", "build", "same_colour"}),
+    "rebased": frozenset({"canon", "mechanical_only", "mechanical_tests", "build", "same_colour"}),
     "plan_parses": frozenset({"plan_sound", "plan_as_designed"}),
 }
 POINTLESS_AFTER: Final[dict[str, frozenset[str]]] = {
     name: _POINTLESS.get(name, frozenset()) | ({"protection"} - {name}) for name in CHECKS
 }
-"""What a failed check leaves nothing to say about: nobody mends a test that was never built."""
+"""Checks that a failed check makes pointless, such as those of tests after a failed build."""

@@ -1,4 +1,4 @@
-"""What a check says: problems that an agent can mend, notes for its readers, and the run that it rests on."""
+"""The findings of a check: problems that an agent can repair, notes for readers, and the command behind them."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -8,12 +8,12 @@ import msgspec
 from treadle.protocol.items import Json
 
 MOST: Final = 40
-"""Problems of one check that are told; the rest is counted."""
+"""The number of problems of one check that a report shows; it only counts the others."""
 _LONGEST: Final = 2_000
 _OUTPUT: Final = 20_000
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True):
+class CheckProblem(msgspec.Struct, frozen=True, kw_only=True):
     """One finding of a check: a thing to mend, or a note, which refuses nothing."""
 
     what: str
@@ -21,7 +21,9 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     line: int = 0
     test: str = ""
     expected: str = ""
-    """What would be right."""
+    """The right state, or how to reach it."""
+    criterion: str = ""
+    """The id of the criterion that it is about."""
     code: str = ""
     """Stable name of the kind of problem, listed in `codes.py`; programs and tests compare it."""
 
@@ -36,11 +38,12 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def data(self) -> dict[str, Json]:
-        """The fields that have a value, for a record: `code` and `what` always."""
+        """The fields that have a value, for a record: always `code` and `what`."""
         fields: dict[str, Json] = {
             "file": self.file,
             "line": self.line,
             "test": self.test,
+            "criterion": self.criterion,
             "expected": _cut(self.expected),
         }
         return {"code": self.code, "what": _cut(self.what), **{name: value for name, value in fields.items() if value}}
@@ -50,7 +53,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-class Ran(msgspec.Struct, frozen=True, kw_only=True):
+class CommandRun(msgspec.Struct, frozen=True, kw_only=True):
     """A command that a check rests on."""
 
     command: tuple[str, ...] = ()
@@ -74,19 +77,19 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class CheckOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a check; it has passed if there is no problem."""
 
-    problems: tuple[Problem, ...] = ()
-    notes: tuple[Problem, ...] = ()
+    problems: tuple[CheckProblem, ...] = ()
+    notes: tuple[CheckProblem, ...] = ()
     """Worth reading, and no reason to refuse."""
-    ran: Ran | None = None
+    ran: CommandRun | None = None
     tree: str = ""
     """The tree that was measured, if it is not the recorded one."""
     skipped: bool = False
-    """It was not looked at, because an earlier check left nothing to say."""
+    """Whether the check did not run, because an earlier failure made it pointless."""
     facts: dict[str, Json] = {}
-    """What else belongs to the evidence."""
+    """Further data for the evidence."""
     took: float = 0.0
     """Seconds that looking took, whether a command was run for it or not."""
 
@@ -96,7 +99,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def report(self) -> str:
-        """What it has to say, a line each."""
+        """Problems and notes, one line each."""
         lines = [f"- {problem}" for problem in self.problems[:MOST]]
         if len(self.problems) > MOST:
             lines.append(f"- and {len(self.problems) - MOST} more of the kind")
@@ -111,30 +114,42 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
 
-def found(
-    problems: Iterable[Problem] = (), notes: Iterable[Problem | str] = (), ran: Ran | None = None, tree: str = ""
-) -> Found:
+def conclude(
+    problems: Iterable[CheckProblem] = (),
+    notes: Iterable[CheckProblem | str] = (),
+    ran: CommandRun | None = None,
+    tree: str = "",
+) -> CheckOutcome:
     """An outcome, without repetitions. A note may be plain text, which has no code."""
     noted = [problem(one) if isinstance(one, str) else one for one in notes]
-    return Found(problems=tuple(dict.fromkeys(problems)), notes=tuple(dict.fromkeys(noted)), ran=ran, tree=tree)
+    return CheckOutcome(problems=tuple(dict.fromkeys(problems)), notes=tuple(dict.fromkeys(noted)), ran=ran, tree=tree)
 
 
-def problem(what: str, file: str = "", line: int = 0, test: str = "", expected: str = "", *, code: str = "") -> Problem:
+def problem(
+    what: str,
+    file: str = "",
+    line: int = 0,
+    test: str = "",
+    expected: str = "",
+    *,
+    criterion: str = "",
+    code: str = "",
+) -> CheckProblem:
     """A problem; `code` names its kind."""
-    return Problem(what=what, file=file, line=line, test=test, expected=expected, code=code)
+    return CheckProblem(what=what, file=file, line=line, test=test, expected=expected, criterion=criterion, code=code)
 
 
-def note(what: str, file: str = "", line: int = 0, test: str = "", *, code: str) -> Problem:
-    """A finding that refuses nothing, for `Found.notes`."""
-    return Problem(what=what, file=file, line=line, test=test, code=code)
+def note(what: str, file: str = "", line: int = 0, test: str = "", *, criterion: str = "", code: str) -> CheckProblem:
+    """Return a finding that refuses nothing, for `CheckOutcome.notes`."""
+    return CheckProblem(what=what, file=file, line=line, test=test, criterion=criterion, code=code)
 
 
-def failed(what: str, file: str = "", expected: str = "", *, code: str) -> Found:
+def refuse(what: str, file: str = "", expected: str = "", *, code: str) -> CheckOutcome:
     """An outcome with one problem."""
-    return Found(problems=(problem(what, file, expected=expected, code=code),))
+    return CheckOutcome(problems=(problem(what, file, expected=expected, code=code),))
 
 
-def some(names: Sequence[str], most: int = 5) -> str:
+def join_names(names: Sequence[str], most: int = 5) -> str:
     """A few names for a sentence."""
     shown = ", ".join(names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown

@@ -3,14 +3,15 @@
     {"spec_id": "REQ-1", "acceptance_criteria_map": {"test_sorts": "AC-1: sorted", "test_whole": "contract:AC-1"}}
 
 A test is named by its full id (`tests/test_a.py::test_sorts`), or by a part of it from the right that fits one test
-only. It stands for a criterion, for several (a list), or with `contract:` for one as the contract suite sees it; what
-follows the criterion's id is for people.
+only. It stands for a criterion, for several (a list), or with `contract:` for one as the contract suite sees it; text
+after the criterion's id is for people. With `holds:` it is an old test of behaviour that stays as it is: it cannot be
+seen failing, so a criterion that has no other test needs a person's confirmation at the merge.
 
-The file is a working paper of the run, and the repository may hold an older one: of an earlier feature that also had
+The file is a working paper of the run, and the repository may contain an older one: of an earlier feature that also had
 an `AC-1`, or of the same spec before it was amended. Such entries must never stand for a criterion of this spec, so an
 entry counts only if it belongs to the spec at hand:
 - it names the spec itself (`"REQ-1/AC-1"`), or its file does (`spec_id`);
-- or this run has added it to a file without `spec_id`, or to an older file whose `spec_id` the agent left as it was.
+- or this run has added it to a file without `spec_id`, or to an older file in which the agent left the old `spec_id`.
 An entry that an earlier run wrote for the same spec counts only while its test does not pass on the base commit: then
 it is still owed. A protocol that delivers its manifest, one per story, keeps all entries of the same story. Everything
 else is set aside.
@@ -23,27 +24,39 @@ from typing import Any, Final
 
 import msgspec
 
-from treadle.evidence.criteria import spec_of
-from treadle.evidence.findings import Problem, problem
-from treadle.evidence.known_names import known_names
-from treadle.evidence.subject import Subject
-from treadle.protocol.artifact_place import place_of
+from treadle.evidence.checks.documents import scenario_text
+from treadle.evidence.criteria import own_criteria, spec_of
+from treadle.evidence.findings import CheckProblem, problem
+from treadle.evidence.gherkin import scenarios
+from treadle.evidence.subject import Subject, accepted_exits
+from treadle.protocol.artifacts import place_of
 from treadle.protocol.items import Json
 from treadle.protocol.model import Protocol
-from treadle.toolchains.results import Collected, TestRun
+from treadle.toolchains.results import CollectedTests, TestRun
 from treadle.toolchains.test_names import names_of
 
-Tests = TestRun | Collected | Iterable[str]
+# The names that a test may stand for: the criteria of an instance, and its scenarios.
+
+
+async def known_names(s: Subject) -> set[str]:
+    """Return the criteria and the accepted scenarios, or the existing scenarios if no accepted exit lists any."""
+    listed = [one.payload.get("scenarios") for one in accepted_exits(s.case, s.inst)]
+    texts = [text for one in listed if isinstance(one, list) for text in one if isinstance(text, str)]
+    return {*own_criteria(s), *(texts or [one.name for one in scenarios(await scenario_text(s))])}
+
+
+Tests = TestRun | CollectedTests | Iterable[str]
 NAME: Final = "test_manifest.json"
 _MAP: Final = "acceptance_criteria_map"
 _KEYS: Final = ("spec_id", "target_file", "test_suite", _MAP, "complexity_constraints")
 _MOST: Final = 2_000_000
 _CONTRACT: Final = "contract:"
+_HOLDS: Final = "holds:"
 _QUALIFIED: Final = re.compile(r"([\w.@-]{1,120})/(\S.*)", re.DOTALL)
 _WANTED: Final = f'{{"spec_id": …, "{_MAP}": {{"<test>": "<criterion id>: …"}}}}'
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ManifestEntry(msgspec.Struct, frozen=True):
     """One test of a manifest, and one thing it stands for."""
 
     test: str
@@ -55,6 +68,8 @@ class Entry(msgspec.Struct, frozen=True):
     """The spec that the criterion belongs to, by the entry's own word or its file's; empty: nothing names one."""
     is_qualified: bool = False
     """The entry itself names the spec, as in `REQ-1/AC-1`."""
+    holds: bool = False
+    """The author's claim that the test passed before this work, and that the criterion demands nothing new."""
 
     @property
     def pair(self) -> tuple[str, str, bool]:
@@ -63,16 +78,16 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """All that the manifests of an instance say."""
+    """The merged manifests of an instance."""
 
     files: tuple[str, ...] = ()
-    entries: tuple[Entry, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    entries: tuple[ManifestEntry, ...] = ()
+    problems: tuple[CheckProblem, ...] = ()
     spec: str = ""
     """`spec_id` of the file."""
-    set_aside: tuple[Entry, ...] = ()
+    set_aside: tuple[ManifestEntry, ...] = ()
     """Entries of other specs and of earlier runs; they stand for nothing here."""
-    foreign: tuple[Entry, ...] = ()
+    foreign: tuple[ManifestEntry, ...] = ()
     """Those of them that this run has written under another spec's name."""
 
     def tests(self, there: Tests) -> set[str]:
@@ -81,13 +96,25 @@ class Manifest(msgspec.Struct, frozen=True):
         return {id_ for entry in self.entries if not entry.is_contract for id_ in names.resolve(entry.test)}
 
     def by_criterion(self, there: Tests, *, contract: bool = False) -> dict[str, list[str]]:
-        """The tests of each criterion that there are."""
-        names = names_of(there)
+        """Return the existing tests of each criterion; those marked `holds:` only where it has no other entry."""
+        names, held = names_of(there), self.held_criteria
         found: dict[str, list[str]] = {}
         for entry in self.entries:
-            if entry.is_contract == contract:
+            if entry.is_contract == contract and (not entry.holds or entry.criterion in held):
                 found.setdefault(entry.criterion, []).extend(names.resolve(entry.test))
         return found
+
+    def held_tests(self, there: Tests) -> set[str]:
+        """Return the tests that are marked `holds:` and stand for nothing else."""
+        names = names_of(there)
+        marks = [(id_, entry.holds) for entry in self.entries for id_ in names.resolve(entry.test)]
+        return {id_ for id_, _ in marks} - {id_ for id_, holds in marks if not holds}
+
+    @property
+    def held_criteria(self) -> set[str]:
+        """Criteria with only entries marked `holds:`."""
+        new = {entry.criterion for entry in self.entries if not entry.is_contract and not entry.holds}
+        return {entry.criterion for entry in self.entries if entry.holds} - new
 
 
 def has_own_manifest(protocol: Protocol) -> bool:
@@ -103,18 +130,18 @@ def manifest_place(protocol: Protocol, given: Mapping[str, Json]) -> str:
 
 
 async def read_manifest(s: Subject, commit: str = "") -> Manifest:
-    """The manifests of an instance: the one that its protocol names a place for, or all that the tree has."""
+    """Read the manifests of an instance: the one at the place that its protocol names, or all in the tree."""
     place = manifest_place(s.case.protocol, s.input)
     entries = await s.entries(commit)
     files = [place] if place else sorted(path for path in entries if path.rpartition("/")[2] == NAME)
     known = sorted(await known_names(s), key=len, reverse=True)
-    start = await s.git.start(s.case.state.run)
+    start = await s.start()
     read: list[Manifest] = []
     for file in files:
         if file in entries:
-            now = parse(file, await s.text(file, commit) or "", known)
-            older = parse(file, await s.text(file, start) or "", known)
-            read.append(await _owed(s, start, *belonging(now, older, spec_of(s))))
+            now = parse_manifest(file, await s.text(file, commit) or "", known)
+            older = parse_manifest(file, await s.text(file, start) or "", known)
+            read.append(await _owed(s, start, *entries_of_spec(now, older, spec_of(s))))
     return Manifest(
         files=tuple(file for one in read for file in one.files),
         entries=tuple(entry for one in read for entry in one.entries),
@@ -124,14 +151,14 @@ async def read_manifest(s: Subject, commit: str = "") -> Manifest:
     )
 
 
-def belonging(now: Manifest, older: Manifest, spec: str) -> tuple[Manifest, list[Entry]]:
-    """A manifest with the entries of one spec, and those of them that stood in the file before the run began.
+def entries_of_spec(now: Manifest, older: Manifest, spec: str) -> tuple[Manifest, list[ManifestEntry]]:
+    """Return a manifest with the entries of one spec, and those of them that were in the file before the run began.
 
-    `older` is the file as it was then; one that was not there has no entries.
+    `older` is the file as it was then; a missing file has no entries.
     """
     before = {entry.pair: entry.spec for entry in older.entries}
-    own: list[Entry] = []
-    aside: list[Entry] = []
+    own: list[ManifestEntry] = []
+    aside: list[ManifestEntry] = []
     for entry in now.entries:
         if entry.pair in before:  # a new `spec_id` above old entries does not make them new
             is_own = before[entry.pair] == spec != ""
@@ -145,14 +172,14 @@ def belonging(now: Manifest, older: Manifest, spec: str) -> tuple[Manifest, list
     return kept, [entry for entry in own if entry.pair in before]
 
 
-async def _owed(s: Subject, start: str, listed: Manifest, earlier: list[Entry]) -> Manifest:
-    """Set aside entries of earlier runs whose tests pass on the base commit: they demand nothing of this run."""
+async def _owed(s: Subject, start: str, listed: Manifest, earlier: list[ManifestEntry]) -> Manifest:
+    """Set aside entries of earlier runs with tests that pass on the base commit: they demand nothing of this run."""
     declared = s.case.protocol.artifacts.get(NAME.removesuffix(".json"))
     is_kept = declared is not None and declared.delivered  # then it is the project's record, of what is done as well
     if not earlier or is_kept or not s.measure.settings.test:
         return listed
     passed = (await s.measure.known_suite(await s.git.tree(start))).passed
-    settled = [entry for entry in earlier if names_of(passed).resolve(entry.test)]
+    settled = [entry for entry in earlier if not entry.holds and names_of(passed).resolve(entry.test)]
     return msgspec.structs.replace(
         listed,
         entries=tuple(entry for entry in listed.entries if entry not in settled),
@@ -160,13 +187,13 @@ async def _owed(s: Subject, start: str, listed: Manifest, earlier: list[Entry]) 
     )
 
 
-def parse(file: str, text: str, known: Iterable[str] = ()) -> Manifest:
-    """A manifest's entries and what is wrong with it, by line; an empty text is a file that is not there."""
+def parse_manifest(file: str, text: str, known: Iterable[str] = ()) -> Manifest:
+    """Parse a manifest to entries and problems, by line; an empty text is a missing file."""
     if not text:
         return Manifest((file,), (), (problem("is empty", file, 1, expected=_WANTED, code="manifest.invalid"),))
     if len(text) > _MOST:
         return Manifest((file,), (), (problem(f"has more than {_MOST} characters", file, code="manifest.invalid"),))
-    faults: list[Problem] = []
+    faults: list[CheckProblem] = []
     try:
         value = json.loads(text, object_pairs_hook=lambda pairs: _object(pairs, file, text, faults))
     except (ValueError, RecursionError) as error:
@@ -189,8 +216,8 @@ def parse(file: str, text: str, known: Iterable[str] = ()) -> Manifest:
 
 
 def _entries(
-    file: str, text: str, listed: dict[str, Any], known: list[str], spec: str, faults: list[Problem]
-) -> Iterator[Entry]:
+    file: str, text: str, listed: dict[str, Any], known: list[str], spec: str, faults: list[CheckProblem]
+) -> Iterator[ManifestEntry]:
     for test, stated in listed.items():
         line = _line(text, test)
         for one in stated if isinstance(stated, list) else [stated]:
@@ -198,21 +225,24 @@ def _entries(
                 what, wanted = f"'{test}' stands for nothing that can be read", '"<criterion id>: what it says"'
                 faults.append(problem(what, file, line, expected=wanted, code="manifest.invalid"))
                 continue
-            is_contract = one.strip().lower().startswith(_CONTRACT)
-            rest = one.strip()[len(_CONTRACT) :].strip() if is_contract else one.strip()
+            said = one.strip()
+            mark = next((mark for mark in (_CONTRACT, _HOLDS) if said.lower().startswith(mark)), "")
+            rest = said[len(mark) :].strip()
             criterion, other = _criterion(rest, known), ""
             if criterion not in known and (found := _QUALIFIED.match(rest)):
                 other, criterion = found[1], _criterion(found[2], known)
-            yield Entry(test, criterion, is_contract, file, line, other or spec, bool(other))
+            yield ManifestEntry(
+                test, criterion, mark == _CONTRACT, file, line, other or spec, bool(other), mark == _HOLDS
+            )
 
 
 def _criterion(text: str, known: list[str]) -> str:
-    """The criterion that a text starts with: a known one, or what stands before the first colon."""
+    """Return the criterion that a text starts with: a known one, or the text before the first colon."""
     named = next((id_ for id_ in known if text == id_ or re.match(re.escape(id_) + r"[\s:,.–—-]", text)), "")
     return named or text.partition(":")[0].strip().removeprefix("@")
 
 
-def _object(pairs: list[tuple[str, Any]], file: str, text: str, faults: list[Problem]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, Any]], file: str, text: str, faults: list[CheckProblem]) -> dict[str, Any]:
     seen: set[str] = set()
     for key, _ in pairs:
         if key in seen:

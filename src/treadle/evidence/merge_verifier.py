@@ -1,120 +1,138 @@
-"""What a merge or a rebase has to pass before anybody sees it: `git.verifier.Verifier` over the project's tools."""
+"""Verifies a merge or a rebase before it becomes visible: `git.merge.CommitVerifier` over the project's tools."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 import msgspec
 
-from treadle.evidence.cache import Cache
-from treadle.evidence.failed_before import Baseline, excuse_notes, red_at_start
-from treadle.evidence.findings import Problem, Ran, note, problem, some
-from treadle.evidence.left_red import left_red
-from treadle.evidence.manifest import has_own_manifest, manifest_place, parse
-from treadle.evidence.measure import Measure
-from treadle.evidence.needs import Git, Tools
-from treadle.evidence.past import accepted, payload
-from treadle.evidence.suite import bad, described, file_of, ran, unbelievable
+from treadle.evidence.baseline import SuiteBaseline, excuse_notes, red_at_start
+from treadle.evidence.checks.contract import ran_of
+from treadle.evidence.code_shapes import read_pieces
+from treadle.evidence.findings import CheckProblem, join_names, note, problem
+from treadle.evidence.manifest import has_own_manifest, manifest_place, parse_manifest
+from treadle.evidence.measurements import ActivityMeasurements, Cache, CheckRepository, CheckTools
+from treadle.evidence.subject import accepted_exits, payload
+from treadle.evidence.suite import bad_tests, describe_test, file_of, reason_for_doubt, run_evidence
 from treadle.git.commit_message import papers_of
-from treadle.git.verifier import Tried
+from treadle.git.merge import CommitVerifier, TrialResult
 from treadle.kernel.commands import RunEffect
 from treadle.ports import Case
 from treadle.protocol.items import Json
+from treadle.protocol.paths import is_test
 from treadle.toolchains.command import NOT_CHOSEN
-from treadle.toolchains.results import Built, TestRun
+from treadle.toolchains.results import CommandResult, TestRun
+
+# Tests that are merged though they fail: a run that only writes tests leaves the implementation to others.
+
+_NEW: Final = "new_tests"
+"""The field of an exit that names the tests that fail, as they were measured."""
+
+
+def left_red(case: Case) -> set[str]:
+    """The failing tests of exits that nothing but a merge follows."""
+    found: set[str] = set()
+    for inst in case.state.insts.values():
+        steps = case.protocol.graphs[inst.graph].steps.values()
+        needs = [need for step in steps if step.effect == "merge" for need in step.needs if need.step and not need.up]
+        listed = [payload(case, slot.ref).get(_NEW) for need in needs if (slot := inst.slots.get(need.slot))]
+        found |= {id_ for ids in listed if isinstance(ids, list) for id_ in ids if isinstance(id_, str)}
+    return found
+
 
 _LEFT_RED: Final = "is to fail until somebody implements what it is about"
 _FAILS_THERE: Final = "fails on the branch without the result, too"
 _UNSTABLE: Final = "failed once and passed once with nothing changed"
 
 
-class MergeVerifier:
-    """Looks at clean checkouts of one instance's merge or rebase."""
+class MergeVerifier(CommitVerifier):
+    """Verifies the commits of one instance's merge or rebase."""
 
-    def __init__(self, git: Git, tools: Tools, cache: Cache, job: RunEffect, case: Case) -> None:
+    def __init__(self, git: CheckRepository, tools: CheckTools, cache: Cache, job: RunEffect, case: Case) -> None:
         self._git, self._tools, self._case = git, tools, case
         self._inst = case.state.insts[job.inst]
-        self._measure = Measure(git, tools, cache, case.state.run, job.id, papers_of(case))
+        self._measure = ActivityMeasurements(git, tools, cache, case.state.run, job.id, papers_of(case))
 
-    async def build(self, path: Path) -> Tried:
+    async def build(self, commit: str) -> TrialResult:
         """Whether it builds; a project without a build command does."""
-        return _tried(await self._command("build", path))
+        return _tried(await self._measure.command("build", await self._git.tree(commit)))
 
-    async def contract(self, path: Path) -> Tried:
+    async def contract(self, commit: str) -> TrialResult:
         """Whether the instance's contract suite passes, by the project's command or as tests; without one, it does.
 
         Where a run of all tests, which the merge needs anyway, includes the contract suite, that run decides.
         """
-        built = await self._command("contract", path)
-        place = self._contract_place()
-        if built is not None or not place or not (path / place).exists():
+        tree = await self._git.tree(commit)
+        built = await self._measure.command("contract", tree)
+        said = [one.payload.get("contractSuite") for one in reversed(accepted_exits(self._case, self._inst))]
+        place = next((one for one in said if isinstance(one, str) and one), "")
+        below = f"{place.rstrip('/')}/"
+        has_suite = place and any(path == place or path.startswith(below) for path in await self._git.entries(commit))
+        if built is not None or not has_suite:
             return _tried(built)
-        if self._tools.settings.test and (tree := self._git.tree_at(path)):
+        if self._tools.settings.test:
             whole = await self._measure.suite(tree)
-            inside = [id_ for id_ in whole.tests if _is_below(file_of(id_, whole), place)]
+            inside = [id_ for id_ in whole.tests if (file := file_of(id_, whole)) == place or file.startswith(below)]
             if inside and whole.is_believable:
-                return _of_run(whole, dict.fromkeys(bad(whole).keys() - set(inside)))
-        return _of_run(await self._tools.test(path, files=(place,)))
+                return _of_run(whole, dict.fromkeys(bad_tests(whole).keys() - set(inside)))
+        return _of_run(await self._measure.suite(tree, files=(place,)))
 
-    async def suite(self, path: Path) -> Tried:
+    async def suite(self, commit: str) -> TrialResult:
         """Whether all tests pass, except those of others that wait for their work, or failed before the run.
 
         A green run on an equal tree is not repeated.
         """
         if not self._tools.settings.test:
             return _tried(None)  # where any check of the run needs tests, the run has not begun without a command
-        tree = self._git.tree_at(path)
-        run = await (self._measure.suite(tree) if tree else self._tools.test(path))
-        failing = bad(run)
-        excused = await self._excused(run) if failing else {}
+        tree = await self._git.tree(commit)
+        run = await self._measure.suite(tree)
+        excused = await self._excused(run, tree) if bad_tests(run) else {}
         return _of_run(run, excused)
 
-    async def _command(self, name: str, path: Path) -> Built | None:
-        tree = self._git.tree_at(path)
-        return await (self._measure.command(name, tree) if tree else self._tools.command(name, path))
-
-    async def same_colour(self, before: str, after: str) -> Tried:
-        """Whether every test has the verdict it had before; what others made pass is no change of ours."""
+    async def same_colour(self, before: str, after: str) -> TrialResult:
+        """Require that every test keeps its verdict; a test of others that now passes is no change."""
         if not self._tools.settings.test:
             return _tried(None)
         earlier = await self._measure.known_suite(await self._git.tree(before))
         # Without mirrors: what is rebased is measured with them before it is accepted, and again when it is merged.
-        run = await self._measure.suite(await self._git.tree(after), mirrors=False)
-        if faults := [*unbelievable(earlier), *unbelievable(run)]:
-            return Tried(False, "\n".join(map(str, faults)), ran=ran(run).evidence)
-        own, red, was_red = await self._own_files(), bad(run), bad(earlier)
+        tree = await self._git.tree(after)
+        run = await self._measure.suite(tree, mirrors=False)
+        if faults := [*reason_for_doubt(earlier), *reason_for_doubt(run)]:
+            return TrialResult(False, "\n".join(map(str, faults)), ran=run_evidence(run).evidence)
+        own, red, was_red = await self._own_files(), bad_tests(run), bad_tests(earlier)
         changed = [id_ for id_ in run.tests if id_ in red and id_ in earlier.tests and id_ not in was_red]
         changed += [id_ for id_ in was_red if id_ in run.tests and id_ not in red and file_of(id_, earlier) in own]
         changed += [id_ for id_ in earlier.collected if id_ not in run.collected and file_of(id_, earlier) in own]
-        old = await self._old(run, [id_ for id_ in changed if id_ in run.tests], earlier)
+        old = await self._old(run, tree, [id_ for id_ in changed if id_ in run.tests], earlier)
         charged = [id_ for id_ in changed if id_ not in old]
-        said = f"other verdicts than before: {some(charged)}" if charged else ""
+        said = f"other verdicts than before: {join_names(charged)}" if charged else ""
         notes = _data(excuse_notes(old))
         coded = [problem("has another verdict than before", test=id_, code="colour.changed").data for id_ in charged]
-        return Tried(not charged, said, tuple(charged), ran(run).evidence, (*coded, *notes))
+        return TrialResult(not charged, said, tuple(charged), run_evidence(run).evidence, (*coded, *notes))
 
-    async def _excused(self, run: TestRun) -> dict[str, Problem]:
+    async def _excused(self, run: TestRun, tree: str) -> dict[str, CheckProblem]:
         """Tests of others that were failing or unstable before the run, or fail at the parent's head already."""
         own = await self._own_files()
         parent = await self._git.parent_head(self._case.state, self._inst.id)
         there = await self._measure.known_suite(await self._git.tree(parent))
-        waiting = {id_ for id_ in bad(run) if id_ in bad(there)} if self._inst.parent else set()
+        waiting = {id_ for id_ in bad_tests(run) if id_ in bad_tests(there)} if self._inst.parent else set()
         listed = await self._listed(run)
         others = {id_ for id_ in waiting if file_of(id_, run) not in own and id_ not in listed}
         excused = {id_: note("waits for work of others", test=id_, code="green.waiting") for id_ in others}
-        left = {id_ for id_ in left_red(self._case) if id_ in bad(run)}
+        left = {id_ for id_ in left_red(self._case) if id_ in bad_tests(run)}
         excused |= {id_: note(_LEFT_RED, test=id_, code="green.left_red") for id_ in left}
-        old = await self._old(run, [id_ for id_ in bad(run) if id_ not in left], there)
+        old = await self._old(run, tree, [id_ for id_ in bad_tests(run) if id_ not in left], there)
         return excused | {one.test: one for one in excuse_notes(old)}
 
-    async def _old(self, run: TestRun, ids: list[str], earlier: TestRun) -> dict[str, str]:
-        """Those of some tests that nobody has changed, and that were failing or unstable before the run."""
+    async def _old(self, run: TestRun, tree: str, ids: list[str], earlier: TestRun) -> dict[str, str]:
+        """Return the unchanged tests that were failing or unstable before the run: test → code."""
         start = await self._git.start(self._case.state.run)
         origin = await self._git.origin(self._case.state, self._inst.id)
         head = await self._git.head(self._case.state, self._inst.id)
         adopted = await self._listed(run) - await self._listed(run, start)
-        return await Baseline(self._git, self._measure, start, origin).excuses(run, ids, head, earlier, adopted)
+        baseline = SuiteBaseline(self._git, self._measure, start, origin)
+        return await baseline.excuses(run, tree, ids, head, earlier, adopted)
 
     async def _listed(self, run: TestRun, commit: str = "") -> set[str]:
         """The tests that a manifest of the instance's own lists, at its head or at another commit."""
@@ -123,58 +141,45 @@ class MergeVerifier:
         place = manifest_place(self._case.protocol, payload(self._case, self._inst.input.ref))
         head = commit or await self._git.head(self._case.state, self._inst.id)
         data = await self._git.show(head, place) if place else None
-        return parse(place, data.decode(errors="replace")).tests(run) if data else set()
+        return parse_manifest(place, data.decode(errors="replace")).tests(run) if data else set()
 
     async def _own_files(self) -> set[str]:
         origin = await self._git.origin(self._case.state, self._inst.id)
         head = await self._git.head(self._case.state, self._inst.id)
         return {path for change in await self._git.changes(origin, head) for path in change.touched}
 
-    def _contract_place(self) -> str:
-        said = [one.payload.get("contractSuite") for one in reversed(accepted(self._case, self._inst))]
-        return next((place for place in said if isinstance(place, str) and place), "")
 
-
-def _tried(built: Built | None) -> Tried:
+def _tried(built: CommandResult | None) -> TrialResult:
     if built is None:
-        return Tried(ok=True, details="the project has no command for it")
-    kept = Ran(
-        command=built.command, exit=built.exit, duration=built.duration, output=built.output, isolation=built.isolation
-    ).evidence
+        return TrialResult(ok=True, details="the project has no command for it")
+    kept = ran_of(built).evidence
     if built.is_well:
-        return Tried(ok=True, ran=kept)
+        return TrialResult(ok=True, ran=kept)
     said = f"`{' '.join(built.command)}` ended with {built.exit}:\n{built.output.strip()[-4000:]}"
-    return Tried(False, said, ran=kept)
+    return TrialResult(False, said, ran=kept)
 
 
-def _is_below(file: str, place: str) -> bool:
-    return file == place or file.startswith(f"{place.rstrip('/')}/")
-
-
-def _data(notes: Iterable[Problem]) -> list[dict[str, Json]]:
+def _data(notes: Iterable[CheckProblem]) -> list[dict[str, Json]]:
     return [{**one.data, "note": True} for one in notes]
 
 
-def _of_run(run: TestRun, excused: Mapping[str, Problem | None] = MappingProxyType({})) -> Tried:
-    """What a run of tests says of a merge; tests that are excused without a note are not what was asked."""
-    failing = {id_: test for id_, test in bad(run).items() if id_ not in excused}
-    faults = [*unbelievable(run), *(described(test) for test in failing.values())]
-    kept = ran(run).evidence
-    if not faults and not excused and run.exit not in (0, 5) and not _is_of_others(run):
+def _of_run(run: TestRun, excused: Mapping[str, CheckProblem | None] = MappingProxyType({})) -> TrialResult:
+    """Judge a merge by a test run. Tests that are excused without a note were not part of the question."""
+    failing = {id_: test for id_, test in bad_tests(run).items() if id_ not in excused}
+    faults = [*reason_for_doubt(run), *(describe_test(test) for test in failing.values())]
+    kept = run_evidence(run).evidence
+    # A bad exit code proves nothing about chosen tests if the whole suite ran with them.
+    is_of_others = NOT_CHOSEN in run.limits and bool(run.chosen) and not run.problems
+    if not faults and not excused and run.exit not in (0, 5) and not is_of_others:
         said = f"the test command ended with {run.exit}:\n{run.output.strip()[-4000:]}"
-        return Tried(False, said, ran=kept)
+        return TrialResult(False, said, ran=kept)
     notes = [one for _, one in sorted(excused.items()) if one is not None]
     said = "\n".join(map(str, faults)) or "\n".join(map(str, notes))
-    return Tried(not faults, said, tuple(failing), kept, (*(one.data for one in faults), *_data(notes)))
+    return TrialResult(not faults, said, tuple(failing), kept, (*(one.data for one in faults), *_data(notes)))
 
 
-def _is_of_others(run: TestRun) -> bool:
-    """Whether a bad exit code says nothing about the tests that were asked for: the whole suite ran with them."""
-    return NOT_CHOSEN in run.limits and bool(run.chosen) and not run.problems
-
-
-class Failure(msgspec.Struct, frozen=True):
-    """Why a result does not hold on the user's branch."""
+class DeliveryFailure(msgspec.Struct, frozen=True):
+    """The reason why a result fails on the user's branch."""
 
     what: str
     """`build`, `contract`, `suite` or `criteria`."""
@@ -182,61 +187,116 @@ class Failure(msgspec.Struct, frozen=True):
     tests: tuple[str, ...] = ()
 
 
-class DeliveryVerifier:
-    """Looks at a finished result on top of a commit that the run has not seen.
+_OTHER: Final = "is no longer as the run verified it; put that version back, or take the result over by hand"
 
-    What fails on that commit already is not charged to the result. A test that stands for a criterion has no excuse.
+
+class DeliveryVerifier:
+    """Verifies a finished result on top of a commit that the run has not seen.
+
+    Failures that this commit already has are not charged to the result. A test that stands for a criterion has no
+    excuse.
     """
 
-    def __init__(self, git: Git, tools: Tools, cache: Cache, case: Case, asker: str) -> None:
+    def __init__(self, git: CheckRepository, tools: CheckTools, cache: Cache, case: Case, asker: str) -> None:
         self._git, self._tools, self._case = git, tools, case
-        self._measure = Measure(git, tools, cache, case.state.run, asker, papers_of(case))
+        self._measure = ActivityMeasurements(git, tools, cache, case.state.run, asker, papers_of(case))
 
-    async def verify(self, commit: str, onto: str, own: Collection[str], proofs: Collection[str]) -> Failure | None:
+    async def verify(
+        self, commit: str, onto: str, own: Collection[str], proofs: Collection[str], verified: str
+    ) -> DeliveryFailure | None:
         """Why a commit must not be delivered on top of `onto`; None if it may.
 
-        `own` are the files that the result changes, `proofs` the tests that stand for its criteria.
+        `own` are the files that the result changes, `proofs` the tests that stand for its criteria, and `verified` is
+        the commit with which they passed in the run.
         """
         tree = await self._git.tree(commit)
         built = _tried(await self._measure.command("build", tree))
         if not built.ok:
-            return Failure("build", built.details)
+            return DeliveryFailure("build", built.details)
         contract = await self._contract(commit, tree)
         if not contract.ok:
-            return Failure("contract", contract.details, contract.failing)
+            return DeliveryFailure("contract", contract.details, contract.failing)
+        if changed := await self._changed(verified, commit, await self._contract_places(verified)):
+            return DeliveryFailure("contract", "\n".join(f"{path} {_OTHER}" for path in sorted(changed)))
         if not self._tools.settings.test:
-            return Failure("criteria", "the project has no test command any more", tuple(proofs)) if proofs else None
+            return (
+                DeliveryFailure("criteria", "the project has no test command any more", tuple(proofs))
+                if proofs
+                else None
+            )
         run = await self._measure.suite(tree)
         if lost := sorted(id_ for id_ in proofs if id_ not in run.passed):
-            details = [str(described(run.tests[id_])) if id_ in run.tests else f"{id_} is not run" for id_ in lost]
-            return Failure("criteria", "\n".join(details), tuple(lost))
+            details = [str(describe_test(run.tests[id_])) if id_ in run.tests else f"{id_} is not run" for id_ in lost]
+            return DeliveryFailure("criteria", "\n".join(details), tuple(lost))
+        changed = await self._changed(verified, commit, {file_of(id_, run) for id_ in proofs})
+        if others := sorted(id_ for id_ in proofs if file_of(id_, run) in changed):
+            return DeliveryFailure("criteria", "\n".join(f"{id_} {_OTHER}" for id_ in others), tuple(others))
         tried = _of_run(run, await self._excused(run, tree, onto, own))
         if not tried.ok:
-            return Failure("suite", tried.details, tried.failing)
+            return DeliveryFailure("suite", tried.details, tried.failing)
         if gone := await self._gone(run, onto, own):
-            return Failure("suite", f"tests of the branch are not found any more: {some(gone)}", tuple(gone))
+            return DeliveryFailure(
+                "suite", f"tests of the branch are not found any more: {join_names(gone)}", tuple(gone)
+            )
         return None
 
-    async def _contract(self, commit: str, tree: str) -> Tried:
+    async def tests_changed_by_hand(self, verified: str, tip: str) -> list[str]:
+        """Return the files of tests that a person has changed on the result branch, or added to it.
+
+        Helpers, data, `conftest.py` and names that hide others decide what a test shows, so no such file may differ.
+        """
+        touched = {path for change in await self._git.changes(verified, tip) for path in change.touched}
+        return sorted(path for path in touched if is_test(path))
+
+    async def _changed(self, verified: str, commit: str, files: Iterable[str]) -> set[str]:
+        """Return the test files whose own code is no longer that of the verified commit.
+
+        The branch may have added tests to such a file. But a person may have changed the result, and a test of the
+        branch may have the name of one of the run's: then another test passes under the name that the evidence shows.
+        """
+        broken: set[str] = set()
+        for path in files:
+            before, now = [await self._git.show(each, path) for each in (verified, commit)]
+            if before is None or before == now:
+                continue
+            try:
+                old, new = [read_pieces(path, (data or b"").decode(errors="replace")) for data in (before, now)]
+            except (SyntaxError, ValueError, RecursionError):
+                broken.add(path)
+                continue
+            if Counter((it.name, it.whole) for it in old) - Counter((it.name, it.whole) for it in new):
+                broken.add(path)
+        return broken
+
+    async def _contract(self, commit: str, tree: str) -> TrialResult:
         """The contract suites of the run: by the project's command, or as the tests that its planners named."""
         built = await self._measure.command("contract", tree)
         if built is not None or not self._tools.settings.test:
             return _tried(built)
+        places = await self._contract_places(commit)
+        return _of_run(await self._measure.suite(tree, files=places)) if places else _tried(None)
+
+    async def _contract_places(self, commit: str) -> list[str]:
+        """The files of contract suites that planners named and a commit has."""
         said = [
             one.payload.get("contractSuite")
             for it in self._case.state.insts.values()
-            for one in accepted(self._case, it)
+            for one in accepted_exits(self._case, it)
         ]
         entries = await self._git.entries(commit)
-        places = {place for place in said if isinstance(place, str) and place in entries}
-        return _of_run(await self._measure.suite(tree, files=sorted(places))) if places else _tried(None)
+        return sorted({place for place in said if isinstance(place, str) and place in entries})
 
-    async def _excused(self, run: TestRun, tree: str, onto: str, own: Collection[str]) -> dict[str, Problem | None]:
-        """Tests of others that fail on the branch already, or do not always fail; each with a note that says why."""
+    async def _excused(
+        self, run: TestRun, tree: str, onto: str, own: Collection[str]
+    ) -> dict[str, CheckProblem | None]:
+        """Return the failing tests that are not charged to the result, each with a note.
+
+        They are tests of others that already fail on the branch or do not always fail, and tests that the run left red.
+        """
         if not run.is_believable:
             return {}
-        others = [id_ for id_ in bad(run) if file_of(id_, run) not in own]
-        known: dict[str, Problem | None] = {}
+        others = [id_ for id_ in bad_tests(run) if file_of(id_, run) not in own]
+        known: dict[str, CheckProblem | None] = {}
         if others:
             before = await self._measure.known_suite(await self._git.tree(onto))
             failing = [id_ for id_ in red_at_start(before, run) if id_ in others]
@@ -245,7 +305,7 @@ class DeliveryVerifier:
             again = await self._measure.suite(tree, ids=left, again=1, mirrors=False)
             flaky = [id_ for id_ in left if again.is_believable and id_ in again.passed]
             known |= {id_: note(_UNSTABLE, test=id_, code="baseline.flaky") for id_ in flaky}
-        waiting = [id_ for id_ in left_red(self._case) if id_ in bad(run)]
+        waiting = [id_ for id_ in left_red(self._case) if id_ in bad_tests(run)]
         return known | {id_: note(_LEFT_RED, test=id_, code="green.left_red") for id_ in waiting}
 
     async def _gone(self, run: TestRun, onto: str, own: Collection[str]) -> list[str]:

@@ -1,33 +1,33 @@
-"""What commits say that Treadle makes: whose work it is and what was done, in the words of the spec and the protocol.
+"""Messages of the commits that Treadle makes: the work's name and deed, in the words of the spec and the protocol.
 
-Both may be written by agents, so a subject is one line of printable characters, whatever they hold.
+Agents may have written both, so a subject is always one line of printable characters.
 """
 
 import re
 from collections.abc import Collection
 from typing import Final
 
-from treadle.git.integration import instance
+from treadle.git.integration import get_instance
 from treadle.kernel.commands import RunChecks
 from treadle.ports import Case
-from treadle.protocol.artifact_place import place_of
+from treadle.protocol.artifacts import place_of
 from treadle.protocol.checks.permissions import is_document
 from treadle.protocol.items import Json
 from treadle.protocol.model import Step, base_of
-from treadle.protocol.test_paths import is_test
+from treadle.protocol.paths import is_test
 
 _WIDTH: Final = 72
-"""Characters of a subject; most tools that show one cut it there."""
+"""The width of a subject; most tools cut it there."""
 _NAME: Final = 40
 _LEAST: Final = 12
-"""Characters of a title below which it says nothing."""
+"""The width below which a cut title is useless."""
 _SENTENCE_END: Final = re.compile(r"[.!?](?=\s+[^\sa-z]|\s*$)|\n\s*\n")
 
 
 def work_subject(job: RunChecks, case: Case) -> str:
-    """What an agent did at a step: `BUG-7: Totals lose the last item (Make it pass)`."""
+    """Return the subject for an agent's work at a step: `BUG-7: Totals lose the last item (Make it pass)`."""
     deed = one_line(case.protocol.graphs[job.graph].steps[job.step].title) or base_of(job.step)
-    title, name = one_line(given_to(job.inst, case).get("title")), name_of(job.inst, case)
+    title, name = one_line(instance_inputs(job.inst, case).get("title")), name_of(job.inst, case)
     if not title:
         return cut(f"{name}: {deed}", _WIDTH)
     room = _WIDTH - len(f"{name}:  ({deed})")
@@ -35,10 +35,10 @@ def work_subject(job: RunChecks, case: Case) -> str:
 
 
 def merge_subject(inst: str, case: Case, paths: Collection[str] = ()) -> str:
-    """What a merge brings, in these files: `feat(US-5): Cart`, or `feat(k0): implement` without a title.
+    """Return the subject of a merge that changes `paths`: `feat(US-5): Cart`, or `feat(k0): implement` without a title.
 
-    Of a step that was done alone, or is all that there is to do: `docs(US-5): Cart (BDD scenarios)`. The result of a
-    run without a title is called by the first sentence of its description.
+    If one step alone did the work, its title follows: `docs(US-5): Cart (BDD scenarios)`. The result of a run without a
+    title uses the first sentence of its description.
     """
     title, step = _title(inst, case), _sole_step(inst, case)
     head = f"{_kind(paths, step)}({name_of(inst, case)}):"
@@ -50,8 +50,8 @@ def merge_subject(inst: str, case: Case, paths: Collection[str] = ()) -> str:
 
 
 def is_delivered(inst: str, case: Case) -> bool:
-    """Whether the user gets the commit of this merge: that of the root, or of a part whose commit the root keeps."""
-    parent = instance(case.state, inst).parent
+    """Whether the user gets this merge's commit: it is the root's, or the root keeps the commits of its parts."""
+    parent = get_instance(case.state, inst).parent
     if not parent:
         return True
     above = case.state.insts.get(parent)
@@ -60,18 +60,18 @@ def is_delivered(inst: str, case: Case) -> bool:
 
 
 def _title(inst: str, case: Case) -> str:
-    given = given_to(inst, case)
-    if title := one_line(given.get("title")):
+    inputs = instance_inputs(inst, case)
+    if title := one_line(inputs.get("title")):
         return title
-    said = given.get("description")
-    if instance(case.state, inst).parent or not isinstance(said, str):
+    description = inputs.get("description")
+    if get_instance(case.state, inst).parent or not isinstance(description, str):
         return ""
-    return one_line(_SENTENCE_END.split(said.strip(), maxsplit=1)[0])
+    return one_line(_SENTENCE_END.split(description.strip(), maxsplit=1)[0])
 
 
 def _sole_step(inst: str, case: Case) -> Step | None:
-    """The step whose work is all that the instance brings, if there is one."""
-    graph = case.protocol.graphs.get(instance(case.state, inst).graph)
+    """Return the one agent step that does all the work of the instance, if there is one."""
+    graph = case.protocol.graphs.get(get_instance(case.state, inst).graph)
     if graph is None:
         return None
     agents = [step for step in graph.steps.values() if step.kind == "agent"]
@@ -79,7 +79,7 @@ def _sole_step(inst: str, case: Case) -> Step | None:
 
 
 def _kind(paths: Collection[str], step: Step | None) -> str:
-    """What a change is, as many projects begin their subjects; who may write tests and stubs only brings tests."""
+    """Return the type of a change for its subject; a step that may write only tests and stubs makes a `test`."""
     if paths and all(is_document(path) and not is_test(path) for path in paths):
         return "docs"
     gates = [ref.name for refs in step.gates.values() for ref in refs] if step else []
@@ -88,34 +88,34 @@ def _kind(paths: Collection[str], step: Step | None) -> str:
 
 
 def name_of(inst: str, case: Case) -> str:
-    """What the work of an instance goes by: its key among its siblings, the id of what it was given, or its run."""
-    found = instance(case.state, inst)
+    """Return the short name of an instance's work: its key among its siblings, the id in its input, or its run."""
+    found = get_instance(case.state, inst)
     graph = case.protocol.graphs.get(found.graph)
     record = case.protocol.types.get(graph.input[1]) if graph else None
-    given = given_to(inst, case).get(record.key if record else "id")
-    return cut(one_line(found.key) or one_line(given) or case.state.run, _NAME)
+    id_ = instance_inputs(inst, case).get(record.key if record else "id")
+    return cut(one_line(found.key) or one_line(id_) or case.state.run, _NAME)
 
 
 def papers_of(case: Case) -> tuple[str, ...]:
-    """Files of every instance that the result of the run does not carry."""
+    """Return the files of all instances that the run's result does not carry."""
     papers = [one for one in case.protocol.artifacts.values() if not one.delivered]
-    places = [place_of(one, given_to(inst, case)) for one in papers for inst in case.state.insts]
+    places = [place_of(one, instance_inputs(inst, case)) for one in papers for inst in case.state.insts]
     return tuple(sorted({place for place in places if place}))
 
 
-def given_to(inst: str, case: Case) -> dict[str, Json]:
-    """What an instance was given."""
-    ref = instance(case.state, inst).input.ref
+def instance_inputs(inst: str, case: Case) -> dict[str, Json]:
+    """Return the input of an instance."""
+    ref = get_instance(case.state, inst).input.ref
     value = case.payloads.get(ref) if ref else {}
     return value if isinstance(value, dict) else {}
 
 
 def one_line(value: Json) -> str:
-    """A text as one line of printable characters; empty for anything else."""
+    """Return a text as one line of printable characters; empty for any other value."""
     text = value if isinstance(value, str) else ""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
 def cut(text: str, room: int) -> str:
-    """A text of at most so many characters."""
+    """Shorten a text to at most `room` characters."""
     return text if len(text) <= room else f"{text[: room - 1].rstrip()}…"

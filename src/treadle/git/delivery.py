@@ -1,4 +1,4 @@
-"""What becomes of a finished run: its branch, and (only if asked for) the user's own."""
+"""Deliver a finished run: to its result branch and, only on request, to the user's own branch."""
 
 import os
 from typing import Final, Literal
@@ -6,16 +6,16 @@ from typing import Final, Literal
 import msgspec
 
 from treadle.errors import PortError
-from treadle.git.integration import Head, Integration, Trunk, trailer
+from treadle.git.integration import Head, Integration, Trunk, read_trailer, replay_commits
 from treadle.git.process import shorten
-from treadle.git.replay import replayed
-from treadle.git.three_way import three_way
-from treadle.kernel.lifecycle import ROOT
+from treadle.git.trees import three_way
+from treadle.kernel.instances import ROOT
 
 Policy = Literal["branch", "auto", "ask", "never"]
 POLICIES: Final[tuple[Policy, ...]] = ("branch", "auto", "ask", "never")
 _WHY: Final = "Treadle-Why"
 _ONTO: Final = "Treadle-Onto"
+_REPLACES: Final = "Treadle-Replaces"
 _NAMED: Final = 5
 
 
@@ -23,28 +23,28 @@ MOVED: Final = "deliver.moved"
 
 
 class Obstacle(msgspec.Struct, frozen=True):
-    """Why the user's branch is not moved."""
+    """The reason why Treadle does not move the user's branch."""
 
     why: str
     code: str
     """As `codes.ERRORS` lists it."""
 
 
-class Carried(msgspec.Struct, frozen=True):
-    """A result on top of today's head of the user's branch; nothing has moved yet."""
+class CarriedResult(msgspec.Struct, frozen=True):
+    """A result rebased onto the current head of the user's branch; no ref has moved yet."""
 
     base: str
-    """What the result stands on."""
+    """The commit that the result is based on."""
     onto: str
     """The head of the user's branch."""
     commit: str = ""
-    """The result on top of it; empty if there are conflicts."""
+    """The rebased result; empty if there are conflicts."""
     conflicts: tuple[str, ...] = ()
-    """Files that both have changed differently."""
+    """Files that both sides changed differently."""
 
 
-class Delivered(msgspec.Struct, frozen=True):
-    """Where a result is; `why` says why the user's branch was not moved, if that was wanted."""
+class DeliveryResult(msgspec.Struct, frozen=True):
+    """The place of a result; `why` is the reason if the user's branch should have moved and did not."""
 
     commit: str
     branch: str = ""
@@ -58,55 +58,68 @@ class Delivered(msgspec.Struct, frozen=True):
         return "; ".join(part for part in (where or f"the result is {self.commit[:12]}", self.why) if part)
 
 
-async def deliver(integration: Integration, run: str, commit: str, policy: Policy) -> Delivered:
-    """Put a run's result where its policy says; harmless if it is there."""
+async def deliver(integration: Integration, run: str, commit: str, policy: Policy) -> DeliveryResult:
+    """Put a run's result where the policy wants it; harmless to repeat."""
+    names, repository = integration.names(run), integration.repository
     if policy == "never":
-        return Delivered(commit)
-    branch = integration.names(run).result
-    await integration.refs.put(branch, commit)
+        await integration.refs.put(names.verified_result, commit)
+        return DeliveryResult(commit)
+    branch = names.result
+    await integration.refs.put_all({branch: commit, names.verified_result: commit})
     if policy != "auto":
-        return Delivered(commit, branch)
+        return DeliveryResult(commit, branch)
     trunk = await integration.begin(run)
     obstacle = await fast_forward(integration, trunk, commit)
-    why = obstacle.why if obstacle else ""
-    await _note(integration, run, commit, why)
-    return Delivered(commit, branch, "" if why else trunk.branch, why)
+    noted = names.of_instance(ROOT, "undelivered")
+    if not obstacle:
+        await integration.refs.delete(noted)
+        return DeliveryResult(commit, branch, trunk.branch)
+    # The reason stays in the repository: people ask for it long after the run has ended.
+    text = f"not delivered\n\n{_WHY}: {' '.join(obstacle.why.split())}\n"
+    tree, at = await repository.tree(commit), await repository.time(commit)
+    await integration.refs.put(noted, await repository.commit(tree, (commit,), text, at))
+    return DeliveryResult(commit, branch, why=obstacle.why)
 
 
-async def put_verified(integration: Integration, run: str, carried: Carried) -> None:
-    """Make a rebased result that holds the run's result, and note on which head it was verified."""
+async def put_verified(
+    integration: Integration, run: str, carried: CarriedResult, tip: str, replaces: str = ""
+) -> None:
+    """Make a rebased result the result of the run, and record the head on which it was verified.
+
+    `tip` is the expected tip of the result branch, so that a person's commits there are not overwritten. `replaces` is
+    the earlier result, if a person has changed it.
+    """
     repository, names = integration.repository, integration.names(run)
     tree, at = await repository.tree(carried.commit), await repository.time(carried.commit)
-    note = await repository.commit(tree, (carried.commit,), f"verified again\n\n{_ONTO}: {carried.onto}\n", at)
-    await integration.refs.put_all({names.result: carried.commit, names.of_instance(ROOT, "verified"): note})
+    text = f"verified again\n\n{_ONTO}: {carried.onto}\n" + (f"{_REPLACES}: {replaces}\n" if replaces else "")
+    note = await repository.commit(tree, (carried.commit,), text, at)
+    values = {names.result: carried.commit, names.verified_result: carried.commit}
+    await integration.refs.put_all(
+        values | {names.of_instance(ROOT, "verified"): note}, {names.result: tip} if tip else None
+    )
 
 
-async def verified_on(integration: Integration, note: str, commit: str) -> str:
-    """The head of the user's branch on which a result was verified again, as its note says; empty if it was not."""
+async def verified_again(integration: Integration, note: str, commit: str) -> tuple[str, str]:
+    """Return the head on which a result was verified again, and the result that a person had changed.
+
+    Both are empty if the note is not about this commit.
+    """
     if not note or (await integration.repository.parents(note))[:1] != [commit]:
-        return ""
-    return trailer(await integration.repository.message(note), _ONTO)
+        return "", ""
+    message = await integration.repository.message(note)
+    return read_trailer(message, _ONTO), read_trailer(message, _REPLACES)
 
 
-async def undelivered(integration: Integration, run: str) -> str:
-    """Why the user's branch was not moved when the run ended; empty if it was, or was not to be."""
+async def why_undelivered(integration: Integration, run: str) -> str:
+    """Return why the user's branch did not move when the run ended; empty if it did, or was not meant to."""
     noted = await integration.refs.get(integration.names(run).of_instance(ROOT, "undelivered"))
-    return trailer(await integration.repository.message(noted), _WHY) if noted else ""
-
-
-async def _note(integration: Integration, run: str, commit: str, why: str) -> None:
-    """Keep the reason in the repository: people ask for it long after the run has ended."""
-    repository, ref = integration.repository, integration.names(run).of_instance(ROOT, "undelivered")
-    if not why:
-        await integration.refs.delete(ref)
-        return
-    text = f"not delivered\n\n{_WHY}: {' '.join(why.split())}\n"
-    note = await repository.commit(await repository.tree(commit), (commit,), text, await repository.time(commit))
-    await integration.refs.put(ref, note)
+    return read_trailer(await integration.repository.message(noted), _WHY) if noted else ""
 
 
 async def fast_forward(integration: Integration, trunk: Trunk, commit: str) -> Obstacle | None:
-    """Move the user's branch and files forward, as their own `git merge --ff-only` would; else why it was not done."""
+    """Move the user's branch and files forward, as their own `git merge --ff-only` would; return the obstacle,
+    if any.
+    """
     if obstacle := await find_obstacle(integration, trunk, commit):
         return obstacle
     words = ("merge", "--ff-only", "--no-autostash", "--no-stat", "--quiet", commit)
@@ -117,37 +130,28 @@ async def fast_forward(integration: Integration, trunk: Trunk, commit: str) -> O
     return None
 
 
-async def carry(integration: Integration, trunk: Trunk, commit: str) -> Carried:
+async def carry(integration: Integration, trunk: Trunk, commit: str) -> CarriedResult:
     """Rebase a result onto the user's branch as it is now, among the objects alone: no ref and no file changes.
 
-    The same result on the same head gives the same commits, so that a delivery can be repeated after a crash.
+    The same result on the same head gives the same commits, so a delivery can be repeated after a crash.
     """
     repository, onto = integration.repository, await integration.refs.get(trunk.branch)
-    base = await _base(integration, trunk, commit, onto)
-    if moved := await replayed(repository, Head(commit, base), onto):
-        return Carried(base, onto, moved)
+    # The base is the last common commit with the user's branch. If the user has rewritten the branch, that commit is
+    # older than the run's start; then the start counts: commits that the user dropped are no part of the result.
+    base = (await repository.git("merge-base", commit, onto, ok=(0, 1))).text
+    if not base or not await repository.is_ancestor(trunk.commit, base):
+        base = trunk.commit if await repository.is_ancestor(trunk.commit, commit) else base or trunk.commit
+    if moved := await replay_commits(repository, Head(commit, base), onto):
+        return CarriedResult(base, onto, moved)
     merged = await three_way(repository, base, onto, commit)
     if not merged.is_clean:
-        return Carried(base, onto, conflicts=merged.files or (shorten(merged.words),))
+        return CarriedResult(base, onto, conflicts=merged.files or (shorten(merged.words),))
     message, at = await repository.message(commit), await repository.time(commit)
-    return Carried(base, onto, await repository.commit(merged.tree, (onto,), f"{message}\n", at))
-
-
-async def _base(integration: Integration, trunk: Trunk, commit: str, onto: str) -> str:
-    """What a result stands on: the last commit that it shares with the user's branch.
-
-    If the user has rewritten the branch, that is older than where the run began, which then counts: what the user has
-    dropped is no part of the result.
-    """
-    repository = integration.repository
-    shared = (await repository.git("merge-base", commit, onto, ok=(0, 1))).text
-    if shared and await repository.is_ancestor(trunk.commit, shared):
-        return shared
-    return trunk.commit if await repository.is_ancestor(trunk.commit, commit) else shared or trunk.commit
+    return CarriedResult(base, onto, await repository.commit(merged.tree, (onto,), f"{message}\n", at))
 
 
 async def find_obstacle(integration: Integration, trunk: Trunk, commit: str) -> Obstacle | None:
-    """What keeps the user's branch and files from being moved forward to a commit; None if nothing does."""
+    """Return the reason why the user's branch and files cannot move forward to a commit; None if they can."""
     repository = integration.repository
     if not trunk.branch:
         why = "your head was detached when the run started, so there is no branch to move"
@@ -162,21 +166,15 @@ async def find_obstacle(integration: Integration, trunk: Trunk, commit: str) -> 
     users = await integration.refs.get(trunk.branch)
     if not await repository.is_ancestor(users, commit):
         return Obstacle(f"{name} has moved since", MOVED)
-    if both := await _changed_by_both(integration, users, commit):
-        more = f" and {len(both) - _NAMED} more" if len(both) > _NAMED else ""
-        named = shorten(", ".join(both[:_NAMED])) + more
-        why = f"your checkout has changes that are not committed in files that the result changes: {named}"
-        return Obstacle(why, "deliver.dirty")
-    return None
-
-
-async def _changed_by_both(integration: Integration, users: str, commit: str) -> list[str]:
-    """Files that the user has changed and not committed, and that the result changes; others are in nobody's way."""
+    # Uncommitted changes matter only in files that the result changes, too.
     words = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty")
-    status = (await integration.repository.users(*words)).out
-    mine = {os.fsdecode(row[3:]) for row in status.split(b"\0") if row}
-    if not mine:
-        return []
-    diff = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", users, commit)
-    theirs = (await integration.repository.users(*diff)).out
-    return sorted(mine & {os.fsdecode(path) for path in theirs.split(b"\0")})
+    status = (await repository.users(*words)).out
+    if mine := {os.fsdecode(row[3:]) for row in status.split(b"\0") if row}:
+        diff = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", users, commit)
+        theirs = (await repository.users(*diff)).out
+        if both := sorted(mine & {os.fsdecode(path) for path in theirs.split(b"\0")}):
+            more = f" and {len(both) - _NAMED} more" if len(both) > _NAMED else ""
+            named = shorten(", ".join(both[:_NAMED])) + more
+            why = f"your checkout has changes that are not committed in files that the result changes: {named}"
+            return Obstacle(why, "deliver.dirty")
+    return None

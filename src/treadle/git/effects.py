@@ -1,48 +1,59 @@
-"""What the orchestrator itself does with the repository: `ports.Effects` for all that has to do with commits."""
+"""Effects: Treadle's own operations on the repository, `ports.Effects` for all that concerns commits.
 
-from collections.abc import Awaitable, Callable
+Merges, folds and rebases are in `merge.py`; rollback, archive and publication are here, with the exit that each effect
+ends by.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import PurePosixPath
 from typing import Final
 
 import msgspec
 
 from treadle.errors import PortError
-from treadle.git.api.dumped import Dump, dumped
-from treadle.git.api.symbol import Api
-from treadle.git.api_diff import ApiChange, api_changes, impact
-from treadle.git.archive import DATE, Archiving
-from treadle.git.change_reasons import change_reasons, reason_for
-from treadle.git.checkout import Checkouts
-from treadle.git.commit_message import given_to, is_delivered, merge_subject, name_of, papers_of
+from treadle.git.api.languages import Api
+from treadle.git.api.reader import Dump, api_changes, impact, parse_dump
+from treadle.git.commit_message import instance_inputs, is_delivered, merge_subject, name_of, papers_of
 from treadle.git.delivery import Policy
-from treadle.git.fold import Folding
+from treadle.git.files import write_unless_foreign
+from treadle.git.integration import Integration
 from treadle.git.lanes import Lanes
-from treadle.git.merge import Completed, Merging, Refused, Wanted, verify_by
-from treadle.git.outcome import Values, outcome
-from treadle.git.publish import Publishing
-from treadle.git.rebase import Rebasing
-from treadle.git.rollback import rollback
-from treadle.git.trees import Trees
-from treadle.git.verifier import Verifier
-from treadle.git.witness import Witness
+from treadle.git.merge import (
+    CommitVerifier,
+    MergeRefusal,
+    MergeRequest,
+    MergeResult,
+    Merging,
+    RecordingVerifier,
+    fold_children,
+    rebase_instance,
+    verify_by,
+)
+from treadle.git.slots import Checkouts
+from treadle.git.trees import LINK, SUBMODULE, TreeEntry, Trees
 from treadle.kernel.commands import RunEffect
-from treadle.ports import Case, Notifier, Outcome
-from treadle.protocol.artifact_place import place_of
+from treadle.kernel.state import State
+from treadle.ports import Case, Effects, Notifier, Outcome
+from treadle.protocol.artifacts import place_of
 from treadle.protocol.items import Json
-from treadle.protocol.model import Graph, Step
+from treadle.protocol.model import Field, Protocol, Step
 
-VerifierOf = Callable[[RunEffect, Case], Verifier]
+VerifierOf = Callable[[RunEffect, Case], CommitVerifier]
 BodyOf = Callable[[RunEffect], str]
-"""What follows the subject of a commit that the user's branch will get."""
+"""Returns the message body of a commit that goes to the user's branch."""
+Values = dict[str, Json]
 _DIFF: Final = 200_000
-_MISSING: Final = {
-    "notify": "a way to tell people",
-}
+_DATE: Final = "{date}"
+_SAME_DAY: Final = 100
+"""The limit on documents of one name that are archived on one day."""
 
 
-class GitEffects:
-    """Performs effects; each one finds out by itself what of it is done already."""
+class GitEffects(Effects):
+    """Performs effects; each one detects which of its parts are already done."""
 
     def __init__(
         self,
@@ -56,184 +67,300 @@ class GitEffects:
     ) -> None:
         self._lanes, self._checkouts, self._verifier_of, self._notifier = lanes, checkouts, verifier_of, notifier
         self._dump, self._body_of = dump, body_of
-        self._merging = Merging(lanes, checkouts, policy)
-        self._rebasing = Rebasing(lanes.integration)
-        self._folding = Folding(lanes)
-        self._archiving, self._publishing = Archiving(lanes.integration), Publishing(lanes.integration)
-        self._trees = Trees(lanes.integration.repository)
-        self._known: Final[dict[str, Callable[[RunEffect, Case], Awaitable[Outcome]]]] = {
-            "merge": self._merge,
-            "rebase": self._rebase,
-            "rollback": self._rollback,
-            "fold": self._fold,
-            "archive": self._archive,
-            "publish": self._publish,
-        }
+        self._integration, self._repository = lanes.integration, lanes.integration.repository
+        self._merging = Merging(lanes, policy)
+        self._trees = Trees(self._repository)
 
     async def perform(self, job: RunEffect, case: Case) -> Outcome:
-        """Do it, or find that it is done; the exit with all its fields."""
-        known = self._known.get(job.effect)
-        if known is None and job.effect == "notify" and self._notifier is not None:
-            known = self._notify
-        if known is None:
-            what = _MISSING.get(job.effect, "nothing of that name")
-            raise PortError(
-                f"the effect '{job.effect}' of the step '{job.step}' cannot be done yet: {what} is missing",
-                code="git.effect",
-            )
-        return await known(job, case)
+        """Perform an effect, or detect that it is done; return the exit with all its fields."""
+        step = case.protocol.graphs[job.graph].steps[job.step]
+        values: Values
+        match job.effect:
+            case "merge":
+                return await self._merge(job, case, step)
+            case "rebase":
+                return await self._rebase(job, case, step)
+            case "rollback":
+                commit = await rollback(self._lanes, case.state, job.inst)
+                exit_, values = "RolledBack", {"restoredCommit": commit, "commit": commit}
+            case "fold":
+                # The groups that the step waits for, or needs results of; without any, all children.
+                steps = case.protocol.graphs[job.graph].steps
+                maps = {need.step for need in step.needs if need.step in steps and steps[need.step].kind == "map"}
+                groups = (*(wait.group for wait in step.wait if wait.group), *sorted(maps))
+                folded = await fold_children(self._lanes, case.state, job.inst, groups)
+                exit_ = "Folded" if folded.is_clean else "FoldConflict"
+                values = {
+                    "commit": folded.commit,
+                    "files_changed": list(folded.files),
+                    "files": list(folded.files),
+                }
+            case "archive":
+                exit_, values = "Archived", await self._archive(job, case)
+            case "publish":
+                # Artifacts that are files of the run; views of the log write their own.
+                inputs = instance_inputs(job.inst, case)
+                places = [place_of(one, inputs) for one in case.protocol.artifacts.values() if not one.view]
+                done = await publish_files(self._integration, case.state, job.inst, [one for one in places if one])
+                files: list[Json] = list(done.files)
+                exit_ = "Published"
+                values = {"commit": done.commit, "files": files, "published": files, "kept": list(done.kept)}
+            case "notify" if self._notifier is not None:
+                await self._notify(case.state.run, f"{job.inst}: {job.step}")
+                exit_, values = "Notified", {}
+            case _:
+                missing = "a notifier" if job.effect == "notify" else "an effect of that name"
+                raise PortError(
+                    f"the effect '{job.effect}' of the step '{job.step}' cannot be performed: {missing} is missing",
+                    code="git.effect",
+                )
+        return build_outcome(case.protocol, step, exit_, values)
 
-    async def _merge(self, job: RunEffect, case: Case) -> Outcome:
-        subject = merge_subject(job.inst, case, await self._changed(job, case))
-        witness = Witness(self._verifier_of(job, case))
-        message = self._message(job, case, subject)
-        wanted = Wanted(message, self._step(job, case).keep_commits, papers_of(case))
-        done = await self._merging.merge(case.state, job.inst, job.id, wanted, verify_by(witness))
-        if isinstance(done, Refused):
-            return await self._with_results(self._refused(job, case, done), witness, case, done.commit)
+    async def _merge(self, job: RunEffect, case: Case, step: Step) -> Outcome:
+        head = await self._integration.head(case.state, job.inst)
+        changed = [change.path for change in await self._trees.changes(head.base, head.commit)]
+        subject = merge_subject(job.inst, case, changed)
+        # A commit that people get also names the proofs, and where to find them.
+        body = f"\n{self._body_of(job)}" if self._body_of is not None and is_delivered(job.inst, case) else ""
+        wanted = MergeRequest(f"{subject}\n{body}", step.keep_commits, papers_of(case))
+        recorder = RecordingVerifier(self._verifier_of(job, case))
+        done = await self._merging.merge(case.state, job.inst, job.id, wanted, verify_by(recorder))
+        if isinstance(done, MergeRefusal):
+            values: Values = {
+                "reason": done.reason,
+                "details": done.details,
+                "failingTests": list(done.failing),
+                "failing_tests": list(done.failing),
+                "conflictFiles": list(done.files),
+            }
+            outcome = build_outcome(case.protocol, step, "MergeRejected", values)
+            return await self._with_results(outcome, recorder, case, done.commit)
+
         if done.delivered is not None:
-            await self._tell(case.state.run, str(done.delivered))
-        if not witness.seen:  # verified before a crash, which took the records with it: look again, for the record
-            async with self._checkouts.clean(done.commit) as path:
-                await verify_by(witness)(path)
-        told = await self._merged(done, subject, change_reasons(job, case))
-        made = outcome(case.protocol, self._step(job, case), "MergeComplete", told)
-        return await self._with_results(made, witness, case, done.commit)
+            await self._notify(case.state.run, str(done.delivered))
+        if not recorder.seen:  # verified before a crash, which lost the results: verify again, for the record
+            await verify_by(recorder)(done.commit)
+        values = await self._describe_merge(done, subject, change_reasons(job, case))
+        outcome = build_outcome(case.protocol, step, "MergeComplete", values)
+        return await self._with_results(outcome, recorder, case, done.commit)
 
-    def _message(self, job: RunEffect, case: Case, subject: str) -> str:
-        """The message of a merge. Of a commit that people will get, it says what was proved and where to look."""
-        if self._body_of is None or not is_delivered(job.inst, case):
-            return f"{subject}\n"
-        return f"{subject}\n\n{self._body_of(job)}"
-
-    async def _changed(self, job: RunEffect, case: Case) -> list[str]:
-        """The files that an instance has changed."""
-        head = await self._lanes.integration.head(case.state, job.inst)
-        return [change.path for change in await self._trees.changes(head.base, head.commit)]
-
-    async def _with_results(self, made: Outcome, witness: Witness, case: Case, commit: str) -> Outcome:
-        """The outcome with what was checked on the way to it."""
-        if not witness.seen:
-            return made
-        tree = await self._lanes.integration.repository.tree(commit) if commit else ""
-        return msgspec.structs.replace(made, results=witness.results(case.payloads, commit, tree))
-
-    async def _merged(self, done: Completed, subject: str, reasons: dict[str, str]) -> Values:
-        repository = self._lanes.integration.repository
-        printed, problem = await self._printed(done.before, done.commit)
-        found = await api_changes(repository, done.before, done.commit, printed)
-        reason = f"{subject} (`toolchain.api_dump` has not helped: {problem})" if problem else subject
-        entries: list[Json] = [_entry(one, reason_for(one.symbol, reasons, reason)) for one in found]
+    async def _describe_merge(self, done: MergeResult, subject: str, reasons: dict[str, str]) -> Values:
+        """Return the fields of a complete merge, with each changed export and the reason for it."""
+        printed: tuple[Api, Api] | None = None
+        if self._dump is not None:
+            try:
+                printed = await self._print_api(self._dump, done.before), await self._print_api(self._dump, done.commit)
+            except ValueError as error:
+                subject = f"{subject} (`toolchain.api_dump` has not helped: {str(error)[:200]})"
+        changes = await api_changes(self._repository, done.before, done.commit, printed)
+        entries: list[Json] = []
+        for change in changes:
+            reason = reason_for(change.symbol, reasons, subject)
+            entry: Values = {"symbol": change.symbol, "changeType": change.type, "reason": reason}
+            signatures: Values = {"from": change.before, "to": change.after}
+            entries.append(entry | {name: text for name, text in signatures.items() if text})
         return {
             "mergeCommit": done.commit,
             "newParentHead": done.commit,
             "commit": done.commit,
             "diff": await self._trees.diff(done.before, done.commit, _DIFF),
             "files_changed": [change.path for change in await self._trees.changes(done.before, done.commit)],
-            "impactLevel": impact(found),
+            "impactLevel": impact(changes),
             "changes": entries,
         }
 
-    async def _printed(self, before: str, after: str) -> tuple[tuple[Api, Api] | None, str]:
-        """What the project's own command says that two commits export, or why it says nothing that can be used."""
-        if self._dump is None:
-            return None, ""
-        try:
-            return (await self._api(self._dump, before), await self._api(self._dump, after)), ""
-        except ValueError as error:
-            return None, str(error)[:200]
-
-    async def _api(self, dump: Dump, commit: str) -> Api:
+    async def _print_api(self, dump: Dump, commit: str) -> Api:
         async with self._checkouts.clean(commit) as path:
-            return dumped(await dump(path))
+            return parse_dump(await dump(path))
 
-    def _refused(self, job: RunEffect, case: Case, done: Refused) -> Outcome:
-        values: Values = {
-            "reason": done.reason,
-            "details": done.details,
-            "failingTests": list(done.failing),
-            "failing_tests": list(done.failing),
-            "conflictFiles": list(done.files),
-        }
-        return outcome(case.protocol, self._step(job, case), "MergeRejected", values)
-
-    async def _rebase(self, job: RunEffect, case: Case) -> Outcome:
-        witness = Witness(self._verifier_of(job, case))
-        done = await self._rebasing.rebase(case.state, job.inst, witness)
-        step = self._step(job, case)
+    async def _rebase(self, job: RunEffect, case: Case, step: Step) -> Outcome:
+        recorder = RecordingVerifier(self._verifier_of(job, case))
+        done = await rebase_instance(self._integration, case.state, job.inst, recorder)
         values: Values = {
             "newBase": done.base,
             "conflictFiles": list(done.files),
             "changedTests": list(done.changed_tests),
         }
         unclean = "RebaseDrift" if "RebaseDrift" in step.exits else "RebaseConflict"
-        made = outcome(case.protocol, step, "RebaseClean" if done.is_clean else unclean, values)
-        head = await self._lanes.integration.head(case.state, job.inst)
-        return await self._with_results(made, witness, case, head.start)
+        outcome = build_outcome(case.protocol, step, "RebaseClean" if done.is_clean else unclean, values)
+        head = await self._integration.head(case.state, job.inst)
+        return await self._with_results(outcome, recorder, case, head.start)
 
-    async def _rollback(self, job: RunEffect, case: Case) -> Outcome:
-        commit = await rollback(self._lanes, case.state, job.inst)
-        values: Values = {"restoredCommit": commit, "commit": commit}
-        return outcome(case.protocol, self._step(job, case), "RolledBack", values)
-
-    async def _fold(self, job: RunEffect, case: Case) -> Outcome:
-        step = self._step(job, case)
-        groups = _folded_groups(case.protocol.graphs[job.graph], step)
-        done = await self._folding.fold(case.state, job.inst, groups)
-        values: Values = {"commit": done.commit, "files_changed": list(done.files), "files": list(done.files)}
-        return outcome(case.protocol, step, "Folded" if done.is_clean else "FoldConflict", values)
-
-    async def _archive(self, job: RunEffect, case: Case) -> Outcome:
-        """The artifact `delta` becomes one of the artifact `deltas`."""
-        artifacts, values = case.protocol.artifacts, given_to(job.inst, case)
+    async def _archive(self, job: RunEffect, case: Case) -> Values:
+        """Move the artifact `delta` to its place among the artifact `deltas`."""
+        artifacts, inputs = case.protocol.artifacts, instance_inputs(job.inst, case)
         if "delta" not in artifacts or "deltas" not in artifacts:
             raise PortError(
-                "the effect 'archive' needs the artifacts 'delta' (what is archived) and 'deltas' (where)",
+                "the effect 'archive' needs the artifacts 'delta' (the document) and 'deltas' (its place)",
                 code="git.effect",
             )
-        source = place_of(artifacts["delta"], values)
-        target = place_of(artifacts["deltas"], {**values, "date": DATE})
+        source = place_of(artifacts["delta"], inputs)
+        target = place_of(artifacts["deltas"], {**inputs, "date": _DATE})
         if not source or not target:
             raise PortError(
-                f"nobody knows where {artifacts['delta'].path} or {artifacts['deltas'].path} lies here",
+                f"the input of {job.inst} gives no path for {artifacts['delta'].path} or {artifacts['deltas'].path}",
                 code="git.effect",
             )
         date = datetime.fromtimestamp((case.state.now or case.state.started) / 1000, UTC).date().isoformat()
         message = f"{name_of(job.inst, case)}: archive the delta\n"
-        done = await self._archiving.archive(case.state, job.inst, source, target, date, message)
-        values = {"archive": done.path, "commit": done.commit}
-        return outcome(case.protocol, self._step(job, case), "Archived", values)
+        path, commit = await archive_document(self._integration, case.state, job.inst, source, target, date, message)
+        return {"archive": path, "commit": commit}
 
-    async def _publish(self, job: RunEffect, case: Case) -> Outcome:
-        """The artifacts that are files of the run; those that are views of its log are written by their views."""
-        values = given_to(job.inst, case)
-        places = [place_of(one, values) for one in case.protocol.artifacts.values() if not one.view]
-        done = await self._publishing.publish(case.state, job.inst, [place for place in places if place])
-        files: list[Json] = list(done.files)
-        told: Values = {"commit": done.commit, "files": files, "published": files, "kept": list(done.kept)}
-        return outcome(case.protocol, self._step(job, case), "Published", told)
+    async def _with_results(self, outcome: Outcome, recorder: RecordingVerifier, case: Case, commit: str) -> Outcome:
+        """Add the check results to an outcome."""
+        if not recorder.seen:
+            return outcome
+        tree = await self._repository.tree(commit) if commit else ""
+        return msgspec.structs.replace(outcome, results=recorder.results(case.payloads, commit, tree))
 
-    async def _notify(self, job: RunEffect, case: Case) -> Outcome:
-        await self._tell(case.state.run, f"{job.inst}: {job.step}")
-        return outcome(case.protocol, self._step(job, case), "Notified", {})
-
-    async def _tell(self, run: str, text: str) -> None:
+    async def _notify(self, run: str, text: str) -> None:
         if self._notifier is not None:
-            with suppress(Exception):  # telling people stops nothing
+            with suppress(Exception):  # a failed notification stops nothing
                 await self._notifier.notify(run, "result", text)
 
-    @staticmethod
-    def _step(job: RunEffect, case: Case) -> Step:
-        return case.protocol.graphs[job.graph].steps[job.step]
+
+# Reasons for changed exports, from the approval of the merge.
 
 
-def _folded_groups(graph: Graph, step: Step) -> tuple[str, ...]:
-    """The children that a fold takes in: those it waits for, and those whose results it needs; none named, all."""
-    maps = {need.step for need in step.needs if need.step in graph.steps and graph.steps[need.step].kind == "map"}
-    return (*(wait.group for wait in step.wait if wait.group), *sorted(maps))
+def change_reasons(job: RunEffect, case: Case) -> dict[str, str]:
+    """Return the reasons for changed names from the inputs of the merge; the last one wins."""
+    found: dict[str, str] = {}
+    for ref in [ref for refs in job.inputs.values() for ref in refs if ref]:
+        payload = case.payloads.get(ref)
+        reasons = payload.get("changeReasons") if isinstance(payload, dict) else None
+        for one in reasons if isinstance(reasons, list) else ():
+            if isinstance(one, dict):
+                found[str(one.get("symbol", ""))] = str(one.get("reason", ""))
+    return found
 
 
-def _entry(change: ApiChange, reason: str) -> Json:
-    told = {"from": change.before, "to": change.after}
-    kept: dict[str, Json] = {name: text for name, text in told.items() if text}
-    return {"symbol": change.symbol, "changeType": change.type, "reason": reason} | kept
+def reason_for(symbol: str, reasons: dict[str, str], otherwise: str) -> str:
+    """Return the reason for a name, which may be recorded under its last part alone, without the module."""
+    near = [name for name in reasons if name and (symbol == name or symbol.endswith(f".{name}"))]
+    return reasons[max(near, key=len)] if near else otherwise
+
+
+# An effect's exit as a protocol declares it: every field filled in, and enums in the protocol's own spelling.
+
+
+def build_outcome(protocol: Protocol, step: Step, exit_: str, values: Values) -> Outcome:
+    """Return the exit of a step with its declared fields; raise a `PortError` if the step lacks that exit."""
+    if exit_ not in step.exits or exit_ not in protocol.exits:
+        raise PortError(
+            f"the effect '{step.effect}' ended by {exit_}, which its step has no row for", code="git.effect"
+        )
+    fields = {name: field for name, field in protocol.exits[exit_].fields.items() if field.by != "kernel"}
+    return Outcome(exit=exit_, fields=_fit_fields(protocol, fields, values, exit_))
+
+
+def _fit_fields(protocol: Protocol, fields: dict[str, Field], values: Values, what: str) -> Values:
+    found: Values = {}
+    for name, field in fields.items():
+        key = next((one for one in (name, *field.also) if one in values), None)
+        if key is not None:
+            found[name] = _fit_value(protocol, field, values[key])
+        elif not field.type.endswith("?"):
+            raise PortError(
+                f"nothing fills in the field '{name}' of {what}; git knows {', '.join(sorted(values))}",
+                code="git.effect",
+            )
+    return found
+
+
+def _fit_value(protocol: Protocol, field: Field, value: Json) -> Json:
+    kind = field.type.removesuffix("?")
+    if isinstance(value, str):
+        text = value.encode(errors="replace").decode()
+        # In an enum's own spelling: `NewExport` becomes `NEW_EXPORT`.
+        options = {option.replace("_", "").lower(): option for option in kind.split(" | ")} if " | " in kind else {}
+        return options.get(text.replace("_", "").lower(), text)
+    if isinstance(value, list):
+        record = protocol.types.get(kind.removeprefix("[").removesuffix("]"))
+        return [
+            _fit_fields(protocol, record.fields, one, kind)
+            if record and isinstance(one, dict)
+            else _fit_value(protocol, field, one)
+            for one in value
+        ]
+    return value
+
+
+async def rollback(lanes: Lanes, state: State, inst: str) -> str:
+    """Reset an instance's lanes to its last accepted commit, and return that commit; save their contents first."""
+    head = await lanes.integration.head(state, inst)
+    await lanes.reset(state.run, inst, head.start)
+    return head.start
+
+
+async def archive_document(
+    integration: Integration, state: State, inst: str, source: str, target: str, date: str, message: str
+) -> tuple[str, str]:
+    """Move a document on the instance's own branch, from `source` to `target` with its `{date}` replaced.
+
+    Return its path and the commit; if it is archived already, that place. Lanes get the change when they are opened
+    next.
+    """
+    repository, trees = integration.repository, Trees(integration.repository)
+    head = await integration.head(state, inst)
+    if head.drift:
+        raise PortError(f"{source} cannot be archived: {inst} has conflicts that are not resolved", code="git.conflict")
+    listing = (await trees.listing(head.commit)).by_path
+    document = listing.get(source)
+
+    if document is None or document.mode == LINK:  # archived before a crash, or by an earlier visit
+        place = PurePosixPath(target)
+        stem = re.escape(str(place.with_suffix(""))).replace(re.escape(_DATE), r"\d{4}-\d\d-\d\d")
+        name = re.compile(stem + r"(-\d+)?" + re.escape(place.suffix))
+        found = [path for path in listing if name.fullmatch(path)]
+        if not found:
+            raise PortError(
+                f"there is no {source} to archive, and none in the archive ({target})", code="git.no_object"
+            )
+        return max(found, key=lambda path: (len(path), path)), head.commit
+
+    # The archive may already have a document of the same day; the same contents need no second name.
+    dated = target.replace(_DATE, date)
+    place = PurePosixPath(dated)
+    names = [dated, *(str(place.with_stem(f"{place.stem}-{n}")) for n in range(2, _SAME_DAY))]
+    path = next(name for name in names if name not in listing or listing[name].id == document.id)
+    tree = await trees.changed(head.commit, {source: None, path: TreeEntry(document.mode, document.id, path)})
+    commit = await repository.commit(tree, (head.commit,), message, await repository.time(head.commit))
+    await integration.move(state.run, inst, commit, head.base, head.commit)
+    return path, commit
+
+
+class PublishResult(msgspec.Struct, frozen=True):
+    """The published files, and those left alone because a person changed them."""
+
+    commit: str
+    files: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+
+async def publish_files(integration: Integration, state: State, inst: str, paths: list[str]) -> PublishResult:
+    """Write files from the instance's head into the user's tree; keep files that a person changed.
+
+    This never deletes a file, and touches neither index nor branch.
+    """
+    repository, trees = integration.repository, Trees(integration.repository)
+    if (await repository.users("rev-parse", "--is-bare-repository")).text == "true":
+        raise PortError(
+            "nothing can be published: the repository is bare, so there is no checkout to write to", code="git.bare"
+        )
+    commit = (await integration.head(state, inst)).commit
+    ref = integration.names(state.run).of_instance(inst, "published")
+    trunk = (await integration.begin(state.run)).commit
+    plain = {one.path for one in await trees.entries(commit) if one.mode not in (LINK, SUBMODULE)}
+    wanted = [path for path in dict.fromkeys(paths) if path in plain]
+    contents = await trees.shows(commit, wanted)
+    # A file is ours to replace if it is as we published it last, or as it was when the run began.
+    known = [one for one in (await integration.refs.get(ref), trunk) if one]
+    earlier = [await trees.shows(one, wanted) for one in known]
+
+    def write(path: str, data: bytes) -> bool:
+        ours = [one[path] for one in earlier]
+        return write_unless_foreign(repository.root, path, data, lambda there: there not in ours)
+
+    files = [path for path, data in contents.items() if data is not None and await asyncio.to_thread(write, path, data)]
+    await integration.refs.put(ref, commit)
+    return PublishResult(commit, tuple(files), tuple(path for path in wanted if path not in files))

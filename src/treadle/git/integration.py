@@ -2,8 +2,7 @@
 
 A lane's work is recorded while its claim is verified, and noted as *pending*. Whether the kernel accepted the claim is
 seen in the state of the next command that needs the instance: the slot of the exit is newer than the claim. Only then
-the work is folded in. So a crash at any moment loses
-nothing and folds nothing twice.
+the work is integrated. So a crash at any moment loses nothing and integrates nothing twice.
 """
 
 import asyncio
@@ -13,12 +12,11 @@ from typing import Final
 import msgspec
 
 from treadle.errors import PortError
-from treadle.git.names import DEFAULT_PREFIX, Names
-from treadle.git.packed import refs_of
-from treadle.git.record import ACTIVITY
-from treadle.git.refs import Refs
+from treadle.git.checkpoint import ACTIVITY
+from treadle.git.ref_names import DEFAULT_PREFIX, RefNames
+from treadle.git.refs import Refs, refs_of_run
 from treadle.git.repository import Repository
-from treadle.git.three_way import Conflict, three_way
+from treadle.git.trees import Conflict, three_way
 from treadle.kernel.commands import RunChecks
 from treadle.kernel.state import Instance, State
 from treadle.protocol.model import tag_of
@@ -33,29 +31,29 @@ _SINCE: Final = "Treadle-Since"
 
 
 class Head(msgspec.Struct, frozen=True):
-    """Where an instance stands."""
+    """The position of an instance."""
 
     commit: str
     """The head of its integration branch."""
     base: str
-    """The commit of its parent (the root: of the user's branch) that it stands on."""
+    """The commit of its parent (for the root: of the user's branch) that it is based on."""
     drift: str = ""
-    """A commit with conflict markers that has to be resolved first; it stands on `onto`."""
+    """A commit with conflict markers that has to be resolved first; its parent is `onto`."""
     onto: str = ""
 
     @property
     def start(self) -> str:
-        """What the next agent gets."""
+        """The commit that the next agent gets."""
         return self.drift or self.commit
 
     @property
     def footing(self) -> str:
-        """What the next agent's work will stand on."""
+        """The parent commit of the next agent's work."""
         return self.onto or self.commit
 
 
 class Drift(msgspec.Struct, frozen=True):
-    """Why an agent has to look at an instance: files in conflict, or tests that have another verdict now."""
+    """The reasons why an agent has to adapt an instance: files in conflict, or tests with changed verdicts."""
 
     files: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
@@ -75,24 +73,19 @@ class Integration:
         self.repository, self.refs = repository, refs
         self.prefix = prefix
         self._trunks: dict[str, Trunk] = {}
+        self._generated: dict[str, str] = {}
         self._older: set[str] = set()
         """Runs that had branches of an older version when they were begun here."""
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    def names(self, run: str) -> Names:
+    def names(self, run: str) -> RefNames:
         """The refs of a run."""
-        return Names(run, self.prefix)
+        return RefNames(run, self.prefix)
 
     async def begin(self, run: str, at: int = 0) -> Trunk:
-        """Note where a run starts: the user's branch and its commit. Asked again, it tells what was noted."""
-        if run not in self._trunks:
-            self._trunks[run] = await self._noted_trunk(run, at)
-            await self.refs.know(*self.names(run).spaces)
-            if any(map(self.names(run).moved, await self.refs.below(self.names(run).older))):
-                self._older.add(run)
-        return self._trunks[run]
-
-    async def _noted_trunk(self, run: str, at: int) -> Trunk:
+        """Record the user's branch and commit at the start of a run; return the record if there is one."""
+        if run in self._trunks:
+            return self._trunks[run]
         names = self.names(run)
         noted = await self.refs.get(names.start) or (await self.every_ref(run)).get(names.start, "")
         if not noted:
@@ -101,31 +94,125 @@ class Integration:
             tree = await self.repository.tree(head.text)
             note = await self.repository.commit(tree, (head.text,), f"start\n\n{_TRUNK}: {branch}\n", at)
             await self.refs.swap(names.start, note, "")
-            noted = await self.refs.get(names.start)
-        branch = trailer(await self.repository.message(noted), _TRUNK)
-        return Trunk(branch, (await self.repository.parents(noted))[0])
+            noted = await self.refs.get(names.start)  # another process may have been faster; its note counts
+        branch = read_trailer(await self.repository.message(noted), _TRUNK)
+        self._trunks[run] = Trunk(branch, (await self.repository.parents(noted))[0])
+        await self.refs.know(*names.spaces)
+        if any(map(names.moved, await self.refs.below(names.older))):
+            self._older.add(run)
+        return self._trunks[run]
+
+    async def generated(self, run: str) -> str:
+        """Return the tree of the run's generated files from the user's checkout; empty if it has none."""
+        if run not in self._generated:
+            ref = self.names(run).generated
+            noted = await self.refs.get(ref) or (await self.every_ref(run)).get(ref, "")
+            self._generated[run] = await self.repository.tree(noted) if noted else ""
+        return self._generated[run]
+
+    async def keep_generated(self, run: str, tree: str, at: int) -> str:
+        """Record the generated files of a run; the first record wins and is returned."""
+        note = await self.repository.commit(tree, (), "generated files\n", at)
+        await self.refs.swap(self.names(run).generated, note, "")
+        self._generated.pop(run, None)
+        return await self.generated(run)
 
     async def every_ref(self, run: str) -> dict[str, str]:
-        """All refs of a run, whether they are packed or not."""
-        return await refs_of(self.repository, self.refs, self.names(run))
+        """Return all refs of a run, packed or not."""
+        return await refs_of_run(self.repository, self.refs, self.names(run))
 
     async def offer(self, run: str, commit: str) -> None:
-        """Give accepted work that no step has merged a result branch, where people look for it."""
-        trunk, ref = await self.begin(run), self.names(run).result
-        if await self.repository.tree(commit) != await self.repository.tree(trunk.commit):
-            await self.refs.swap(ref, commit, "")
+        """Put accepted work that no step has merged on a result branch, where people look for it."""
+        trunk, names = await self.begin(run), self.names(run)
+        if await self.repository.tree(commit) == await self.repository.tree(trunk.commit):
+            return
+        if await self.refs.swap(names.result, commit, ""):  # else a merge has made a result
+            await self.refs.put(names.verified_result, commit)
 
     async def head(self, state: State, inst: str, current: str = "") -> Head:
-        """Where an instance stands, after everything that was accepted has been folded in.
+        """Return the position of an instance, after integrating all accepted work.
 
-        `current` is the activity that asks: its own work is not folded in, even if it was recorded before a crash.
+        `current` is the activity that asks: its own work is not integrated, even if it was recorded before a crash.
         """
+        names = self.names(state.run)
         async with self._locks[state.run, inst]:
-            found, pending = await self._read(state, inst)
-            return await self._settled(state, inst, current, found, pending) if pending else found
+            wanted = (
+                names.integration(inst),
+                *(names.of_instance(inst, what) for what in ("base", "drift", "pending")),
+            )
+            found = await self.refs.all_of(wanted)
+            commit, base, drift, pending = (found.get(ref, "") for ref in wanted)
+            if not commit and state.run in self._older:
+                # Another process may have driven the run with an older version while its branches were to be moved.
+                commit = (await self.every_ref(state.run)).get(wanted[0], "")
+                await self.refs.put_all({wanted[0]: commit} if commit else {})
+            if commit:
+                onto = (await self.repository.parents(drift))[0] if drift else ""
+                head = Head(commit, base or commit, drift, onto)
+            else:
+                # Seen for the first time: it starts at its parent's head, or where the run started.
+                parent = get_instance(state, inst).parent
+                if parent:
+                    start = (await self.head(state, parent)).commit
+                else:
+                    start = (await self.begin(state.run, state.started)).commit
+                head = await self.move(state.run, inst, start, start, "")
+            return await self._settle(state, inst, current, head, pending) if pending else head
 
-    async def accept(self, state: State, job: RunChecks, commit: str) -> None:
-        """All checks of a claim have passed on its recorded commit; the kernel has the last word."""
+    async def _settle(self, state: State, inst: str, current: str, head: Head, pending: str) -> Head:
+        """Fold in pending work if the kernel has accepted it, and drop it if the kernel has refused it."""
+        names = self.names(state.run)
+        note = await self.repository.message(pending)
+        work = (await self.repository.parents(pending))[0]
+        act, seq = read_trailer(note, ACTIVITY), int(read_trailer(note, _SEQ))
+        if act in (current, *state.acts) or state.seq <= seq:
+            return head  # not decided yet, or the state is older than the claim
+        slot = get_instance(state, inst).slots.get(f"{read_trailer(note, _STEP)}.{read_trailer(note, _EXIT)}")
+        if slot is None or slot.seq <= seq:
+            await self.refs.delete(names.of_instance(inst, "pending"))
+            return head
+        # The branch moves first, the note goes second: after a crash in between, the next call finds the work in it.
+        integrated = await self._integrate(state.run, inst, head, work)
+        await self.refs.put_all({names.of_activity(act, "accepted"): work, names.of_instance(inst, "pending"): ""})
+        return integrated
+
+    async def _integrate(self, run: str, inst: str, head: Head, work: str) -> Head:
+        """Fold accepted work into the branch; children may have been merged since the work began."""
+        repository = self.repository
+        below = (await repository.parents(work))[0]
+        if head.drift and below == head.onto:
+            return await self._resolve_drift(run, inst, head, work)
+        if head.commit in (below, work):
+            return await self.move(run, inst, work, head.base, head.commit)
+        if await repository.is_ancestor(work, head.commit):
+            return head
+        merged = await three_way(repository, below, head.commit, work)
+        if not merged.is_clean:
+            drift = await self.set_drift(run, inst, merged.tree, head.commit, Drift(merged.files), head.commit)
+            return Head(head.commit, head.base, drift, head.commit)
+        message, at = await repository.message(work), await repository.time(work)
+        commit = await repository.commit(merged.tree, (head.commit,), message, at)
+        return await self.move(run, inst, commit, head.base, head.commit)
+
+    async def _resolve_drift(self, run: str, inst: str, head: Head, work: str) -> Head:
+        """Move an instance to its adapted work, and merge in the children's work since that began."""
+        repository = self.repository
+        since = read_trailer(await repository.message(head.drift), _SINCE) or head.commit
+        base = head.base if head.onto == since else head.onto
+        if since == head.commit:
+            return await self.move(run, inst, work, base, head.commit)
+        merged = await three_way(repository, since, work, head.commit)
+        if merged.is_clean:
+            message, at = await repository.message(head.commit), await repository.time(head.commit)
+            commit = await repository.commit(merged.tree, (work,), message, at)
+            return await self.move(run, inst, commit, base, head.commit)
+        # The children's work conflicts with the adapted work: the next drift, in one transaction with the move.
+        drift = await self._commit_drift(inst, merged.tree, work, Drift(merged.files), work)
+        await self.move(run, inst, work, base, head.commit, drift)
+        return Head(work, base, drift, work)
+
+    async def note_pending(self, state: State, job: RunChecks, commit: str) -> None:
+        """Record a commit as pending after its checks have passed; the kernel decides whether to accept it."""
         names = self.names(state.run)
         tree, at = await self.repository.tree(commit), await self.repository.time(commit)
         lines = {ACTIVITY: job.id, _STEP: job.step, _EXIT: tag_of(job.exit), _SEQ: state.seq}
@@ -133,134 +220,84 @@ class Integration:
         note = await self.repository.commit(tree, (commit,), text, at)
         await self.refs.put(names.of_instance(job.inst, "pending"), note)
 
-    async def move(self, run: str, inst: str, commit: str, base: str, old: str | None = None) -> Head:
-        """Put an instance somewhere else (if it still is at `old`), with nothing left to resolve."""
+    async def move(self, run: str, inst: str, commit: str, base: str, old: str | None = None, drift: str = "") -> Head:
+        """Move an instance to another commit (if it still is at `old`), and replace or clear its drift."""
         names = self.names(run)
-        values = {names.integration(inst): commit, names.of_instance(inst, "base"): base}
-        expected = {} if old is None else {names.integration(inst): old}
-        await self.refs.put_all(values | {names.of_instance(inst, "drift"): ""}, expected)
+        values = {
+            names.integration(inst): commit,
+            names.of_instance(inst, "base"): base,
+            names.of_instance(inst, "drift"): drift,
+        }
+        await self.refs.put_all(values, {} if old is None else {names.integration(inst): old})
         return Head(commit, base)
 
     async def publish(self, run: str, inst: str, new: str, old: str) -> bool:
-        """Move an integration branch from one commit to the next; False if it is elsewhere by now."""
+        """Move an integration branch from one commit to the next; return False if it has moved meanwhile."""
         async with self._locks[run, inst]:
             return await self.refs.swap(self.names(run).integration(inst), new, old)
 
     async def set_drift(self, run: str, inst: str, tree: str, onto: str, drift: Drift, since: str) -> str:
-        """An agent has to adapt this tree, made from the head `since`, before the instance can go on, on `onto`."""
-        commit = await self._drift(inst, tree, onto, drift, since)
+        """Record a tree, made from the head `since`, that an agent has to adapt before the instance continues.
+
+        The adapted work will stand on `onto`.
+        """
+        commit = await self._commit_drift(inst, tree, onto, drift, since)
         await self.refs.put(self.names(run).of_instance(inst, "drift"), commit)
         return commit
 
-    async def _drift(self, inst: str, tree: str, onto: str, drift: Drift, since: str) -> str:
+    async def _commit_drift(self, inst: str, tree: str, onto: str, drift: Drift, since: str) -> str:
         noted = msgspec.json.encode(drift).decode()
         text = f"{inst} on top of another head\n\n{_DRIFT}: {noted}\n{_SINCE}: {since}\n"
         return await self.repository.commit(tree, (onto,), text, await self.repository.time(onto))
 
     async def drift(self, head: Head) -> Drift:
-        """What has to be adapted."""
-        noted = trailer(await self.repository.message(head.drift), _DRIFT)
+        """Return the conflicts and tests to adapt."""
+        noted = read_trailer(await self.repository.message(head.drift), _DRIFT)
         return msgspec.json.decode(noted, type=Drift)
 
     async def parent_head(self, state: State, inst: str) -> str:
-        """The commit that an instance will be merged into: its parent's head, or the user's branch as it is now."""
-        parent = instance(state, inst).parent
+        """Return the commit to merge into: the head of the instance's parent, or of the user's branch as it is now."""
+        parent = get_instance(state, inst).parent
         if parent:
             return (await self.head(state, parent)).commit
         trunk = await self.begin(state.run)
         return (await self.refs.get(trunk.branch) if trunk.branch else "") or trunk.commit
 
-    async def _read(self, state: State, inst: str) -> tuple[Head, str]:
-        """Where an instance stands, and what is recorded and not folded in yet."""
-        names = self.names(state.run)
-        wanted = (names.integration(inst), *(names.of_instance(inst, what) for what in ("base", "drift", "pending")))
-        found = await self.refs.all_of(wanted)
-        commit, base, drift, pending = (found.get(ref, "") for ref in wanted)
-        if not commit and state.run in self._older:
-            # Another process may have driven the run with an older version while its branches were to be moved.
-            commit = (await self.every_ref(state.run)).get(wanted[0], "")
-            await self.refs.put_all({wanted[0]: commit} if commit else {})
-        if not commit:
-            return await self._found(state, inst), pending
-        onto = (await self.repository.parents(drift))[0] if drift else ""
-        return Head(commit, base or commit, drift, onto), pending
 
-    async def _found(self, state: State, inst: str) -> Head:
-        """The first time that an instance needs a place: its parent's head, or where the run started."""
-        parent = instance(state, inst).parent
-        if parent:
-            start = (await self.head(state, parent)).commit
-        else:
-            start = (await self.begin(state.run, state.started)).commit
-        return await self.move(state.run, inst, start, start, "")
-
-    async def _settled(self, state: State, inst: str, current: str, head: Head, pending: str) -> Head:
-        names = self.names(state.run)
-        note = await self.repository.message(pending)
-        work = (await self.repository.parents(pending))[0]
-        act, seq = trailer(note, ACTIVITY), int(trailer(note, _SEQ))
-        if act in (current, *state.acts) or state.seq <= seq:
-            return head  # not decided yet, or a state that is older than the claim
-        slot = instance(state, inst).slots.get(f"{trailer(note, _STEP)}.{trailer(note, _EXIT)}")
-        if slot is None or slot.seq <= seq:
-            await self.refs.delete(names.of_instance(inst, "pending"))
-            return head
-        folded = await self._fold(state.run, inst, head, work)
-        await self.refs.put_all({names.of_activity(act, "accepted"): work, names.of_instance(inst, "pending"): ""})
-        return folded
-
-    async def _fold(self, run: str, inst: str, head: Head, work: str) -> Head:
-        """Take recorded work in; children may have been merged since it was begun."""
-        below = (await self.repository.parents(work))[0]
-        if head.drift and below == head.onto:
-            return await self._resolved(run, inst, head, work)
-        if head.commit in (below, work):
-            return await self.move(run, inst, work, head.base, head.commit)
-        if await self.repository.is_ancestor(work, head.commit):
-            return head
-        merged = await three_way(self.repository, below, head.commit, work)
-        if not merged.is_clean:
-            drift = await self.set_drift(run, inst, merged.tree, head.commit, Drift(merged.files), head.commit)
-            return Head(head.commit, head.base, drift, head.commit)
-        message, at = await self.repository.message(work), await self.repository.time(work)
-        commit = await self.repository.commit(merged.tree, (head.commit,), message, at)
-        return await self.move(run, inst, commit, head.base, head.commit)
-
-    async def _resolved(self, run: str, inst: str, head: Head, work: str) -> Head:
-        """Put an instance on its adapted work, with what children have merged since that was begun."""
-        since = trailer(await self.repository.message(head.drift), _SINCE) or head.commit
-        base = head.base if head.onto == since else head.onto
-        if since == head.commit:
-            return await self.move(run, inst, work, base, head.commit)
-        merged = await three_way(self.repository, since, work, head.commit)
-        if merged.is_clean:
-            message, at = await self.repository.message(head.commit), await self.repository.time(head.commit)
-            commit = await self.repository.commit(merged.tree, (work,), message, at)
-            return await self.move(run, inst, commit, base, head.commit)
-        drift = await self._drift(inst, merged.tree, work, Drift(merged.files), work)
-        names = self.names(run)
-        values = {names.integration(inst): work, names.of_instance(inst, "base"): base}
-        await self.refs.put_all(
-            values | {names.of_instance(inst, "drift"): drift}, {names.integration(inst): head.commit}
-        )
-        return Head(work, base, drift, work)
-
-
-def instance(state: State, inst: str) -> Instance:
-    """An instance of a run, or a `PortError`: nothing is done for one that the run does not know."""
+def get_instance(state: State, inst: str) -> Instance:
+    """Return an instance of a run, or raise a `PortError` if the run does not know it."""
     found = state.insts.get(inst)
     if found is None:
         raise PortError(f"the run {state.run!r} has no instance {inst!r}", code="run.no_instance")
     return found
 
 
-def trailer(message: str, name: str) -> str:
-    """The value of a line `Name: value` at the end of a commit's message."""
+def read_trailer(message: str, name: str) -> str:
+    """Return the value of the last trailer `Name: value` in a commit message."""
     lines = [line for line in message.splitlines() if line.startswith(f"{name}:")]
     return lines[-1].partition(":")[2].strip() if lines else ""
 
 
 def conflict_text(conflicts: tuple[Conflict, ...]) -> str:
-    """Conflicts as an agent or a person reads them."""
+    """Format conflicts for an agent or a person."""
     parts = [f"{one.path}\n--- ours\n{one.ours}\n--- theirs\n{one.theirs}" for one in conflicts]
     return "\n\n".join(parts)
+
+
+# Replay commits one by one onto another commit, as `git rebase` does.
+
+
+async def replay_commits(repository: Repository, head: Head, onto: str) -> str:
+    """Rebase an instance's commits onto another commit; return an empty string if one conflicts."""
+    if onto == head.base:
+        return head.commit
+    listed = await repository.git("rev-list", "--reverse", "--first-parent", f"{head.base}..{head.commit}")
+    for commit in listed.text.split():
+        below = (await repository.parents(commit))[0]
+        merged = await three_way(repository, below, onto, commit)
+        if not merged.is_clean:
+            return ""
+        if merged.tree != await repository.tree(onto):
+            message, at = await repository.message(commit), await repository.time(commit)
+            onto = await repository.commit(merged.tree, (onto,), message, at)
+    return onto

@@ -1,72 +1,126 @@
-"""The merge, as a rule a squash: tried on the side, verified there, and only then published by a compare-and-swap."""
+"""Merge, fold and rebase: how the work of instances reaches their parents, and their parents' work reaches them.
+
+Theory of operation. Every instance has an integration branch (`integration.py`): a ref below `refs/treadle/` that no
+agent ever gets. A **merge** puts the work of a finished instance onto its parent's head in five steps:
+
+1. *Build.* `git merge-tree` makes the merged tree from the objects alone, and Treadle commits it: usually one squashed
+   commit. No ref and no working tree is involved, so a failure up to step 4 leaves nothing to clean up.
+2. *Verify.* That very commit has to pass build, contract suite and all tests, in a clean checkout.
+3. *Note.* The refs `accepted` and `before` of the activity record what was verified, and on which head.
+4. *Publish.* The parent's branch moves by a compare-and-swap from `before` to the new commit. If it has moved
+   meanwhile, by the parent's own work, the swap fails, and everything starts again at step 1: nothing unverified is
+   ever published. The root has no parent; its result is delivered (`delivery.py`).
+5. *Move.* The child's branch goes to the merge commit, and its lanes are freed.
+
+A crash before step 3 repeats the merge, which gives the same commit. A crash after it finds the notes: if the parent
+still is at `before`, or contains the commit already, the rest is done without a second merge.
+
+A **fold** brings in the work of children that do not merge by themselves (the barrier of a team), all of them or none.
+A **rebase** puts an instance on its parent's new head. Where git finds conflicts, or the tests change their verdicts,
+it records a *drift* instead: a commit with the conflict markers, which an agent has to adapt.
+"""
 
 from collections.abc import Awaitable, Callable
-from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 import msgspec
 
 from treadle.errors import PortError
-from treadle.git.checkout import Checkouts
-from treadle.git.delivery import Delivered, Policy, deliver
-from treadle.git.integration import Head, conflict_text, instance
+from treadle.git.delivery import DeliveryResult, Policy, deliver
+from treadle.git.integration import Drift, Integration, conflict_text, get_instance, replay_commits
 from treadle.git.lanes import Lanes
-from treadle.git.replay import replayed
-from treadle.git.three_way import three_way
-from treadle.git.trees import Trees
-from treadle.git.verifier import Tried, Verifier
+from treadle.git.trees import Conflict, Trees, three_way
+from treadle.kernel.events import CheckResult
 from treadle.kernel.state import State
+from treadle.ports import Payloads
+from treadle.protocol.items import Json
+
+# The verification that a merge or a rebase has to pass; this room does not know the checks.
+
+
+class TrialResult(msgspec.Struct, frozen=True):
+    """The result of a check on a checkout; a check that could not run has not passed."""
+
+    ok: bool
+    details: str = ""
+    failing: tuple[str, ...] = ()
+    """Ids of the tests that failed, or with a changed verdict."""
+    ran: dict[str, Json] = {}
+    """The command behind the result, as stored: `command`, `exit`, `duration`, `output`."""
+    findings: tuple[dict[str, Json], ...] = ()
+    """Findings as data, each with `code`, `what` and its place."""
+
+
+class CommitVerifier(Protocol):
+    """A verifier of commits."""
+
+    async def build(self, commit: str, /) -> TrialResult:
+        """Whether it builds."""
+        ...
+
+    async def contract(self, commit: str, /) -> TrialResult:
+        """Whether the contract suite passes."""
+        ...
+
+    async def suite(self, commit: str, /) -> TrialResult:
+        """Whether all tests pass."""
+        ...
+
+    async def same_colour(self, before: str, after: str, /) -> TrialResult:
+        """Whether every test has the same verdict in both commits."""
+        ...
+
 
 Reason = Literal["ContractViolation", "BuildFailure", "IntegrationFailure"]
 _TRIES: Final = 5
 
 
-class Refused(msgspec.Struct, frozen=True):
-    """The merge did not hold; the parent's branch has not moved."""
+class MergeRefusal(msgspec.Struct, frozen=True):
+    """A failed merge; the parent's branch has not moved."""
 
     reason: Reason
     details: str
     failing: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     commit: str = ""
-    """The merge that was tried, if it came to one."""
+    """The merge commit that failed, if there was one."""
 
 
-class Wanted(msgspec.Struct, frozen=True):
-    """How the merge is to look: one commit with this message, or the instance's own, each for itself."""
+class MergeRequest(msgspec.Struct, frozen=True):
+    """The form of the merge: one commit with this message, or the instance's own commits."""
 
     message: str
     keep_commits: bool = False
     papers: tuple[str, ...] = ()
-    """Files of the run that its result does not carry: there they are as they were before the run, if they were."""
+    """Files of the run that its result does not carry; the result restores them to their state before the run."""
 
 
-class Completed(msgspec.Struct, frozen=True):
-    """The merge is published."""
+class MergeResult(msgspec.Struct, frozen=True):
+    """A published merge."""
 
     commit: str
     before: str
     """The parent's head before it."""
-    delivered: Delivered | None = None
-    """Where the result is, if it is that of the whole run."""
+    delivered: DeliveryResult | None = None
+    """The delivery, if this is the result of the whole run."""
 
 
-Verify = Callable[[Path], Awaitable[Refused | None]]
+Verify = Callable[[str], Awaitable[MergeRefusal | None]]
 
 
-def verify_by(verifier: Verifier) -> Verify:
-    """Build, then the contract suite, then all tests, each with the reason that its failure is."""
+def verify_by(verifier: CommitVerifier) -> Verify:
+    """Return a check of build, contract suite and all tests, in this order; each failure has its own reason."""
 
-    async def verify(path: Path) -> Refused | None:
-        checks: tuple[tuple[Reason, Callable[[Path], Awaitable[Tried]]], ...] = (
+    async def verify(commit: str) -> MergeRefusal | None:
+        checks: tuple[tuple[Reason, Callable[[str], Awaitable[TrialResult]]], ...] = (
             ("BuildFailure", verifier.build),
             ("ContractViolation", verifier.contract),
             ("IntegrationFailure", verifier.suite),
         )
         for reason, check in checks:
-            tried = await check(path)
+            tried = await check(commit)
             if not tried.ok:
-                return Refused(reason, tried.details, tried.failing)
+                return MergeRefusal(reason, tried.details, tried.failing)
         return None
 
     return verify
@@ -75,97 +129,220 @@ def verify_by(verifier: Verifier) -> Verify:
 class Merging:
     """Merges finished instances into their parents."""
 
-    def __init__(self, lanes: Lanes, checkouts: Checkouts, policy: Policy = "branch") -> None:
-        self._lanes, self._checkouts, self._policy = lanes, checkouts, policy
+    def __init__(self, lanes: Lanes, policy: Policy = "branch") -> None:
+        self._lanes, self._policy = lanes, policy
         self._integration, self._repository = lanes.integration, lanes.integration.repository
 
-    async def merge(self, state: State, inst: str, act: str, wanted: Wanted, verify: Verify) -> Completed | Refused:
-        """Merge an instance's accepted work into its parent's branch. Asked again, it finds out what is done."""
-        done = await self._done_before(state, inst, act)
+    async def merge(
+        self, state: State, inst: str, act: str, wanted: MergeRequest, verify: Verify
+    ) -> MergeResult | MergeRefusal:
+        """Merge an instance's accepted work into its parent's branch; a repeated call detects work already done."""
+        integration, names = self._integration, self._integration.names(state.run)
+        parent = get_instance(state, inst).parent
+        done = await self._find_earlier(state.run, act, parent)
         for _ in range(_TRIES):
             if done is None:
-                tried = await self._try(state, inst, wanted, verify)
-                if isinstance(tried, Refused):
-                    return tried
-                done = tried
-                await self._note(state.run, act, done)
-            if await self._publish(state, inst, done):
-                return await self._finish(state, inst, done)
-            done = None  # the parent's branch was moved meanwhile: once more, on its new head
+                attempt = await self._try(state, inst, wanted, verify)
+                if isinstance(attempt, MergeRefusal):
+                    return attempt
+                done = attempt
+                # Both notes precede the swap: a crash after it finds them, and does not merge the same work again.
+                noted = {names.of_activity(act, "accepted"): done.commit, names.of_activity(act, "before"): done.before}
+                await integration.refs.put_all(noted)
+
+            if not parent:
+                delivered = await deliver(integration, state.run, done.commit, self._policy)
+                done = msgspec.structs.replace(done, delivered=delivered)
+            elif not await integration.publish(state.run, parent, done.commit, done.before):
+                head = await integration.refs.get(names.integration(parent))
+                if not await self._repository.is_ancestor(done.commit, head):
+                    done = None  # the parent's branch has moved meanwhile: merge and verify once more, on the new head
+                    continue
+
+            # A squash loses ancestry, so without this move the same work could be merged twice.
+            await integration.move(state.run, inst, done.commit, done.commit)
+            await self._lanes.leave(state.run, inst)
+            return done
         raise PortError(f"the branch that {inst} is merged into does not hold still", retryable=True, code="git.moved")
 
-    async def _try(self, state: State, inst: str, wanted: Wanted, verify: Verify) -> Completed | Refused:
+    async def _find_earlier(self, run: str, act: str, parent: str) -> MergeResult | None:
+        """Return the merge that an earlier attempt of the activity verified, if it is published or still can be."""
+        names, refs = self._integration.names(run), self._integration.refs
+        commit = await refs.get(names.of_activity(act, "accepted"))
+        if not commit:
+            return None
+        before = await refs.get(names.of_activity(act, "before")) or (await self._repository.parents(commit))[0]
+        if parent:
+            head = await refs.get(names.integration(parent))
+            if head != before and not await self._repository.is_ancestor(commit, head):
+                return None
+        return MergeResult(commit, before)
+
+    async def _try(self, state: State, inst: str, wanted: MergeRequest, verify: Verify) -> MergeResult | MergeRefusal:
+        """Build the merge commit among the objects, and verify it; no ref moves."""
+        repository, is_root = self._repository, not get_instance(state, inst).parent
         head = await self._integration.head(state, inst)
         if head.drift:
             drift = await self._integration.drift(head)
             details = f"not resolved yet: {', '.join(drift.files + drift.tests)}"
-            return Refused("IntegrationFailure", details, drift.tests, drift.files)
-        parent = await self._parent(state, inst, head)
-        merged = await three_way(self._repository, head.base, parent, head.commit)
+            return MergeRefusal("IntegrationFailure", details, drift.tests, drift.files)
+        # A result that waits for a person stays on the base of its run; `treadle deliver` rebases it later.
+        stays = is_root and self._policy != "auto"
+        onto = head.base if stays else await self._integration.parent_head(state, inst)
+        merged = await three_way(repository, head.base, onto, head.commit)
         if not merged.is_clean:
             details = f"{merged.words}\n\n{conflict_text(merged.conflicts)}".strip()
-            return Refused("IntegrationFailure", details, files=merged.files)
+            return MergeRefusal("IntegrationFailure", details, files=merged.files)
+
         tree = merged.tree
-        if wanted.papers and not instance(state, inst).parent:
-            tree = await self._without(tree, wanted.papers, parent)
-        commit = await self._made(head, parent, tree, wanted)
-        async with self._checkouts.clean(commit) as path:
-            refused = await verify(path)
-        return msgspec.structs.replace(refused, commit=commit) if refused else Completed(commit, parent)
+        if is_root and wanted.papers:
+            trees = Trees(repository)
+            before = (await trees.listing(onto)).by_path
+            tree = await trees.changed(tree, {path: before.get(path) for path in wanted.papers})
+        if tree == await repository.tree(onto):
+            commit = onto  # nothing to merge: an empty commit would only be noise
+        else:
+            commit = await replay_commits(repository, head, onto) if wanted.keep_commits else ""
+            if not commit or await repository.tree(commit) != tree:
+                commit = await repository.commit(tree, (onto,), wanted.message, await repository.time(head.commit))
 
-    async def _made(self, head: Head, parent: str, tree: str, wanted: Wanted) -> str:
-        if tree == await self._repository.tree(parent):
-            return parent
-        kept = await replayed(self._repository, head, parent) if wanted.keep_commits else ""
-        if kept and await self._repository.tree(kept) == tree:
-            return kept
-        at = await self._repository.time(head.commit)
-        return await self._repository.commit(tree, (parent,), wanted.message, at)
+        refused = await verify(commit)
+        return msgspec.structs.replace(refused, commit=commit) if refused else MergeResult(commit, onto)
 
-    async def _without(self, tree: str, papers: tuple[str, ...], base: str) -> str:
-        """A tree in which some files are as they are in a commit, or are not there at all."""
-        trees = Trees(self._repository)
-        now, before = (await trees.listing(tree)).by_path, (await trees.listing(base)).by_path
-        files = {path: before.get(path) for path in papers if now.get(path) != before.get(path)}
-        return await trees.changed(tree, files) if files else tree
 
-    async def _parent(self, state: State, inst: str, head: Head) -> str:
-        """What is merged into. A result that waits for a person stands where its run started."""
-        if not instance(state, inst).parent and self._policy != "auto":
-            return head.base
-        return await self._integration.parent_head(state, inst)
+class RecordingVerifier(CommitVerifier):
+    """Delegates every check and keeps the results of the last attempt, so that a merge leaves evidence like a claim."""
 
-    async def _publish(self, state: State, inst: str, done: Completed) -> bool:
-        parent = instance(state, inst).parent
-        if not parent:
-            return True
-        if await self._integration.publish(state.run, parent, done.commit, done.before):
-            return True
-        now = await self._integration.refs.get(self._integration.names(state.run).integration(parent))
-        return await self._repository.is_ancestor(done.commit, now)
+    def __init__(self, verifier: CommitVerifier) -> None:
+        self._verifier = verifier
+        self.seen: dict[str, TrialResult] = {}
 
-    async def _finish(self, state: State, inst: str, done: Completed) -> Completed:
-        """A squash forgets ancestry: the child goes on from the merge, so that nothing is ever merged twice."""
-        delivered = None
-        if not instance(state, inst).parent:
-            delivered = await deliver(self._integration, state.run, done.commit, self._policy)
-        await self._integration.move(state.run, inst, done.commit, done.commit)
-        await self._lanes.leave(state.run, inst)
-        return msgspec.structs.replace(done, delivered=delivered)
+    async def build(self, commit: str) -> TrialResult:
+        self.seen.clear()  # a new attempt: results on another tree say nothing about this one
+        self.seen["build"] = await self._verifier.build(commit)
+        return self.seen["build"]
 
-    async def _done_before(self, state: State, inst: str, act: str) -> Completed | None:
-        """What an earlier try of the same activity had verified, if it can still be published or has been."""
-        names, refs = self._integration.names(state.run), self._integration.refs
-        commit = await refs.get(names.of_activity(act, "accepted"))
-        if not commit:
-            return None
-        before = await refs.get(names.of_activity(act, "before")) or next(iter(await self._repository.parents(commit)))
-        parent = instance(state, inst).parent
-        now = await refs.get(names.integration(parent)) if parent else ""
-        fits = not parent or now == before or await self._repository.is_ancestor(commit, now)
-        return Completed(commit, before) if fits else None
+    async def contract(self, commit: str) -> TrialResult:
+        self.seen["contract"] = await self._verifier.contract(commit)
+        return self.seen["contract"]
 
-    async def _note(self, run: str, act: str, done: Completed) -> None:
-        names = self._integration.names(run)
-        noted = {names.of_activity(act, "accepted"): done.commit, names.of_activity(act, "before"): done.before}
-        await self._integration.refs.put_all(noted)
+    async def suite(self, commit: str) -> TrialResult:
+        self.seen["suite"] = await self._verifier.suite(commit)
+        return self.seen["suite"]
+
+    async def same_colour(self, before: str, after: str) -> TrialResult:
+        self.seen["same_colour"] = await self._verifier.same_colour(before, after)
+        return self.seen["same_colour"]
+
+    def results(self, payloads: Payloads, commit: str, tree: str) -> tuple[CheckResult, ...]:
+        """Return the check results for that commit, with their evidence in the payload store."""
+        no_command: dict[str, Json] = {"command": [], "exit": None, "duration": 0.0, "output": ""}
+        found: list[CheckResult] = []
+        for check, tried in self.seen.items():
+            head: dict[str, Json] = {"check": check, "ok": tried.ok, "commit": commit, "tree": tree}
+            report: dict[str, Json] = {"report": tried.details, "findings": list(tried.findings)}
+            found.append(CheckResult(check, tried.ok, payloads.put({**head, **no_command, **tried.ran, **report})))
+        return tuple(found)
+
+
+# Fold the work of children that do not merge by themselves into their parent's branch: the barrier of a team.
+
+
+class FoldResult(msgspec.Struct, frozen=True):
+    """The parent's head with the work of its children; with conflicts, no branch has moved."""
+
+    commit: str
+    files: tuple[str, ...] = ()
+    """The files that the children changed, or the files in conflict."""
+    conflicts: tuple[Conflict, ...] = ()
+
+    @property
+    def is_clean(self) -> bool:
+        return not self.conflicts
+
+
+async def fold_children(lanes: Lanes, state: State, inst: str, groups: tuple[str, ...] = ()) -> FoldResult:
+    """Fold in all children of some groups (default: all), in the order of their creation; all of them or none."""
+    integration, repository = lanes.integration, lanes.integration.repository
+    parent = get_instance(state, inst)
+    wanted = [parent.groups[name] for name in groups or tuple(parent.groups) if name in parent.groups]
+    ids = {id_ for group in wanted for id_ in group.members.values() if id_ in state.insts}
+    children = sorted((state.insts[id_] for id_ in ids), key=lambda child: child.n)
+
+    start = await integration.head(state, inst)
+    commit = start.commit
+    for child in children:
+        head = await integration.head(state, child.id)
+        if await repository.is_ancestor(head.commit, commit):
+            continue
+        merged = await three_way(repository, head.base, commit, head.commit)
+        if not merged.is_clean:
+            return FoldResult(commit, merged.files, merged.conflicts or (Conflict("", "", merged.words),))
+        if merged.tree != await repository.tree(commit):
+            message, at = f"{child.key or child.id}: fold\n", await repository.time(head.commit)
+            commit = await repository.commit(merged.tree, (commit,), message, at)
+
+    # The parent first: if a crash comes in between, a repeated fold finds the children's work in the parent's branch.
+    await integration.move(state.run, inst, commit, start.base, start.commit)
+    for child in children:
+        await integration.move(state.run, child.id, commit, commit)
+        await lanes.leave(state.run, child.id)
+    changes = await Trees(repository).changes(start.base, commit)
+    return FoldResult(commit, tuple(change.path for change in changes))
+
+
+# Rebase an instance onto its parent's new head: by itself where possible, else prepared for an agent.
+
+
+class RebaseResult(msgspec.Struct, frozen=True):
+    """An instance's new base; with conflicts or changed tests, an agent has to adapt the instance."""
+
+    base: str
+    files: tuple[str, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    changed_tests: tuple[str, ...] = ()
+
+    @property
+    def is_clean(self) -> bool:
+        return not self.files and not self.changed_tests
+
+
+async def rebase_instance(
+    integration: Integration, state: State, inst: str, verifier: CommitVerifier | None = None
+) -> RebaseResult:
+    """Rebase an instance onto its parent's head; return the existing result if that is done.
+
+    Its lanes get the change when they are opened next.
+    """
+    run, repository = state.run, integration.repository
+    head, onto = await integration.head(state, inst), await integration.parent_head(state, inst)
+    if head.drift and head.onto == onto:
+        drift = await integration.drift(head)
+        return RebaseResult(onto, drift.files, changed_tests=drift.tests)
+    if head.base == onto:
+        return RebaseResult(onto)
+
+    if moved := await replay_commits(repository, head, onto):
+        # Git found no conflict, but the tests decide: the parent may have changed what this work relies on.
+        tried = await verifier.same_colour(head.commit, moved) if verifier else TrialResult(ok=True)
+        if tried.ok:
+            await integration.move(run, inst, moved, onto, head.commit)
+            return RebaseResult(onto)
+        changed = tried.failing or (tried.details or "the tests could not be compared",)
+        tree = await repository.tree(moved)
+        await integration.set_drift(run, inst, tree, onto, Drift(tests=changed), head.commit)
+        return RebaseResult(onto, changed_tests=changed)
+
+    # One commit conflicts. Merge everything at once: that shows all conflicts together, and the total may fit
+    # although a single commit did not.
+    merged = await three_way(repository, head.base, onto, head.commit)
+    if merged.is_clean:
+        at = await repository.time(head.commit)
+        commit = await repository.commit(merged.tree, (onto,), f"{inst} on its parent's new head\n", at)
+        await integration.move(run, inst, commit, onto, head.commit)
+        return RebaseResult(onto)
+    files = merged.files
+    if not files:  # git cannot pin a conflict of renamed folders to a file
+        files = tuple(change.path for change in await Trees(repository).changes(head.base, head.commit))
+    await integration.set_drift(run, inst, merged.tree, onto, Drift(files), head.commit)
+    return RebaseResult(onto, files, merged.conflicts)

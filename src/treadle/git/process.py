@@ -1,16 +1,22 @@
-"""Git as a process: argv, an environment of our making, bounded output, a time limit."""
+"""Run git as a process: argv, an environment of our own, bounded output, a timeout.
+
+`run_git` runs one command to its end. A `Servant` is a git process that answers many requests, because starting one
+costs more than the request itself; it ends after an idle timeout. `Objects` reads and writes objects with such
+processes.
+"""
 
 import asyncio
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeVar, get_args
 
 import msgspec
 
 from treadle.errors import PortError
+from treadle.git.files import temporary_folder
 
 PATIENCE: Final = 120.0
 OUTPUT: Final = 64 * 1024 * 1024
@@ -41,21 +47,24 @@ _SETTINGS: Final = (
 )
 
 
-class Said(msgspec.Struct, frozen=True):
-    """How git answered."""
+class GitAnswer(msgspec.Struct, frozen=True):
+    """The exit code and output of a git command."""
 
     code: int
     out: bytes
     words: str
-    """What it said about it."""
+    """Its standard error."""
 
     @property
     def text(self) -> str:
         return os.fsdecode(self.out).strip()
 
 
-def environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """Nothing of the caller's that could point git elsewhere, no questions, one language; an empty value removes."""
+def git_environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment with no variable that redirects git, no prompts and English messages.
+
+    An empty value in `extra` removes a variable.
+    """
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     fixed = {
         "LC_ALL": "C",
@@ -70,8 +79,8 @@ def environment(extra: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in (kept | fixed | dict(extra)).items() if value}
 
 
-def hardened(arguments: Sequence[str]) -> list[str]:
-    """A command line on which no setting of a repository makes git run anything."""
+def hardened_command(arguments: Sequence[str]) -> list[str]:
+    """Return a command line on which no setting of a repository makes git run a program."""
     return ["git", *(word for setting in _SETTINGS for word in ("-c", setting)), *arguments]
 
 
@@ -83,17 +92,17 @@ async def run_git(
     stdin: bytes = b"",
     patience: float = PATIENCE,
     most: int = OUTPUT,
-) -> Said:
-    """Run git to its end; a `PortError` if it cannot be started, takes too long, or says too much."""
+) -> GitAnswer:
+    """Run git to its end; raise a `PortError` if it cannot start, times out, or prints too much."""
     shown = shorten(f"git {' '.join(arguments)}")
     try:
         process = await asyncio.create_subprocess_exec(
-            *hardened(arguments),
+            *hardened_command(arguments),
             stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             cwd=cwd,
-            env=environment(env),
+            env=git_environment(env),
             start_new_session=True,
         )
     except FileNotFoundError:
@@ -106,63 +115,59 @@ async def run_git(
         raise PortError(f"`{shown}` cannot be run: {error.strerror}", retryable=True, code="git.failed") from None
     try:
         async with asyncio.timeout(patience):
-            out, words = await _talk(process, stdin, most)
-            return Said(await process.wait(), out, words.decode(errors="replace").strip())
+            assert process.stdout is not None
+            assert process.stderr is not None
+
+            async def feed() -> None:
+                if process.stdin is not None:
+                    with suppress(BrokenPipeError, ConnectionResetError):
+                        process.stdin.write(stdin)
+                        await process.stdin.drain()
+                    process.stdin.close()
+
+            # All three at once: git blocks when a pipe is full, and would never come to read or write the other one.
+            async with asyncio.TaskGroup() as group:
+                group.create_task(feed())
+                out = group.create_task(_read_output(process.stdout, most, strict=True))
+                words = group.create_task(_read_output(process.stderr, _WORDS, strict=False))
+            return GitAnswer(await process.wait(), out.result(), words.result().decode(errors="replace").strip())
     except TimeoutError:
         raise PortError(
             f"`{shown}` took longer than {patience:g} s and was ended", retryable=True, code="git.timeout"
         ) from None
-    except _TooMuch:
+    except ExceptionGroup as failures:
+        if failures.subgroup(_TooMuch) is None:
+            raise
         raise PortError(f"`{shown}` printed more than {most} bytes and was ended", code="git.too_large") from None
     finally:
-        await end(process)
+        await end_process(process)
 
 
-async def end(process: asyncio.subprocess.Process) -> None:
-    """End it with all it started; asked politely first, git takes its lock files with it."""
-    if process.returncode is None:
+async def end_process(process: asyncio.subprocess.Process) -> None:
+    """Terminate a process group, then kill it; on SIGTERM git removes its lock files."""
+    try:
+        if process.returncode is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGTERM)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), _GRACE)
+    finally:  # also if this is cancelled: the loop may be about to end, and nobody would wait for the process then
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGTERM)
-        with suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), _GRACE)
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
 
 
 def shorten(text: str, length: int = 300) -> str:
-    """A text for a message: one line, not too long."""
+    """Shorten a text for a message to one line of printable characters."""
     line = "".join(char if char.isprintable() else "?" for char in text)
     return line if len(line) <= length else f"{line[:length]}…"
 
 
 class _TooMuch(Exception):
-    """More output than anybody wants."""
+    """Output beyond the limit."""
 
 
-async def _talk(process: asyncio.subprocess.Process, stdin: bytes, most: int) -> tuple[bytes, bytes]:
-    assert process.stdout is not None
-    assert process.stderr is not None
-    try:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(_feed(process, stdin))
-            out = group.create_task(_read(process.stdout, most, strict=True))
-            words = group.create_task(_read(process.stderr, _WORDS, strict=False))
-    except* _TooMuch:
-        raise _TooMuch from None
-    return out.result(), words.result()
-
-
-async def _feed(process: asyncio.subprocess.Process, stdin: bytes) -> None:
-    if process.stdin is None:
-        return
-    with suppress(BrokenPipeError, ConnectionResetError):
-        process.stdin.write(stdin)
-        await process.stdin.drain()
-    process.stdin.close()
-
-
-async def _read(stream: asyncio.StreamReader, most: int, *, strict: bool) -> bytes:
+async def _read_output(stream: asyncio.StreamReader, most: int, *, strict: bool) -> bytes:
     parts: list[bytes] = []
     size = 0
     while chunk := await stream.read(65_536):
@@ -171,3 +176,177 @@ async def _read(stream: asyncio.StreamReader, most: int, *, strict: bool) -> byt
         parts.append(chunk[: max(0, most - size)])
         size += len(chunk)
     return b"".join(parts)
+
+
+# A git process that answers many requests and ends after an idle timeout.
+
+T = TypeVar("T")
+_IDLE: Final = 2.0
+_LONGEST_LINE: Final = 1 << 16
+_ANSWERS: Final = 1000
+"""The number of requests after which a new process replaces the old one, because git keeps state between them."""
+
+
+class BrokenError(Exception):
+    """The process has ended, or its answer cannot be parsed."""
+
+
+class Servant:
+    """A git process that starts with the first request, and again if it is gone."""
+
+    def __init__(self, command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
+        self._command, self._cwd, self._env = command, cwd, env
+        self._lock = asyncio.Lock()
+        self._process: asyncio.subprocess.Process | None = None
+        self._keeper: asyncio.Task[None] | None = None
+        self._asked = 0
+
+    async def ask(self, question: bytes, answer: Callable[[asyncio.StreamReader], Awaitable[T]], tries: int = 2) -> T:
+        """Send a request and return the parsed answer; raise `BrokenError` if the process ends on every try.
+
+        Raise a `PortError` if git cannot start or times out.
+        """
+        async with self._lock:
+            self._asked += 1
+            for _ in range(tries - 1):  # another program may have ended it; if the request did, it ends again
+                with suppress(BrokenError):
+                    return await self._answered(question, answer)
+            return await self._answered(question, answer)
+
+    async def _answered(self, question: bytes, answer: Callable[[asyncio.StreamReader], Awaitable[T]]) -> T:
+        try:
+            async with asyncio.timeout(PATIENCE):
+                if self._process is None or self._process.returncode is not None or self._asked % _ANSWERS == 0:
+                    await self._start()
+                assert self._process is not None
+                assert self._process.stdin is not None
+                assert self._process.stdout is not None
+                self._process.stdin.write(question)
+                return await answer(self._process.stdout)
+        except TimeoutError:
+            await self._drop()
+            what = f"`git {shorten(' '.join(self._command))}` took longer than {PATIENCE:g} s"
+            raise PortError(what, retryable=True, code="git.failed") from None
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
+            await self._drop()
+            raise BrokenError from None
+        except BaseException:  # the next caller must not get the rest of this answer
+            await self._drop()
+            raise
+
+    async def _start(self) -> None:
+        await self._drop()
+        try:
+            process = self._process = await asyncio.create_subprocess_exec(
+                *hardened_command(self._command),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                cwd=self._cwd,
+                env=git_environment(self._env),
+                start_new_session=True,
+                limit=_LONGEST_LINE,
+            )
+        except OSError as error:
+            raise PortError(f"git cannot be run: {error}", retryable=True, code="git.failed") from None
+
+        async def keep() -> None:
+            """End the process after an idle timeout, and at the latest with its event loop."""
+            try:
+                asked = -1
+                while asked != self._asked or self._lock.locked():
+                    asked = self._asked
+                    await asyncio.sleep(_IDLE)
+            finally:
+                if self._process is process:
+                    self._process = None
+                assert process.stdin is not None
+                process.stdin.close()
+                await end_process(process)
+                with suppress(BrokenPipeError, ConnectionResetError):
+                    await process.stdin.wait_closed()
+
+        self._keeper = asyncio.create_task(keep())
+
+    async def _drop(self) -> None:
+        if self._keeper is not None and self._process is not None:
+            self._keeper.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._keeper
+        self._keeper, self._process = None, None
+
+
+# Read and write objects through long-lived git processes: starting one costs more than the request itself.
+
+_READING: Final = ("cat-file", "--batch", "-z")
+_WRITING: Final = ("hash-object", "-w", "--no-filters", "--stdin-paths", "-t")
+
+Kind = Literal["blob", "tree", "commit"]
+
+
+class Object(msgspec.Struct, frozen=True):
+    """An object as git keeps it."""
+
+    id: str
+    kind: str
+    data: bytes
+
+
+class Objects:
+    """The objects of a repository, resolved by the refs of one of its git folders (`own`)."""
+
+    def __init__(self, own: Path, objects: Path) -> None:
+        env = {"GIT_DIR": str(own), "GIT_OBJECT_DIRECTORY": str(objects)}
+        self._reading = Servant(_READING, own, env)
+        self._writing = {kind: Servant((*_WRITING, kind), own, env) for kind in get_args(Kind)}
+
+    async def read(self, names: Sequence[str], most: int = OUTPUT) -> list[Object | None]:
+        """Return objects by name (id, ref, `commit:path`), None for those that do not exist.
+
+        Raise a `PortError` if they are too large in all, or git does not answer.
+        """
+        if unfit := [name for name in names if "\0" in name or "\n" in name]:
+            raise PortError(f"git has no object {shorten(unfit[0])!r}", code="git.no_object")
+
+        async def read_objects(stream: asyncio.StreamReader) -> list[Object | None]:
+            found: list[Object | None] = []
+            left = most
+            for _ in names:
+                match (await stream.readuntil(b"\n")).split():
+                    case [*_, b"missing" | b"ambiguous"]:
+                        found.append(None)
+                    case [id_, kind, size]:
+                        left -= int(size)
+                        if left < 0:
+                            raise PortError(
+                                f"the object {id_.decode()} has {int(size)} bytes, which is too much",
+                                code="git.too_large",
+                            )
+                        data = await stream.readexactly(int(size) + 1)
+                        found.append(Object(id_.decode(), kind.decode(), data[:-1]))
+                    case _:
+                        raise BrokenError
+            return found
+
+        question = b"".join(name.encode(errors="surrogateescape") + b"\0" for name in names)
+        try:
+            return await self._reading.ask(question, read_objects)
+        except BrokenError:
+            named = shorten(", ".join(names))
+            raise PortError(f"git could not read {named}; `git fsck` shows the damage", code="git.damaged") from None
+
+    async def write(self, kind: Kind, contents: Sequence[bytes]) -> list[str]:
+        """Store objects in git's own format and return their ids; raise `BrokenError` if git rejects one."""
+
+        async def ids(stream: asyncio.StreamReader) -> list[str]:
+            return [(await stream.readuntil(b"\n")).decode().strip() for _ in contents]
+
+        with temporary_folder("objects") as folder:
+            paths = [Path(folder, str(number)) for number in range(len(contents))]
+
+            def write_files() -> None:
+                for path, data in zip(paths, contents, strict=True):
+                    path.write_bytes(data)
+
+            await asyncio.to_thread(write_files)
+            return await self._writing[kind].ask("".join(f"{path}\n" for path in paths).encode(), ids)

@@ -1,1 +1,1 @@
-"""Agents that somebody else has started: what their programs say when they end, and what they are told."""
+"""Hooks for agents that Treadle did not start: their programs report the end of work, and Treadle replies."""

@@ -1,12 +1,75 @@
-"""The hooks in a program's settings: ours are put in, taken out and found; everything else stays as it is."""
+"""The hooks in a program's settings: add, remove and find ours; everything else stays unchanged."""
 
+import json
+import re
 from collections.abc import Iterable
 from typing import Any, Final, NoReturn
 
 from treadle.errors import TreadleError
-from treadle.hooks.settings_text import rewritten
-from treadle.results.faulty import Faulty
-from treadle.results.strict_json import parse
+from treadle.results.intake import Faulty, parse
+
+# Edit one member of a settings text; all others keep their exact text.
+
+_SPACE: Final = re.compile(r"\s*")
+_FIRST: Final = re.compile(r"\{[ \t]*\r?\n([ \t]+)")
+
+
+def replace_member(before: str, settings: dict[str, Any], name: str) -> str:
+    """Write the member of this name into a text of settings, or remove it; all others keep their exact text.
+
+    Where that is impossible, write the settings as a whole.
+    """
+    indent = found[1] if (found := _FIRST.search(before)) else "  "
+    text = _with_member(before, settings, name, indent)
+    try:
+        if list(json.loads(text).items()) == list(settings.items()):
+            return text
+    except (ValueError, AttributeError):
+        pass
+    return json.dumps(settings, indent=indent, ensure_ascii=False) + "\n"
+
+
+def _with_member(before: str, settings: dict[str, Any], name: str, indent: str) -> str:
+    spans = _spans(before)
+    others = [span for key, span in spans.items() if key != name]
+    if not others:
+        return ""
+    start, end = spans.get(name, (0, 0))
+    if name in settings:
+        member = json.dumps({name: settings[name]}, indent=indent, ensure_ascii=False)[2:-2].removeprefix(indent)
+        if end:
+            return before[:start] + member + before[end:]
+        last = max(stop for _, stop in others)
+        return f"{before[:last]},\n{indent}{member}{before[last:]}"
+    if not end:
+        return before
+    # With the member goes the comma that set it apart: the one before it, or, of the first member, the one after it.
+    head, rest = before[:start].rstrip(), before[end:]
+    if head.endswith(","):
+        return head[:-1] + rest
+    return before[:start] + rest.lstrip().removeprefix(",").lstrip()
+
+
+def _spans(text: str) -> dict[str, tuple[int, int]]:
+    """Where each member of an object begins and ends; none if it is no object."""
+    decoder, found = json.JSONDecoder(), dict[str, tuple[int, int]]()
+    at = _after_space(text, 0)
+    while at < len(text) and text[at] in "{,":
+        start = _after_space(text, at + 1)
+        try:
+            key, colon = decoder.raw_decode(text, start)
+            _, end = decoder.raw_decode(text, _after_space(text, _after_space(text, colon) + 1))
+        except ValueError:
+            return {}
+        found[str(key)] = (start, end)
+        at = _after_space(text, end)
+    return found
+
+
+def _after_space(text: str, at: int) -> int:
+    space = _SPACE.match(text, at)
+    return space.end() if space else at
+
 
 _HOOKS: Final = "hooks"
 _OURS: Final = "treadle"
@@ -25,7 +88,7 @@ def read_settings(text: str, file: str) -> dict[str, Any]:
 
 
 def with_hook(settings: dict[str, Any], file: str, events: Iterable[str], command: str, timeout: int) -> dict[str, Any]:
-    """The settings with our hook for some events, once each; one that an earlier treadle has put there is replaced."""
+    """Return the settings with our hook once for each event; it replaces the hook of an earlier treadle."""
     ours = {"type": "command", "command": command, "timeout": timeout}
     hooks = dict(_events(settings, file))
     for event in events:
@@ -36,22 +99,22 @@ def with_hook(settings: dict[str, Any], file: str, events: Iterable[str], comman
 
 
 def without_hook(settings: dict[str, Any], file: str) -> dict[str, Any]:
-    """The settings without our hook, and without what only held it."""
+    """Return the settings without our hook, and without the containers that it leaves empty."""
     if _HOOKS not in settings:
         return settings
     hooks = dict(_events(settings, file))
     for event in list(hooks):
         groups = _groups(hooks, event, file)
         left = _without_ours(groups, event, file)
-        if left != groups:
+        if left:
             hooks[event] = left
-            if not left:
-                del hooks[event]
+        elif groups:
+            del hooks[event]
     rest = {name: value for name, value in settings.items() if name != _HOOKS}
     return {**settings, _HOOKS: hooks} if hooks or not settings[_HOOKS] else rest
 
 
-def installed(settings: dict[str, Any], file: str) -> dict[str, str]:
+def hook_commands(settings: dict[str, Any], file: str) -> dict[str, str]:
     """Event → the command of our hook there."""
     hooks = _events(settings, file)
     found = {
@@ -60,9 +123,9 @@ def installed(settings: dict[str, Any], file: str) -> dict[str, str]:
     return {event: str(it["command"]) for event, handlers in found.items() for it in handlers if is_ours(it)}
 
 
-def written(settings: dict[str, Any], before: str) -> str:
+def format_settings(settings: dict[str, Any], before: str) -> str:
     """The settings as text, as it was but for the hooks."""
-    return rewritten(before, settings, _HOOKS)
+    return replace_member(before, settings, _HOOKS)
 
 
 def is_ours(hook: object) -> bool:

@@ -1,4 +1,4 @@
-"""Which hooks Codex runs: only those that the user has trusted, which Codex itself is asked about."""
+"""Ask Codex which hooks it runs: only those that the user has trusted."""
 
 import asyncio
 import json
@@ -14,24 +14,31 @@ _LONGEST: Final = 4 * 1024 * 1024
 _HELLO: Final = {"clientInfo": {"name": "treadle", "version": "1"}, "capabilities": {"experimentalApi": True}}
 
 
-class Trusted(msgspec.Struct, frozen=True):
-    """What Codex says about our hooks."""
+class HookTrust(msgspec.Struct, frozen=True):
+    """Codex's report about our hooks."""
 
     events: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
-    """Those that it knows and skips, because nobody has trusted them, or they were changed since."""
+    """Hooks that Codex skips because the user has not trusted them, or they have changed since."""
 
 
-async def trusted(program: str, folder: Path) -> Trusted | None:
-    """Ask Codex which of our hooks it would run in a folder; None if it does not say. No model is asked."""
+async def ask_codex(program: str, folder: Path) -> HookTrust | None:
+    """Ask Codex which of our hooks it would run in a folder; None without an answer. This calls no model."""
     try:
         async with asyncio.timeout(_PATIENCE):
-            return _of(await _asked(program, folder))
+            answer = await list_hooks(program, folder)
     except (OSError, TimeoutError, ValueError):
         return None
+    data = answer.get("data") if isinstance(answer, dict) else None
+    if not isinstance(data, list):  # an answer of another version
+        return None
+    hooks = [hook for one in data if isinstance(one, dict) for hook in one.get("hooks") or () if is_ours(hook)]
+    runs = [hook for hook in hooks if hook.get("trustStatus") in ("trusted", "managed") and hook.get("enabled", True)]
+    return HookTrust(_events(runs), _events([hook for hook in hooks if hook not in runs]))
 
 
-async def _asked(program: str, folder: Path) -> Any:
+async def list_hooks(program: str, folder: Path) -> Any:
+    """Start the app server of Codex, and return its answer to `hooks/list`."""
     server = await asyncio.create_subprocess_exec(
         program, "app-server",
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
@@ -55,20 +62,10 @@ async def _call(
     to.write(json.dumps({"id": id_, "method": method, "params": params}).encode() + b"\n")
     await to.drain()
     while line := await back.readline():
-        said = json.loads(line)
-        if isinstance(said, dict) and said.get("id") == id_ and "method" not in said:
-            return said.get("result")
+        message = json.loads(line)
+        if isinstance(message, dict) and message.get("id") == id_ and "method" not in message:
+            return message.get("result")
     raise ValueError(method)
-
-
-def _of(said: Any) -> Trusted | None:
-    """Its answer, as far as it has the shape that is known."""
-    data = said.get("data") if isinstance(said, dict) else None
-    if not isinstance(data, list):
-        return None
-    hooks = [hook for one in data if isinstance(one, dict) for hook in one.get("hooks") or () if is_ours(hook)]
-    runs = [hook for hook in hooks if hook.get("trustStatus") in ("trusted", "managed") and hook.get("enabled", True)]
-    return Trusted(_events(runs), _events([hook for hook in hooks if hook not in runs]))
 
 
 def _events(hooks: list[dict[str, Any]]) -> tuple[str, ...]:

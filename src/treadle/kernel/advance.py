@@ -1,13 +1,12 @@
-"""What an instance does next: serve a signal, start its step, or wait (R12, R13)."""
+"""Advance an instance: serve a signal, start its step, or wait (R12, R13)."""
 
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from treadle.kernel.commands import ActivityCommand, AskHuman, Inputs, RunAgent, RunChecks, RunEffect
-from treadle.kernel.groups import begin_map, map_result, open_barrier, progress_map
-from treadle.kernel.held import take_up
-from treadle.kernel.mailbox import is_held, next_signal, post, take
+from treadle.kernel.instances import begin_map, map_result, open_barrier, progress_map
+from treadle.kernel.mailbox import is_waiting, next_signal, post, take_signal
 from treadle.kernel.routing import REPORTS, enter, leave
 from treadle.kernel.state import Activity, Ask, Frame, Instance, Message, Pool, Slot, State
 from treadle.kernel.turn import Turn
@@ -19,7 +18,7 @@ OUTAGE = "run!outage"
 """The timer or the question that ends an outage."""
 
 PERSONS_TIME = 10 * 365 * 86_400
-"""Seconds that a person who is an agent may take: no deadline is meant for people."""
+"""Seconds that a person who works as an agent has: in effect, people have no deadline."""
 
 
 def is_out(at: Turn | State) -> bool:
@@ -38,7 +37,9 @@ def advance(t: Turn, inst: Instance) -> None:
         if _settle_waiting(t, inst):
             continue
         if inst.frames[-1].status == "active":
-            _take_up(t, inst)
+            act = t.acts.get(inst.frames[-1].id)
+            if act and act.phase == "held" and not is_stopped(t) and not _is_paused(t, inst):
+                _issue_again(t, act)
             return
         if _is_paused(t, inst):
             return
@@ -46,19 +47,27 @@ def advance(t: Turn, inst: Instance) -> None:
         signal = next_signal(t, inst)
         if signal is not None:
             _interrupt_with(t, inst, signal)
-        elif inst.frames[-1].status != "queued" or is_held(t, inst) or not _start(t, inst, inst.frames[-1]):
+        elif inst.frames[-1].status != "queued" or is_waiting(t, inst) or not _start(t, inst, inst.frames[-1]):
             return
 
 
-def _take_up(t: Turn, inst: Instance) -> None:
-    """Start again what an outage has held up, once that is over and nothing else stops it (R21)."""
-    act = t.acts.get(inst.frames[-1].id)
-    if act and act.phase == "held" and not is_stopped(t) and not _is_paused(t, inst):
-        take_up(t, act)
+def _issue_again(t: Turn, act: Activity) -> None:
+    """Restart an activity that an outage suspended (R21): the same attempt, with a new deadline.
+
+    It has kept its pools, so no other activity starts in its place. An agent that has begun a conversation goes on with
+    it.
+    """
+    job = act.command
+    due = t.set_timer(job.id, t.protocol.graphs[job.graph].steps[job.step].timeout)
+    job = msgspec.structs.replace(job, due=due)
+    if isinstance(job, RunAgent) and act.session:
+        job = msgspec.structs.replace(job, session=act.session, fork=False, goes_on=True)
+    t.put_activity(msgspec.structs.replace(act, command=job, phase="running"))
+    t.commands.append(job)
 
 
 def _settle_waiting(t: Turn, inst: Instance) -> bool:
-    """Route what has been answered or has completed below any frame, interrupted or not."""
+    """Route the answers and completed maps of all frames, interrupted or not."""
     for frame in inst.frames:
         if frame.reply:
             key, slot = frame.reply, frame.reply_slot
@@ -66,20 +75,16 @@ def _settle_waiting(t: Turn, inst: Instance) -> bool:
             leave(t, inst, frame, key, slot)
             return True
         if frame.status == "waiting" and (step := t.step(inst, frame)).kind == "map":
-            _open_barriers(t, inst, frame)
+            for child in open_barrier(t, inst, frame.step):
+                for synced in child.frames:
+                    if synced.status == "synced":
+                        enter(t, child, synced, synced.landing)
             key = progress_map(t, inst, frame, step)
             if key:
                 frame.status = "queued"
                 leave(t, inst, frame, key, map_result(t, inst, frame, step))
                 return True
     return False
-
-
-def _open_barriers(t: Turn, inst: Instance, frame: Frame) -> None:
-    for child in open_barrier(t, inst, frame.step):
-        for synced in child.frames:
-            if synced.status == "synced":
-                enter(t, child, synced, synced.landing)
 
 
 def _is_paused(t: Turn, inst: Instance) -> bool:
@@ -92,7 +97,7 @@ def _is_paused(t: Turn, inst: Instance) -> bool:
 
 
 def _bring_forward(inst: Instance) -> None:
-    """Put a handler that can go on above those that wait for an answer: it was answered before them."""
+    """Put a handler that can go on above the handlers that wait for an answer: its answer came before theirs."""
     ready = [frame for frame in inst.frames[1:] if frame.status == "queued"]
     if ready and inst.frames[-1].status == "waiting":
         inst.frames = [*(frame for frame in inst.frames if frame is not ready[-1]), ready[-1]]
@@ -101,7 +106,7 @@ def _bring_forward(inst: Instance) -> None:
 def _interrupt_with(t: Turn, inst: Instance, signal: Message) -> None:
     t.dequeue(inst)
     step = t.graph(inst).handlers[signal.name].step
-    frame = Frame(step, signal=signal.name, signals=take(t, inst, signal))
+    frame = Frame(step, signal=signal.name, signals=take_signal(t, inst, signal))
     inst.frames.append(frame)
     inst.attempts[step] = 0
     inst.visits[step] = inst.visits.get(step, 0) + 1
@@ -115,34 +120,18 @@ def _start(t: Turn, inst: Instance, frame: Frame) -> bool:
     if step.kind == "ask":
         _ask(t, inst, frame, step)
     elif step.kind == "map":
-        _map(t, inst, frame, step)
-    elif is_stopped(t) or not _admitted(t, inst, pools):
+        frame.status = "waiting"
+        if not begin_map(t, inst, frame, step):
+            frame.status = "queued"
+            leave(t, inst, frame, "!limit", Slot(f"text:{t.live} instances are live", {}, t.seq))
+    elif is_stopped(t) or not _is_admitted(t, inst, pools):
         return False
     else:
         _begin(t, inst, frame, step, pools)
+    # A `go` opens one start of the step, not the next one as well.
     if frame.step in inst.released:
         inst.released.remove(frame.step)
     return True
-
-
-def _map(t: Turn, inst: Instance, frame: Frame, step: Step) -> None:
-    frame.status = "waiting"
-    if not begin_map(t, inst, frame, step):
-        frame.status = "queued"
-        leave(t, inst, frame, "!limit", Slot(f"text:{t.live} instances are live", {}, t.seq))
-
-
-def _admitted(t: Turn, inst: Instance, pools: tuple[str, ...]) -> bool:
-    """Whether all its pools have room for it; if not, it waits in the queue of the first that has none.
-
-    Whoever comes while others queue goes behind them, even if there is room at the moment.
-    """
-    short = next((name for name in pools if not _has_room(t, inst, name)), None)
-    if short is None:
-        t.dequeue(inst)
-    elif inst.ticket is None:
-        t.enqueue(inst, short)
-    return short is None
 
 
 def _pools(inst: Instance, step: Step) -> tuple[str, ...]:
@@ -151,61 +140,65 @@ def _pools(inst: Instance, step: Step) -> tuple[str, ...]:
     return (*named, AGENTS_POOL) if step.kind == "agent" else named
 
 
-def _has_room(t: Turn, inst: Instance, name: str) -> bool:
-    pool = t.pools.get(name)
-    return pool is None or (pool.held < capacity(t, name) and (not pool.queue or t.admitted == inst.id))
+def _is_admitted(t: Turn, inst: Instance, pools: tuple[str, ...]) -> bool:
+    """Whether all pools have room for the instance; if not, it joins the queue of the first full one.
+
+    A newcomer joins the end of an existing queue even if there is room at the moment, so that it overtakes nobody.
+    """
+    for name in pools:
+        pool = t.pools.get(name) or Pool()
+        if pool.held >= capacity(t, name) or (pool.queue and t.admitted != inst.id):
+            if inst.ticket is None:
+                t.enqueue(inst, name)
+            return False
+    t.dequeue(inst)
+    return True
 
 
 def capacity(t: Turn, pool: str) -> int:
-    """How many activities may hold a pool at once."""
+    """Return how many activities may occupy a pool at once."""
     return t.protocol.limits.agents if pool == AGENTS_POOL else t.protocol.pools[pool.rpartition(":")[2]]
 
 
 def _begin(t: Turn, inst: Instance, frame: Frame, step: Step, pools: tuple[str, ...]) -> None:
-    """Take the pools, all at once, and issue the activity."""
+    """Acquire all pools at once, and issue the activity."""
     for name in pools:
         pool = t.pools.get(name) or Pool()
         t.pools = t.pools.set(name, msgspec.structs.replace(pool, held=pool.held + 1))
     attempt = inst.attempts[frame.step] = inst.attempts.get(frame.step, 0) + 1
     visit = inst.visits.get(frame.step, 1)
+    # The id follows from the state alone, so recovery issues the same command again and nothing is done twice.
     id_ = f"{inst.id}:{frame.step}#{visit}.{attempt}"
-    due = t.set_timer(id_, PERSONS_TIME if step.kind == "agent" and _by_person(t) else step.timeout)
-    command = _command(t, inst, frame, step, id_, visit, attempt, due)
-    is_check = step.kind == "check"
-    phase: Literal["running", "verifying"] = "verifying" if is_check else "running"
-    t.put_activity(Activity(command, phase, None, step.checks if is_check else (), 0, pools))
+    by_person = t.state.level == 0  # at level 0, people are the agents
+    due = t.set_timer(id_, PERSONS_TIME if step.kind == "agent" and by_person else step.timeout)
+    job: dict[str, Any] = {"id": id_, "inst": inst.id, "graph": inst.graph, "step": frame.step, "visit": visit}
+    job |= {"attempt": attempt, "inputs": inputs_of(t, inst, frame, step), "due": due}
+
+    command: ActivityCommand
+    if step.kind == "check":
+        command = RunChecks(**job, checks=step.checks)
+        activity = Activity(command, "verifying", checks=step.checks, pools=pools)
+    elif step.kind == "effect":
+        command = RunEffect(**job, effect=step.effect)
+        activity = Activity(command, pools=pools)
+    else:
+        session, fork = _thread(t, inst, frame, step)
+        command = RunAgent(
+            **job,
+            role=step.role,
+            attempts=step.attempts,
+            mode=step.mode,
+            lane=step.lane,
+            tier=inst.tiers.get(step.role, 0),
+            session=session,
+            fork=fork,
+            vars=inst.vars.copy(),
+            by_person=by_person,
+        )
+        activity = Activity(command, pools=pools)
+    t.put_activity(activity)
     t.commands.append(command)
     frame.status, frame.id = "active", id_
-
-
-def _command(
-    t: Turn, inst: Instance, frame: Frame, step: Step, id_: str, visit: int, attempt: int, due: int
-) -> ActivityCommand:
-    inputs = inputs_of(t, inst, frame, step)
-    job: dict[str, Any] = {"id": id_, "inst": inst.id, "graph": inst.graph, "step": frame.step, "visit": visit}
-    job |= {"attempt": attempt, "inputs": inputs, "due": due}
-    if step.kind == "check":
-        return RunChecks(**job, checks=step.checks)
-    if step.kind == "effect":
-        return RunEffect(**job, effect=step.effect)
-    session, fork = _thread(t, inst, frame, step)
-    return RunAgent(
-        **job,
-        role=step.role,
-        attempts=step.attempts,
-        mode=step.mode,
-        lane=step.lane,
-        tier=inst.tiers.get(step.role, 0),
-        session=session,
-        fork=fork,
-        vars=inst.vars.copy(),
-        by_person=_by_person(t),
-    )
-
-
-def _by_person(t: Turn) -> bool:
-    """At level 0, people are the agents."""
-    return t.state.level == 0
 
 
 def _thread(t: Turn, inst: Instance, frame: Frame, step: Step) -> tuple[str, bool]:
@@ -222,7 +215,7 @@ def _thread(t: Turn, inst: Instance, frame: Frame, step: Step) -> tuple[str, boo
 
 
 def _ask(t: Turn, inst: Instance, frame: Frame, step: Step) -> None:
-    """Post a question, on every entry: to the parent's mailbox, or to a person (who is the root's parent)."""
+    """Post a question, on every entry: to the parent's mailbox, or from the root to a person."""
     inst.attempts[frame.step] = inst.attempts.get(frame.step, 0) + 1
     id_ = f"{inst.id}:{frame.step}#{inst.visits.get(frame.step, 1)}.{inst.attempts[frame.step]}"
     frame.status, frame.id = "waiting", id_
@@ -243,14 +236,18 @@ def _ask(t: Turn, inst: Instance, frame: Frame, step: Step) -> None:
 
 
 def inputs_of(t: Turn, inst: Instance, frame: Frame, step: Step) -> Inputs:
-    """What a step is given: its input, the slots it needs, the signals it serves, reports and notes."""
+    """Collect the inputs of a step: the instance's input, needed slots, the signals it serves, reports and notes."""
     inputs: Inputs = {"in": (inst.input.ref,)}
     for need in step.needs:
         if need.step and (refs := _refs(t, inst, frame, need)):
             inputs[str(need).rstrip("?*")] = refs
     if frame.signals:
         inputs["signals"] = tuple(ref for message in frame.signals for ref in message.refs)
-    if report := _report(inst, frame.step) or frame.cause_ref:
+    # The newest report on why this step was not accepted, while it still matters.
+    since = inst.left.get(frame.step, -1)
+    slots = [slot for key in REPORTS if (slot := inst.slots.get(f"{frame.step}.{key}")) and slot.seq >= since]
+    newest = max(slots, key=lambda slot: slot.seq).ref if slots else ""
+    if report := newest or frame.cause_ref:
         inputs["gate_report"] = (report,)
     if frame.note_ref:
         inputs["human_note"] = (frame.note_ref,)
@@ -267,11 +264,3 @@ def _refs(t: Turn, inst: Instance, frame: Frame, need: Need) -> tuple[str, ...]:
     slot = owner.slots.get(need.slot)
     stale = slot is not None and need.optional and not need.up and slot.seq <= inst.left.get(frame.step, -1)
     return () if slot is None or stale else (slot.ref,)
-
-
-def _report(inst: Instance, step: str) -> str:
-    """The newest report on why this step was not accepted, while it still matters."""
-    since = inst.left.get(step, -1)
-    slots = [slot for key in REPORTS if (slot := inst.slots.get(f"{step}.{key}"))]
-    fresh = [slot for slot in slots if slot.seq >= since]
-    return max(fresh, key=lambda slot: slot.seq).ref if fresh else ""

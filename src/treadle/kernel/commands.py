@@ -44,7 +44,7 @@ class RunAgent(Job, frozen=True, kw_only=True):
     """Whether it goes on with the conversation and the files that an outage has interrupted."""
     vars: dict[str, int | str | bool] = {}
     by_person: bool = False
-    """A person does it, whoever the role's agent is (level 0)."""
+    """Whether a person does the work instead of the role's agent (level 0)."""
 
 
 class RunEffect(Job, frozen=True, kw_only=True):
@@ -88,13 +88,13 @@ class Nudge(Request, frozen=True, kw_only=True):
 
 
 class Cancel(Request, frozen=True, kw_only=True):
-    """Stop an activity, or withdraw a question; what an agent wrote is kept."""
+    """Stop an activity, or withdraw a question; an agent's files stay."""
 
     why: Literal["timeout", "preempted", "ended", "answered"]
 
 
 class Notify(Request, frozen=True, kw_only=True):
-    """Tell people something that changes nothing."""
+    """Send people a notification; it changes nothing in the run."""
 
     inst: str
     what: str

@@ -27,7 +27,7 @@ class Envelope(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What an activity consumed."""
+    """The tokens and the cost of an activity."""
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -35,7 +35,7 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     cached: int = 0
     """How many of the tokens that went in came from the service's cache."""
     unpriced: int = 0
-    """How many of all tokens have a price that nobody told; `cost` does not count them."""
+    """Tokens without a known price; `cost` does not count them."""
 
     def plus(self, other: "Usage") -> "Usage":
         return Usage(
@@ -48,13 +48,13 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 
 
 class CheckResult(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What one check said."""
+    """The result of one check."""
 
     check: str
     ok: bool
     report_ref: str = ""
     skipped: bool = False
-    """It was not looked at, because another one had refused; so it has not passed either."""
+    """The check did not run, because another one had refused; so it has not passed either."""
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag=True):
@@ -94,7 +94,7 @@ class Exited(Fact, frozen=True, kw_only=True):
     """The person or the agent that did the work; empty for effects, and in logs that did not keep it."""
     usage: Usage = Usage()
     results: tuple[CheckResult, ...] = ()
-    """What an effect has checked before it ended so; nothing is decided by it."""
+    """Results of the checks that an effect ran before its exit; for the record only."""
 
 
 class Checked(Fact, frozen=True, kw_only=True):
@@ -106,7 +106,7 @@ class Checked(Fact, frozen=True, kw_only=True):
     payload_ref: str = ""
     """The payload with its computed fields filled in."""
     fingerprint: str = ""
-    """What failed and with which diff; equal fingerprints in one visit are the same failure again."""
+    """Fingerprint of the failure and the diff; equal fingerprints in one visit mean the same failure again."""
 
 
 class Failed(Fact, frozen=True, kw_only=True):
@@ -124,9 +124,9 @@ class Unavailable(Fact, frozen=True, kw_only=True):
     act: str
     why: Outages
     wait: int = 0
-    """Seconds after which the service says that it can be used again; 0: it does not say."""
+    """Seconds until the service expects to be available again; 0: unknown."""
     grant: str = ""
-    """What a person grants once more by letting the run go on; not empty: a person is asked."""
+    """The budget that a person extends by letting the run go on; if not empty, the kernel asks a person."""
     detail_ref: str = ""
     usage: Usage = Usage()
 
@@ -136,7 +136,7 @@ class TimerFired(Fact, frozen=True, kw_only=True):
 
     timer: str
     detail_ref: str = ""
-    """Of a deadline: what was found of the work that it ends."""
+    """Of a deadline: the payload that describes the unfinished work."""
 
 
 class Idle(Fact, frozen=True, kw_only=True):
@@ -163,7 +163,7 @@ class Signalled(Fact, frozen=True, kw_only=True):
     step: str = ""
     data_ref: str = ""
     item: str = ""
-    """With `go`: the item of a map that is to be done anew; with `level`, which."""
+    """With `go`: the item of a map to redo; with `level`: the new level."""
     actor: str = ""
 
 

@@ -1,19 +1,20 @@
-"""Signals: how they arrive, which one is served next, and how an answer finds the one who asked (R12, R14)."""
+"""Signals: delivery, the choice of the next one to serve, and the way of an answer back to its asker (R12, R14)."""
 
 import msgspec
 
 from treadle.kernel.commands import Cancel
-from treadle.kernel.state import Instance, Message, Slot
+from treadle.kernel.state import Instance, Message, Slot, State
 from treadle.kernel.turn import Turn
+from treadle.protocol.model import Step
 
 _REFS_KEPT = 32
 
 
 def post(t: Turn, to: str, message: Message) -> None:
-    """Put a signal into a mailbox; what no handler serves goes to the dead letters.
+    """Put a signal into a mailbox; a signal without a handler goes to the dead letters.
 
-    A handler that coalesces takes all its signals at once, so they are united on arrival, and what has become
-    pointless makes room: a mailbox stays bounded however long its owner is busy.
+    A handler that coalesces serves all its signals at once, so they are merged on arrival, and pointless ones are
+    dropped: a mailbox stays bounded however long its owner is busy.
     """
     inst = t.edit(to)
     handler = t.graph(inst).handlers.get(message.name)
@@ -38,19 +39,27 @@ def preempt(t: Turn, inst: Instance, signal: str) -> None:
     prio = handlers[signal].prio
     outranked = prio < handlers[frame.signal].prio if frame.signal else prio <= t.step(inst, frame).prio
     act = t.activity(frame.id, "running")
+    # A claim that is being verified is left alone: its work is done. The signal may have been served meanwhile.
     if act is None or not outranked or all(message.name != signal for message in inst.mailbox):
         return
     t.commands.append(Cancel(id=frame.id, why="preempted"))
     t.end_activity(act)
+    # The attempt is given back. A new visit keeps the id of the next activity different from that of this one.
     inst.attempts[frame.step] -= 1
     inst.visits[frame.step] += 1
     frame.status, frame.id = "queued", ""
 
 
 def _unite(t: Turn, inst: Instance, message: Message) -> None:
-    """Add a signal to a waiting one of its name, from the same sender or from one that has ended since."""
+    """Merge a signal into a waiting one of the same name, from the same sender or from one that has ended since.
+
+    Questions stay apart, as each gets an answer of its own; so does news of children, as each is about its sender.
+    """
     for place, waiting in enumerate(inst.mailbox):
-        if waiting.name == message.name and not waiting.ask and not message.ask and _may_unite(t, waiting, message):
+        if waiting.name != message.name or waiting.ask or message.ask:
+            continue
+        sender = t.inst(waiting.sender) if not message.name.startswith("child:") else None
+        if waiting.sender == message.sender or (sender is not None and not sender.live):
             new = tuple(ref for ref in message.refs if ref not in waiting.refs)
             refs = (waiting.refs + new)[-_REFS_KEPT:]
             inst.mailbox[place] = msgspec.structs.replace(waiting, sender=message.sender, refs=refs)
@@ -58,19 +67,11 @@ def _unite(t: Turn, inst: Instance, message: Message) -> None:
     inst.mailbox.append(message)
 
 
-def _may_unite(t: Turn, waiting: Message, message: Message) -> bool:
-    """News of children are kept apart, because each is about its sender."""
-    if waiting.sender == message.sender or message.name.startswith("child:"):
-        return waiting.sender == message.sender
-    sender = t.inst(waiting.sender)
-    return sender is not None and not sender.live
-
-
 def next_signal(t: Turn, inst: Instance) -> Message | None:
-    """The signal to serve now, if any: the best by class and arrival, if its class comes before the work at hand.
+    """Return the signal to serve now: the best by class and arrival, if its class comes before the current work.
 
-    A handler that waits for an answer holds up only what comes after it and what would be its own work again: others of
-    its class are served meanwhile.
+    A handler that waits for an answer delays only lower classes and signals for the same handler; others of its class
+    are served meanwhile.
     """
     _drop_abandoned(t, inst)
     handlers = t.graph(inst).handlers
@@ -84,41 +85,41 @@ def next_signal(t: Turn, inst: Instance) -> Message | None:
     if top.signal:
         at_hand = handlers[top.signal].prio
         return best if prio < at_hand or (prio == at_hand and top.status == "waiting") else None
-    if top.status != "queued" or is_held(t, inst):
+    if top.status != "queued" or is_waiting(t, inst):
         return best
     return best if prio <= t.step(inst, top).prio else None
 
 
 def _drop_abandoned(t: Turn, inst: Instance) -> None:
-    """Forget what has become pointless: a question whose asker has gone elsewhere, news of a child since replaced."""
-    for message in [message for message in inst.mailbox if _is_abandoned(t, inst, message)]:
-        inst.mailbox.remove(message)
-        t.bury(inst.id, message.name, message.sender)
+    """Drop pointless signals: a question that its asker has abandoned, news of a child since replaced."""
+    for message in list(inst.mailbox):
+        abandoned = bool(message.ask) and message.ask not in t.asks
+        if not message.ask and message.name.startswith("child:"):
+            child = t.inst(message.sender)
+            if child is not None and child.parent == inst.id:
+                group = inst.groups.get(child.group)
+                abandoned = group is None or group.members.get(child.key) != child.id
+        if abandoned:
+            inst.mailbox.remove(message)
+            t.bury(inst.id, message.name, message.sender)
 
 
-def _is_abandoned(t: Turn, inst: Instance, message: Message) -> bool:
-    if message.ask:
-        return message.ask not in t.asks
-    child = t.inst(message.sender) if message.name.startswith("child:") else None
-    if child is None or child.parent != inst.id:
-        return False
-    group = inst.groups.get(child.group)
-    return group is None or group.members.get(child.key) != child.id
-
-
-def is_held(t: Turn, inst: Instance) -> bool:
+def is_waiting(t: Turn, inst: Instance) -> bool:
     """Whether the top frame waits for its children or for a person's `go`."""
     top = inst.frames[-1]
     step = t.step(inst, top)
-    manual = t.state.level == 1 and step.kind == "agent"
-    for wait in step.wait:
-        manual = manual or wait.kind == "manual"
-        if wait.kind == "group" and (group := inst.groups.get(wait.group)) and group.open:
-            return True
-    return manual and top.step not in inst.released
+    groups = [inst.groups.get(wait.group) for wait in step.wait if wait.kind == "group"]
+    if any(group is not None and group.open for group in groups):
+        return True
+    return is_manual(t.state, step) and top.step not in inst.released
 
 
-def take(t: Turn, inst: Instance, message: Message) -> tuple[Message, ...]:
+def is_manual(state: State, step: Step) -> bool:
+    """Whether a step starts only with a person's `go`."""
+    return (state.level == 1 and step.kind == "agent") or any(wait.kind == "manual" for wait in step.wait)
+
+
+def take_signal(t: Turn, inst: Instance, message: Message) -> tuple[Message, ...]:
     """Remove a signal from the mailbox, with all others of its name if its handler coalesces."""
     if t.graph(inst).handlers[message.name].coalesce:
         taken = tuple(other for other in inst.mailbox if other.name == message.name)
@@ -130,7 +131,7 @@ def take(t: Turn, inst: Instance, message: Message) -> tuple[Message, ...]:
 
 
 def reply(t: Turn, ask_id: str, key: str, slot: Slot) -> None:
-    """Hand an answer to the frame that waits for it; an answer nobody waits for goes to the dead letters."""
+    """Deliver an answer to the frame that waits for it; an answer to a closed question goes to the dead letters."""
     ask = t.asks.get(ask_id)
     if ask is None:
         t.bury(ask_id, key, "")

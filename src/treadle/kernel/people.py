@@ -1,40 +1,95 @@
-"""People: answers to questions, and what they may do at any moment (R18): go, pause, resume, abort, a note, a level."""
+"""People: answers to questions, and commands at any moment (R18): go, pause, resume, abort, a note, a level."""
 
 import msgspec
 
+from treadle.kernel.activities import go_on
 from treadle.kernel.advance import LIMIT_ASK, OUTAGE
-from treadle.kernel.commanded import refused
 from treadle.kernel.events import Replied, Signalled
-from treadle.kernel.lifecycle import finish
-from treadle.kernel.limits import limit_answered
+from treadle.kernel.instances import ROOT, finish_instance, map_keys
 from treadle.kernel.mailbox import post, reply
-from treadle.kernel.outages import go_on, outage_answered
 from treadle.kernel.routing import redirect
 from treadle.kernel.state import Instance, Message, Slot
 from treadle.kernel.turn import Turn
-from treadle.protocol.model import ABORTED
+from treadle.protocol.model import ABORTED, Graph, Need
+
+# Whether a person's command may send an instance to a step: the step's needs exist and are not stale.
+
+
+def why_refused(graph: Graph, inst: Instance, step: str, item: str = "") -> str:
+    """Why a person cannot send an instance to a step, or to an item of it, now; empty if nothing is against it."""
+    main = inst.frames[0]
+    if step not in graph.commanded or main.status == "active" or len(inst.frames) > 1:
+        return f"cannot go to {step} from {main.step} now"
+    if missing := [str(need) for need in graph.steps[step].needs if is_missing(inst, need)]:
+        return f"{step} needs {', '.join(missing)}"
+    sources = {need: newer_source(graph, inst, need.slot) for need in graph.steps[step].needs if _is_own(need)}
+    if stale := [f"{need} anew, for {newer} has changed since" for need, newer in sources.items() if newer]:
+        return f"{step} needs {', '.join(stale)}"
+    if item and item not in (known := map_keys(inst, step, graph.steps[step])):
+        return f"{step} has no {item}; there are {', '.join(known) or 'none'}"
+    return ""
+
+
+def is_missing(inst: Instance, need: Need) -> bool:
+    return not (need.optional or need.every or need.up or need.slot in inst.slots)
+
+
+def newer_source(graph: Graph, inst: Instance, slot: str, seen: frozenset[str] = frozenset()) -> str:
+    """Return a source of a slot, direct or indirect, that was written again since; empty if there is none."""
+    written, source = inst.slots.get(slot), graph.steps.get(slot.partition(".")[0])
+    if written is None or source is None or slot in seen:
+        return ""
+    for need in filter(_is_own, source.needs):
+        other = inst.slots.get(need.slot)
+        if other is not None and other.seq > written.seq:
+            return need.slot
+        if deeper := newer_source(graph, inst, need.slot, seen | {slot}):
+            return deeper
+    return ""
+
+
+def _is_own(need: Need) -> bool:
+    """Whether it must be there, and is the instance's own."""
+    return bool(need.step) and not (need.optional or need.every or need.up)
+
 
 STATUS_QUERY = "StatusQuery"
-"""Answered from the state at once: whoever asks whether an instance is alive must not wait behind its work."""
+"""Answered from the state at once: a question whether an instance is alive must not wait behind its work."""
 
 _LEVELS = ("0", "1", "2")
 
 
 def replied(t: Turn, e: Replied) -> bool:
-    """A person's answer; its note goes with whoever asked, to the next agent there until its work is accepted."""
+    """Apply a person's answer; its note goes to the agents at the asker's next steps, until one's work is accepted."""
     ask = t.asks.get(e.ask)
     if ask is None or ask.command is None or e.choice not in ask.command.choices:
         return False
-    if e.ask == LIMIT_ASK:
-        return limit_answered(t, e.choice)
-    if e.ask == OUTAGE:
-        return outage_answered(t, e.choice)
+    if e.ask in (LIMIT_ASK, OUTAGE):
+        _go_on_or_abort(t, e.ask, e.choice)
+        return True
     inst = t.edit(ask.inst)
     for frame in inst.frames:
         if e.note_ref and frame.id == e.ask:
             frame.note_ref = e.note_ref
     reply(t, e.ask, e.choice, Slot(e.note_ref, {}, t.seq))
     return True
+
+
+def _go_on_or_abort(t: Turn, ask: str, choice: str) -> None:
+    """Apply the answer to a question of the kernel itself: about a limit (R19), or an outage (R21)."""
+    if ask == LIMIT_ASK:
+        t.end_ask(LIMIT_ASK)
+    if choice == "abort":
+        finish_instance(t, t.edit(ROOT), ABORTED)
+    elif ask == OUTAGE:
+        go_on(t)
+    else:
+        # Cost and tokens may grow by the same amount once more, and the time starts again.
+        t.allowances += 1
+        if t.protocol.limits.wall:
+            t.set_timer("run!wall", t.protocol.limits.wall)
+        for inst in t.everyone():
+            t.touch(inst)
 
 
 def signalled(t: Turn, e: Signalled) -> bool:
@@ -47,7 +102,7 @@ def signalled(t: Turn, e: Signalled) -> bool:
         t.notify(inst.id, "status", f"{inst.frames[-1].step} {inst.frames[-1].status}")
     match e.name:
         case "abort":
-            finish(t, inst, ABORTED)
+            finish_instance(t, inst, ABORTED)
         case "pause":
             inst.paused = True
         case "resume":
@@ -72,7 +127,7 @@ def signalled(t: Turn, e: Signalled) -> bool:
 
 
 def _go(t: Turn, inst: Instance, step: str, item: str) -> None:
-    """Let a held step start, or (a command of the graph) send a waiting main frame to another one."""
+    """Release a held step, or (for a command of the graph) send a waiting main frame to another step."""
     graph = t.graph(inst)
     step = graph.led.get(step, (step,))[0]
     here = [frame for frame in inst.frames if frame.step == step]
@@ -81,7 +136,7 @@ def _go(t: Turn, inst: Instance, step: str, item: str) -> None:
     elif here:
         # kept for later, a second `go` would open the next manual stop without anybody having looked
         t.notify(inst.id, "refused", f"{step} has its go already")
-    elif why := refused(graph, inst, step, item):
+    elif why := why_refused(graph, inst, step, item):
         t.notify(inst.id, "refused", why)
     else:
         redirect(t, inst, step)

@@ -6,35 +6,35 @@ Theory of operation
 A run is a tree of **instances**, each an actor with one position in its graph (the *main frame*) and a mailbox. An
 instance runs at most one **activity** at a time; all parallelism is between instances. An **event** is a fact from the
 world (an agent exited, a check ran, a timer fired, a person answered); a **command** is a request to the world. Nothing
-else connects the two: no clock, no randomness, no identifiers from outside. The same events give the same states and
-the same commands, always, and an event that no longer fits (a stale activity, an answered question) changes nothing.
+else connects the two: no clock, no randomness, no identifiers from outside. The same events always give the same states
+and the same commands, and a stale event (for an ended activity, an answered question) changes nothing.
 
-An exit is a *claim*. `Exited` puts the activity in the phase `verifying` and asks for its checks; only `Checked` with
-all of them passed makes it an accepted exit, otherwise it becomes the system exit `!gate`. Accepted exits are recorded
-in slots, routed by the protocol's table, charged against budgets and attempts, and perform the row's actions. Then the
-instance stands at its next step (`routing`).
+An exit is a *claim*. `Exited` puts the activity in the phase `verifying` and requests its checks; only `Checked` with
+all of them passed makes it an accepted exit, otherwise it becomes the system exit `!gate`. The kernel records an
+accepted exit in a slot, routes it by the protocol's table, charges budgets and attempts, and performs the row's
+actions. Then the instance stands at its next step (`routing`).
 
 Between two activities an instance is at a **safe point**. There, and only there, it looks at its mailbox: a signal that
-comes before the work at hand gets a **handler frame** on top of the main one, which resumes exactly where it was when
+comes before the current work gets a **handler frame** on top of the main one, which resumes exactly where it was when
 the handler ends, or is redirected (`mailbox`, `advance`). While a handler waits for an answer, others of its class are
-served on top of it, each handler once, and whoever is answered goes on first. A step whose wait is not satisfied is
-*held*: no session exists, signals are still served.
+served on top of it, each handler once, and the first handler with an answer goes on first. A step with an unsatisfied
+wait is *held*: no session exists, signals are still served.
 
 After every event the reducer **settles**: it advances the instances that the event touched, in order of creation, then
-hands freed pools to those who queue for them, until nothing moves. Instances that the event did not touch are not
-visited, so an event costs the same in a run of ten and in a run of five thousand.
+hands freed pools to the instances in their queues, until nothing moves. It does not visit untouched instances, so an
+event costs the same in a run of ten and in a run of five thousand.
 
-Why this cannot deadlock: an instance waits only for an activity (which has a deadline), a person, a pool (held only by
-running activities, taken all at once), the barrier of its chunk (which the checker proves to be passed in lockstep, and
-which siblings leave by ending), the end of an outage (a timer or a person), its children (downwards), or its parent's
-answer (upwards). A handler never waits downwards or sideways and can start whenever its instance runs nothing, so no
-cycle of waiting can close.
+Why this cannot deadlock: an instance waits only for an activity (which has a deadline), a person, a pool (occupied only
+by running activities, which acquire all their pools at once), the barrier of its chunk (which the checker proves to be
+passed in lockstep, and which siblings leave by ending), the end of an outage (a timer or a person), its children
+(downwards), or its parent's answer (upwards). A handler never waits downwards or sideways and can start whenever its
+instance runs nothing, so no cycle of waiting can close.
 
-The rules, numbered for comments and tests: R1 dedup · R2 claim · R3 verify · R4 record · R5 route · R6 charge ·
-R7 attempts · R8 actions · R9 goto · R10 finish · R11 settle · R12 advance · R13 start · R14 priorities ·
-R15 merge freshness (a consequence of R11: signals are served before freed pools are handed on) · R16 timers ·
-R17 lost worker · R18 preempt, pause, abort · R19 limits · R20 upgrade · R21 outages · R22 reopening: the one event that
-an ended run takes; it stands before its last merge again, and the handler that rebases is served first.
+The rules, numbered for comments and tests: R1 dedup · R2 claim · R3 verify · R4 record · R5 route · R6 charge · R7
+attempts · R8 actions · R9 goto · R10 finish · R11 settle · R12 advance · R13 start · R14 priorities · R15 merge
+freshness (a consequence of R11: signals are served before freed pools are handed on) · R16 timers · R17 lost worker ·
+R18 preempt, pause, abort · R19 limits · R20 upgrade · R21 outages · R22 reopening: the one event that restarts an ended
+run; it stands before its last merge again, and the handler that rebases is served first.
 """
 
 from collections.abc import Callable
@@ -43,9 +43,8 @@ from typing import Any, Final
 import msgspec
 
 from treadle.errors import IllegalEvent
+from treadle.kernel.activities import checked, exited, failed, idle, open_job, session_started, timer_fired, unavailable
 from treadle.kernel.advance import advance, capacity
-from treadle.kernel.claims import checked, exited, failed, open_job, session_started
-from treadle.kernel.commanded import is_missing
 from treadle.kernel.commands import Command, Done, SetTimer
 from treadle.kernel.events import (
     Checked,
@@ -63,17 +62,17 @@ from treadle.kernel.events import (
     Upgraded,
     Vouched,
 )
-from treadle.kernel.lifecycle import create, last_merge, reopen
-from treadle.kernel.outages import unavailable
-from treadle.kernel.people import replied, signalled
+from treadle.kernel.instances import create_instance, last_merge, reopen
+from treadle.kernel.people import is_missing, replied, signalled
 from treadle.kernel.state import SEMANTICS, Frame, Instance, State
-from treadle.kernel.timers import idle, timer_fired
 from treadle.kernel.turn import Turn
 from treadle.protocol.model import Protocol
 
 
 def reduce(protocol: Protocol, state: State, event: Event) -> tuple[State, tuple[Command, ...]]:
-    """Apply one event: the next state, and what is to be done. Stale events return the same state and nothing."""
+    """Apply one event; return the next state and the new commands. A stale event returns the same state and no
+    commands.
+    """
     if isinstance(event, RunStarted) == bool(state.run):
         raise IllegalEvent(
             "a run starts exactly once, with RunStarted" if state.run else "the run has not started", code="event.order"
@@ -88,7 +87,7 @@ def reduce(protocol: Protocol, state: State, event: Event) -> tuple[State, tuple
 
 
 def outstanding(state: State) -> tuple[Command, ...]:
-    """Every command that is still open, derived from the state alone: what recovery issues again."""
+    """Derive every open command from the state alone; recovery issues these again."""
     if state.outcome:
         return (Done(id=state.run, outcome=state.outcome),)
     jobs = [open_job(state.acts[id_]) for id_ in sorted(state.acts) if state.acts[id_].phase != "held"]
@@ -98,7 +97,7 @@ def outstanding(state: State) -> tuple[Command, ...]:
 
 
 def settle(t: Turn) -> None:
-    """R11: advance what was touched, then hand on freed pools, until nothing moves."""
+    """R11: advance the touched instances, then hand on freed pools, until nothing moves."""
     while not t.outcome:
         inst = t.take_work()
         if inst is not None:
@@ -108,11 +107,11 @@ def settle(t: Turn) -> None:
 
 
 def _hand_on_pools(t: Turn) -> bool:
-    """Wake as many of those who queue for a freed pool as it has room for."""
+    """Wake the first instance in the queue of a freed pool with room; return False if there is none."""
     while t.freed:
         name = t.freed.pop()
         if t.pools[name].held < capacity(t, name) and t.first_in_queue(name) is not None:
-            t.freed.append(name)
+            t.freed.append(name)  # there may be room for the next one too, or this one may not need it any more
             return True
     return False
 
@@ -123,14 +122,14 @@ def _run_started(t: Turn, e: RunStarted) -> bool:
             f"the run wants kernel semantics {e.semantics}, this kernel has {SEMANTICS}", code="run.newer"
         )
     t.state = msgspec.structs.replace(t.state, run=e.run, protocol=e.protocol, level=e.level, started=e.ts)
-    create(t, t.protocol.root, e.input)
+    create_instance(t, t.protocol.root, e.input)
     if t.protocol.limits.wall:
         t.set_timer("run!wall", t.protocol.limits.wall)
     return True
 
 
 def _upgraded(t: Turn, e: Upgraded) -> bool:
-    """R20: the protocol given to this call is the new one; every live position must make sense in it."""
+    """R20: switch to the protocol of this call; refuse if a live frame does not fit into it."""
     places = [(inst, frame) for inst in t.everyone() for frame in inst.frames]
     moved = {(inst.graph, frame.step): e.steps.get(f"{inst.graph}.{frame.step}", frame.step) for inst, frame in places}
     for inst, frame in places:
@@ -146,7 +145,7 @@ def _upgraded(t: Turn, e: Upgraded) -> bool:
 
 
 def _reopened(t: Turn, _e: Reopened) -> bool:
-    """R22: only a run that has ended at a merge, and whose root can be rebased, goes on."""
+    """R22: reopen a run only if it ended at a merge and its root has a handler that rebases."""
     step, signal = last_merge(t.protocol, t.state)
     if step:
         reopen(t, step, signal)
@@ -154,7 +153,7 @@ def _reopened(t: Turn, _e: Reopened) -> bool:
 
 
 def _vouched(t: Turn, _e: Vouched) -> bool:
-    """A word for the record: it moves nothing, and only a run that has ended has a result to vouch for."""
+    """Record that a person vouches for the result; it moves nothing, and only an ended run has a result."""
     return bool(t.state.outcome)
 
 

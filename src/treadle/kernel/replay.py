@@ -34,8 +34,8 @@ def link(previous: bytes, body: bytes) -> bytes:
     return hashlib.sha256(previous + body).digest()
 
 
-def unbroken(log: Iterable[Row], seq: int = 0, last: bytes = GENESIS) -> Iterator[Row]:
-    """The same log, each row held against the chain; the first one that was changed is named."""
+def verify_chain(log: Iterable[Row], seq: int = 0, last: bytes = GENESIS) -> Iterator[Row]:
+    """Yield the log after comparing each row with the hash chain; raise an error at the first changed row."""
     for number, row in enumerate(log, seq + 1):
         last = link(last, row[0])
         if last != row[1]:
@@ -55,17 +55,17 @@ def fold(protocol: Protocol, log: Iterable[Row], state: State | None = None) -> 
 
 
 class Move(NamedTuple):
-    """One event of a log, and what it did under the protocol that the run had then."""
+    """One event of a log, and its effect under the run's protocol at that time."""
 
     event: Event
     protocol: Protocol
-    """The one that holds from here on."""
+    """The protocol after the event."""
     before: State
     state: State
     commands: tuple[Command, ...]
 
 
-def move(find: Callable[[str], Protocol], protocol: Protocol | None, state: State, body: bytes) -> Move:
+def apply_next(find: Callable[[str], Protocol], protocol: Protocol | None, state: State, body: bytes) -> Move:
     """Apply the next event of a log; an upgrade is judged by the protocol that it leads to, found by its digest."""
     try:
         event = decode_event(body)

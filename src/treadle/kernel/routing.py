@@ -3,8 +3,15 @@
 from collections.abc import Callable
 
 from treadle.errors import IllegalEvent
-from treadle.kernel.groups import cancel, reconcile, refusal
-from treadle.kernel.lifecycle import arrive, children, finish, interrupt
+from treadle.kernel.instances import (
+    arrive,
+    cancel_group,
+    finish_instance,
+    interrupt,
+    live_children,
+    reconcile,
+    spawn_refusal,
+)
 from treadle.kernel.mailbox import post, reply
 from treadle.kernel.state import Frame, Instance, Message, Slot
 from treadle.kernel.turn import Turn
@@ -12,7 +19,6 @@ from treadle.protocol.guards import holds, parse
 from treadle.protocol.model import (
     ABORTED,
     CancelGroup,
-    Graph,
     ResetThread,
     Route,
     Send,
@@ -25,7 +31,7 @@ from treadle.protocol.model import (
 )
 
 REPORTS = ("!gate", "!invalid", "!timeout", "!crash", "!blocked", "!store")
-"""System exits whose report the next attempt is shown; an accepted exit makes them history."""
+"""System exits with a report that the next attempt sees; an accepted exit clears them."""
 
 
 def leave(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot, spent: str = "") -> None:
@@ -36,21 +42,32 @@ def leave(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot, spent: st
 def follow(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot, route: Route, spent: str = "") -> None:
     """Leave a step by the row that was chosen."""
     record(t, inst, frame, key, slot)
-    if route.to == frame.step and not route.fresh and _is_spent(t, inst, frame):
+    step = t.step(inst, frame)
+    retries = route.to == frame.step and not route.fresh and step.kind in ("agent", "effect", "check")
+    if retries and inst.attempts.get(frame.step, 0) >= step.attempts:
+        # R7: with the attempts spent, the step leaves once more, by the exit that spent attempts become. If that leads
+        # back again, the step would loop for ever; the checker refuses such a table.
         if spent:
             raise IllegalEvent(
                 f"{inst.graph}.{frame.step}: {key} leads back to a step without attempts left", code="event.no_row"
             )
-        leave(t, inst, frame, _spent_becomes(t, inst, frame, key, slot), slot, spent=key)
+        lookup = _scope(inst, frame, slot, inst.asked.get(_question(t, key, slot), 0))
+        becomes = next(option.key for option in step.becomes if holds(option.when, lookup))
+        leave(t, inst, frame, becomes, slot, spent=key)
         return
-    if route.charge and not _charge(t, inst, route.charge):
-        route = Route(to=route.over)
+    if route.charge:
+        # R6: a row that charges a spent budget only leads elsewhere; its actions do not happen.
+        charged = inst.spent.get(route.charge, 0)
+        if charged < t.graph(inst).budgets[route.charge].max:
+            inst.spent[route.charge] = charged + 1
+        else:
+            route = Route(to=route.over)
     _perform(t, inst, frame, key, route, slot)
     _go(t, inst, frame, route, key if key.startswith("!") else spent or key, slot)
 
 
 def choose(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot) -> Route:
-    """The first row whose guard holds (R5); the checker proves that there is one."""
+    """Return the first row with a true guard (R5); the checker proves that there is one."""
     rows = row(t.graph(inst), frame.step, key)
     if rows:
         if not rows[0].when:
@@ -66,15 +83,15 @@ def choose(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot) -> Route
 
 
 def spawn_refused(t: Turn, inst: Instance, route: Route, slot: Slot) -> str:
-    """Why a row may not spawn what it asks for (R19); empty if it may."""
+    """Return the reason why a row may not spawn its children (R19); empty if it may."""
     for action in route.do:
-        if isinstance(action, Spawn) and (why := refusal(t, inst, slot.fields.get(action.over))):
+        if isinstance(action, Spawn) and (why := spawn_refusal(t, inst, slot.fields.get(action.over))):
             return why
     return ""
 
 
 def record(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot) -> None:
-    """R4: the slot of the exit, the key the step last left by, and what its slot held before."""
+    """R4: record the slot of the exit, the step's last exit key, and the slot's history."""
     name = f"{frame.step}.{tag_of(key)}"
     if not key.startswith("!"):
         for report in REPORTS:
@@ -87,25 +104,15 @@ def record(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot) -> None:
         inst.history[name] = (*inst.history.get(name, ()), slot.ref)
 
 
-def _is_spent(t: Turn, inst: Instance, frame: Frame) -> bool:
-    step = t.step(inst, frame)
-    return step.kind in ("agent", "effect", "check") and inst.attempts.get(frame.step, 0) >= step.attempts
-
-
-def _spent_becomes(t: Turn, inst: Instance, frame: Frame, key: str, slot: Slot) -> str:
-    lookup = _scope(inst, frame, slot, inst.asked.get(_question(t, key, slot), 0))
-    return next(option.key for option in t.step(inst, frame).becomes if holds(option.when, lookup))
-
-
 def _question(t: Turn, key: str, slot: Slot) -> str:
-    """What an exit asks, as the fingerprint of its fields that are routed so; empty: it asks nothing."""
+    """Return the question of an exit: the fingerprint in its fields routed as `asked`; empty if there is none."""
     exit_ = t.protocol.exits.get(tag_of(key))
     asked = [name for name, field in exit_.fields.items() if field.route == "asked"] if exit_ else []
     return " ".join(str(slot.fields[name]) for name in asked if slot.fields.get(name))
 
 
 def _scope(inst: Instance, frame: Frame, slot: Slot, asked: int) -> Callable[[str, str], object]:
-    """What guards see; `asked`: how often the exit's question has been asked, this time included."""
+    """Return the lookup for guards; `asked` counts how often the exit's question was asked, including this time."""
 
     def lookup(root: str, name: str) -> object:
         match root:
@@ -131,15 +138,6 @@ def _scope(inst: Instance, frame: Frame, slot: Slot, asked: int) -> Callable[[st
     return lookup
 
 
-def _charge(t: Turn, inst: Instance, name: str) -> bool:
-    """R6: count an edge against a budget; False once the budget is spent."""
-    spent = inst.spent.get(name, 0)
-    if spent >= t.graph(inst).budgets[name].max:
-        return False
-    inst.spent[name] = spent + 1
-    return True
-
-
 def _perform(t: Turn, inst: Instance, frame: Frame, key: str, route: Route, slot: Slot) -> None:
     """R8: the row's variables and actions, in order."""
     if route.sets:
@@ -157,7 +155,7 @@ def _perform(t: Turn, inst: Instance, frame: Frame, key: str, route: Route, slot
             case ResetThread():
                 inst.threads.pop(action.step or frame.step, None)
             case CancelGroup():
-                cancel(t, inst, action.group)
+                cancel_group(t, inst, action.group)
 
 
 def _send(t: Turn, inst: Instance, frame: Frame, action: Send, slot: Slot) -> None:
@@ -169,13 +167,13 @@ def _send(t: Turn, inst: Instance, frame: Frame, action: Send, slot: Slot) -> No
                 _post(t, inst, asked.sender, action.signal, slot)
         return
     if action.to == "children":
-        recipients = [child.id for child in children(t, inst)]
+        recipients = [child.id for child in live_children(t, inst)]
     elif not inst.parent:
         recipients = []
     elif action.to == "parent":
         recipients = [inst.parent]
     else:
-        siblings = children(t, t.edit(inst.parent), inst.group)
+        siblings = live_children(t, t.edit(inst.parent), inst.group)
         recipients = [other.id for other in siblings if other.id != inst.id]
     for id_ in recipients:
         _post(t, inst, id_, action.signal, slot)
@@ -194,7 +192,7 @@ def _go(t: Turn, inst: Instance, frame: Frame, route: Route, key: str, slot: Slo
     cause = (key, slot.ref) if key.startswith("!") else ("", "")
     match place.kind:
         case "end":
-            finish(t, inst, place.name, slot)
+            finish_instance(t, inst, place.name, slot)
         case "resume":
             _drop(t, inst, frame)
         case "redirect":
@@ -214,11 +212,11 @@ def _drop(t: Turn, inst: Instance, frame: Frame) -> None:
 
 
 def redirect(t: Turn, inst: Instance, step: str, cause: tuple[str, str] = ("", "")) -> None:
-    """Send the main frame to a step, dropping what it waited for."""
+    """Send the main frame to a step; abort the children or the question that it waited for."""
     main = inst.frames[0]
     if main.status == "waiting" and t.step(inst, main).kind == "map":
-        for child in children(t, inst, main.step):
-            finish(t, t.edit(child.id), ABORTED)
+        for child in live_children(t, inst, main.step):
+            finish_instance(t, t.edit(child.id), ABORTED)
     interrupt(t, inst, main)
     t.dequeue(inst)
     enter(t, inst, main, step, True, cause)
@@ -235,15 +233,18 @@ def enter(
         inst.attempts[step] = 0
         inst.visits[step] = inst.visits.get(step, 0) + 1
         inst.failures.pop(step, None)
-        _refill(t.graph(inst), inst, step)
+        for name, budget in t.graph(inst).budgets.items():
+            if name in inst.spent and (step in budget.resets or base_of(step) in budget.resets):
+                inst.spent[name] = 0
     frame.step, frame.status, frame.id, frame.landing, frame.anew = step, "queued", "", "", ""
     frame.cause, frame.cause_ref = cause
 
 
 def _depart(t: Turn, inst: Instance, frame: Frame, to: str, failed: bool = False) -> None:
-    """Note which steps are left. To ask is not to leave: whoever asked gets its answer beside all it had before.
+    """Note the steps that a frame leaves. To ask is not to leave: the asker gets its answer beside all its earlier
+    inputs.
 
-    Neither is to fail, and to have an effect put things right.
+    Neither is a failure that leads to an effect that repairs it.
     """
     steps = t.graph(inst).steps
     is_on_behalf = steps[frame.step].kind == "ask" or frame.asker != ""
@@ -253,9 +254,3 @@ def _depart(t: Turn, inst: Instance, frame: Frame, to: str, failed: bool = False
         inst.left[frame.step] = t.seq
     if asker not in ("", to, frame.asker):
         inst.left[asker] = t.seq
-
-
-def _refill(graph: Graph, inst: Instance, step: str) -> None:
-    for name, budget in graph.budgets.items():
-        if name in inst.spent and (step in budget.resets or base_of(step) in budget.resets):
-            inst.spent[name] = 0

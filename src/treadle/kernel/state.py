@@ -1,8 +1,8 @@
 """A run's state: instances, activities, questions, timers and pools.
 
-Values, never changed once a `State` holds them: the run-wide maps are persistent (an update shares all it does not
-touch), and an instance is copied the first time an event touches it. So an old state stays valid, and the cost of an
-event does not depend on the size of the run.
+Values do not change once they are part of a `State`: the run-wide maps are persistent (an update shares all that it
+does not touch), and an instance is copied the first time an event touches it. So an old state stays valid, and the cost
+of an event does not depend on the size of the run.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ SEMANTICS = 1
 
 
 class Slot(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where the payload of an accepted exit lies, what guards may see of it, and when it was written."""
+    """An accepted exit: the reference of its payload, the fields that guards see, and the time of writing."""
 
     ref: str = ""
     fields: dict[str, Routed] = {}
@@ -57,11 +57,11 @@ class Frame(msgspec.Struct, omit_defaults=True):
     landing: str = ""
     """Where a synced frame goes when its barrier opens."""
     asker: str = ""
-    """The step whose questions are open; it has not been left."""
+    """The step with open questions; the frame has not left it."""
     note_ref: str = ""
-    """What a person has said to whoever works here next."""
+    """A person's note for the next agent at this frame."""
     anew: str = ""
-    """The item of the map in front of it that a person wants done anew; of the others, what ended well stays."""
+    """The item of the next map that a person wants to redo; the other items keep their good results."""
 
 
 class Group(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -142,7 +142,7 @@ class Activity(msgspec.Struct, frozen=True, omit_defaults=True):
 
     command: ActivityCommand
     phase: Literal["running", "verifying", "held"] = "running"
-    """Held: its agent's service is out, and it will be issued again."""
+    """`held`: its agent's service has an outage, and the kernel will issue the activity again."""
     claim: Envelope | None = None
     checks: tuple[CheckRef, ...] = ()
     nudges: int = 0
@@ -150,7 +150,7 @@ class Activity(msgspec.Struct, frozen=True, omit_defaults=True):
     losses: int = 0
     """How often its runner has lost it."""
     grant: str = ""
-    """What a person grants once more by letting it go on."""
+    """The budget that a person extends by letting the activity go on."""
     session: str = ""
     """The conversation that it has begun or joined."""
 
@@ -164,7 +164,7 @@ class Ask(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Pool(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How many activities hold a pool, and who waits for it, in order of arrival."""
+    """The number of activities that occupy a pool, and its queue in order of arrival."""
 
     held: int = 0
     queue: Map[int, str] = Map()
@@ -173,7 +173,7 @@ class Pool(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class DeadLetter(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A signal that nobody took."""
+    """An undeliverable signal."""
 
     inst: str
     name: str

@@ -1,7 +1,7 @@
-"""One turn: the scratch pad on which a single event is worked out.
+"""One turn: the scratch pad for a single event.
 
 It lends out copies of instances, collects commands, and at the end builds the next state. The functions of the other
-modules take a turn as their first argument; nothing outlives it but the state and the commands it returns.
+modules have a turn as their first argument; only the state and the commands outlive it.
 """
 
 import heapq
@@ -16,7 +16,7 @@ _DEAD_LETTERS_KEPT = 64
 
 
 class Turn:
-    """The state before the event, what it changes, and what is to be done."""
+    """The state before the event, the changes, and the new commands."""
 
     def __init__(self, protocol: Protocol, state: State, ts: int) -> None:
         self.protocol = protocol
@@ -51,10 +51,15 @@ class Turn:
 
     def edit(self, id_: str) -> Instance:
         """An instance to change; it will also be advanced before the turn ends."""
+        draft = self._draft(id_)
+        self.touch(draft)
+        return draft
+
+    def _draft(self, id_: str) -> Instance:
+        # Copied once per turn: the state that the turn was given must stay as it is.
         draft = self._drafts.get(id_)
         if draft is None:
             draft = self._drafts[id_] = self.state.insts[id_].draft()
-        self.touch(draft)
         return draft
 
     def add(self, inst: Instance) -> None:
@@ -73,11 +78,7 @@ class Turn:
             return None
         _, id_ = heapq.heappop(self._work)
         self._waiting.discard(id_)
-        return self._drafts.get(id_) or self.edit_quietly(id_)
-
-    def edit_quietly(self, id_: str) -> Instance:
-        draft = self._drafts[id_] = self.state.insts[id_].draft()
-        return draft
+        return self._draft(id_)
 
     def everyone(self) -> list[Instance]:
         """All live instances, in order of creation; only for rare events, it costs the size of the run."""
@@ -152,7 +153,7 @@ class Turn:
         self.pools = self.pools.set(name, msgspec.structs.replace(pool, queue=pool.queue.delete(number)))
 
     def first_in_queue(self, name: str) -> Instance | None:
-        """Take the first waiting instance out of a pool's queue."""
+        """Remove and return the first waiting instance of a pool's queue."""
         pool = self.pools[name]
         head = pool.head
         while head < pool.tail and head not in pool.queue:

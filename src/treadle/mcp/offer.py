@@ -1,14 +1,18 @@
-"""What somebody who is connected can use."""
+"""Offers: the tools that a connected client can use."""
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 from treadle.memory import tools as memory_tools
-from treadle.memory.dialogue import Dialogue
-from treadle.memory.inputs import LARGEST
+from treadle.memory.dialogue import Dialogue, seat_of
+from treadle.memory.knowledge_tools import LARGEST
 from treadle.memory.store import Memory
-from treadle.results.mcp_tool import EMIT
-from treadle.results.offered import Offered, Said
+from treadle.results import tools
+from treadle.results.assignment import MEMORY, Assignment
+from treadle.results.exits import mark_of
+from treadle.results.tools import EMIT, ToolReply, ToolSpec
 
 OF_A_STEP: Final = (
     f"When the work of this step is done, call {EMIT} with how it ended, then stop. If the tool cannot be reached, hand"
@@ -18,14 +22,14 @@ OF_A_PROJECT: Final = "What is remembered of this project: a knowledge graph, an
 
 
 class Offer(Protocol):
-    """Tools, and what they do; both may look at files for a moment."""
+    """Tools and their implementation; both may read files briefly."""
 
-    def tools(self) -> list[Offered]: ...
+    def tools(self) -> list[ToolSpec]: ...
 
-    def call(self, name: str, given: Mapping[str, Any]) -> Said: ...
+    def call(self, name: str, given: Mapping[str, Any]) -> ToolReply: ...
 
 
-class Guarded(Offer, Protocol):
+class GuardedOffer(Offer, Protocol):
     """Tools that a program elsewhere on this machine may use if it knows the token."""
 
     @property
@@ -36,12 +40,12 @@ class Guarded(Offer, Protocol):
 
     @property
     def badge(self) -> str:
-        """Which file has address and token."""
+        """The file with the address and the token."""
         ...
 
     @property
     def limit(self) -> int:
-        """Bytes of what it may be told in one text."""
+        """The maximum size of one text from the client, in bytes."""
         ...
 
     @property
@@ -51,11 +55,11 @@ class Guarded(Offer, Protocol):
 
 
 class ProjectMemory(NamedTuple):
-    """The project's own graph, for whoever has it in the configuration of an agent of their own."""
+    """The project's own graph, for users who add it to the configuration of their own agent."""
 
     memory: Memory
     token: str = ""
-    """Empty: it is reached by nobody but who has started it."""
+    """Empty: only the process that started the server can reach it."""
     badge: str = ""
     instructions: str = OF_A_PROJECT
     limit: int = LARGEST
@@ -64,11 +68,79 @@ class ProjectMemory(NamedTuple):
     def limits(self) -> str:
         return f"a text that is remembered may have {LARGEST}"
 
-    def tools(self) -> list[Offered]:
+    def tools(self) -> list[ToolSpec]:
         return list(memory_tools.TOOLS)
 
-    def call(self, name: str, given: Mapping[str, Any]) -> Said:
-        tool = memory_tools.named(name)
+    def call(self, name: str, given: Mapping[str, Any]) -> ToolReply:
+        tool = memory_tools.resolve_tool(name)
         if not tool:
-            return Said(f"MCP error -32602: Tool {name[:80]} not found", ok=False)
+            return ToolReply(f"MCP error -32602: Tool {name[:80]} not found", ok=False)
         return memory_tools.call(Dialogue(self.memory), tool, given)
+
+
+# An activity with served tools.
+
+
+class ServedActivity(NamedTuple):
+    """The activity, the variables that its agent was started with, and the memory in which it may have a dialogue."""
+
+    task: Assignment
+    env: Mapping[str, str]
+    memory: Memory | None = None
+
+    @property
+    def token(self) -> str:
+        return self.task.token
+
+    @property
+    def instructions(self) -> str:
+        return OF_A_STEP
+
+    @property
+    def badge(self) -> str:
+        return "`mcp.json` of your own bundle"
+
+    @property
+    def limit(self) -> int:
+        return max(self.task.ways.limit, LARGEST)
+
+    @property
+    def limits(self) -> str:
+        return f"what is remembered may have {LARGEST}, an answer may have {self.task.ways.limit}"
+
+    def tools(self) -> list[ToolSpec]:
+        """Return the tools for its answer, its inputs, its files, and its dialogue."""
+        payloads = [tools.PAYLOAD_TOOL] if tools.has_payloads(self.task.bundle) else []
+        remembered = memory_tools.TOOLS if self._dialogue() else ()
+        files = tools.FILES_TOOLS if tools.may_read_files(self.task.bundle) else ()
+        return [*tools.answer_tools(self.task), *payloads, *files, *remembered]
+
+    def call(self, name: str, given: Mapping[str, Any]) -> ToolReply:
+        """Call a tool. On any arguments, even invalid ones, the model gets a helpful text."""
+        if name == tools.PAYLOAD_GET and tools.has_payloads(self.task.bundle):
+            return tools.call_payload_tool(self.task.bundle, given)
+        if tools.is_files_tool(name) and tools.may_read_files(self.task.bundle):
+            return tools.call_files_tool(self.task.lane or Path.cwd(), self.task.bundle, name, given)
+        if (tool := memory_tools.resolve_tool(name)) and self.memory:
+            dialogue = self._dialogue()
+            return memory_tools.call(dialogue, tool, given) if dialogue else _NO_SEAT
+        return tools.call_answer_tool(self.task, self.env, name, given)
+
+    def _dialogue(self) -> Dialogue | None:
+        """Return the activity's dialogue; looked up each time, as the seat is lost when the activity ends."""
+        seat = seat_of(self.memory, mark_of(self.task.token)) if self.memory else None
+        return Dialogue(self.memory, seat) if self.memory and seat else None
+
+
+_NO_SEAT = ToolReply(
+    "this session has no dialogue: its step has ended or was started again, or the token is not the one it was started"
+    " with; nothing was read or stored",
+    ok=False,
+)
+
+
+def memory_in(env: Mapping[str, str]) -> Path | None:
+    """The memory of an activity, where it can be reached: from inside of a box or a container it cannot."""
+    path = Path(env.get(MEMORY, ""))
+    is_there = bool(env.get(MEMORY)) and path.is_file() and os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    return path if is_there else None

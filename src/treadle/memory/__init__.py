@@ -1,1 +1,1 @@
-"""What agents remember: the dialogues of runs, and the project's knowledge graph."""
+"""The memory of agents: the dialogues of runs, and the project's knowledge graph."""

@@ -1,9 +1,10 @@
-"""Dialogues: the agents of one instance talk in a space of their own, which nobody else reads.
+"""Dialogues: the agents of one instance talk in a space of their own; other agents cannot read it.
 
-The orchestrator seats an agent when it sends it out and says there what was accepted meanwhile; the token shows whose
-seat it is. Nothing that is said here moves a run: answers do.
+The orchestrator gives each agent a seat, bound to its token, and posts accepted answers. A dialogue never moves a run:
+only answers do.
 """
 
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -12,15 +13,67 @@ from typing import Final
 
 import msgspec
 
-from treadle.memory.graph import Entity
-from treadle.memory.record import Record, bars, parse, plain
-from treadle.memory.store import Memory, Space
+from treadle.memory.store import Entity, Memory, Space
+from treadle.protocol.agent_lines import Observation, parse_observation, render_observation
+
+# One message of a dialogue: a record, in the spellings of both published protocols.
+#
+# `R{round}|P{phase}|{agent}|{status}|{content}`, where the round or the phase may be missing, and
+# `OBS[S{session},R{round},A:{agent},T:{time}]: {content}`. Any content survives the round trip unchanged.
+
+_BARS: Final = re.compile(
+    r"(?:R(?P<round>[0-9]{1,9})\|)?(?:P(?P<phase>[^|\n]*)\|)?(?P<agent>(?!→)[^|\n]+)\|(?P<status>→?[^|\n]*)\|(?P<content>.*)",
+    re.DOTALL,
+)
+_UNSAYABLE: Final = re.compile(r"[|,\[\]\n\r]")
+
+
+class DialogueRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A message with its agent, round, phase, status and time; unknown fields are empty."""
+
+    content: str
+    round: str = ""
+    phase: str = ""
+    agent: str = ""
+    status: str = ""
+    at: int = 0
+    """Milliseconds since the epoch."""
+
+
+def format_bars(record: DialogueRecord) -> str:
+    """A record as it is stored."""
+    round_ = f"R{record.round}|" if record.round else ""
+    # An agent whose name could be taken for a phase has one in front of it, if only an empty one.
+    phase = f"P{record.phase}|" if record.phase or record.agent.startswith("P") else ""
+    return f"{round_}{phase}{record.agent}|{record.status}|{record.content}"
+
+
+def format_observation(session: str, record: DialogueRecord) -> str:
+    """A record in the other spelling."""
+    return render_observation(Observation(record.content, session, record.round, record.agent, record.at))
+
+
+def parse_record(text: str, at: int = 0) -> DialogueRecord:
+    """Parse a record; a text in neither spelling is all content."""
+    if said := parse_observation(text):
+        return DialogueRecord(said.content, round=said.round, agent=said.agent, at=at)
+    found = _BARS.fullmatch(text)
+    if found and (found["round"] or found["status"].startswith("→")):
+        parts = found.groupdict(default="")
+        return DialogueRecord(parts["content"], parts["round"], parts["phase"], parts["agent"], parts["status"], at)
+    return DialogueRecord(text, at=at)
+
+
+def plain_name(name: str) -> str:
+    """Replace the separators of records in a name."""
+    return _UNSAYABLE.sub("/", name)
+
 
 ORCHESTRATOR: Final = "MT"
-"""What the published protocols call the one who dispatches."""
+"""The published protocols' name for the orchestrator."""
 INIT: Final = "→INIT"
 NOTE: Final = "note"
-"""The status of what is said before the answer."""
+"""The status of messages before the answer."""
 
 
 _FORGET: Final = (
@@ -44,8 +97,8 @@ class Seat(msgspec.Struct, frozen=True, kw_only=True):
     phase: str = ""
 
 
-class Accepted(msgspec.Struct, frozen=True):
-    """An answer that was accepted in this dialogue: told once, however often it is reported."""
+class AcceptedAnswer(msgspec.Struct, frozen=True):
+    """An accepted answer of this dialogue: posted once, however often it is reported."""
 
     key: str
     step: str
@@ -53,12 +106,12 @@ class Accepted(msgspec.Struct, frozen=True):
     content: str
 
 
-class Read(msgspec.Struct, frozen=True):
+class DialogueExcerpt(msgspec.Struct, frozen=True):
     """A dialogue, or a part of it."""
 
     session: str
     type: str
-    records: list[Record]
+    records: list[DialogueRecord]
 
 
 class Dialogues:
@@ -67,12 +120,12 @@ class Dialogues:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    def admit(self, seat: Seat, mark: str, kind: str, task: str, accepted: Sequence[Accepted] = ()) -> None:
-        """Seat an agent whose token has this mark, in place of whoever had the activity before it."""
+    def admit(self, seat: Seat, mark: str, kind: str, task: str, accepted: Sequence[AcceptedAnswer] = ()) -> None:
+        """Give a seat to the agent with this mark of a token; it replaces the activity's earlier seat."""
         with self._memory.writing() as db:
             space = Space(self._memory, seat.session)
             if not space.named(db, seat.session):
-                begun = bars(Record(task, "0", "", ORCHESTRATOR, INIT))
+                begun = format_bars(DialogueRecord(task, "0", "", ORCHESTRATOR, INIT))
                 space.insert(db, Entity(seat.session, kind, (begun,)))
             _tell(db, space, accepted)
             db.execute("DELETE FROM seats WHERE act = ? AND session = ?", (seat.act, seat.session))
@@ -84,14 +137,14 @@ class Dialogues:
                     seat.session,
                     seat.act,
                     seat.step,
-                    plain(seat.agent),
-                    plain(seat.round),
-                    plain(seat.phase),
+                    plain_name(seat.agent),
+                    plain_name(seat.round),
+                    plain_name(seat.phase),
                 ),
             )
 
     def dismiss(self, mark: str) -> None:
-        """The activity has ended: nothing is heard from this seat any more."""
+        """Close the seat of an ended activity; later messages from it are refused."""
         with self._memory.writing() as db:
             db.execute("UPDATE seats SET open = 0 WHERE mark = ?", (mark,))
 
@@ -103,8 +156,8 @@ class Dialogues:
                 db.executemany(statement, sessions)
         return len(sessions)
 
-    def tell(self, session: str, accepted: Sequence[Accepted]) -> None:
-        """Say in a dialogue, if there is one, what was accepted."""
+    def tell(self, session: str, accepted: Sequence[AcceptedAnswer]) -> None:
+        """Post accepted answers in a dialogue, if it exists."""
         with self._memory.writing() as db:
             _tell(db, Space(self._memory, session), accepted)
 
@@ -117,7 +170,7 @@ def dialogues_in(path: Path) -> Iterator[Dialogues]:
 
 
 class Dialogue:
-    """One dialogue, from the side of whoever has a seat in it, or the project's graph if `seat` is None."""
+    """One dialogue from the side of an agent's seat, or the project's graph if `seat` is None."""
 
     def __init__(self, memory: Memory, seat: Seat | None = None) -> None:
         self._memory, self.seat = memory, seat
@@ -128,7 +181,7 @@ class Dialogue:
         return bool(self.space.create_entities([Entity(session, kind, ())]))
 
     def say(self, session: str, content: str, status: str = "") -> str | None:
-        """Store what is said, also if it was said before; what was stored, None if there is no such dialogue."""
+        """Store a message, even a repeated one; return the stored text, None if there is no such dialogue."""
         text = self.signed(content, status)
         with self._memory.writing() as db:
             for entity, _ in self.space.named(db, session)[:1]:
@@ -137,17 +190,21 @@ class Dialogue:
         return None
 
     def signed(self, content: str, status: str = "") -> str:
-        """What is said, with who says it when, unless the speaker has written that already."""
+        """Prefix a message with its agent, round and status, unless the agent has written them already."""
         seat = self.seat
         if seat is None or self._is_signed(content, status):
             return content
-        return bars(Record(content, seat.round, seat.phase, seat.agent, status or NOTE))
+        return format_bars(DialogueRecord(content, seat.round, seat.phase, seat.agent, status or NOTE))
 
-    def read(self, session: str) -> Read | None:
-        """A dialogue and everything that was said, in order; None if there is none of this name."""
+    def read(self, session: str) -> DialogueExcerpt | None:
+        """Return a dialogue with all its messages, in order; None if there is none of this name."""
         with self._memory.reading() as db:
             found = self.space.named(db, session)
-            return Read(session, found[0][1], [parse(*said) for said in _said(db, found[0][0])]) if found else None
+            return (
+                DialogueExcerpt(session, found[0][1], [parse_record(*said) for said in _said(db, found[0][0])])
+                if found
+                else None
+            )
 
     def names(self) -> list[str]:
         """The dialogues that can be read from here."""
@@ -157,7 +214,7 @@ class Dialogue:
 
     def _is_signed(self, content: str, status: str) -> bool:
         """Whether a text begins with the speaker's own name and round, and with the status, if there is one."""
-        record, seat = parse(content), self.seat
+        record, seat = parse_record(content), self.seat
         is_own = bool(seat and record.agent and record.agent == seat.agent and record.round in ("", seat.round))
         return is_own and status in ("", record.status)
 
@@ -170,7 +227,7 @@ def sessions_in(memory: Memory) -> list[str]:
 
 
 def seat_of(memory: Memory, mark: str) -> Seat | None:
-    """Whose seat a token has; None if it has none, or not any more."""
+    """Return the open seat for the mark of a token; None if there is none."""
     with memory.reading() as db:
         row = db.execute(
             "SELECT run, session, act, step, agent, round, phase FROM seats WHERE mark = ? AND open", (mark,)
@@ -181,17 +238,17 @@ def seat_of(memory: Memory, mark: str) -> Seat | None:
     return Seat(run=run, session=session, act=act, step=step, agent=agent, round=round_, phase=phase)
 
 
-def _tell(db: sqlite3.Connection, space: Space, accepted: Sequence[Accepted]) -> None:
+def _tell(db: sqlite3.Connection, space: Space, accepted: Sequence[AcceptedAnswer]) -> None:
     for entity, _ in space.named(db, space.name)[:1]:
         for each in accepted:
             if db.execute("INSERT OR IGNORE INTO heard VALUES (?, ?)", (space.name, each.key)).rowcount:
-                space.say(db, entity, [bars(_record(db, space.name, each))])
+                space.say(db, entity, [format_bars(_record(db, space.name, each))])
 
 
-def _record(db: sqlite3.Connection, session: str, each: Accepted) -> Record:
+def _record(db: sqlite3.Connection, session: str, each: AcceptedAnswer) -> DialogueRecord:
     where = "SELECT agent, round, phase FROM seats WHERE session = ? AND step = ? ORDER BY n DESC LIMIT 1"
-    agent, round_, phase = db.execute(where, (session, each.step)).fetchone() or (plain(each.step), "", "")
-    return Record(each.content, round_, phase, agent, plain(each.status))
+    agent, round_, phase = db.execute(where, (session, each.step)).fetchone() or (plain_name(each.step), "", "")
+    return DialogueRecord(each.content, round_, phase, agent, plain_name(each.status))
 
 
 def _said(db: sqlite3.Connection, entity: int) -> list[tuple[str, int]]:

@@ -1,16 +1,102 @@
 """The nine tools of the public knowledge-graph memory server, as data: names, inputs, answers and words are its own."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from treadle.memory.graph import Contents, Deletion, Entity, Graph, Relation, Unknown
-from treadle.memory.inputs import refused
-from treadle.memory.store import Space
+from treadle.errors import TreadleError
+from treadle.memory.store import (
+    Entity,
+    KnowledgeGraph,
+    NewObservations,
+    ObservationDeletion,
+    Relation,
+    Space,
+    UnknownEntity,
+)
 from treadle.protocol.answers.schema import Schema
-from treadle.results.offered import Offered, Said
+from treadle.results.tools import ToolReply, ToolSpec
+
+# Validation of arguments: the public server's schemas, and its wording of errors.
+#
+# In addition, texts must be storable unchanged: no lone surrogates, and not too long.
+
+LARGEST: Final = 1_000_000
+"""Bytes of a text, in UTF-8."""
+UNREADABLE: Final = "\ufdd0\u2060unreadable\u2060\ufdd0"
+"""Stands, in a message that came in, for bytes that are not UTF-8 and for halves of characters."""
+
+_KINDS: Final = {bool: "boolean", int: "number", float: "number", str: "string", list: "array", dict: "object"}
+
+
+def refusal(tool: str, takes: Schema, given: Mapping[str, Any]) -> str:
+    """Return the reason why a tool refuses arguments, in the public server's words where it refuses too; empty if it
+    accepts.
+    """
+    if misfits := _misfits(takes, dict(given), ""):
+        return f"MCP error -32602: Input validation error: Invalid arguments for tool {tool}: " + "\n".join(misfits)
+    return "\n".join(_unkept(takes, dict(given), ""))
+
+
+def input_problems(takes: Schema, value: Any) -> list[str]:
+    """Return the mistakes in a value."""
+    return _misfits(takes, value, "") or _unkept(takes, value, "")
+
+
+def _misfits(takes: Schema, value: Any, at: str) -> list[str]:
+    wanted = takes["type"]
+    if _kind(value) != wanted:
+        return [f"Invalid input: expected {wanted}, received {_kind(value)} at {at}"]
+    if allowed := takes.get("enum"):
+        return [] if value in allowed else [f"Invalid option: expected one of {'|'.join(allowed)} at {at}"]
+    return [problem for inner, part, where in _parts(takes, value, at) for problem in _misfits(inner, part, where)]
+
+
+def _unkept(takes: Schema, value: Any, at: str) -> list[str]:
+    if isinstance(value, str):
+        problem = _unkept_text(value)
+        return [f"{at} {problem}"] if problem else []
+    return [problem for inner, part, where in _parts(takes, value, at) for problem in _unkept(inner, part, where)]
+
+
+def _unkept_text(text: str) -> str:
+    if UNREADABLE in text or any("\ud800" <= char <= "\udfff" for char in text if char > "\ud7ff"):
+        return "cannot be kept as it is: it has bytes that are not UTF-8, or half of a character; nothing was changed"
+    size = len(text) if text.isascii() else len(text.encode())
+    if size > LARGEST:
+        return f"has {size} bytes, the limit is {LARGEST}; split it, or keep it in a file and remember where"
+    return ""
+
+
+def _parts(takes: Schema, value: Any, at: str) -> list[tuple[Schema, Any, str]]:
+    """Return the inner values, each with its schema and its path; fields outside of the schema are ignored."""
+    if isinstance(value, list):
+        return [(takes["items"], part, f"{at}[{n}]") for n, part in enumerate(value)]
+    if not isinstance(value, dict):
+        return []
+    required = takes.get("required", ())
+    return [
+        (inner, value.get(name, _ABSENT), f"{at}.{name}" if at else name)
+        for name, inner in takes["properties"].items()
+        if name in value or name in required
+    ]
+
+
+class _Absent:
+    """A missing value."""
+
+
+_ABSENT: Final = _Absent()
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    return "undefined" if value is _ABSENT else _KINDS.get(type(value), "undefined")
+
 
 _DIALECT: Final[Schema] = {"$schema": "http://json-schema.org/draft-07/schema#"}
 
@@ -80,9 +166,9 @@ def _hints(*, reads: bool = False, destroys: bool = False) -> dict[str, bool]:
     }
 
 
-def _tool(name: str, about: str, takes: Mapping[str, Schema], gives: Schema, hints: dict[str, bool]) -> Offered:
+def _tool(name: str, about: str, takes: Mapping[str, Schema], gives: Schema, hints: dict[str, bool]) -> ToolSpec:
     title = name.replace("_", " ").title()
-    return Offered(name, about, _DIALECT | _object(takes), title=title, gives=_DIALECT | gives, hints=hints)
+    return ToolSpec(name, about, _DIALECT | _object(takes), title=title, gives=_DIALECT | gives, hints=hints)
 
 
 TOOLS: Final = (
@@ -147,10 +233,12 @@ TOOLS: Final = (
 _TAKES: Final = {tool.name: tool.takes for tool in TOOLS}
 
 
-def call(space: Space, name: str, given: Mapping[str, Any]) -> Said:
-    """What one of the nine does to a graph; the text is what the structure says, as the public server writes it."""
-    if wrong := refused(name, _TAKES[name], given):
-        return Said(wrong, ok=False)
+def call(space: Space, name: str, given: Mapping[str, Any]) -> ToolReply:
+    """Call one of the nine tools on a graph; the reply has structured data, and the same as text in the public server's
+    format.
+    """
+    if wrong := refusal(name, _TAKES[name], given):
+        return ToolReply(wrong, ok=False)
     return _CALLS[name](space, given)
 
 
@@ -159,57 +247,57 @@ def _plain(found: object) -> Any:
     return msgspec.json.decode(msgspec.json.encode(found))
 
 
-def _listed(key: str, found: object) -> Said:
+def _listed(key: str, found: object) -> ToolReply:
     plain = _plain(found)
-    return Said(written(plain), data={key: plain})
+    return ToolReply(format_json(plain), data={key: plain})
 
 
-def _done(what: str) -> Said:
+def _done(what: str) -> ToolReply:
     message = f"{what} deleted successfully"
-    return Said(message, data={"success": True, "message": message})
+    return ToolReply(message, data={"success": True, "message": message})
 
 
-def _graph(found: Graph) -> Said:
+def _graph(found: KnowledgeGraph) -> ToolReply:
     plain = _plain(found)
-    return Said(written(plain), data=plain)
+    return ToolReply(format_json(plain), data=plain)
 
 
-def written(plain: Any) -> str:
+def format_json(plain: Any) -> str:
     """JSON as `JSON.stringify(value, null, 2)` writes it."""
     return json.dumps(plain, indent=2, ensure_ascii=False)
 
 
-def _create_entities(space: Space, given: Mapping[str, Any]) -> Said:
+def _create_entities(space: Space, given: Mapping[str, Any]) -> ToolReply:
     return _listed("entities", space.create_entities(msgspec.convert(given["entities"], list[Entity])))
 
 
-def _create_relations(space: Space, given: Mapping[str, Any]) -> Said:
+def _create_relations(space: Space, given: Mapping[str, Any]) -> ToolReply:
     return _listed("relations", space.create_relations(msgspec.convert(given["relations"], list[Relation])))
 
 
-def _add_observations(space: Space, given: Mapping[str, Any]) -> Said:
-    found = space.add_observations(msgspec.convert(given["observations"], list[Contents]))
-    if isinstance(found, Unknown):
-        return Said(f"Entity with name {found.name} not found", ok=False)
+def _add_observations(space: Space, given: Mapping[str, Any]) -> ToolReply:
+    found = space.add_observations(msgspec.convert(given["observations"], list[NewObservations]))
+    if isinstance(found, UnknownEntity):
+        return ToolReply(f"Entity with name {found.name} not found", ok=False)
     return _listed("results", found)
 
 
-def _delete_entities(space: Space, given: Mapping[str, Any]) -> Said:
+def _delete_entities(space: Space, given: Mapping[str, Any]) -> ToolReply:
     space.delete_entities(given["entityNames"])
     return _done("Entities")
 
 
-def _delete_observations(space: Space, given: Mapping[str, Any]) -> Said:
-    space.delete_observations(msgspec.convert(given["deletions"], list[Deletion]))
+def _delete_observations(space: Space, given: Mapping[str, Any]) -> ToolReply:
+    space.delete_observations(msgspec.convert(given["deletions"], list[ObservationDeletion]))
     return _done("Observations")
 
 
-def _delete_relations(space: Space, given: Mapping[str, Any]) -> Said:
+def _delete_relations(space: Space, given: Mapping[str, Any]) -> ToolReply:
     space.delete_relations(msgspec.convert(given["relations"], list[Relation]))
     return _done("Relations")
 
 
-_CALLS: Final[Mapping[str, Callable[[Space, Mapping[str, Any]], Said]]] = {
+_CALLS: Final[Mapping[str, Callable[[Space, Mapping[str, Any]], ToolReply]]] = {
     "create_entities": _create_entities,
     "create_relations": _create_relations,
     "add_observations": _add_observations,
@@ -220,3 +308,64 @@ _CALLS: Final[Mapping[str, Callable[[Space, Mapping[str, Any]], Said]]] = {
     "search_nodes": lambda space, given: _graph(space.search_nodes(given["query"])),
     "open_nodes": lambda space, given: _graph(space.open_nodes(given["names"])),
 }
+
+
+# The public server's file: JSON Lines, one entity or relation per line, without a final newline.
+
+_SCHEMAS: Final = {"entity": ENTITY, "relation": RELATION}
+
+
+def dump_graph(graph: KnowledgeGraph) -> str:
+    """A graph as the public server stores it, byte for byte."""
+    return "\n".join(_lines(graph))
+
+
+def load_graph(path: Path) -> KnowledgeGraph:
+    """The graph in a file; lines of another type are left out, as the public server does; an error names the line."""
+    try:
+        text = path.read_bytes().decode()
+    except OSError as error:
+        raise TreadleError(
+            f"{path} cannot be read: {(error.strerror or str(error)).lower()}", code="file.unreadable"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise TreadleError(
+            f"{path} is not UTF-8 (byte {error.start}); nothing was imported", code="file.encoding"
+        ) from None
+    entities: list[Entity] = []
+    relations: list[Relation] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            item = _item(line, f"{path}:{number}")
+            if isinstance(item, Entity):
+                entities.append(item)
+            elif isinstance(item, Relation):
+                relations.append(item)
+    if text.strip() and not entities and not relations:
+        raise TreadleError(
+            f"{path} has no entity and no relation; a line of the public server's file is"
+            ' {"type":"entity","name":…,"entityType":…,"observations":[…]}',
+            code="memory.import",
+        )
+    return KnowledgeGraph(tuple(entities), tuple(relations))
+
+
+def _lines(graph: KnowledgeGraph) -> Iterator[str]:
+    for kind, items in (("entity", graph.entities), ("relation", graph.relations)):
+        for item in items:
+            plain = {"type": kind, **msgspec.to_builtins(item)}
+            yield json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+
+
+def _item(line: str, where: str) -> Entity | Relation | None:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise TreadleError(f"{where} is not JSON ({error}); nothing was imported", code="memory.import") from None
+    kind = value.get("type") if isinstance(value, dict) else None
+    schema = _SCHEMAS.get(kind) if isinstance(kind, str) else None
+    if schema is None:
+        return None
+    if wrong := input_problems(schema, value):
+        raise TreadleError(f"{where}: {wrong[0]}; nothing was imported", code="memory.import")
+    return msgspec.convert(value, Entity) if kind == "entity" else msgspec.convert(value, Relation)

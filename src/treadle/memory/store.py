@@ -1,8 +1,6 @@
-"""What is remembered, in SQLite: every call is one transaction, whoever else writes.
+"""The memory file: a knowledge graph in SQLite. Every call is one transaction, safe against concurrent writers.
 
-When it returns, no end of any process undoes it; a second later, not even one of the machine.
-
-A space holds a graph of its own and sees no other: the project's is the one without a name, a dialogue's has its name.
+It is a separate file, so that agents that write much never block a run's log.
 """
 
 import json
@@ -18,14 +16,180 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
-from treadle.memory import words
-from treadle.memory.graph import Added, Contents, Deletion, Entity, Graph, Relation, Unknown
-from treadle.memory.shape import opened
-from treadle.memory.trouble import trouble
-from treadle.store.connection import glance, transaction
+import msgspec
+
+from treadle.errors import PortError
+from treadle.memory import search as words
+from treadle.store.connection import connect, explain_failure, glance, transaction
+
+# A knowledge graph as data: entities with observations, and relations between names.
+
+
+class Entity(msgspec.Struct, frozen=True, rename="camel"):
+    """Something that is remembered; two of one name can only come from one call, as in the public server."""
+
+    name: str
+    entity_type: str
+    observations: tuple[str, ...]
+
+
+class Relation(msgspec.Struct, frozen=True, rename="camel"):
+    """A directed link between two names, in active voice; entities of these names need not exist."""
+
+    from_: str = msgspec.field(name="from")
+    to: str
+    relation_type: str
+
+
+class KnowledgeGraph(msgspec.Struct, frozen=True):
+    """A graph or a part of one, oldest first."""
+
+    entities: tuple[Entity, ...] = ()
+    relations: tuple[Relation, ...] = ()
+
+
+class NewObservations(msgspec.Struct, frozen=True, rename="camel"):
+    """Observations to add to an entity."""
+
+    entity_name: str
+    contents: tuple[str, ...]
+
+
+class AddedObservations(msgspec.Struct, frozen=True, rename="camel"):
+    """Those of them that were new."""
+
+    entity_name: str
+    added_observations: tuple[str, ...]
+
+
+class ObservationDeletion(msgspec.Struct, frozen=True, rename="camel"):
+    """Observations to delete from an entity."""
+
+    entity_name: str
+    observations: tuple[str, ...]
+
+
+class UnknownEntity(msgspec.Struct, frozen=True):
+    """The name of an entity that is not there."""
+
+    name: str
+
+
+# The schema of `memory.db`.
+
+FILE: Final = "memory.db"
+APPLICATION: Final = 0x5452454D
+"""Marks the file as ours (`TREM`)."""
+VERSION: Final = 1
+
+# The index has texts in lower case as Python and JavaScript produce it, which differs from SQLite's: `case_sensitive`
+# keeps SQLite from folding them again. It stores no copy of the texts, so a deletion must pass the indexed text
+# again. A seat is an agent's place in a dialogue while its activity lasts, keyed by the mark of its token.
+_SHAPE: Final = """
+    CREATE TABLE entities (id INTEGER PRIMARY KEY, space TEXT NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL);
+    CREATE INDEX entity_names ON entities (space, name);
+    CREATE TABLE observations (
+        id INTEGER PRIMARY KEY,
+        entity INTEGER NOT NULL,
+        at INTEGER NOT NULL,
+        mark BLOB NOT NULL,
+        content TEXT NOT NULL
+    );
+    CREATE INDEX observation_marks ON observations (entity, mark);
+    CREATE TABLE relations (
+        id INTEGER PRIMARY KEY,
+        space TEXT NOT NULL,
+        source TEXT NOT NULL,
+        target TEXT NOT NULL,
+        type TEXT NOT NULL
+    );
+    CREATE INDEX relation_sources ON relations (space, source, target);
+    CREATE INDEX relation_targets ON relations (space, target);
+    CREATE VIRTUAL TABLE words USING fts5(
+        text, type, content='', columnsize=0, tokenize='trigram case_sensitive 1'
+    );
+    CREATE VIRTUAL TABLE trigrams USING fts5vocab('words', 'row');
+    CREATE TABLE seats (
+        mark TEXT PRIMARY KEY,
+        run TEXT NOT NULL,
+        session TEXT NOT NULL,
+        act TEXT NOT NULL,
+        step TEXT NOT NULL,
+        agent TEXT NOT NULL,
+        round TEXT NOT NULL,
+        phase TEXT NOT NULL,
+        n INTEGER NOT NULL,
+        open INTEGER NOT NULL
+    );
+    CREATE INDEX seats_of ON seats (session, step, n);
+    CREATE TABLE heard (session TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (session, key)) WITHOUT ROWID
+"""
+
+
+def open_memory(path: Path) -> sqlite3.Connection:
+    """A connection to a memory, which is made if it is not there yet."""
+    db = connect(path, create=True)
+    try:
+        _shape(db, path)
+        db.execute("PRAGMA synchronous = NORMAL")  # `store.Memory` puts it on the disk soon after
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _shape(db: sqlite3.Connection, path: Path) -> None:
+    if _version(db, path) == VERSION:
+        return
+    with transaction(db):
+        if _version(db, path) == VERSION:  # another process was quicker
+            return
+        for statement in _SHAPE.split(";"):
+            db.execute(statement)
+        db.execute(f"PRAGMA application_id = {APPLICATION}")
+        db.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _version(db: sqlite3.Connection, path: Path) -> int:
+    seen = int(db.execute("PRAGMA user_version").fetchone()[0])
+    ours = db.execute("PRAGMA application_id").fetchone()[0] == APPLICATION
+    if not ours and (seen or db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]):
+        raise PortError(
+            f"{path} is an SQLite file that was not made by treadle; move it away, and try again", code="store.foreign"
+        )
+    if seen > VERSION:
+        raise PortError(
+            f"{path} has version {seen}, this treadle knows {VERSION} at most; upgrade treadle", code="store.newer"
+        )
+    return seen
+
+
+# Explanations of failures of a memory file.
+
+_DAMAGED: Final = (
+    "the memory is damaged, and nothing was written to it; copy it, and try `sqlite3 {file} .recover`, or move it away:"
+    " then a new one is begun. `treadle memory import` takes an export back"
+)
+_LOCKED: Final = "the memory cannot be written; make the file and its folder writable, then try again"
+_MEANINGS: Final[dict[int, str]] = {
+    sqlite3.SQLITE_BUSY: "another process keeps the memory busy; try again when it has ended",
+    sqlite3.SQLITE_CANTOPEN: "the memory cannot be opened; is the folder there, and may you write to it?",
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_NOTADB: _DAMAGED,
+    sqlite3.SQLITE_FULL: "the disk is full; nothing of this was remembered. Make room, then try again",
+    sqlite3.SQLITE_IOERR: "reading or writing the memory failed; is the disk full, or gone?",
+    sqlite3.SQLITE_READONLY: _LOCKED,
+    sqlite3.SQLITE_PERM: _LOCKED,
+}
+
+
+def explain_trouble(path: Path, error: sqlite3.Error) -> PortError:
+    """Return an error that explains a failure of the memory file."""
+    return explain_failure(path, error, _MEANINGS, "memory")
+
 
 PROJECT: Final = ""
-"""The space of the project's own graph, the only one whose texts are indexed: dialogues are short."""
+"""The space of the project's own graph. Only its texts are indexed: dialogues are short."""
 _AMONG: Final = "(SELECT value FROM json_each(?))"
 
 
@@ -58,7 +222,7 @@ class Memory:
                 self._settling.start()
 
     def _settle(self) -> None:
-        """Put what was written since the last time on the disk; writers need not wait for it."""
+        """Sync recent writes to disk in the background; writers need not wait for it."""
         with self._lock:
             self._settling = None
         with suppress(OSError):  # without such a file everything is there already
@@ -70,7 +234,7 @@ class Memory:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Everything that is read inside was true at one moment."""
+        """Read inside of this context from one snapshot."""
         with self._spoken() as db, glance(db):
             yield db
 
@@ -79,20 +243,20 @@ class Memory:
         with self._lock:
             try:
                 if self._db is None:
-                    self._db = opened(self.path)
+                    self._db = open_memory(self.path)
                 yield self._db
             except sqlite3.Error as error:
-                raise trouble(self.path, error) from error
+                raise explain_trouble(self.path, error) from error
 
 
 class Space:
-    """One graph in a memory, with what the public server does to its own."""
+    """One graph in a memory, with the operations of the public server."""
 
     def __init__(self, memory: Memory, name: str = PROJECT) -> None:
         self._memory, self.name = memory, name
 
     def create_entities(self, entities: Sequence[Entity]) -> tuple[Entity, ...]:
-        """Those whose name was not there before the call."""
+        """Create the entities with new names, and return them."""
         with self._memory.writing() as db:
             known = self._known(db, [entity.name for entity in entities])
             fresh = tuple(entity for entity in entities if entity.name not in known)
@@ -101,22 +265,22 @@ class Space:
         return fresh
 
     def create_relations(self, relations: Sequence[Relation]) -> tuple[Relation, ...]:
-        """Those that were not there before the call."""
+        """Create the relations that do not exist yet, and return them."""
         with self._memory.writing() as db:
             fresh = tuple(relation for relation in relations if not self._has(db, relation))
             self._link(db, fresh)
         return fresh
 
-    def add_observations(self, given: Sequence[Contents]) -> tuple[Added, ...] | Unknown:
-        """What was new to each entity; if one is not there, nothing is changed."""
+    def add_observations(self, given: Sequence[NewObservations]) -> tuple[AddedObservations, ...] | UnknownEntity:
+        """Add observations, and return the new ones of each entity; if an entity is missing, change nothing."""
         with self._memory.writing() as db:
             names = [each.entity_name for each in given]
             known = self._known(db, names)
             unknown = next((name for name in names if name not in known), None)
-            return Unknown(unknown) if unknown is not None else tuple(self._add(db, each) for each in given)
+            return UnknownEntity(unknown) if unknown is not None else tuple(self._add(db, each) for each in given)
 
     def delete_entities(self, names: Sequence[str]) -> None:
-        """Forget entities and every relation that touches their names, whether they are there or not."""
+        """Delete entities, and every relation of their names, even if no entity of the name exists."""
         with self._memory.writing() as db:
             for name in set(names):
                 for id_, type_ in self.named(db, name):
@@ -124,8 +288,8 @@ class Space:
                 db.execute("DELETE FROM relations WHERE space = ? AND source = ?", (self.name, name))
                 db.execute("DELETE FROM relations WHERE space = ? AND target = ?", (self.name, name))
 
-    def delete_observations(self, deletions: Sequence[Deletion]) -> None:
-        """Forget what is there of these; of several entities of one name, the first one's."""
+    def delete_observations(self, deletions: Sequence[ObservationDeletion]) -> None:
+        """Delete these observations if they exist; of several entities of one name, only the first one's."""
         with self._memory.writing() as db:
             for deletion in deletions:
                 for entity, _ in self.named(db, deletion.entity_name)[:1]:
@@ -133,7 +297,7 @@ class Space:
                         self._unsay(db, _same(db, entity, content))
 
     def delete_relations(self, relations: Sequence[Relation]) -> None:
-        """Forget what is there of these."""
+        """Delete these relations if they exist."""
         with self._memory.writing() as db:
             for relation in relations:
                 db.execute(
@@ -141,27 +305,27 @@ class Space:
                     (self.name, relation.from_, relation.to, relation.relation_type),
                 )
 
-    def read_graph(self) -> Graph:
+    def read_graph(self) -> KnowledgeGraph:
         """Everything."""
         with self._memory.reading() as db:
             heads = db.execute("SELECT id, name, type FROM entities WHERE space = ? ORDER BY id", (self.name,))
             entities = _filled(heads.fetchall(), self._everything(db))
             rows = db.execute("SELECT source, target, type FROM relations WHERE space = ? ORDER BY id", (self.name,))
-            return Graph(entities, tuple(Relation(*row) for row in rows))
+            return KnowledgeGraph(entities, tuple(Relation(*row) for row in rows))
 
-    def search_nodes(self, query: str) -> Graph:
+    def search_nodes(self, query: str) -> KnowledgeGraph:
         """Entities in which the query occurs as it is, in any case, and the relations that touch them."""
         with self._memory.reading() as db:
-            hits = words.found(db, query) if self.name == PROJECT else None
-            return self._around(db, words.scanned(db, self.name, query) if hits is None else hits)
+            hits = words.search_index(db, query) if self.name == PROJECT else None
+            return self._around(db, words.scan_texts(db, self.name, query) if hits is None else hits)
 
-    def open_nodes(self, names: Sequence[str]) -> Graph:
+    def open_nodes(self, names: Sequence[str]) -> KnowledgeGraph:
         """The entities of these names, and the relations that touch them."""
         with self._memory.reading() as db:
             return self._around(db, [id_ for name in set(names) for id_, _ in self.named(db, name)])
 
     def insert(self, db: sqlite3.Connection, entity: Entity) -> int:
-        """Put an entity there, whatever else is; its id."""
+        """Insert an entity without checking for others of its name; return its id."""
         row = (self.name, entity.name, entity.entity_type)
         id_ = db.execute("INSERT INTO entities (space, name, type) VALUES (?, ?, ?)", row).lastrowid or 0
         if self.name == PROJECT:
@@ -181,8 +345,10 @@ class Space:
         if self.name == PROJECT:
             words.add_observations(db, rows)
 
-    def merge(self, graph: Graph) -> Graph:
-        """Take in what another graph has and this one does not, all or nothing; what was taken in."""
+    def merge(self, graph: KnowledgeGraph) -> KnowledgeGraph:
+        """Add the entities and relations of another graph that this one lacks, all or nothing; return the added
+        ones.
+        """
         with self._memory.writing() as db:
             known = self._known(db, [entity.name for entity in graph.entities])
             entities = tuple(entity for entity in graph.entities if entity.name not in known)
@@ -190,7 +356,7 @@ class Space:
                 self.insert(db, entity)
             relations = tuple(relation for relation in graph.relations if not self._has(db, relation))
             self._link(db, relations)
-        return Graph(entities, relations)
+        return KnowledgeGraph(entities, relations)
 
     def _known(self, db: sqlite3.Connection, names: Iterable[str]) -> set[str]:
         return {name for name in set(names) if self.named(db, name)}
@@ -203,11 +369,11 @@ class Space:
         rows = [(self.name, relation.from_, relation.to, relation.relation_type) for relation in relations]
         db.executemany("INSERT INTO relations (space, source, target, type) VALUES (?, ?, ?, ?)", rows)
 
-    def _add(self, db: sqlite3.Connection, given: Contents) -> Added:
+    def _add(self, db: sqlite3.Connection, given: NewObservations) -> AddedObservations:
         entity = self.named(db, given.entity_name)[0][0]
         fresh = tuple(content for content in given.contents if not _same(db, entity, content))
         self.say(db, entity, fresh)
-        return Added(given.entity_name, fresh)
+        return AddedObservations(given.entity_name, fresh)
 
     def _unsay(self, db: sqlite3.Connection, rows: list[tuple[int, str]]) -> None:
         db.executemany("DELETE FROM observations WHERE id = ?", [(id_,) for id_, _ in rows])
@@ -227,7 +393,7 @@ class Space:
             (self.name,),
         )
 
-    def _around(self, db: sqlite3.Connection, ids: Iterable[int]) -> Graph:
+    def _around(self, db: sqlite3.Connection, ids: Iterable[int]) -> KnowledgeGraph:
         """Entities, and the relations that touch their names."""
         wanted = json.dumps(list(ids))
         heads = db.execute(
@@ -240,7 +406,7 @@ class Space:
             for end in ("source", "target")
         )
         rows = db.execute(f"{touching} ORDER BY id", (self.name, wanted, self.name, wanted))
-        return Graph(_filled(heads, db.execute(said, (wanted,))), tuple(Relation(*row[1:]) for row in rows))
+        return KnowledgeGraph(_filled(heads, db.execute(said, (wanted,))), tuple(Relation(*row[1:]) for row in rows))
 
 
 def _filled(heads: list[tuple[int, str, str]], said: Iterable[tuple[int, str]]) -> tuple[Entity, ...]:
@@ -249,7 +415,7 @@ def _filled(heads: list[tuple[int, str, str]], said: Iterable[tuple[int, str]]) 
 
 
 def _same(db: sqlite3.Connection, entity: int, content: str) -> list[tuple[int, str]]:
-    """The observations of an entity that say exactly this; the mark finds them, the text decides."""
+    """Return the observations of an entity with exactly this text; the mark (a hash) finds them, the text decides."""
     statement = "SELECT id, content FROM observations WHERE entity = ? AND mark = ? AND content = ?"
     return db.execute(statement, (entity, _mark(content), content)).fetchall()
 

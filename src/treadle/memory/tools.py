@@ -1,67 +1,212 @@
-"""The tools of a memory: the nine of the public server, and those of dialogues on top."""
+"""The tools of a memory: the nine of the public server, and four for dialogues.
+
+INIT, STORE, QUERY and READ of the published protocols are tools of their own: a query of a dialogue is not one
+substring.
+"""
 
 import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+import msgspec
+
 from treadle.errors import TreadleError
-from treadle.memory import dialogue_tools, knowledge_tools
-from treadle.memory.dialogue import Dialogue
-from treadle.results.offered import Said
+from treadle.memory import knowledge_tools
+from treadle.memory.dialogue import Dialogue, DialogueExcerpt, DialogueRecord, format_bars, format_observation
+from treadle.protocol.agent_lines import ANYTHING, parse_pattern
+from treadle.protocol.answers.schema import Schema
+from treadle.protocol.findings import suggest
+from treadle.results.tools import ToolReply, ToolSpec
 
-TOOLS: Final = (*knowledge_tools.TOOLS, *dialogue_tools.TOOLS)
+_SESSION: Final[Schema] = {
+    "type": "string",
+    "description": "The id of the dialogue (S in your parameters). Yours, if it is left out.",
+}
+_FORM: Final[Schema] = {
+    "type": "string",
+    "enum": ["bars", "obs"],
+    "description": "How records are written: R{round}|P{phase}|{agent}|{status}|{content}, or OBS[…]: {content}.",
+}
+_INIT: Final = "memory_init"
+_ROUND: Final = re.compile(r"R:?([0-9]{1,9})", re.IGNORECASE)
+
+
+def _text(about: str) -> Schema:
+    return {"type": "string", "description": about}
+
+
+def _takes(properties: Mapping[str, Schema], *required: str) -> Schema:
+    return {"type": "object", "properties": dict(properties)} | ({"required": list(required)} if required else {})
+
+
+DIALOGUE_TOOLS: Final = (
+    ToolSpec(
+        _INIT,
+        "INIT: begin a dialogue. That of your step is there already; this says what it is called.",
+        _takes({"session": _SESSION, "type": _text("What kind of dialogue: plan_loop, tdd_loop, …")}),
+    ),
+    ToolSpec(
+        "memory_store",
+        "STORE: say something in the dialogue that the other side must know. It is kept exactly as you write it.",
+        _takes(
+            {
+                "session": _SESSION,
+                "content": _text("What you say; your name, round and phase are put in front of it."),
+                "status": _text("A status code, if it is about one: →PR."),
+            },
+            "content",
+        ),
+    ),
+    ToolSpec(
+        "memory_query",
+        "QUERY: what was said in the dialogue that fits everything you ask for; all of it if you ask for nothing.",
+        _takes(
+            {
+                "session": _SESSION,
+                "pattern": _text(
+                    "R3 (a round), OBS[S…,R3,A:QA,*]: text (* is anything, the text may be missing), or a piece of text"
+                    " in any case."
+                ),
+                "round": _text("Only this round: 3."),
+                "agent": _text("Only what this agent said, by name or symbol: QA."),
+                "form": _FORM,
+            }
+        ),
+    ),
+    ToolSpec(
+        "memory_read",
+        "READ: the whole dialogue, oldest first.",
+        _takes({"session": _SESSION, "form": _FORM}),
+    ),
+)
+TOOLS: Final = (*knowledge_tools.TOOLS, *DIALOGUE_TOOLS)
 NAMES: Final = frozenset(tool.name for tool in TOOLS)
-_OF_DIALOGUES: Final = frozenset(tool.name for tool in dialogue_tools.TOOLS)
-
-_ADDING: Final = "add_observations"
-_ERASING: Final = {"delete_entities": "entityNames", "delete_observations": "deletions"}
-
+_TAKES: Final = {tool.name: tool.takes for tool in DIALOGUE_TOOLS}
 _PREFIX: Final = re.compile(r"mcp__[A-Za-z0-9-]+__")
-"""How clients tell the tools of several servers apart; the published protocols write `mcp__filesystem__…`."""
+"""The prefix with which clients distinguish the tools of several servers; the published protocols write
+`mcp__filesystem__…`.
+"""
 
 
-def named(name: str) -> str:
+def resolve_tool(name: str) -> str:
     """The tool of this memory that a name means; empty if there is none."""
     plain = _PREFIX.sub("", name, count=1) if _PREFIX.match(name) else name
     return plain if plain in NAMES else ""
 
 
-def call(dialogue: Dialogue, name: str, given: Mapping[str, Any]) -> Said:
-    """What a tool does; whatever it is given, the model gets words that help."""
+def call(dialogue: Dialogue, name: str, given: Mapping[str, Any]) -> ToolReply:
+    """Call a tool; on any arguments, even invalid ones, the model gets a helpful text."""
     try:
-        if name in _OF_DIALOGUES:
-            return dialogue_tools.call(dialogue, name, given)
-        signed = _signed(dialogue, given) if name == _ADDING else given
-        return _kept(dialogue, name, given) or knowledge_tools.call(dialogue.space, name, signed)
+        if name in _TAKES:
+            return _call_dialogue_tool(dialogue, name, given)
+        if dialogue.seat and name in ("delete_entities", "delete_observations"):
+            asked = given.get("entityNames" if name == "delete_entities" else "deletions")
+            deleted = [it.get("entityName") if isinstance(it, dict) else it for it in _list(asked)]
+            if dialogue.seat.session in deleted:
+                words = f"{dialogue.seat.session} is the dialogue itself: what was said there stays said"
+                return ToolReply(words, ok=False)
+        if dialogue.seat and name == "add_observations" and isinstance(given.get("observations"), list):
+            given = {**given, "observations": [_sign(dialogue, each) for each in given["observations"]]}
+        return knowledge_tools.call(dialogue.space, name, given)
     except TreadleError as error:
-        return Said(str(error), ok=False)
+        return ToolReply(str(error), ok=False)
 
 
-def _signed(dialogue: Dialogue, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What is to be added, with the speaker's name where it is said in the dialogue: nobody speaks for another."""
-    added = given.get("observations")
-    if dialogue.seat is None or not isinstance(added, list):
-        return given
-    return {**given, "observations": [_signed_one(dialogue, dialogue.seat.session, each) for each in added]}
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
-def _signed_one(dialogue: Dialogue, session: str, added: Any) -> Any:
-    contents = added.get("contents") if isinstance(added, dict) and added.get("entityName") == session else None
-    if not isinstance(contents, list):
+def _sign(dialogue: Dialogue, added: Any) -> Any:
+    """Sign the observations that an agent adds to its dialogue, so that no agent can speak for another."""
+    is_own = isinstance(added, dict) and dialogue.seat and added.get("entityName") == dialogue.seat.session
+    if not is_own or not isinstance(added.get("contents"), list):
         return added
-    return {**added, "contents": [dialogue.signed(it) if isinstance(it, str) else it for it in contents]}
+    contents = [dialogue.signed(it) if isinstance(it, str) else it for it in added["contents"]]
+    return {**added, "contents": contents}
 
 
-def _kept(dialogue: Dialogue, name: str, given: Mapping[str, Any]) -> Said | None:
-    """Why something is not forgotten: what was said in a dialogue was said."""
-    if dialogue.seat is None or name not in _ERASING:
-        return None
-    asked = given.get(_ERASING[name])
-    names = (
-        [each.get("entityName") if isinstance(each, dict) else each for each in asked]
-        if isinstance(asked, list)
-        else []
+def _call_dialogue_tool(dialogue: Dialogue, name: str, given: Mapping[str, Any]) -> ToolReply:
+    """Call one of the four tools. An agent with a dialogue of its own cannot use another one."""
+    if wrong := knowledge_tools.refusal(name, _TAKES[name], given):
+        return ToolReply(wrong, ok=False)
+    own = dialogue.seat.session if dialogue.seat else ""
+    session: str = given.get("session", "") or own
+    if not session:
+        return ToolReply("say which dialogue: give its id as `session`", ok=False)
+    if own and session != own:
+        return _refuse_other(session, own)
+
+    is_new = name == _INIT and dialogue.begin(session, given.get("type", "dialogue"))
+    found = dialogue.read(session)
+    if name == _INIT:
+        count = len(found.records) if found else 0
+        words = "has begun" if is_new else f"is there, with {count} {'entry' if count == 1 else 'entries'}"
+        return ToolReply(f"the dialogue {session} {words}", data={"session": session, "new": is_new})
+    if found is None:
+        near = suggest(session, dialogue.names())
+        words = f"there is no dialogue {session[:80]!r}; {near + ' ' if near else ''}{_INIT} begins one"
+        return ToolReply(words, ok=False)
+    if name == "memory_store":
+        return _store(dialogue, found.session, given["content"], given.get("status", ""))
+    return _query(found, given) if name == "memory_query" else _show(found, given)
+
+
+def _refuse_other(session: str, own: str) -> ToolReply:
+    return ToolReply(
+        f"{session[:80]!r} is not your dialogue: an agent reads and writes its own only, which is {own!r};"
+        " leave `session` out",
+        ok=False,
     )
-    if dialogue.seat.session not in names:
-        return None
-    return Said(f"{dialogue.seat.session} is the dialogue itself: what was said there stays said", ok=False)
+
+
+def _store(dialogue: Dialogue, session: str, content: str, status: str) -> ToolReply:
+    if re.search(r"[|\n\r]", status):
+        return ToolReply("a status is a code, such as →PR: no bars and no lines; say the rest in `content`", ok=False)
+    if status and not dialogue.seat:
+        words = f"nobody knows here who says it: write R{{round}}|{{agent}}|{status}|… into `content`, and no `status`"
+        return ToolReply(words, ok=False)
+    text = dialogue.say(session, content, status)
+    if text is None:
+        return ToolReply(f"the dialogue {session[:80]!r} was deleted meanwhile; nothing was stored", ok=False)
+    return ToolReply("stored", data={"session": session, "stored": text})
+
+
+def _query(found: DialogueExcerpt, given: Mapping[str, Any]) -> ToolReply:
+    pattern, round_, agent = given.get("pattern", ""), given.get("round", ""), given.get("agent", "")
+    if number := _ROUND.fullmatch(round_):
+        round_ = number[1]
+    round_ = "" if round_ == ANYTHING else round_
+    agent = agent.removeprefix("A:")
+    agent = "" if agent == ANYTHING else agent
+
+    # The published patterns begin with the dialogue's id.
+    text = "" if pattern == found.session else pattern.removeprefix(f"{found.session} ")
+    if number := _ROUND.fullmatch(text):
+        round_, text = round_ or number[1], ""
+    elif asked := parse_pattern(text):
+        round_, agent, text = round_ or asked.round, agent or asked.agent, asked.content
+        if asked.session not in ("", found.session):
+            return _refuse_other(asked.session, found.session)
+    elif text == ANYTHING:
+        text = ""
+    if round_ and not round_.isdecimal():
+        return ToolReply(f"{round_[:80]!r} is no round: give a number, as R3, or * for all", ok=False)
+
+    fitting = [
+        record
+        for record in found.records
+        if round_ in ("", record.round)
+        and agent.lower() in ("", record.agent.lower())
+        and text.lower() in _in_bars(record).lower()
+    ]
+    return _show(msgspec.structs.replace(found, records=fitting), given)
+
+
+def _show(found: DialogueExcerpt, given: Mapping[str, Any]) -> ToolReply:
+    is_obs = given.get("form") == "obs"
+    lines = [format_observation(found.session, record) if is_obs else _in_bars(record) for record in found.records]
+    return ToolReply("\n".join(lines) or "nothing was said that fits", data=msgspec.to_builtins(found))
+
+
+def _in_bars(record: DialogueRecord) -> str:
+    return format_bars(record) if record.agent or record.status or record.round else record.content

@@ -1,1 +1,1 @@
-"""What agents and people are told: rendered templates, the ways to answer, the bundle of a dispatch."""
+"""Texts for agents and people: rendered templates, the answer section, and the bundle of a dispatch."""

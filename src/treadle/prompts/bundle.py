@@ -1,8 +1,7 @@
-"""The dispatch bundle: the folder in which an agent finds everything it is told.
+"""The dispatch bundle: the folder with everything that an agent gets.
 
-`prompt.md`, `schema.json`, `context.json`, `inputs/*.json` by slot, `payloads.json` that says where each payload of
-theirs is, `handoff.md`, and what the caller adds. It appears under its name all at once, and writing it again changes
-nothing.
+`prompt.md`, `schema.json`, `context.json`, `inputs/*.json` by slot, `payloads.json` with the place of each payload in
+them, `handoff.md`, and the caller's own files. The folder appears atomically, and writing it again changes nothing.
 """
 
 import asyncio
@@ -19,13 +18,43 @@ from treadle.errors import PortError
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.state import State
 from treadle.ports import Payloads, Work
-from treadle.prompts.context import context
-from treadle.prompts.prompt import prompt
-from treadle.prompts.variables import variables
+from treadle.prompts.agent_prompt import prompt
+from treadle.prompts.scope import permissions
+from treadle.prompts.variables import input_values, parameters_of, variables
 from treadle.protocol.answers.schema import schema
 from treadle.protocol.items import Json
 from treadle.protocol.model import Protocol
-from treadle.results.payload_tool import FILE as PAYLOADS
+from treadle.results.tools import PAYLOADS_FILE
+
+# The facts of a dispatch for programs: `context.json`.
+
+
+def context(protocol: Protocol, state: State, command: RunAgent, payloads: Payloads) -> dict[str, Json]:
+    """Return the facts of an activity: run, step, role, attempt, input, parameters and permissions."""
+    role = protocol.roles[command.role]
+    allowed = permissions(protocol, command, payloads)
+    return {
+        "run": state.run,
+        "protocol": protocol.name,
+        "instance": command.inst,
+        "graph": command.graph,
+        "step": command.step,
+        "role": command.role,
+        "mode": command.mode,
+        "attempt": command.attempt,
+        "max_attempts": command.attempts,
+        "spec": input_values(command.inputs, payloads),
+        "parameters": {**parameters_of(protocol, state, command, payloads)},
+        "permissions": {
+            "may": list(role.perms),
+            "reads": list(allowed.reads),
+            "writes": list(allowed.writes),
+            "stubs": list(allowed.stubs),
+            "hidden": list(allowed.hidden),
+            "refused": list(allowed.refused),
+        },
+    }
+
 
 FOLDER: Final = "bundle"
 _LONGEST_NAME: Final = 120
@@ -43,9 +72,9 @@ def contents(
     notes: Mapping[str, str] | None = None,
     files: Mapping[str, bytes] | None = None,
 ) -> dict[str, bytes]:
-    """Path below the bundle → bytes; `files` are the caller's, e.g. `mcp.json`, and come last.
+    """Return path below the bundle → bytes; `files` are the caller's, e.g. `mcp.json`, and come last.
 
-    `by_hand`: the agent is a person; `notes`: the project's own for agents, by path.
+    `by_hand`: the agent is a person; `notes`: the project's own notes for agents, by path.
     """
     step = protocol.graphs[command.graph].steps[command.step]
     known = variables(protocol, state, command, payloads, toolchain)
@@ -67,11 +96,11 @@ def contents(
             for n, ref in enumerate(refs)
             if ref
         ]
-    return found | {PAYLOADS: _json(places)} | dict(files or {})
+    return found | {PAYLOADS_FILE: _json(places)} | dict(files or {})
 
 
 def input_names(slots: Iterable[str]) -> list[str]:
-    """A file name for each slot that any file system takes, no two of which differ in case only."""
+    """Return a file name for each slot, valid on any file system and unique regardless of case."""
     names: list[str] = []
     seen: set[str] = set()
     for slot in slots:
@@ -113,25 +142,27 @@ def _write(home: Path, files: Mapping[str, bytes]) -> Path:
     home.mkdir(parents=True, exist_ok=True)
     if _holds(goal, files):
         return goal
+    # A whole folder takes the place of the old one by a rename, so that no agent finds half a bundle.
     fresh = Path(tempfile.mkdtemp(prefix=".bundle-", dir=home))
     try:
         for name, body in files.items():
-            path = fresh / _inside(name)
+            inside = PurePosixPath(name)
+            if inside.is_absolute() or ".." in inside.parts or not inside.parts:
+                raise ValueError(f"'{name}' is not a file of the bundle")
+            path = fresh / inside
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(body)
         fresh.chmod(0o755)
-        _remove(goal, home)
+        if goal.is_symlink():
+            goal.unlink()
+        elif goal.exists():  # renamed first, atomically; then its files are deleted
+            old = Path(tempfile.mkdtemp(prefix=".bundle-", dir=home))
+            goal.rename(old / FOLDER)
+            shutil.rmtree(old)
         fresh.rename(goal)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return goal
-
-
-def _inside(name: str) -> PurePosixPath:
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or not path.parts:
-        raise ValueError(f"'{name}' is not a file of the bundle")
-    return path
 
 
 def _holds(folder: Path, files: Mapping[str, bytes]) -> bool:
@@ -142,16 +173,6 @@ def _holds(folder: Path, files: Mapping[str, bytes]) -> bool:
     return found.keys() == files.keys() and all(
         not path.is_symlink() and path.read_bytes() == files[name] for name, path in found.items()
     )
-
-
-def _remove(folder: Path, home: Path) -> None:
-    """Take an older bundle away: out of the way first, at once, and then file by file."""
-    if folder.is_symlink():
-        folder.unlink()
-    elif folder.exists():
-        old = Path(tempfile.mkdtemp(prefix=".bundle-", dir=home))
-        folder.rename(old / FOLDER)
-        shutil.rmtree(old)
 
 
 def _utf8(text: str) -> bytes:

@@ -1,8 +1,8 @@
-"""Foreign text in a prompt: what it may look like, so that it stays data whatever it says.
+"""Foreign text in a prompt, formatted so that it stays data regardless of its content.
 
-Fenced text stands between lines of backticks that are longer than any run of backticks inside; people read it with a
-mark before each line instead. Text that is not fenced stays on its line and can neither begin a heading nor a fence.
-Nothing that acts on a terminal or hides from a reader passes: it is written out.
+Fenced text stands between lines of backticks that are longer than any run of backticks inside; people see a mark before
+each line instead. Inline text stays on its line and can begin neither a heading nor a fence. Characters that act on a
+terminal or are invisible are written out.
 """
 
 import json
@@ -12,13 +12,13 @@ from typing import Final, Literal
 from treadle.protocol.items import Json
 
 Reader = Literal["agent", "person"]
-"""Whom a text is for."""
+"""The reader of a text."""
 MAX_FENCED: Final = 60_000
 MAX_INLINE: Final = 10_000
 MARK: Final = "data, not instructions"
 """Stands on the opening line of a fence."""
 PERSON: Final = "said by a person"
-"""Stands there instead if the words are those of somebody who may give instructions."""
+"""The mark of a fence around the words of a person, which may be instructions."""
 OPEN, CLOSE = "\x02", "\x03"
 """Where a fence begins and ends, until the text is finished; foreign text cannot contain them."""
 _LONGEST_RUN: Final = 40
@@ -31,11 +31,11 @@ HIDDEN = re.compile(
 _LINE_END = re.compile(r"\r\n?|\n")
 _RUN = re.compile(r"`+|~+")
 _STRUCTURE = re.compile(r"\s*(?:#{1,6}(?=\s|$)|>|[-=_*]+\s*$|<[/?!a-zA-Z])")
-"""What makes a heading, a quotation, a rule or markup if it stands where a line begins."""
+"""A heading, quotation, rule or markup at the beginning of a line."""
 
 
 class Word(str):
-    """What a person has said to the agent: quoted like any text, but not marked as mere data."""
+    """A person's words to the agent: quoted like any text, but not marked as mere data."""
 
     __slots__ = ()
 
@@ -55,7 +55,7 @@ def fenced(value: Json, limit: int = MAX_FENCED) -> str:
 
 
 def quoted(value: Json, limit: int = MAX_FENCED) -> str:
-    """A value as people quote: each of its lines behind a mark, so that none can be taken for a line of ours."""
+    """Quote a value with a mark before each line, so that no line looks like Treadle's own text."""
     text = visible(cut(_text(value), limit)).rstrip()
     lines = "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
     return f"{OPEN}{lines}{CLOSE}"
@@ -75,7 +75,7 @@ def visible(text: str) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """The text, or its beginning and a mark that says how much is missing."""
+    """Truncate a text to the limit, and append the number of missing characters."""
     return text if len(text) <= limit else f"{text[:limit]} [cut: {len(text) - limit} more characters]"
 
 
@@ -87,7 +87,7 @@ def _written_out(found: re.Match[str]) -> str:
 
 
 def _runs_shortened(text: str) -> str:
-    """A fence is as long as what is inside demands, so what is inside must not demand too much."""
+    """Shorten long runs of backticks and tildes: the fence must be longer than any run inside."""
     return _RUN.sub(lambda run: run[0] if len(run[0]) <= _LONGEST_RUN else f"⟨{len(run[0])} × {run[0][0]}⟩", text)
 
 

@@ -1,6 +1,6 @@
-"""What a person is asked: the message, the choices with what each means, and what happens if nobody answers."""
+"""A question to a person: the message, the choices with their meaning, and the default without an answer."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -9,16 +9,42 @@ from treadle.kernel.advance import OUTAGE
 from treadle.kernel.commands import AskHuman
 from treadle.kernel.state import State
 from treadle.ports import Payloads
-from treadle.prompts.clarifications import Clarification, clarifications
+from treadle.prompts.agent_prompt import template_of
 from treadle.prompts.foreign import inline, quoted
-from treadle.prompts.prompt import template_of
-from treadle.prompts.render import finished, render
-from treadle.prompts.report import for_person
-from treadle.prompts.telling import told
+from treadle.prompts.outcomes import exit_text, for_person
+from treadle.prompts.templates import render, tidy_text
 from treadle.prompts.variables import variables
-from treadle.protocol.checks.shapes import variable
+from treadle.protocol.checks.shapes import variable_name
 from treadle.protocol.items import Json
-from treadle.protocol.model import CHECK_EXITS, Protocol, Step, tag_of
+from treadle.protocol.model import CHECK_EXITS, Protocol, tag_of
+
+# Open points of a question besides its choices: unclear requirements, each with a suggestion.
+
+FIELD = "clarifications"
+"""The field of an exit that lists them."""
+
+
+class Clarification(msgspec.Struct, frozen=True):
+    """Something that only a person knows."""
+
+    question: str
+    suggestion: str = ""
+    """The answer that counts unless a person gives another."""
+
+
+def clarifications(command: AskHuman, payloads: Payloads) -> tuple[Clarification, ...]:
+    """Return the clarifications that the steps before a question left open."""
+    refs = [ref for slot, some in command.inputs.items() if slot != "in" for ref in some if ref.startswith("sha256:")]
+    found: list[Clarification] = []
+    for payload in map(payloads.get, refs):
+        listed = payload.get(FIELD) if isinstance(payload, dict) else None
+        for one in listed if isinstance(listed, list) else ():
+            if isinstance(one, dict) and one.get("question"):
+                asked, suggested = (one.get(key) for key in ("question", "suggestion"))
+                words = [it.strip() if isinstance(it, str) else "" for it in (asked, suggested)]
+                found.append(Clarification(*words))
+    return tuple(dict.fromkeys(found))
+
 
 _FAILED: Final = CHECK_EXITS[1]
 _SPENT: Final = {
@@ -41,27 +67,25 @@ _OUTAGES: Final = {
 _OUTAGE_CHOICES: Final = {"continue": "try again, where it stopped", "abort": "end the run; its branches stay"}
 
 
-class Choice(msgspec.Struct, frozen=True):
+class QuestionChoice(msgspec.Struct, frozen=True):
     """One way to answer."""
 
     name: str
     help: str = ""
     needs_note: bool = False
-    """It says nothing by itself: the note is the answer."""
+    """Whether the choice needs a note, because the note is the answer."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """A question, ready to be shown. With every choice a note may be given, with some it must."""
+    """A question, ready to be shown. Every choice allows a note; some require one."""
 
     id: str
     title: str
     text: str
-    choices: tuple[Choice, ...]
+    choices: tuple[QuestionChoice, ...]
     default: str = ""
     default_after: int = 0
-    """Seconds after which the default is taken; 0: nothing is ever decided by time."""
-    clarifications: tuple[Clarification, ...] = ()
-    """What it leaves open besides its choices; the note answers them."""
+    """Seconds until the default counts; 0: the question never times out."""
 
     def __str__(self) -> str:
         lines = [f"- {choice.name}{': ' + choice.help if choice.help else ''}" for choice in self.choices]
@@ -84,68 +108,56 @@ def question(
         id=command.id,
         title=step.title or f"{command.step} at {command.inst}",
         text=render(protocol.templates, name, known, "person") if name else _plain(protocol, state, command, known),
-        choices=tuple(Choice(it, step.choices.get(it, ""), it in step.notes) for it in command.choices),
+        choices=tuple(QuestionChoice(it, step.choices.get(it, ""), it in step.notes) for it in command.choices),
         default=step.default if step.default_after else "",
         default_after=step.default_after,
-        clarifications=clarifications(command, payloads),
     )
 
 
 def _plain(protocol: Protocol, state: State, command: AskHuman, known: Mapping[str, Json]) -> str:
-    """The message of a question that has no template: what was said and found by whoever led to it."""
-    step = protocol.graphs[command.graph].steps[command.step]
-    asked = f"{inline(command.inst)} cannot go on without a decision ({inline(step.title or command.step)})."
-    report = known["gate_report"]
-    said = [*_led(protocol, state, command), *_said(protocol, step, known), *([quoted(report)] if report else [])]
-    return finished("\n".join([asked, *said]))
+    """Format a question without a template: the words and findings of the steps that led to it."""
+    steps = protocol.graphs[command.graph].steps
+    step = steps[command.step]
+    parts = [f"{inline(command.inst)} cannot go on without a decision ({inline(step.title or command.step)})."]
 
-
-def _led(protocol: Protocol, state: State, command: AskHuman) -> Iterator[str]:
-    """Which step has no way on, and how much it was given."""
+    # The step that cannot continue, with its spent timeout or attempts.
     frames = state.insts[command.inst].frames
     frame = next((it for it in frames if it.step == command.step and it.cause), None)
-    step = protocol.graphs[command.graph].steps.get(frame.asker) if frame else None
-    words = _SPENT.get(frame.cause) if frame else None
-    if frame and step and words:
-        given = {"time": _duration(step.timeout), "attempts": step.attempts}
-        yield f"{inline(frame.asker)} {words.format(**given)}."
+    asker, words = (steps.get(frame.asker), _SPENT.get(frame.cause)) if frame else (None, None)
+    if frame and asker and words:
+        time = f"{asker.timeout // 60} min" if asker.timeout % 60 == 0 else f"{asker.timeout} s"
+        parts.append(f"{inline(frame.asker)} {words.format(time=time, attempts=asker.attempts)}.")
 
-
-def _duration(seconds: int) -> str:
-    return f"{seconds // 60} min" if seconds % 60 == 0 else f"{seconds} s"
-
-
-def _said(protocol: Protocol, step: Step, known: Mapping[str, Json]) -> Iterator[str]:
-    """The words of the exits that the question takes up, as far as they are the last that their steps left by."""
+    # The exits that the question needs, if each is the last exit of its step.
     last = known.get("last")
     for need in step.needs:
-        name = variable(need.step)
+        name = variable_name(need.step)
+        left = last.get(name) if isinstance(last, dict) else None
+        if not isinstance(left, str) or tag_of(left) != tag_of(need.exit):
+            continue
         slots = known.get(name) if name else None
         value = slots.get(need.exit) if isinstance(slots, dict) else None
         declared = protocol.exits.get(tag_of(need.exit))
-        if not isinstance(last, dict) or not _left_by(last.get(name), need.exit):
-            continue
         if need.exit == _FAILED and isinstance(value, str):
-            yield quoted(value)
+            parts.append(quoted(value))
         elif declared and isinstance(value, dict):
-            words = {one: value[one] for one, field in declared.fields.items() if field.by == "agent" and one in value}
-            yield f"{inline(need.step)} says:"
-            yield quoted(told([declared], words))
+            own = {one: value[one] for one, field in declared.fields.items() if field.by == "agent" and one in value}
+            parts += [f"{inline(need.step)} says:", quoted(exit_text([declared], own))]
 
-
-def _left_by(last: Json, exit_: str) -> bool:
-    return isinstance(last, str) and tag_of(last) == tag_of(exit_)
+    if report := known["gate_report"]:
+        parts.append(quoted(report))
+    return tidy_text("\n".join(parts))
 
 
 def own_words(command: AskHuman) -> tuple[str, Mapping[str, str]]:
-    """The title of a question that the run itself asks, and what its choices mean."""
+    """Return the title of a question that the run itself asks, and the meaning of its choices."""
     if command.id == OUTAGE:
         return _OUTAGES.get(command.step, (command.step, ""))[0], _OUTAGE_CHOICES
     return f"The run has used its {_LIMITS.get(command.step, command.step)}", _LIMIT_CHOICES
 
 
 def _limit(protocol: Protocol, state: State, command: AskHuman) -> Question:
-    """The question of the run itself, when it has used what it may."""
+    """Build the run's own question when a budget is spent."""
     limits, usage = protocol.limits, state.usage
     spent, allowed = {
         "cost": (f" It has cost {usage.cost:.2f} so far.", f"{limits.cost}"),
@@ -153,30 +165,20 @@ def _limit(protocol: Protocol, state: State, command: AskHuman) -> Question:
     }.get(command.step, ("", f"{limits.wall} s"))
     if usage.unpriced:
         spent += f" The price of {usage.unpriced:,} tokens is not known."
-    title, helps = own_words(command)
-    return Question(
-        id=command.id,
-        title=title,
-        text=f"Nothing new starts until you decide. The limit is {allowed}{_granted(state.allowances - 1)}.{spent}\n",
-        choices=tuple(Choice(choice, helps.get(choice, "")) for choice in command.choices),
-    )
-
-
-def _granted(times: int) -> str:
-    """How often a limit was granted again."""
-    return f", granted again {'once' if times == 1 else f'{times} times'} so far" if times else ""
+    times = state.allowances - 1
+    granted = f", granted again {'once' if times == 1 else f'{times} times'} so far" if times else ""
+    return _own_question(command, f"Nothing new starts until you decide. The limit is {allowed}{granted}.{spent}\n")
 
 
 def _outage(command: AskHuman, payloads: Payloads) -> Question:
     """The question of the run itself, when an agent's service cannot be used until a person has seen to it."""
-    title, helps = own_words(command)
     what = _OUTAGES.get(command.step, ("", ""))[1]
-    said = [for_person(payloads.get(ref)) for ref in command.inputs.get("gate_report", ())]
-    return Question(
-        id=command.id,
-        title=title,
-        text=finished(
-            "\n".join([f"Nothing new starts until you decide; no attempt is lost. {what}", *map(quoted, said)])
-        ),
-        choices=tuple(Choice(choice, helps.get(choice, "")) for choice in command.choices),
-    )
+    reports = [quoted(for_person(payloads.get(ref))) for ref in command.inputs.get("gate_report", ())]
+    first = f"Nothing new starts until you decide; no attempt is lost. {what}"
+    return _own_question(command, tidy_text("\n".join([first, *reports])))
+
+
+def _own_question(command: AskHuman, text: str) -> Question:
+    title, helps = own_words(command)
+    choices = tuple(QuestionChoice(choice, helps.get(choice, "")) for choice in command.choices)
+    return Question(id=command.id, title=title, text=text, choices=choices)

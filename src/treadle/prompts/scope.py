@@ -1,4 +1,4 @@
-"""What an activity may read, write and see: the globs of its role and step, with the values of the instance's input."""
+"""The scope of an activity: the read, write and hidden globs of its role and step, filled from the instance's input."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -7,52 +7,55 @@ import msgspec
 
 from treadle.kernel.commands import AskHuman, Job
 from treadle.ports import Payloads
-from treadle.protocol.answers.paths import clean_path, is_pattern, path_fault
-from treadle.protocol.answers.problems import kind, quoted
+from treadle.protocol.answers.values import describe_value, quote_text
 from treadle.protocol.checks.permissions import write_scope
-from treadle.protocol.globs import glob_fault
 from treadle.protocol.items import Json
 from treadle.protocol.model import Protocol
+from treadle.protocol.paths import clean_path, glob_fault, is_pattern, path_fault
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
-class Scope(msgspec.Struct, frozen=True):
+class ActivityScope(msgspec.Struct, frozen=True):
     """Globs relative to the root of the repository; `!` excludes. Only `*`, `**` and `?` are wild."""
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
-    """Why globs could not be made from the input. Then nothing may be written: a lost `!` would open what it closed."""
+    """Why globs could not be made from the input. Then nothing may be written: a lost `!` would open the paths it
+    closed.
+    """
     stubs: tuple[str, ...] = ()
     """Where stubs may be added, and nothing else."""
 
     @property
     def reach(self) -> tuple[str, ...]:
-        """All that may be touched, in whatever way; what of it is right, a check says."""
+        """All globs that the activity may change in any way; checks judge the changes."""
         return (*self.writes, *(glob for glob in self.stubs if not glob.startswith("!")))
 
 
-def permissions(protocol: Protocol, command: Job | AskHuman, payloads: Payloads) -> Scope:
+def permissions(protocol: Protocol, command: Job | AskHuman, payloads: Payloads) -> ActivityScope:
     """The scope of the step that a command is about; a value that would lead elsewhere is refused."""
     ref = next(iter(command.inputs.get("in", ())), "")
     value = payloads.get(ref) if ref else None
     return scope(protocol, command.graph, command.step, value if isinstance(value, dict) else {})
 
 
-def scope(protocol: Protocol, graph: str, step: str, values: Mapping[str, Json]) -> Scope:
+def scope(protocol: Protocol, graph: str, step: str, values: Mapping[str, Json]) -> ActivityScope:
     """The scope of a step for an instance with this input."""
     found = protocol.graphs[graph].steps[step] if graph in protocol.graphs else None
     role = protocol.roles.get(found.role) if found else None
     if found is None or role is None:
-        return Scope()
+        return ActivityScope()
     refused: list[str] = []
     reads = _expanded(role.reads if found.reads is None else found.reads, values, refused)
     writes = _expanded(write_scope(protocol, found), values, refused)
     hidden = _expanded(role.hidden, values, refused)
     stubs = _expanded(found.stubs if "modify" in role.perms else (), values, refused)
-    return Scope(reads, () if refused else writes, hidden, tuple(dict.fromkeys(refused)), () if refused else stubs)
+    return ActivityScope(
+        reads, () if refused else writes, hidden, tuple(dict.fromkeys(refused)), () if refused else stubs
+    )
 
 
 def _expanded(globs: Iterable[str], values: Mapping[str, Json], refused: list[str]) -> tuple[str, ...]:
@@ -60,7 +63,7 @@ def _expanded(globs: Iterable[str], values: Mapping[str, Json], refused: list[st
     for glob in globs:
         for filled in _filled(glob, values, refused):
             if fault := glob_fault(filled):
-                refused.append(f"{quoted(filled)} {fault[0]}")
+                refused.append(f"{quote_text(filled)} {fault[0]}")
             else:
                 found.append(filled)
     return tuple(dict.fromkeys(found))
@@ -82,15 +85,15 @@ def _filled(glob: str, values: Mapping[str, Json], refused: list[str]) -> list[s
 def _part(name: str, value: Json, refused: list[str]) -> str:
     """A value as a part of a glob; empty, with the reason in `refused`, if it cannot be one."""
     if not isinstance(value, str):
-        refused.append(f"'{name}' is {kind(value)}, not a path")
+        refused.append(f"'{name}' is {describe_value(value)}, not a path")
         return ""
     fault = "is a pattern, not a path" if is_pattern(value) else path_fault(value)
     if fault:
-        refused.append(f"'{name}' is {quoted(value)}, which {fault}")
+        refused.append(f"'{name}' is {quote_text(value)}, which {fault}")
     return "" if fault else clean_path(value)
 
 
 def _tidied(glob: str) -> str:
-    """`./src//**` → `src/**`; what is at fault stays as it is, to be refused."""
+    """Normalise `./src//**` to `src/**`; leave a faulty glob as it is, to be refused."""
     mark = "!" if glob.startswith("!") else ""
     return glob if glob_fault(glob) else mark + clean_path(glob.removeprefix("!"))

@@ -1,25 +1,126 @@
-"""The variables of a template: those that every template has, and what its step needs. All of them are plain JSON."""
+"""The variables of a template: the common ones and the needs of its step. All of them are plain JSON."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Final
 
+from treadle.git.ref_names import RefNames, short_ref
 from treadle.kernel.commands import AskHuman, Inputs, RunAgent
 from treadle.kernel.state import Instance, State
 from treadle.ports import Payloads
-from treadle.prompts.ended_children import ended_children
-from treadle.prompts.names import branch, dialogue
-from treadle.prompts.parameters import by_letter, line, parameters, phase
-from treadle.prompts.report import for_agent, for_person
+from treadle.prompts.foreign import inline
+from treadle.prompts.outcomes import ended_children, exit_text, for_agent, for_person, trouble
 from treadle.prompts.scope import permissions
-from treadle.prompts.telling import told
-from treadle.prompts.trouble import trouble
-from treadle.prompts.verified import verified
+from treadle.protocol.agent_lines import CONTEXT, ContextPart, Parameters, render_context, render_parameters
 from treadle.protocol.answers.schema import schema
 from treadle.protocol.checks.declarations import TOOLCHAIN
-from treadle.protocol.checks.shapes import variable
+from treadle.protocol.checks.shapes import variable_name
 from treadle.protocol.items import Item, Json, Routed
-from treadle.protocol.lines.parameters import Parameters
-from treadle.protocol.model import MAP_EXITS, Need, Protocol, Step, base_of, tag_of, target
+from treadle.protocol.model import CHECK_EXITS, MAP_EXITS, CheckRef, Need, Protocol, Role, Step, base_of, tag_of, target
+from treadle.protocol.vocabulary import CHECKS, RECORDS
+
+# Names of an instance outside the kernel: its branch and its dialogue.
+
+_LOOP: Final = "_loop"
+_SESSION: Final = "{session}"
+_BELOW: Final = "+"
+"""No instance has it in its name, and no line of parameters splits at it."""
+
+
+def branch(run: str, inst: str) -> str:
+    """The ref on which the accepted work of an instance comes together, as git and people know it."""
+    return short_ref(RefNames(run).integration(inst)) if inst else ""
+
+
+def has_dialogue(role: Role) -> bool:
+    """Whether a role's parameters name a session."""
+    return any(_SESSION in text for text in role.params.values())
+
+
+def dialogue_kind(protocol: Protocol, inst: Instance) -> str:
+    """Return the kind of an instance's dialogue."""
+    return protocol.graphs[inst.graph].dialogue or f"{inst.graph}{_LOOP}"
+
+
+def dialogue(protocol: Protocol, run: str, inst: Instance) -> str:
+    """The name under which an instance's dialogue is kept: one for each plan, one for each cycle."""
+    kind = dialogue_kind(protocol, inst).removesuffix(_LOOP).upper()
+    return f"{kind}_{run}_{inst.id.replace('/', _BELOW)}"
+
+
+# The parameters of a prompt: `[S:…,R:2,C:TDD₁,P:ℜ,CTX:design=…, plan=…]`, as declared by its role.
+
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_NAMED = re.compile(r"([^\W\d][\w.-]*)=(.*)", re.DOTALL)
+_SEPARATOR: Final = ", "
+_QUOTE: Final = '"'
+
+
+def parameters(role: Role | None, known: Mapping[str, Json]) -> Parameters:
+    """Fill the parameters of a role. Leave out each part of a text (separated by `, `) with an unknown name."""
+    declared = role.params if role else {}
+    parts = {letter: [*_filled(text, known)] for letter, text in declared.items()}
+    letters = {
+        letter: _SEPARATOR.join(f"{one.key}={one.value}" if one.key else one.value for one in several)
+        for letter, several in parts.items()
+        if letter != CONTEXT
+    }
+    return Parameters({letter: text for letter, text in letters.items() if text}, tuple(parts.get(CONTEXT, ())))
+
+
+def parameter_line(found: Parameters) -> str:
+    """Parameters as prompts show them."""
+    return render_parameters(found)
+
+
+def by_letter(found: Parameters) -> dict[str, str]:
+    """Letter → text; the context as it stands in the line."""
+    return found.letters | ({CONTEXT: render_context(found.context)} if found.context else {})
+
+
+def phase(protocol: Protocol, name: str, step: Step) -> str:
+    """Return the protocol's name for a step's phase: the symbol of its mode or its own, else its mode or its name."""
+    role = protocol.roles.get(step.role)
+    mode = role.modes.get(step.mode) if role else None
+    return (mode.symbol if mode else "") or step.symbol or step.mode or name
+
+
+def _filled(text: str, known: Mapping[str, Json]) -> Iterator[ContextPart]:
+    def fill(placeholder: re.Match[str]) -> str:
+        value = known[placeholder[1]]
+        return value if isinstance(value, str) else inline(value)
+
+    for part in text.split(_SEPARATOR):
+        if any(known.get(name) in (None, "", []) for name in _PLACEHOLDER.findall(part)):
+            continue
+        named = _NAMED.fullmatch(part)
+        key, value = (named[1], named[2]) if named else ("", part)
+        is_quoted = len(value) > 1 and value[0] == value[-1] == _QUOTE
+        if filled := _PLACEHOLDER.sub(fill, value[1:-1] if is_quoted else value):
+            yield ContextPart(key, filled, is_quoted)
+
+
+# The checks that a step's inputs have already passed, so that an agent need not repeat them.
+
+_RECORD: Final = RECORDS | {"measure"}
+"""Checks that do not judge the work."""
+
+
+def verified_checks(steps: Mapping[str, Step], step: Step) -> dict[str, Json]:
+    """Return step → exit → the checks that an accepted exit passed, in words, for the needs of a step."""
+    found: dict[str, dict[str, Json]] = {}
+    for need in step.needs:
+        if need.step and not need.up:
+            source = steps.get(need.step)
+            checks: tuple[CheckRef, ...] = ()
+            if source and source.kind == "check":
+                checks = source.checks if need.exit == CHECK_EXITS[0] else ()
+            elif source:
+                checks = source.gates.get(need.exit, ())
+            judging = [it.name for it in checks if not it.advisory and it.name in CHECKS and it.name not in _RECORD]
+            found.setdefault(variable_name(need.step), {})[need.exit] = [CHECKS[name].help for name in judging]
+    return dict(found)
+
 
 SILENT: Final = "(nothing was said)"
 """Stands for an exit without a payload, so that a template sees that the step was left by it."""
@@ -41,14 +142,14 @@ def parameters_of(protocol: Protocol, state: State, command: RunAgent | AskHuman
     return by_letter(_Subject(protocol, state, command, payloads).parameters())
 
 
-def given(inputs: Inputs, payloads: Payloads) -> Json:
-    """What the instance was given."""
+def input_values(inputs: Inputs, payloads: Payloads) -> Json:
+    """Return the input of the instance."""
     ref = next(iter(inputs.get("in", ())), "")
     return payloads.get(ref) if ref else {}
 
 
 class _Subject:
-    """One command, and what belongs to it."""
+    """A command, with the step and the instance it belongs to."""
 
     def __init__(self, protocol: Protocol, state: State, command: RunAgent | AskHuman, payloads: Payloads) -> None:
         self.protocol, self.state, self.command, self.payloads = protocol, state, command, payloads
@@ -57,13 +158,6 @@ class _Subject:
         self.inst: Instance = state.insts[command.inst]
 
     def variables(self, toolchain: Mapping[str, str]) -> dict[str, Json]:
-        name = self.graph.input[0]
-        commands: dict[str, Json] = {key: toolchain.get(key, "") for key in TOOLCHAIN}
-        found = {**self._facts(), "node": self._node(), "toolchain": commands}
-        found |= {name: given(self.command.inputs, self.payloads), "up": self._slots(up=True)}
-        return found | self._slots(up=False)
-
-    def _facts(self) -> dict[str, Json]:
         step, attempt, most = self._place()
         allowed = permissions(self.protocol, self.command, self.payloads)
         return {
@@ -73,8 +167,8 @@ class _Subject:
             "mode": {"type": self.step.mode},
             "attempt": attempt,
             "max_attempts": most,
-            "gate_report": self._said("gate_report"),
-            "human_note": self._said("human_note"),
+            "gate_report": self._report("gate_report"),
+            "human_note": self._report("human_note"),
             "scope": {
                 "reads": list(allowed.reads),
                 "writes": list(allowed.writes),
@@ -84,16 +178,21 @@ class _Subject:
             "signals": self._signals(),
             "reports": self._reports(),
             "session": dialogue(self.protocol, self.state.run, self.inst),
-            "params": line(self.parameters()),
+            "params": parameter_line(self.parameters()),
             "exit_schema": schema(self.protocol, self.step) if self.step.kind == "agent" else {},
             "vars": dict(self._vars()),
-            "last": {variable(step): self.inst.last.get(step, "") for step in self.graph.steps},
+            "last": {variable_name(name): self.inst.last.get(name, "") for name in self.graph.steps},
             "ways": self._ways(),
-            "verified": verified(self.graph.steps, self.step),
+            "verified": verified_checks(self.graph.steps, self.step),
+            "node": self._node(),
+            "toolchain": {key: toolchain.get(key, "") for key in TOOLCHAIN},
+            self.graph.input[0]: input_values(self.command.inputs, self.payloads),
+            "up": self._slots(up=True),
+            **self._slots(up=False),
         }
 
     def parameters(self) -> Parameters:
-        value = given(self.command.inputs, self.payloads)
+        value = input_values(self.command.inputs, self.payloads)
         known: dict[str, Json] = {**value} if isinstance(value, dict) else {}
         own = {
             "session": dialogue(self.protocol, self.state.run, self.inst),
@@ -118,6 +217,13 @@ class _Subject:
 
     def _node(self) -> Json:
         inst = self.inst
+        ids = [id_ for group in inst.groups.values() if not group.mapped for id_ in group.members.values()]
+        spawned = sorted((self.state.insts[id_] for id_ in ids if id_ in self.state.insts), key=lambda child: child.n)
+        children: list[Json] = []
+        for child in spawned:  # a running child has no outcome, and one that ended well no trouble
+            is_well = child.live or child.outcome in self.graph.ok.get(child.group, ())
+            why = "" if is_well else trouble(self.protocol, child, self.payloads, self._worded)
+            children.append({"id": child.id, "key": child.key, "outcome": child.outcome, "trouble": why})
         return {
             "id": inst.id,
             "key": inst.key,
@@ -125,37 +231,23 @@ class _Subject:
             "branch": branch(self.state.run, inst.id),
             "parent": inst.parent,
             "depth": inst.depth,
-            "children": self._children(),
+            "children": children,
         }
-
-    def _children(self) -> list[Json]:
-        """The children that the instance has spawned, oldest first; one that is at work has no outcome."""
-        ids = [id_ for group in self.inst.groups.values() if not group.mapped for id_ in group.members.values()]
-        found = sorted((child for id_ in ids if (child := self.state.insts.get(id_))), key=lambda child: child.n)
-        return [
-            {"id": child.id, "key": child.key, "outcome": child.outcome, "trouble": self._trouble(child)}
-            for child in found
-        ]
-
-    def _trouble(self, child: Instance) -> str:
-        if child.live or child.outcome in self.graph.ok.get(child.group, ()):
-            return ""
-        return trouble(self.protocol, child, self.payloads, self._worded)
 
     def _vars(self) -> Mapping[str, int | str | bool]:
         return self.command.vars if isinstance(self.command, RunAgent) else self.inst.vars
 
-    def _said(self, slot: str) -> Json:
-        """A report or a note, of a report that has more to it only its words to whoever reads them; empty if none.
+    def _report(self, slot: str) -> Json:
+        """Return a report or a note in the words for its reader; empty if there is none.
 
-        A step whose attempts are spent leaves what its last one said.
+        A step with spent attempts leaves the payload of its last attempt.
         """
         ref = next(iter(self.command.inputs.get(slot, ())), "")
         found = self._worded(self.payloads.get(ref) if ref else "")
-        return told(self.protocol.exits.values(), found) if isinstance(found, dict) else found
+        return exit_text(self.protocol.exits.values(), found) if isinstance(found, dict) else found
 
     def _signals(self) -> list[Json]:
-        """What the step serves: one entry for each payload, or one for a signal that brought none."""
+        """Return the signals that the step serves: one entry for each payload, or one for a signal without payload."""
         frame = next((frame for frame in self.inst.frames if frame.id == self.command.id), None)
         found: list[Json] = []
         for message in frame.signals if frame else ():
@@ -165,32 +257,33 @@ class _Subject:
         return found
 
     def _slots(self, *, up: bool) -> dict[str, Json]:
-        """The needs of the step by step and exit; an optional one that is not there is left out."""
+        """Return the needs of the step by step and exit, without optional ones that are absent."""
         found: dict[str, Json] = {}
         for need in self.step.needs:
             if need.step and need.up == up:
-                exits = found.setdefault(variable(need.step), {})
+                exits = found.setdefault(variable_name(need.step), {})
                 refs = self.command.inputs.get(str(need).rstrip("?*"), ())
                 if isinstance(exits, dict) and (refs or need.every):
                     exits[need.exit] = self._slot(need, refs)
         return found
 
     def _reports(self) -> list[Json]:
-        """What the needs of the step say, as a list: for templates that do not know which steps lead to theirs."""
+        """Return the payloads of the step's needs as a list, for templates that do not know which steps lead to
+        theirs.
+        """
         found: list[Json] = []
         for need in self.step.needs:
-            is_told = need.step and not need.up and self._holds(need)
-            for ref in self.command.inputs.get(str(need).rstrip("?*"), ()) if is_told else ():
+            if not need.step or need.up:
+                continue
+            # An optional need that is not the last exit of its step any more is old news: a later success made it so.
+            last = self.inst.last.get(need.step, "")
+            is_news = not need.optional or not last or last.startswith("!") or tag_of(last) == tag_of(need.exit)
+            for ref in self.command.inputs.get(str(need).rstrip("?*"), ()) if is_news else ():
                 data = self.payloads.get(ref) if ref else {}
                 if isinstance(data, dict):
                     title = self.graph.steps[need.step].title or need.step
                     found.append({"step": need.step, "title": title, "exit": need.exit, "data": data})
         return found
-
-    def _holds(self, need: Need) -> bool:
-        """Whether an optional need is how its step was left last: what came right since is no news."""
-        last = self.inst.last.get(need.step, "")
-        return not need.optional or not last or last.startswith("!") or tag_of(last) == tag_of(need.exit)
 
     def _slot(self, need: Need, refs: tuple[str, ...]) -> Json:
         if need.every:
@@ -198,18 +291,16 @@ class _Subject:
         if not refs[0]:
             return self._routed(need)
         found = self.payloads.get(refs[0])
-        return self._worded(found) if need.exit == "Failed" and self._is_check(need.step) else found
-
-    def _is_check(self, step: str) -> bool:
-        source = self.protocol.graphs[self.command.graph].steps.get(step)
-        return source is not None and source.kind == "check"
+        source = self.graph.steps.get(need.step)
+        is_check_report = need.exit == "Failed" and source is not None and source.kind == "check"
+        return self._worded(found) if is_check_report else found
 
     def _worded(self, found: Json) -> Json:
-        """What checks had to say, in the words for whoever reads them."""
+        """Return the words of a check report for the reader of this command."""
         return for_person(found) if isinstance(self.command, AskHuman) else for_agent(found)
 
     def _routed(self, need: Need) -> Json:
-        """What a map or a check leaves: no payload, but counts that the kernel has made itself."""
+        """Return the result of a map or check: no payload, but counts that the kernel computed."""
         owner = self.state.insts.get(self.inst.parent) if need.up else self.inst
         slot = owner.slots.get(need.slot) if owner else None
         if not owner or not slot or not slot.fields:
@@ -221,11 +312,7 @@ class _Subject:
         return found
 
 
-def _plain(value: Routed) -> Json:
-    if not isinstance(value, tuple):
-        return value
-    return [_item(item) if isinstance(item, Item) else item for item in value]
-
-
-def _item(item: Item) -> Json:
-    return {"key": item.key, **{name: _plain(value) for name, value in item.fields.items()}}
+def _plain(value: Routed | Item) -> Json:
+    if isinstance(value, Item):
+        return {"key": value.key, **{name: _plain(field) for name, field in value.fields.items()}}
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value

@@ -1,1 +1,1 @@
-"""What a protocol is: data, loaded, checked and drawn, never executed."""
+"""The protocol language: data that is loaded, checked and drawn, never executed."""

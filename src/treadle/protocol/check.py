@@ -1,45 +1,46 @@
-"""The checker: what is proved about a protocol before it may run.
+"""The checker: it proves that a protocol is safe to run.
 
 Theory of operation
 ===================
 
-A protocol is finite data, so what can go wrong in a run can be looked for in the table instead of in the run. The
-kernel interprets a table without doubts: it assumes that a row exists for whatever happens, that a slot is there when
-a template reads it, that a join ends. This module earns those assumptions. Each check is one function with its number;
-each looks at a `Subject`: the protocol, its graphs as edges (`flow`), who starts whom (`sites`), and what has been
-written where (`known`).
+A protocol is finite data, so the checker can look for a run's faults in the table instead of in the run. The kernel
+interprets a table without doubts: it assumes that a row exists for every event, that a slot is there when a template
+reads it, that a join ends. This module earns those assumptions. Each check is one function with its number; each looks
+at a `Subject`: the protocol, its graphs as edges (`flow`), the places where graphs start children (`sites`), and the
+slots written before each step (`known`).
 
-**Nothing is undefined.** Every name exists (3), every exit and every failure has a row of which exactly one applies
-(1, 4), no row speaks of what cannot happen (2), guards can be evaluated (18), templates find the variables and fields
-they mention (15), numbers are in range (20). So `reduce` never meets a case that the table does not answer.
+**Nothing is undefined.** Every name exists (3), every exit and every failure has rows of which exactly one applies (1,
+4), every row can apply (2), guards can be evaluated (18), templates find the variables and fields they mention (15),
+numbers are in range (20). So `reduce` never meets a case that the table does not answer.
 
 **Nothing waits for ever.** An instance waits only for an activity, which has a deadline; a person; a pool, which only
-running activities hold and which is taken all at once; the barrier of its chunk; its children; or its parent's answer.
-A barrier opens, because siblings pass the same sequence of landings (10), are started together (11), and leave by
-ending. A join ends, because its group is spawned (13), every outcome of a child is good or handled, and the handler of
-a bad one changes the roster before the join is looked at again. An answer comes, because every parent handles the
-question and replies on every path with something the asker has a row for (8). A handler runs whenever its instance
+running activities occupy and which they acquire all at once; the barrier of its chunk; its children; or its parent's
+answer. A barrier opens, because siblings pass the same sequence of landings (10), are started together (11), and leave
+by ending. A join ends, because its group is spawned (13), every outcome of a child is good or handled, and the handler
+of a bad one changes the roster before the kernel looks at the join again. An answer comes, because every parent handles
+the question and replies on every path with something the asker has a row for (8). A handler runs whenever its instance
 runs nothing, stays apart from the work it interrupts and from other handlers (7), and never waits downward or sideways
 (14); it may ask upward, which ends at a person. Waiting thus goes down to running activities or up to a person, and no
 cycle can close.
 
 **Nothing goes on for ever.** Every loop, also one through children that are started again, charges a budget that
-nothing inside it refills, or passes a person (9): the budgets form a lexicographic ranking. Self-routes are bounded by
-attempts, and what starts over or moves to a stronger model without counting attempts charges a budget (17). Trees are
-bounded by the run's limits. From every step an end can be reached (6), and every step and graph can be come to (5), so
-the proof is not about dead text.
+nothing inside it refills, or passes a person (9): the budgets form a lexicographic ranking. Attempts bound self-routes,
+and a row that starts over or moves to a stronger model without counting attempts charges a budget (17). The run's
+limits bound trees. From every step a path leads to an end (6), and every step and graph is reachable (5), so the proof
+is not about dead text.
 
 **Nothing is believed or lost.** A step starts only where the slots it needs have been written on every path (12): this
-is what makes red-before-green and review-before-merge structural. Every exit carries the gates that its computed
-fields and its `proves` call for, and says what it proves if it passes such gates; scopes fit the roles, and what is
-merged has been approved since it was written (16). Nothing is merged while children are at work (13), and whoever
-moves a branch tells those who stand on it (22). Whoever an exit leads to declares that it reads it (19), so no
-critique, question or report disappears between two steps. A success names every proof that lies on all ways to it
-(21), so none is routed around unnoticed. What somebody decides leads somewhere else than its opposite (23).
+makes red-before-green and review-before-merge structural. Every exit carries the gates that its computed fields and its
+`proves` call for, and declares its proof if it passes such gates; scopes fit the roles, and work is approved after its
+last change and before its merge (16). Nothing is merged while children are at work (13), and a graph that moves a
+branch signals the instances that stand on it (22). The step an exit leads to declares that it reads the exit (19), so
+no critique, question or report disappears between two steps. A success names every proof that lies on all ways to it
+(21), so none is routed around unnoticed. A decision leads to another place than its opposite (23).
 
-What is not proved: that agents are any good, that a person answers, that a command in the project's toolchain ends.
+Not proved: that agents are any good, that a person answers, that a command in the project's toolchain ends.
 
-Only things that are declared and never used are warnings; everything else must be repaired before a run.
+Two findings are warnings: a declaration that is never used, and a step that may break tests unnoticed, which the merge
+catches at the expense of another step. Everything else must be repaired before a run.
 """
 
 from collections.abc import Callable, Iterable
@@ -47,56 +48,76 @@ from typing import Final
 
 import msgspec
 
-from treadle.protocol.checks.afresh import fresh_starts_differ, retries_have_attempts
-from treadle.protocol.checks.aliases import names_mean_one_thing
-from treadle.protocol.checks.answers import questions_are_answered, reply_handlers_answer
-from treadle.protocol.checks.approvals import merges_are_approved
-from treadle.protocol.checks.arrivals import reports_arrive
-from treadle.protocol.checks.barriers import barriers_are_in_step, barriers_need_a_map
-from treadle.protocol.checks.branches import moved_branches_are_announced
-from treadle.protocol.checks.budgets import budgets_bound_something
-from treadle.protocol.checks.children import groups_are_one_thing, nothing_is_finished_early
-from treadle.protocol.checks.claims import documents_are_checked, proofs_are_claimed, readers_write_nothing
-from treadle.protocol.checks.commands import commands_are_run
-from treadle.protocol.checks.confirmations import protected_files_ask_a_person
-from treadle.protocol.checks.decisions import decisions_make_a_difference
-from treadle.protocol.checks.declarations import declarations_hold_together
-from treadle.protocol.checks.delivery import exits_are_delivered
-from treadle.protocol.checks.duties import commits_are_guarded, suites_are_built
-from treadle.protocol.checks.earnings import successes_are_earned
-from treadle.protocol.checks.evidence import exits_are_proved
-from treadle.protocol.checks.frames import (
+from treadle.protocol.checks.children import (
+    barriers_are_in_step,
+    barriers_need_a_map,
+    groups_are_one_thing,
+    items_fit_their_graph,
+    joins_end,
+    nothing_is_finished_early,
+)
+from treadle.protocol.checks.commits import (
+    commits_are_guarded,
+    commits_break_nothing,
+    contracts_exist,
+    merges_are_approved,
+    merges_say_what_earned_them,
+    moved_branches_are_announced,
+    parts_are_disjoint,
+    suites_are_built,
+    tests_are_out_of_reach,
+)
+from treadle.protocol.checks.declarations import (
+    commands_are_run,
+    declarations_hold_together,
+    names_mean_one_thing,
+    nothing_is_unused,
+    numbers_make_sense,
+)
+from treadle.protocol.checks.evidence import (
+    documents_are_checked,
+    exits_are_proved,
+    proofs_are_claimed,
+    readers_write_nothing,
+    successes_are_earned,
+)
+from treadle.protocol.checks.guards import guards_can_be_read, proofs_can_be_read
+from treadle.protocol.checks.handlers import (
     answers_are_what_was_said,
     handlers_keep_to_themselves,
+    handlers_never_wait_below,
+    handlers_stay_apart,
+    questions_are_answered,
     questions_reach_a_parent,
+    reply_handlers_answer,
 )
-from treadle.protocol.checks.guards import guards_can_be_read
-from treadle.protocol.checks.handlers import handlers_never_wait_below, handlers_stay_apart
-from treadle.protocol.checks.items import items_fit_their_graph
-from treadle.protocol.checks.joins import joins_end
-from treadle.protocol.checks.loops import loops_are_bounded
-from treadle.protocol.checks.names import graphs_mention_what_exists
-from treadle.protocol.checks.permissions import scopes_make_sense
-from treadle.protocol.checks.proofs import proofs_can_be_read
-from treadle.protocol.checks.ranges import numbers_make_sense
-from treadle.protocol.checks.reach import (
+from treadle.protocol.checks.names import graphs_mention_what_exists, steps_mention_what_exists
+from treadle.protocol.checks.permissions import protected_files_ask_a_person, scopes_make_sense
+from treadle.protocol.checks.subject import Places, ProtocolSubject
+from treadle.protocol.checks.tables import (
+    decisions_make_a_difference,
+    every_exit_is_routed,
+    exits_are_delivered,
+    failures_are_covered,
+    needs_are_met,
+    no_stale_rows,
+    reports_arrive,
+)
+from treadle.protocol.checks.templates import templates_fit_their_steps
+from treadle.protocol.checks.termination import (
+    budgets_bound_something,
     every_signal_finds_a_handler,
     every_step_is_reachable,
     every_step_reaches_an_end,
+    fresh_starts_are_paid_for,
+    fresh_starts_differ,
+    loops_are_bounded,
+    retries_have_attempts,
 )
-from treadle.protocol.checks.retries import fresh_starts_are_paid_for
-from treadle.protocol.checks.shares import contracts_exist, merges_say_what_earned_them, parts_are_disjoint
-from treadle.protocol.checks.slots import needs_are_met
-from treadle.protocol.checks.steps import steps_mention_what_exists
-from treadle.protocol.checks.subject import Places, Subject
-from treadle.protocol.checks.tables import every_exit_is_routed, failures_are_covered, no_stale_rows
-from treadle.protocol.checks.templates import templates_fit_their_steps
-from treadle.protocol.checks.territory import tests_are_out_of_reach
-from treadle.protocol.checks.unused import nothing_is_unused
 from treadle.protocol.findings import Finding
 from treadle.protocol.model import Protocol
 
-Check = Callable[[Subject], Iterable[Finding]]
+Check = Callable[[ProtocolSubject], Iterable[Finding]]
 
 CHECKS: Final[dict[str, Check]] = {
     "unrouted_exit": every_exit_is_routed,
@@ -140,6 +161,7 @@ FINER: Final[dict[str, Check]] = {
     "early_end": nothing_is_finished_early,
     "tests_in_reach": tests_are_out_of_reach,
     "unguarded_commit": commits_are_guarded,
+    "unnoticed_break": commits_break_nothing,
     "unbuilt_suite": suites_are_built,
     "unclaimed_proof": proofs_are_claimed,
     "writing_reader": readers_write_nothing,
@@ -155,12 +177,12 @@ FINER: Final[dict[str, Check]] = {
     "unannounced_branch": moved_branches_are_announced,
     "idle_decision": decisions_make_a_difference,
 }
-"""Checks of what a protocol means to do. Where one of the others fails, they would say the same in more words."""
+"""Checks of a protocol's intent. They run only if the others find no error, which they would repeat in more words."""
 
 
 def check(protocol: Protocol, places: Places | None = None) -> list[Finding]:
     """Everything that is wrong with a protocol, in the order of the checks; `places` maps dotted paths to lines."""
-    subject = Subject(protocol, places)
+    subject = ProtocolSubject(protocol, places)
     found: dict[Finding, str] = {}
     for checks in (CHECKS, FINER):
         if checks is CHECKS or not any(finding.level == "error" for finding in found):

@@ -16,10 +16,10 @@ def digest(protocol: Protocol) -> str:
 
 
 def canonical(protocol: Protocol) -> bytes:
-    """JSON with sorted keys and without any value that equals its default.
+    """Return the protocol as JSON with sorted keys and without any value that equals its default.
 
-    Defaults are left out by equality, so it does not matter who wrote them out, and a field that a later model adds
-    with a default leaves the digests of older protocols as they are.
+    A value equal to its default is left out even if the file writes it, and a field that a later model adds with a
+    default leaves the digests of older protocols as they are.
     """
     text = json.dumps(_plain(protocol), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.encode()
@@ -27,7 +27,9 @@ def canonical(protocol: Protocol) -> bytes:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, msgspec.Struct):
-        return {**_tag(value), **{name: _plain(inner) for name, inner in told(value)}}
+        config = value.__struct_config__
+        tag = {str(config.tag_field): str(config.tag)} if config.tag is not None else {}
+        return {**tag, **{name: _plain(inner) for name, inner in non_default_fields(value)}}
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in value.items()}
     if isinstance(value, tuple | list):
@@ -35,7 +37,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def told(value: msgspec.Struct) -> list[tuple[str, Any]]:
+def non_default_fields(value: msgspec.Struct) -> list[tuple[str, Any]]:
     """The fields that do not have their default."""
     inner = [(name, getattr(value, name), default) for name, default in _defaults(type(value))]
     return [(name, one) for name, one, default in inner if default is msgspec.NODEFAULT or one != default]
@@ -47,8 +49,3 @@ def _defaults(model: type[msgspec.Struct]) -> tuple[tuple[str, Any], ...]:
         (field.name, field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory())
         for field in msgspec.structs.fields(model)
     )
-
-
-def _tag(value: msgspec.Struct) -> dict[str, str]:
-    config = value.__struct_config__
-    return {str(config.tag_field): str(config.tag)} if config.tag is not None else {}

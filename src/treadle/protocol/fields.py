@@ -12,6 +12,7 @@ from treadle.protocol.model import Field
 
 ScalarName = Literal["text", "int", "number", "bool", "path"]
 SCALARS: Final[tuple[ScalarName, ...]] = get_args(ScalarName)
+_KNOWN: Final = f"{', '.join(SCALARS)}, `A | B`, the name of a record, `[T]` or `T?`"
 _MAX_TEXT: Final = 2000
 _MAX_DEPTH: Final = 8
 _NAME = re.compile(r"[^\W\d][\w-]*")
@@ -24,11 +25,11 @@ _ELSEWHERE: Final = {
     **dict.fromkeys(("file", "filename", "filepath", "dir"), "path"),
     **dict.fromkeys(("list", "array", "set"), "[text]"),
 }
-"""What other notations call these types."""
+"""Names of these types in other notations."""
 
 
 class TypeNotationError(ValueError):
-    """The text is not a type; `hint` says what to write instead."""
+    """A text that is not a type; `hint` suggests a correction."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(f"{message} ({hint})")
@@ -111,7 +112,7 @@ def record_of(expr: TypeExpr) -> str:
 
 
 def type_fault(text: str, records: Collection[str]) -> TypeNotationError | None:
-    """What is wrong with a type in a protocol that has these records; None if nothing is."""
+    """Return the fault of a type in a protocol with these records; None if it has none."""
     try:
         expr = parse_type(text)
     except TypeNotationError as error:
@@ -120,78 +121,63 @@ def type_fault(text: str, records: Collection[str]) -> TypeNotationError | None:
     while isinstance(inner, ListType):
         inner = inner.item
     if isinstance(inner, RecordType) and inner.name not in records:
-        return TypeNotationError(f"unknown type '{inner.name}'", _nearest(inner.name, records))
+        other = _ELSEWHERE.get(inner.name.lower(), "")
+        near = f"did you mean '{other}'?" if other else suggest(inner.name, [*SCALARS, *records])
+        return TypeNotationError(
+            f"unknown type '{inner.name}'", near or f"describe it under `types`, or write {_KNOWN}"
+        )
     if isinstance(inner, EnumType) and all(value in SCALARS or value in records for value in inner.values):
         return TypeNotationError(f"'{inner}' is a choice between types", "an enum lists words; use two optional fields")
     return None
 
 
-def asked(fields: Mapping[str, Field]) -> Iterator[tuple[str, Field, TypeExpr]]:
+def agent_fields(fields: Mapping[str, Field]) -> Iterator[tuple[str, Field, TypeExpr]]:
     """The fields that an agent (or the author of an input) fills in, with their types."""
     return ((name, field, parse_type(field.type)) for name, field in fields.items() if field.by == "agent")
 
 
 def _bare(text: str, depth: int) -> BareType:
     if not text:
-        raise TypeNotationError("a type is missing", f"write {_known()}")
+        raise TypeNotationError("a type is missing", f"write {_KNOWN}")
     if depth > _MAX_DEPTH:
         raise TypeNotationError(f"lists are nested more than {_MAX_DEPTH} deep", "name a record for the inner ones")
+    if text.endswith("?") and depth:
+        hint = "leave out what is absent; `[T]?` makes the list optional"
+        raise TypeNotationError("the items of a list cannot be optional", hint)
     if text.endswith("?"):
-        raise TypeNotationError(*_misplaced(depth))
+        raise TypeNotationError("a type is optional twice", "write one `?`")
     if text.startswith("["):
         if not text.endswith("]"):
             raise TypeNotationError(f"'{_short(text)}' does not end with ]", "a list is `[T]`")
         return ListType(_bare(text[1:-1].strip(), depth + 1))
     if "|" in text:
-        return EnumType(_enum_values(text))
+        return _enum(text)
     if text in SCALARS:
         return ScalarType(text)
     if not _NAME.fullmatch(text):
-        raise TypeNotationError(f"'{_short(text)}' is not a type", _rewritten(text) or f"write {_known()}")
+        # `list[text]`, `List<Task>` and `text[]` are `[text]`.
+        wrapped = re.fullmatch(r"\w+\s*[\[<(]\s*([\w-]+)\s*[\])>]|([\w-]+)\s*\[\]", text)
+        inner = (wrapped[1] or wrapped[2]) if wrapped else ""
+        hint = f"did you mean '[{_ELSEWHERE.get(inner.lower(), inner)}]'?" if inner else f"write {_KNOWN}"
+        raise TypeNotationError(f"'{_short(text)}' is not a type", hint)
     return RecordType(text)
 
 
-def _misplaced(depth: int) -> tuple[str, str]:
-    if depth:
-        return "the items of a list cannot be optional", "leave out what is absent; `[T]?` makes the list optional"
-    return "a type is optional twice", "write one `?`"
-
-
-def _enum_values(text: str) -> tuple[str | int | float, ...]:
-    values = tuple(_enum_value(part.strip()) for part in text.split("|"))
-    twice = next((value for value in values if values.count(value) > 1), None)
-    if twice is not None:
-        raise TypeNotationError(f"'{twice}' stands in the enum twice", "remove one of them")
-    return values
-
-
-def _enum_value(word: str) -> str | int | float:
-    if _NUMBER.fullmatch(word):
-        number = float(word)
-        return int(number) if number.is_integer() else number
-    if not _NAME.fullmatch(word):
-        raise TypeNotationError(
-            f"'{_short(word)}' cannot stand in an enum", "use words of ASCII letters, digits, _ and -, or numbers"
-        )
-    return word
-
-
-def _nearest(name: str, records: Collection[str]) -> str:
-    other = _ELSEWHERE.get(name.lower(), "")
-    if other:
-        return f"did you mean '{other}'?"
-    return suggest(name, [*SCALARS, *records]) or f"describe it under `types`, or write {_known()}"
-
-
-def _rewritten(text: str) -> str:
-    """`[text]` for `list[text]`, `List<Task>` and `text[]`."""
-    wrapped = re.fullmatch(r"\w+\s*[\[<(]\s*([\w-]+)\s*[\])>]|([\w-]+)\s*\[\]", text)
-    inner = (wrapped[1] or wrapped[2]) if wrapped else ""
-    return f"did you mean '[{_ELSEWHERE.get(inner.lower(), inner)}]'?" if inner else ""
-
-
-def _known() -> str:
-    return f"{', '.join(SCALARS)}, `A | B`, the name of a record, `[T]` or `T?`"
+def _enum(text: str) -> EnumType:
+    values: list[str | int | float] = []
+    for word in (part.strip() for part in text.split("|")):
+        if _NUMBER.fullmatch(word):
+            number = float(word)
+            values.append(int(number) if number.is_integer() else number)
+        elif _NAME.fullmatch(word):
+            values.append(word)
+        else:
+            hint = "use words of ASCII letters, digits, _ and -, or numbers"
+            raise TypeNotationError(f"'{_short(word)}' cannot stand in an enum", hint)
+    for value in values:
+        if values.count(value) > 1:
+            raise TypeNotationError(f"'{value}' stands in the enum twice", "remove one of them")
+    return EnumType(tuple(values))
 
 
 def _short(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What is wrong with a protocol, and where: printed by the command line, returned as JSON, counted by tests."""
+"""Findings, a protocol's problems with their places: printed by the CLI, returned as JSON, counted by tests."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -23,7 +23,7 @@ class Place(msgspec.Struct, frozen=True, order=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing that is wrong: `where` is the part of the protocol (`node.tests`), `hint` says what to do about it."""
+    """One problem: `where` is the part of the protocol (`node.tests`), `hint` suggests a repair."""
 
     place: Place
     where: str
@@ -63,12 +63,8 @@ def suggest(word: str, known: Iterable[str]) -> str:
     """`did you mean 'impl'?` if something known is near enough, else nothing."""
     names = sorted(set(known))
     exact = [name for name in names if name.lower() == word.lower()]
-    near = exact or get_close_matches(word[:100], names, n=1, cutoff=0.6) or _extended(word, names)
+    near = exact or get_close_matches(word[:100], names, n=1, cutoff=0.6)
+    if not near:  # `impl` for `implement`, which letter-by-letter likeness alone would miss
+        long_enough = [name for name in names if min(len(name), len(word)) >= 3]
+        near = [name for name in long_enough if word.startswith(name) or name.startswith(word)]
     return f"did you mean '{near[0]}'?" if near else ""
-
-
-def _extended(word: str, names: list[str]) -> list[str]:
-    """`impl` for `implement`: letter-by-letter likeness alone would miss it."""
-    return [
-        name for name in names if min(len(name), len(word)) >= 3 and (word.startswith(name) or name.startswith(word))
-    ]

@@ -1,15 +1,18 @@
-"""Guards: a small, closed expression language over what a route may look at.
+"""Guards: a small, closed expression language over the values that a route may read.
 
 The text is parsed with Python's grammar and compiled to closures, node by node, from a whitelist: no calls, no
-attributes beyond `data.x`, `last.x`, `spent.x`, no powers. Evaluation never fails: a missing value is None, an
-ordering with a value of another kind is false, arithmetic treats what is not a number as 0 and stays within bounds.
+attributes beyond `data.x`, `last.x`, `spent.x`, no powers. Evaluation never fails: a missing value is None, an ordering
+with a value of another kind is false, arithmetic treats non-numbers as 0 and stays within bounds.
 """
 
 import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final, NamedTuple
+
+from treadle.protocol.items import Json
+from treadle.protocol.model import Exit, Proof
 
 Value = Any
 Lookup = Callable[[str, str], Value]
@@ -72,7 +75,7 @@ _KINDS: Final[tuple[tuple[tuple[type[ast.expr], ...], str], ...]] = (
 
 
 class GuardError(ValueError):
-    """The text is not a guard; the message says why."""
+    """A text that is not a guard; the message gives the reason."""
 
 
 class Comparison(NamedTuple):
@@ -101,17 +104,17 @@ def parse(text: str) -> Guard:
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         detail = getattr(error, "msg", None) or str(error)
         raise GuardError(f"cannot be read: {detail}") from None
-    compiler = _Compiler()
+    compiler = _GuardCompiler()
     evaluate = compiler.compile(tree.body, 0)
     return Guard(text, frozenset(compiler.names), tuple(compiler.comparisons), evaluate)
 
 
 def holds(text: str, lookup: Lookup) -> bool:
-    """Whether a guard holds; the empty guard always does."""
+    """Whether a guard is true; the empty guard always is."""
     return not text or bool(parse(text).evaluate(lookup))
 
 
-class _Compiler:
+class _GuardCompiler:
     def __init__(self) -> None:
         self.names: set[str] = set()
         self.comparisons: list[Comparison] = []
@@ -121,7 +124,8 @@ class _Compiler:
             raise GuardError(f"is nested more than {_MAX_DEPTH} deep")
         match node:
             case ast.Constant():
-                return self._constant(node)
+                value = _literal(node)
+                return lambda _: value
             case ast.Name() | ast.Attribute() | ast.Subscript():
                 return self._name(node)
             case ast.BoolOp(op=op, values=values):
@@ -135,7 +139,9 @@ class _Compiler:
                 opposite = self.compile(operand, depth + 1)
                 return lambda look: -_number(opposite(look))
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
-                return self._arithmetic(_ARITHMETIC[type(op)], self.compile(left, depth + 1), right, depth)
+                combine = _ARITHMETIC[type(op)]
+                first, second = self.compile(left, depth + 1), self.compile(right, depth + 1)
+                return lambda look: max(-_BOUND, min(_BOUND, combine(_number(first(look)), _number(second(look)))))
             case ast.Compare():
                 return self._compare(node, depth)
             case ast.Tuple(elts=items) | ast.List(elts=items):
@@ -143,32 +149,22 @@ class _Compiler:
                 return lambda _: literals
         raise GuardError(f"may not contain {_describe(node)}")
 
-    def _constant(self, node: ast.Constant) -> _Compiled:
-        value = _literal(node)
-        return lambda _: value
-
     def _name(self, node: ast.Name | ast.Attribute | ast.Subscript) -> _Compiled:
-        match node:
-            case ast.Name(id=name):
-                self.names.add(name)
-                return lambda look: look(name, "")
-            case ast.Attribute(value=ast.Name(id=base), attr=name) if base in ROOTS:
-                return self._path(base, name)
-            case ast.Subscript(value=ast.Name(id=base), slice=ast.Constant(value=str(name))) if base in ROOTS:
-                return self._path(base, name)
+        if isinstance(node, ast.Name):
+            plain = node.id
+            self.names.add(plain)
+            return lambda look: look(plain, "")
+        base, _, name = _name_of(node).partition(".")
+        if base in ROOTS:
+            self.names.add(f"{base}.{name}")
+            return lambda look: look(base, name)
         raise GuardError(f"may not contain {_describe(node)}; only data.x, last.x and spent.x have parts")
-
-    def _path(self, root: str, name: str) -> _Compiled:
-        self.names.add(f"{root}.{name}")
-        return lambda look: look(root, name)
-
-    def _arithmetic(self, op: Callable[[Any, Any], Any], left: _Compiled, right: ast.expr, depth: int) -> _Compiled:
-        second = self.compile(right, depth + 1)
-        return lambda look: max(-_BOUND, min(_BOUND, op(_number(left(look)), _number(second(look)))))
 
     def _compare(self, node: ast.Compare, depth: int) -> _Compiled:
         operands = [node.left, *node.comparators]
-        self._note_literals(operands)
+        literals = tuple(value for operand in operands for value in _literals_of(operand))
+        if literals:
+            self.comparisons += [Comparison(name, literals) for name in map(_name_of, operands) if name]
         values = [self.compile(operand, depth + 1) for operand in operands]
         tests = [_comparison(op) for op in node.ops]
         if len(tests) == 1:
@@ -180,11 +176,6 @@ class _Compiler:
             return all(test(a, b) for test, a, b in zip(tests, results, results[1:], strict=False))
 
         return evaluate
-
-    def _note_literals(self, operands: list[ast.expr]) -> None:
-        names = [_name_of(operand) for operand in operands]
-        literals = [value for operand in operands for value in _literals_of(operand)]
-        self.comparisons += [Comparison(name, tuple(literals)) for name in names if name and literals]
 
 
 def _comparison(op: ast.cmpop) -> Callable[[Value, Value], bool]:
@@ -200,12 +191,12 @@ def _comparison(op: ast.cmpop) -> Callable[[Value, Value], bool]:
     order = _ORDER.get(type(op))
     if order is None:
         raise GuardError("may only compare with == != < <= > >= in not in")
-    return lambda a, b: _comparable(a, b) and order(a, b)
 
+    def compare(a: Value, b: Value) -> bool:
+        numbers = isinstance(a, _NUMBERS) and isinstance(b, _NUMBERS)
+        return (numbers or (isinstance(a, str) and isinstance(b, str))) and order(a, b)
 
-def _comparable(a: Value, b: Value) -> bool:
-    numbers = isinstance(a, _NUMBERS) and isinstance(b, _NUMBERS)
-    return numbers or (isinstance(a, str) and isinstance(b, str))
+    return compare
 
 
 def _number(value: Value) -> int | float:
@@ -243,9 +234,21 @@ def _name_of(node: ast.expr) -> str:
 
 
 def _describe(node: ast.expr) -> str:
-    """What somebody wrote, in words and as it stands there."""
+    """Describe an expression for a message: its kind, and its source text."""
     if isinstance(node, ast.BinOp | ast.UnaryOp):
         kind = f"`{_OPERATORS.get(type(node.op), 'this operator')}`"
     else:
         kind = next((words for types, words in _KINDS if isinstance(node, types)), "this")
     return f"{kind} ({ast.unparse(node)[:40]!r})"
+
+
+# The proof of an accepted exit: always the same, or only with some values of its fields (`proves_when`).
+
+
+def proof_of(exit_: Exit, fields: Mapping[str, Json]) -> Proof:
+    """Return the proof of an exit accepted with these fields; empty if it proves nothing."""
+
+    def lookup(root: str, name: str) -> Json:
+        return fields.get(name) if root == "data" else None
+
+    return exit_.proves if holds(exit_.proves_when, lookup) else ""

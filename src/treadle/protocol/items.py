@@ -1,4 +1,4 @@
-"""What the kernel sees of a value: scalars, counts, and items that children are spawned over."""
+"""Routed values, the part of a value that the kernel sees: scalars, counts, and items to spawn children over."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ RefOf: TypeAlias = Callable[[Json], str]
 
 
 class Item(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One element of a routed list: what identifies it, where it lies, and its own routed fields."""
+    """One element of a routed list: its key, the address of its content, and its own routed fields."""
 
     key: str
     ref: str
@@ -44,12 +44,12 @@ def content_ref(value: Json) -> str:
 def routed_fields(
     types: Mapping[str, Record], fields: Mapping[str, Field], values: Mapping[str, Json], ref_of: RefOf = content_ref
 ) -> dict[str, Routed]:
-    """What guards and spawns may look at: the fields declared so, absent ones as None."""
+    """Return the fields that guards and spawns may read: the routed ones, absent ones as None."""
     return {name: _routed(types, field, values.get(name), ref_of) for name, field in fields.items() if field.route}
 
 
 def question_print(text: str) -> str:
-    """What two wordings of one question have in common: letters and digits in their order; empty if there are none."""
+    """Return the fingerprint of a question: a hash of its letters and digits in order; empty if it has none."""
     words = "".join(char if char.isalnum() else " " for char in text.casefold()).split()
     data = " ".join(words).encode(errors="surrogatepass")
     return hashlib.sha256(data).hexdigest()[:16] if words else ""

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NoReturn
 
 from treadle.errors import ProtocolError
 from treadle.protocol.digest import digest
 from treadle.protocol.dump import dump
 from treadle.protocol.findings import Place, suggest
 from treadle.protocol.model import Protocol
-from treadle.protocol.reading.assemble import (
+from treadle.protocol.reading.assembly import (
     MAIN,
     TEMPLATES,
     Changes,
@@ -21,9 +21,9 @@ from treadle.protocol.reading.assemble import (
     extends_itself,
     load_files,
 )
-from treadle.protocol.reading.fragments import Library
-from treadle.protocol.reading.part import NAME, quoted
-from treadle.protocol.reading.source import MAX_TEXT, Node, fail, read
+from treadle.protocol.reading.fragments import FragmentLibrary
+from treadle.protocol.reading.part import NAME, quote_name
+from treadle.protocol.reading.yaml import MAX_TEXT, Node, fail, read_yaml
 
 __all__ = [
     "Loaded",
@@ -78,31 +78,35 @@ def available(search: Sequence[Path] = ()) -> dict[str, Path]:
     """Every protocol that can be named, with its folder; the search folders come before the built-in ones."""
     found: dict[str, Path] = {}
     for place in (*search, BUILT_IN):
-        for folder in _entries(place) if place.is_dir() else ():
+        try:
+            folders = sorted(place.iterdir()) if place.is_dir() else []
+        except OSError as error:
+            _refuse(place, f"the folder cannot be read: {error.strerror}", "check its permissions")
+        for folder in folders:
             if (folder / MAIN).is_file() and folder != BUILT_IN / START:
                 found.setdefault(folder.name, folder)
     return found
 
 
 def find(source: str | Path, *, search: Sequence[Path] = ()) -> Path:
-    """The folder of a protocol, given its path or its name."""
+    """Return the folder of a protocol, from its path or its name."""
     if isinstance(source, str) and NAME.fullmatch(source):
         return _named(source, search, Place(source))
+    path = Path(source)
     try:
-        return _at(Path(source))
+        if path.name == MAIN and not path.is_dir():
+            path = path.parent
+        if not path.is_dir():
+            _refuse(path, "this is a file, not a folder" if path.exists() else "there is no such folder", _FOLDER)
+        if not ((path / MAIN).is_symlink() or (path / MAIN).exists()):
+            _refuse(path, f"there is no {MAIN} in this folder", _FOLDER)
     except OSError as error:
-        fail(Place(str(source)[:200]), f"this cannot be a path: {error.strerror}", _FOLDER, code="protocol.unreadable")
-
-
-def _at(path: Path) -> Path:
-    if path.name == MAIN and not path.is_dir():
-        path = path.parent
-    if not path.is_dir():
-        what = "this is a file, not a folder" if path.exists() else "there is no such folder"
-        fail(Place(str(path)), what, _FOLDER, code="protocol.unreadable")
-    if not _is_there(path / MAIN):
-        fail(Place(str(path)), f"there is no {MAIN} in this folder", _FOLDER, code="protocol.unreadable")
+        _refuse(str(source)[:200], f"this cannot be a path: {error.strerror}", _FOLDER)
     return path
+
+
+def _refuse(path: Path | str, message: str, hint: str = "") -> NoReturn:
+    fail(Place(str(path)), message, hint, code="protocol.unreadable")
 
 
 def _named(name: str, search: Sequence[Path], place: Place) -> Path:
@@ -111,43 +115,40 @@ def _named(name: str, search: Sequence[Path], place: Place) -> Path:
         return known[name]
     if not (Path(name) / MAIN).is_file():
         hint = suggest(name, known) or f"known: {', '.join(known)}; or give the path of a folder"
-        fail(place, f"there is no protocol {quoted(name)}", hint, code="protocol.unknown")
+        fail(place, f"there is no protocol {quote_name(name)}", hint, code="protocol.unknown")
     return Path(name)
 
 
 def read_tree(path: Path) -> Node:
     """A YAML file as a tree."""
-    return read(read_text(path), str(path))
+    return read_yaml(read_text(path), str(path))
 
 
-def read_text(path: Path, limit: int = MAX_TEXT) -> str:
-    """The text of a regular file, of which never more than the limit is read; anything else is a `ProtocolError`."""
+def read_text(path: Path, limit: int = MAX_TEXT, *, code: str = "protocol.unreadable") -> str:
+    """Read the text of a regular file, never more than the limit; raise `ProtocolError` for anything else."""
+    place = Place(str(path))
     try:
+        if path.is_dir():
+            fail(place, "this is a folder, not a file", "give the path of a file", code=code)
+        if not path.is_file() and path.exists():
+            fail(place, "this is a pipe or a device, not a file", "copy what it holds into a file", code=code)
         if not path.is_file():
-            fail(Place(str(path)), *_no_file(path), code="protocol.unreadable")
+            reason = _NOWHERE if path.is_symlink() else ("there is no such file", "check the path")
+            fail(place, *reason, code=code)
         with path.open("rb") as stream:
             return read_stream(stream, str(path), limit)
     except OSError as error:
-        fail(
-            Place(str(path)),
-            f"the file cannot be read: {error.strerror}",
-            "check its permissions",
-            code="protocol.unreadable",
-        )
+        fail(place, f"the file cannot be read: {error.strerror}", "check its permissions", code=code)
 
 
 def read_stream(stream: BinaryIO, shown: str, limit: int = MAX_TEXT) -> str:
     """The text of a stream, e.g. standard input; `shown` is its name in messages."""
-    found = stream.read(limit + 1)
-    if len(found) > limit:
-        fail(
-            Place(shown),
-            f"it has more than {limit} bytes, which is the limit",
-            "make it smaller",
-            code="file.too_large",
-        )
+    content = stream.read(limit + 1)
+    if len(content) > limit:
+        message = f"it has more than {limit} bytes, which is the limit"
+        fail(Place(shown), message, "make it smaller", code="file.too_large")
     try:
-        return found.decode()
+        return content.decode()
     except UnicodeDecodeError as error:
         fail(Place(shown), f"it is not UTF-8 at byte {error.start}", "save it as UTF-8", code="file.encoding")
 
@@ -155,7 +156,9 @@ def read_stream(stream: BinaryIO, shown: str, limit: int = MAX_TEXT) -> str:
 def starting_folder(name: str) -> dict[str, str]:
     """The files of a small, complete, commented protocol, for `treadle protocol new NAME`."""
     if not NAME.fullmatch(name):
-        raise ProtocolError(f"{quoted(name)} is not a name (use ASCII letters, digits, _ and -)", code="protocol.name")
+        raise ProtocolError(
+            f"{quote_name(name)} is not a name (use ASCII letters, digits, _ and -)", code="protocol.name"
+        )
     texts = _folder_files(BUILT_IN / START).texts
     return {**texts, MAIN: texts[MAIN].replace(f"protocol: {START}\n", f"protocol: {name}\n", 1)}
 
@@ -172,7 +175,7 @@ def _sources(folder: Path, search: Sequence[Path]) -> Sources:
     return Sources(fragments=_library(folder), base=base)
 
 
-def _library(folder: Path) -> Library:
+def _library(folder: Path) -> FragmentLibrary:
     """Fragments beside the protocol's folder, then the ones shipped with Treadle."""
     files: dict[str, Path] = {}
     templates: dict[str, Path] = {}
@@ -183,18 +186,14 @@ def _library(folder: Path) -> Library:
             templates.setdefault(path.name, path)
     texts = {name: read_text(path, MAX_TEMPLATE) for name, path in templates.items()}
     shown = {name: str(path) for name, path in templates.items()}
-    return Library(tuple(files), lambda name: read_tree(files[name]), texts, shown)
+    return FragmentLibrary(tuple(files), lambda name: read_tree(files[name]), texts, shown)
 
 
 def _folder_files(folder: Path, name: str = "") -> Files:
     texts = {path.name: read_text(path) for path in sorted(folder.glob("*.yaml")) if _inside(path, folder)}
     templates = sorted((folder / TEMPLATES).rglob("*.jinja"))
     if len(templates) > MAX_TEMPLATES:
-        fail(
-            Place(str(folder / TEMPLATES)),
-            f"{len(templates)} templates, the limit is {MAX_TEMPLATES}",
-            code="protocol.unreadable",
-        )
+        _refuse(folder / TEMPLATES, f"{len(templates)} templates, the limit is {MAX_TEMPLATES}")
     for path in templates:
         if _inside(path, folder):
             texts[path.relative_to(folder).as_posix()] = read_text(path, MAX_TEMPLATE)
@@ -205,52 +204,17 @@ def _inside(path: Path, folder: Path) -> bool:
     """Whether a file belongs to the folder; a link that leads out of it is an error, not a way in."""
     name = path.relative_to(folder).as_posix()
     if not _FILE.fullmatch(name):
-        fail(
-            Place(ascii(str(path))),
-            "a file name with unusual characters",
-            "use ASCII letters, digits, . _ and -",
-            code="protocol.unreadable",
-        )
+        _refuse(ascii(str(path)), "a file name with unusual characters", "use ASCII letters, digits, . _ and -")
     try:
         inside = path.resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError):  # links in a circle
-        fail(Place(str(path)), *_NOWHERE, code="protocol.unreadable")
+        _refuse(path, *_NOWHERE)
     if not inside:
-        fail(
-            Place(str(path)),
-            "this link leads out of the protocol's folder",
-            "copy the file",
-            code="protocol.unreadable",
-        )
+        _refuse(path, "this link leads out of the protocol's folder", "copy the file")
     return name == MAIN or not path.is_dir()
 
 
 def _name(folder: Path) -> str:
-    """What a folder is called; empty if no protocol can be called so."""
+    """Return the protocol name of a folder; empty if the folder's name cannot be one."""
     name = folder.name if NAME.fullmatch(folder.name) else folder.resolve().name
     return name if NAME.fullmatch(name) else ""
-
-
-def _entries(place: Path) -> list[Path]:
-    try:
-        return sorted(place.iterdir())
-    except OSError as error:
-        fail(
-            Place(str(place)),
-            f"the folder cannot be read: {error.strerror}",
-            "check its permissions",
-            code="protocol.unreadable",
-        )
-
-
-def _is_there(path: Path) -> bool:
-    return path.is_symlink() or path.exists()
-
-
-def _no_file(path: Path) -> tuple[str, str]:
-    """Why there is nothing to read, and what to do."""
-    if path.is_dir():
-        return "this is a folder, not a file", "give the path of a file"
-    if path.exists():
-        return "this is a pipe or a device, not a file", "copy what it holds into a file"
-    return _NOWHERE if path.is_symlink() else ("there is no such file", "check the path")

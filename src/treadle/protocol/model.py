@@ -1,17 +1,18 @@
 """The protocol model: frozen, JSON in and out, pinned by its digest.
 
-A protocol is graphs of steps; a step leaves by a typed exit; a table says where each exit leads.
-Everything here is data. The kernel interprets it, the checker proves things about it, the drawer prints it.
-Shorthand, includes, overlays and cloned gates are gone by the time a `Protocol` exists: the loader resolves them.
+A protocol is graphs of steps; a step leaves by a typed exit; a table routes each exit. Everything here is data. The
+kernel interprets it, the checker proves things about it, the drawer prints it. Shorthand, includes, overlays and cloned
+gates are gone by the time a `Protocol` exists: the loader resolves them.
 """
 
+from collections.abc import Iterable
 from functools import cache, cached_property
 from typing import Final, Literal, NamedTuple
 
 import msgspec
 
 Authority = Literal["agent", "git", "tests", "kernel", "api", "manifest"]
-"""Who fills a field in. Only `agent` fields are asked of the agent; the rest is computed by the orchestrator."""
+"""The source of a field. The agent fills in `agent` fields only; the orchestrator computes the rest."""
 Routing = Literal["", "value", "items", "asked"]
 Severity = Literal["INFO", "WARN", "BLOCKER"]
 Proof = Literal["", "red", "green", "approval", "contract", "plan"]
@@ -22,9 +23,9 @@ Recipient = Literal["parent", "siblings", "children", "sender"]
 PERMS: Final[tuple[Perm, ...]] = ("read_files", "list_dirs", "read_code", "run_commands", "modify", "web")
 """Γ₁ … Γ₆, in order."""
 HELD: Final[tuple[Perm, ...]] = ("run_commands", "modify", "web")
-"""Those that an agent's program can keep a role from; to read is everybody's."""
+"""The permissions that an agent's program can withhold from a role; every role may read."""
 SYSTEM_EXITS: Final = ("!timeout", "!crash", "!invalid", "!gate", "!exhausted", "!blocked", "!store", "!limit")
-"""What can happen to an activity besides the exits it declares."""
+"""The exits of an activity besides those its step declares."""
 ABORTED: Final = "Aborted"
 """The outcome a person's abort gives to any instance; never a good one."""
 CHECK_EXITS: Final = ("Passed", "Failed")
@@ -56,7 +57,7 @@ class Record(Model, frozen=True, kw_only=True):
     refers: str = ""
     """The field with the keys of other items of the same list, which must exist and not refer back in a circle."""
     criterion_by: tuple[str, ...] = ()
-    """Fields that together say what an item must do: if it lists no criteria, it is one itself, by its key."""
+    """Fields that together describe an item's duty: without listed criteria, the item itself is one, by its key."""
 
 
 class Exit(Model, frozen=True, kw_only=True):
@@ -84,7 +85,7 @@ class Mode(Model, frozen=True, kw_only=True):
 
 
 class Role(Model, frozen=True, kw_only=True):
-    """Who does a step: templates, model tiers, permissions and write scope."""
+    """The worker of a step: templates, model tiers, permissions and write scope."""
 
     display: str = ""
     symbol: str = ""
@@ -96,7 +97,7 @@ class Role(Model, frozen=True, kw_only=True):
     writes: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     params: dict[str, str] = {}
-    """The parameter line of its prompts: letter → text with `{name}`; what is not known is left out."""
+    """The parameter line of its prompts: letter → text with `{name}`; unknown parameters are left out."""
     interactive: bool = False
 
 
@@ -111,7 +112,7 @@ class CheckRef(Model, frozen=True, kw_only=True):
 class Need(Model, frozen=True, kw_only=True):
     """A slot that a step reads: `step.Exit`, `step.Exit?` (optional), `step.Exit*` (all of them), `up.…` (a parent's).
 
-    `!crash?` (no step) is the report of whatever system exit led here.
+    `!crash?` (no step) is the report of the system exit that led here.
     """
 
     exit: str
@@ -130,7 +131,7 @@ class Need(Model, frozen=True, kw_only=True):
 
 
 class Wait(Model, frozen=True, kw_only=True):
-    """What holds a step: a group of children, or a person's `go`."""
+    """A condition for the start of a step: a group of children, or a person's `go`."""
 
     kind: Literal["group", "manual"]
     group: str = ""
@@ -182,7 +183,7 @@ Action = Spawn | Send | Tier | ResetThread | CancelGroup
 
 
 class Route(Model, frozen=True, kw_only=True):
-    """One row: where an exit leads, when, and what happens on the way."""
+    """One row: the target of an exit, its guard, and the actions on the way."""
 
     to: str
     do: tuple[Action, ...] = ()
@@ -199,14 +200,14 @@ Rows = tuple[Route, ...]
 
 
 class Becomes(Model, frozen=True, kw_only=True):
-    """What a spent attempt budget turns into."""
+    """The exit that replaces a retry once the attempts are spent."""
 
     key: str
     when: str = ""
 
 
 class Step(Model, frozen=True, kw_only=True):
-    """One row group of the protocol: who works, what comes out, where it leads."""
+    """One row group of the protocol: its worker, its exits, and their routes."""
 
     kind: Kind
     title: str = ""
@@ -217,7 +218,7 @@ class Step(Model, frozen=True, kw_only=True):
     needs: tuple[Need, ...] = ()
     prio: int = 2
     row: str = ""
-    """The row of a step rules table that it is a part of: what people who read the table say the work is at."""
+    """The row of a step rules table that it belongs to; people who read the table locate the work by this name."""
     # agent, effect, check
     gates: dict[str, tuple[CheckRef, ...]] = {}
     attempts: int = 1
@@ -235,7 +236,7 @@ class Step(Model, frozen=True, kw_only=True):
     reads: tuple[str, ...] | None = None
     writes: tuple[str, ...] | None = None
     stubs: tuple[str, ...] = ()
-    """Where it may add, besides, what is not implemented, and nothing else."""
+    """Globs where it may add stubs as well, and nothing but stubs."""
     keep_work: bool = False
     estimate: tuple[int, int, int, int] | None = None
     """Tokens read (low, high) and written (low, high), as a reference for people."""
@@ -249,7 +250,7 @@ class Step(Model, frozen=True, kw_only=True):
     signal: str = ""
     choices: dict[str, str] = {}
     notes: tuple[str, ...] = ()
-    """Choices that say nothing without a note: an empty one is refused."""
+    """Choices that require a note: an empty one is refused."""
     waives: tuple[str, ...] = ()
     """Choices by which a person lets criteria pass that are not verified; the evidence records it."""
     remind: int = 0
@@ -280,7 +281,7 @@ class Handler(Model, frozen=True, kw_only=True):
 
 
 class Budget(Model, frozen=True, kw_only=True):
-    """How often the edges that charge it may be taken."""
+    """A limit on how often a run may take the edges that charge it."""
 
     max: int
     to: str
@@ -295,15 +296,15 @@ class Errand(Model, frozen=True, kw_only=True):
     also: tuple[str, ...] = ()
     """Other spellings of the word."""
     item: str = ""
-    """What the second word names: an item of one of these maps; empty if there is no second word."""
+    """The meaning of the second word, which names an item of one of these maps; empty if there is no second word."""
 
 
 class Only(Model, frozen=True, kw_only=True):
-    """The one step of a graph that a run is to do, and what is left to do after it."""
+    """The one step of a graph that a run does, and the next step that it leaves undone."""
 
     step: str
     then: str = ""
-    """What comes next, as people call it; empty if nothing is left."""
+    """The name of the next step, as people know it; empty if nothing is left."""
 
 
 class Graph(Model, frozen=True, kw_only=True):
@@ -323,11 +324,11 @@ class Graph(Model, frozen=True, kw_only=True):
     """Which outcomes of a child count as success, by group (a map step's group has its name)."""
     vars: dict[str, int | str | bool] = {}
     commands: dict[str, str | tuple[Errand, ...]] = {}
-    """Aliases of `treadle go` for this graph: `/p` → step, or what its first word may be."""
+    """Aliases of `treadle go` for this graph: `/p` → a step, or the choices for its first word."""
     dialogue: str = ""
-    """What kind of dialogue the agents of an instance have: `plan_loop`; empty: named after the graph."""
+    """The kind of dialogue that an instance's agents have: `plan_loop`; empty: named after the graph."""
     only: Only | None = None
-    """Of a graph that was cut for a run: what is left of it. No file says so."""
+    """The remaining step of a graph that was cut for a run; no file sets it."""
 
     @property
     def commanded(self) -> tuple[str, ...]:
@@ -336,7 +337,7 @@ class Graph(Model, frozen=True, kw_only=True):
 
     @property
     def itemized(self) -> tuple[str, ...]:
-        """The maps of which a command can name an item."""
+        """The maps with items that a command can name."""
         errands = [errand for goal in self.commands.values() if not isinstance(goal, str) for errand in goal]
         return tuple(dict.fromkeys(step for errand in errands if errand.item for step in errand.to))
 
@@ -350,7 +351,7 @@ class Graph(Model, frozen=True, kw_only=True):
 
 
 class Limits(Model, frozen=True, kw_only=True):
-    """What a run may use before a person is asked."""
+    """The limits of a run; a person is asked before it exceeds them."""
 
     depth: int = 4
     children: int = 8
@@ -363,7 +364,7 @@ class Limits(Model, frozen=True, kw_only=True):
 
 
 class Artifact(Model, frozen=True, kw_only=True):
-    """A file that the protocol is about: who writes it, and from which view it is generated."""
+    """A file that the protocol is about: its writer, and the view it is generated from."""
 
     path: str
     writer: str
@@ -399,7 +400,7 @@ class Protocol(Model, frozen=True, kw_only=True, dict=True):
     protections: tuple[Protection, ...] = ()
     toolchain: tuple[str, ...] = ()
     templates: dict[str, str] = {}
-    """Path below `templates/` → text, so that a pinned protocol is complete."""
+    """Path below `templates/` → text; this makes a pinned protocol complete."""
 
     @cached_property
     def routing_keys(self) -> dict[str, dict[str, frozenset[str]]]:
@@ -410,7 +411,7 @@ class Protocol(Model, frozen=True, kw_only=True, dict=True):
         }
 
     @cached_property
-    def duties(self) -> dict[str, dict[str, dict[str, tuple[CheckRef, ...]]]]:
+    def checks_of_exit(self) -> dict[str, dict[str, dict[str, tuple[CheckRef, ...]]]]:
         """Graph → step → routing key → the checks a claim must pass; a key without an entry needs no verification."""
         return {
             name: {step: _duties(self, graph.steps[step]) for step in graph.steps}
@@ -419,7 +420,7 @@ class Protocol(Model, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def histories(self) -> dict[str, frozenset[str]]:
-        """Graph → the slots of which somebody wants all values (`step.Exit*`)."""
+        """Graph → the slots with all their values in some step's needs (`step.Exit*`)."""
         return {
             name: frozenset(
                 need.slot
@@ -446,7 +447,7 @@ def _duties(protocol: Protocol, step: Step) -> dict[str, tuple[CheckRef, ...]]:
 
 
 class Target(NamedTuple):
-    """A route's target, taken apart."""
+    """A parsed target of a route."""
 
     kind: Literal["step", "redirect", "resume", "end"]
     name: str
@@ -454,7 +455,7 @@ class Target(NamedTuple):
 
 @cache
 def target(text: str) -> Target:
-    """Take a target apart: `step`, `^step`, `@resume`, `@end:Outcome`."""
+    """Parse a target: `step`, `^step`, `@resume`, `@end:Outcome`."""
     if text == "@resume":
         return Target("resume", "")
     if text.startswith("@end:"):
@@ -528,3 +529,49 @@ def system_keys(step: Step) -> tuple[str, ...]:
             return ("!limit",)
         case "ask":
             return ()
+
+
+# Signals: those that a protocol sends itself, and those that may come from outside.
+
+News = Literal["none", "may", "must"]
+"""Whether a text comes with a signal from outside."""
+
+
+def sent_signals(graphs: Iterable[Graph]) -> frozenset[str]:
+    """The signals that some graph sends or asks; all others come from outside."""
+    found: set[str] = set()
+    for graph in graphs:
+        rows = [row for step in graph.steps.values() for rows in step.routes.values() for row in rows]
+        rows += [row for rows in graph.system.values() for row in rows]
+        found |= {action.signal for row in rows for action in row.do if isinstance(action, Send)}
+        found |= {step.signal for step in graph.steps.values() if step.kind == "ask"}
+    return frozenset(found)
+
+
+def outside_signals(protocol: Protocol, graph: str) -> dict[str, News]:
+    """Return the signals that may come to an instance from outside, and whether each carries a text.
+
+    Only the kernel reports on children, and the sender of a question must be there to receive the answer. The data of a
+    signal that the protocol itself sends has a form that its steps rely on, so from outside it comes without data.
+    """
+    own = sent_signals(protocol.graphs.values())
+    found: dict[str, News] = {}
+    for name, handler in protocol.graphs[graph].handlers.items():
+        if name.startswith("child:") or handler.reply:
+            continue
+        is_read = protocol.graphs[graph].steps[handler.step].kind in ("agent", "ask")
+        found[name] = "none" if name in own else "must" if is_read else "may"
+    return found
+
+
+# The name by which people know an exit.
+
+
+def exit_name(protocol: Protocol | None, tag: str) -> str:
+    """A kind of another exit by that one's name, which agents use too: `pass_red`, also accepted as `pass`, is a pass.
+
+    Any other name that an exit is also accepted by is a spelling, and people know it by its own.
+    """
+    declared = protocol.exits.get(tag) if protocol else None
+    kinds = (name for name in declared.also if tag.startswith(f"{name}_")) if declared else ()
+    return next(iter(kinds), tag)

@@ -1,12 +1,11 @@
-"""What a run can come to: the steps that lie on a way from its start, as far as its input tells."""
+"""The reach of a run: the steps on some path from its start, as far as its input decides."""
 
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from treadle.protocol.checks.flow import Flow
-from treadle.protocol.checks.sites import Site, sites_of
+from treadle.protocol.checks.subject import Flow, Site, sites_of
 from treadle.protocol.items import Json
-from treadle.protocol.model import Protocol, Step
+from treadle.protocol.model import Protocol, sent_signals
 
 Reach = Mapping[str, frozenset[str]]
 """Graph → those of its steps that a run can come to; a graph that no run comes to is not in it."""
@@ -15,56 +14,56 @@ _NEWS: Final = "child:"
 
 
 def reach(protocol: Protocol, given: Json = None) -> dict[str, frozenset[str]]:
-    """What a run with that input can come to; without one, what any run can."""
+    """Return the steps that a run with this input can reach by itself; without an input, those that any run can reach.
+
+    A delivery can resume an ended run. The steps it then reaches are left out, because no project must provide for them
+    before the run.
+    """
     flows = {name: Flow(protocol, name, graph) for name, graph in protocol.graphs.items()}
-    idle = _idle(protocol, given)
+    idle = _idle_maps(protocol, given, flows) if isinstance(given, dict) else ()
+    unheard = frozenset[str]() if given is None else _of_deliveries(protocol)
     found: dict[str, frozenset[str]] = {}
     todo = [protocol.root]
     while todo:
         name = todo.pop()
         if name in flows and name not in found:
             sites = [site for site in sites_of(flows[name]) if name != protocol.root or site.step not in idle]
-            found[name] = _steps(flows[name], sites)
+            found[name] = _steps(flows[name], sites, unheard)
             todo += [site.child for site in sites if site.step in found[name]]
     return found
 
 
 def roles(protocol: Protocol, within: Reach) -> frozenset[str]:
-    """The roles that somebody has to play."""
+    """Return the roles of the agent steps within reach."""
     steps = (protocol.graphs[graph].steps[name] for graph, names in within.items() for name in names)
     return frozenset(step.role for step in steps if step.kind == "agent")
 
 
-def _idle(protocol: Protocol, given: Json) -> Collection[str]:
-    """The maps of the root whose list is empty: they start nobody."""
-    if not isinstance(given, dict) or _starts(protocol, protocol.root):
+def _idle_maps(protocol: Protocol, given: dict[str, Json], flows: Mapping[str, Flow]) -> Collection[str]:
+    """Return the root's maps over empty lists of the input: they start no children."""
+    # Where some step starts instances of the root, these have another input than the run.
+    if any(site.child == protocol.root for flow in flows.values() for site in sites_of(flow)):
         return ()
-    steps = protocol.graphs[protocol.root].steps
-    return [name for name, step in steps.items() if _is_over_the_input(step) and not _listed(given, step)]
+    maps = {name: step for name, step in protocol.graphs[protocol.root].steps.items() if step.kind == "map"}
+    over_input = {name: step.over for name, step in maps.items() if step.over.startswith(_GIVEN)}
+    return [name for name, over in over_input.items() if not given.get(over.removeprefix(_GIVEN))]
 
 
-def _starts(protocol: Protocol, graph: str) -> bool:
-    """Whether some step starts instances of a graph, which then have another input than the run."""
-    flows = (Flow(protocol, name, one) for name, one in protocol.graphs.items())
-    return any(site.child == graph for flow in flows for site in sites_of(flow))
+def _of_deliveries(protocol: Protocol) -> frozenset[str]:
+    """Return the signals that only a delivery can send: no graph sends them, and the root answers by a rebase."""
+    root = protocol.graphs[protocol.root]
+    found = {signal for signal, it in root.handlers.items() if root.steps[it.step].effect == "rebase"}
+    return frozenset(found - sent_signals(protocol.graphs.values()))
 
 
-def _is_over_the_input(step: Step) -> bool:
-    return step.kind == "map" and step.over.startswith(_GIVEN)
-
-
-def _listed(given: dict[str, Json], step: Step) -> bool:
-    return bool(given.get(step.over.removeprefix(_GIVEN)))
-
-
-def _steps(flow: Flow, sites: Collection[Site]) -> frozenset[str]:
-    """From the start, from where commands lead and handlers redirect; who starts no children hears no news of any."""
+def _steps(flow: Flow, sites: Collection[Site], unheard: frozenset[str]) -> frozenset[str]:
+    """Return the steps reachable from start, commands and redirects; `child:` handlers run only with children."""
     graph = flow.graph
     found = flow.reach([graph.start, *graph.commanded])
     while True:
         has_children = any(site.step in found for site in sites)
-        heard = [it.step for signal, it in graph.handlers.items() if has_children or not signal.startswith(_NEWS)]
-        handled = flow.reach(heard)
+        heard = [signal for signal in graph.handlers if has_children or not signal.startswith(_NEWS)]
+        handled = flow.reach(graph.handlers[signal].step for signal in heard if signal not in unheard)
         elsewhere = [edge.to.name for step in handled for edge in flow.out[step] if edge.to.kind == "redirect"]
         more = found | flow.reach(elsewhere)
         if more == found:

@@ -1,1 +1,1 @@
-"""How an exit comes back: one parser per channel, the order in which they count, and what the agent's side needs."""
+"""Agents' answers: one parser per channel, their order of precedence, and the tools on the agent's side."""

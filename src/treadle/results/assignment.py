@@ -1,21 +1,31 @@
-"""The agent's side: what the environment of an activity says, and how an answer is handed in from there."""
+"""The agent's side: read the activity from the environment, and hand an answer in."""
 
+import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from treadle.errors import TreadleError
-from treadle.protocol.answers.answer import Claim
-from treadle.results.emit import FILE, FORMAT, Emitted, Via, is_taken, outsized, pack, unpack
-from treadle.results.exits import mark_of, read_demands
-from treadle.results.faulty import Faulty, faulty
-from treadle.results.files import look, replace
-from treadle.results.notes import FILE as NOTES
-from treadle.results.notes import MAX_NOTES
-from treadle.results.ways import Ways, wrapped
+from treadle.protocol.answers.claim import Claim
+from treadle.protocol.answers.values import quote_text
+from treadle.protocol.fields import EnumType, ScalarType, TypeExpr, agent_fields, bare
+from treadle.results.emit import (
+    FILE,
+    FORMAT,
+    MAX_NOTES,
+    NOTES_FILE,
+    EmittedAnswer,
+    Via,
+    is_taken,
+    outsized,
+    pack,
+    unpack,
+)
+from treadle.results.exits import Ways, exit_object, mark_of, read_demands, wrap_exit
+from treadle.results.intake import Faulty, faulty, read_file, replace_file
 
 BUNDLE, OUT, ACT, TOKEN, RETRY = "TREADLE_BUNDLE", "TREADLE_OUT", "TREADLE_ACT", "TREADLE_TOKEN", "TREADLE_RETRY"
 MEMORY: Final = "TREADLE_MEMORY"
@@ -38,52 +48,48 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     """Where its agent works; None: in the current folder."""
 
     def hand_in(self, answer: object, via: Via, by: str = "") -> Claim | Faulty:
-        """Check an answer and put it where the run finds it; the last one before the session ends counts.
+        """Check an answer and write it to the activity's out folder; the last answer before the session ends counts.
 
-        `by` names the person who hands it in; programs leave it empty.
+        `by` names the person handing it in; programs leave it empty.
         """
-        full = wrapped(answer)
-        claim = self.ways.accept(full)
+        full = wrap_exit(answer)
+        claim = self.ways.parse(full)
         if isinstance(claim, Faulty) or not isinstance(full, dict):
             return claim
         if refusal := self._closed() or outsized(full, self.ways):
             return refusal
-        return self._deposit(full, via, by) or claim
+        now = time.time_ns() // 1_000_000
+        emitted = EmittedAnswer(
+            format=FORMAT, act=self.act, token=self.token, retry=self.retry, at=now, via=via, by=by, answer=full
+        )
+        return self._write(FILE, pack(emitted)) or claim
 
     def leave_notes(self, text: str) -> Faulty | None:
         """Keep the agent's words for its successor."""
         if len(text) > MAX_NOTES:
             return faulty(f"the hand-over has {len(text)} characters, the limit is {MAX_NOTES}; shorten it")
-        try:
-            replace(self.out, NOTES, text.encode(errors="replace"))
-        except OSError as error:
-            return faulty(_unwritable(self.out / NOTES, error))
-        return None
+        return self._write(NOTES_FILE, text.encode(errors="replace"))
 
     def handed_in(self) -> str:
         """The exit that the last answer claims; empty if there is none yet."""
         found = self._earlier()
-        claim = self.ways.accept(found.answer) if found and found.token == self.token else None
+        claim = self.ways.parse(found.answer) if found and found.token == self.token else None
         return claim.key if isinstance(claim, Claim) else ""
 
     @property
     def is_taken(self) -> bool:
-        """Whether an answer of this session has been taken, and is being checked, or was."""
+        """Whether the run has already collected an answer of this session."""
         return is_taken(self.out, self.token)
 
-    def _deposit(self, answer: dict[str, Any], via: Via, by: str) -> Faulty | None:
-        now = time.time_ns() // 1_000_000
-        emitted = Emitted(
-            format=FORMAT, act=self.act, token=self.token, retry=self.retry, at=now, via=via, by=by, answer=answer
-        )
+    def _write(self, name: str, data: bytes) -> Faulty | None:
         try:
-            replace(self.out, FILE, pack(emitted))
+            replace_file(self.out, name, data)
         except OSError as error:
-            return faulty(_unwritable(self.out / FILE, error))
+            return faulty(f"{self.out / name} cannot be written: {(error.strerror or str(error)).lower()}")
         return None
 
     def _closed(self) -> Faulty | None:
-        """Why no answer is taken here, or not any more."""
+        """Return why this session may not answer, or not any more; None if it may."""
         if self.mark and mark_of(self.token) != self.mark:
             return faulty(
                 f"{TOKEN} is not the token of this session: the step was started again, or the variable was changed;"
@@ -96,10 +102,10 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
             return faulty("this step was started again, and another session has answered; you can stop now")
         return None
 
-    def _earlier(self) -> Emitted | None:
-        data = look(self.out, FILE)
+    def _earlier(self) -> EmittedAnswer | None:
+        data = read_file(self.out, FILE)
         found = unpack(data) if isinstance(data, bytes) else None
-        return found if isinstance(found, Emitted) and found.act == self.act else None
+        return found if isinstance(found, EmittedAnswer) and found.act == self.act else None
 
 
 def is_inside(env: Mapping[str, str]) -> bool:
@@ -112,17 +118,15 @@ def assignment(env: Mapping[str, str]) -> Assignment:
     missing = [name for name in (BUNDLE, OUT, ACT, TOKEN) if not env.get(name)]
     if missing:
         raise TreadleError(
-            f"this works only inside of a step that treadle has started: {', '.join(missing)} not set;"
-            " an agent's program has these variables in its environment; if you are the agent yourself,"
-            " `treadle done` hands your work in",
+            f"this command works only inside a step that Treadle has started: {', '.join(missing)} not set."
+            " Treadle sets these variables for the programs of agents; if you are the agent yourself,"
+            " hand in your work with `treadle done`",
             code="emit.outside",
         )
     bundle, out = Path(env[BUNDLE]), Path(env[OUT])
     for name, folder in ((BUNDLE, bundle), (OUT, out)):
         if not folder.is_dir():
-            raise TreadleError(
-                f"{name} names {folder}, and there is no such folder; has the step ended?", code="emit.outside"
-            )
+            raise TreadleError(f"{name} names {folder}, which does not exist; has the step ended?", code="emit.outside")
     retry = env.get(RETRY, "")
     demands = read_demands(bundle)
     return Assignment(
@@ -136,5 +140,54 @@ def assignment(env: Mapping[str, str]) -> Assignment:
     )
 
 
-def _unwritable(path: Path, error: OSError) -> str:
-    return f"{path} cannot be written: {(error.strerror or str(error)).lower()}"
+# An answer from the arguments of a command line: `--type TestsReady --field note=… --field report=@report.md`.
+
+
+def from_arguments(ways: Ways, type_: str, given: Sequence[str], option: str = "--type") -> dict[str, Any] | Faulty:
+    """Build an answer from command-line arguments; values other than text and choices are JSON."""
+    name = ways.codes.get(type_)
+    if name is None:
+        return faulty(f"{option} {quote_text(type_)} {ways.stranger(type_)}")
+    known = list(agent_fields(ways.protocol.exits[name].fields))
+    types = {other: expr for _, field, expr in known for other in field.also} | {own: expr for own, _, expr in known}
+    fields: dict[str, Any] = {}
+    for argument in given:
+        field, equals, text = argument.partition("=")
+        if not equals:
+            return faulty(f"--field {quote_text(argument)} has no `=`; write --field name=value")
+        if field in fields:
+            return faulty(f"--field {quote_text(field)} is given twice; write a list as JSON: --field '{field}=[…]'")
+        value = _read(field, text) if text.startswith("@") else text
+        if isinstance(value, Faulty):
+            return value
+        fields[field] = _value(types.get(field), value)
+    return exit_object(name, fields)
+
+
+def _read(field: str, text: str) -> str | Faulty:
+    """The text of the file behind an `@`; `@@` is an @ itself."""
+    if text.startswith("@@"):
+        return text[1:]
+    path = Path(text[1:])
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        cause = (error.strerror if isinstance(error, OSError) else "") or str(error)
+        why = "is no text in UTF-8" if isinstance(error, UnicodeDecodeError) else f"cannot be read: {cause.lower()}"
+        return faulty(
+            f"--field {field}: the file {quote_text(str(path))} {why}; a value that begins with @ is written @@"
+        )
+
+
+def _value(expr: TypeExpr | None, text: str) -> Any:
+    """Convert a text to the type of its field; leave a misfit as text, for validation to refuse."""
+    match bare(expr) if expr else None:
+        case None | ScalarType(name="text" | "path"):
+            return text
+        case EnumType(values=values):
+            return next((value for value in values if str(value) == text), text)
+        case _:
+            try:
+                return json.loads(text)
+            except (ValueError, RecursionError):
+                return text

@@ -5,12 +5,35 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from treadle.protocol.answers.answer import Claim
-from treadle.results.faulty import Faulty, Stale, faulty
-from treadle.results.fence import Fence
-from treadle.results.files import LARGEST, look
-from treadle.results.strict_json import decode, too_large
-from treadle.results.ways import Ways
+from treadle.ports import Work
+from treadle.protocol.answers.claim import Claim
+from treadle.results.exits import Ways
+from treadle.results.intake import LARGEST, Faulty, Stale, decode, faulty, read_file, too_large
+
+# The activity that an answer is for. A session that outlives its activity can still answer, but not for another one.
+
+
+class Fence(msgspec.Struct, frozen=True):
+    """The identity of an activity: its id, its token, and the number of times it was issued again."""
+
+    act: str
+    token: str
+    retry: int | None = None
+    """None if the writer did not know it; the token differs from retry to retry anyway."""
+
+    def refuses(self, other: "Fence") -> Stale | None:
+        """Why an answer of `other` is not one of this activity's."""
+        if other.act != self.act:
+            return Stale(f"it is for the activity {other.act[:80]!r}, not for {self.act!r}")
+        if self.retry is not None and other.retry is not None and other.retry != self.retry:
+            return Stale(f"it is from try {other.retry} of this activity, not from try {self.retry}")
+        return None if other.token == self.token else Stale("its token is not the one of this activity")
+
+
+def fence_of(work: Work) -> Fence:
+    """The fence around an activity."""
+    return Fence(work.act, work.token, work.retry)
+
 
 FILE: Final = "answer.json"
 TAKEN: Final = "taken"
@@ -18,11 +41,11 @@ FORMAT: Final = 1
 ENVELOPE: Final = 10_000
 """Bytes of the file besides the answer, at most."""
 Via = Literal["emit", "mcp", "executor-result", "handoff", "final", "legacy"]
-"""How the agent has answered; a hook puts here what it has found in the other ways."""
+"""The channel of an answer; a hook records here where it found the answer."""
 _OWN_WAY: Final = "answers come here by `treadle emit FILE` or the tool emit_exit only"
 
 
-class Emitted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class EmittedAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An answer as it lies in its file."""
 
     format: int
@@ -30,10 +53,10 @@ class Emitted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     token: str
     retry: int | None
     at: int
-    """Milliseconds since the epoch, by the clock of whoever wrote it."""
+    """Milliseconds since the epoch, by the writer's clock."""
     via: Via
     by: str = ""
-    """The person who handed it in; empty if a program did."""
+    """The person handing it in; empty for a program."""
     answer: dict[str, Any]
 
     @property
@@ -41,7 +64,7 @@ class Emitted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return Fence(self.act, self.token, self.retry)
 
 
-def parse(data: bytes, ways: Ways, fence: Fence) -> tuple[Claim, Emitted] | Faulty | Stale:
+def parse(data: bytes, ways: Ways, fence: Fence) -> tuple[Claim, EmittedAnswer] | Faulty | Stale:
     """An answer from the contents of the file."""
     found = unpack(data)
     if isinstance(found, Faulty):
@@ -50,19 +73,19 @@ def parse(data: bytes, ways: Ways, fence: Fence) -> tuple[Claim, Emitted] | Faul
         return stale
     if large := outsized(found.answer, ways):
         return large
-    claim = ways.accept(found.answer)
+    claim = ways.parse(found.answer)
     return claim if isinstance(claim, Faulty) else (claim, found)
 
 
-def unpack(data: bytes) -> Emitted | Faulty:
-    """The file's contents, not held against anything yet."""
+def unpack(data: bytes) -> EmittedAnswer | Faulty:
+    """Decode the file, without checking its activity or its exit."""
     value = decode(data, FILE, LARGEST)
     if isinstance(value, Faulty):
         return value
     if isinstance(value, dict) and value.get("format", FORMAT) != FORMAT:
         return faulty(f"{FILE} has a format that this version does not know; {_OWN_WAY}")
     try:
-        return msgspec.convert(value, Emitted)
+        return msgspec.convert(value, EmittedAnswer)
     except msgspec.ValidationError as error:
         return faulty(f"{FILE} was written by something else ({str(error)[:200]}); {_OWN_WAY}")
 
@@ -73,11 +96,18 @@ def outsized(answer: dict[str, Any], ways: Ways) -> Faulty | None:
     return too_large("the answer", size, ways.limit) if size > ways.limit else None
 
 
-def pack(emitted: Emitted) -> bytes:
+def pack(emitted: EmittedAnswer) -> bytes:
     """The contents of the file."""
     return msgspec.json.encode(emitted) + b"\n"
 
 
 def is_taken(out: Path, token: str) -> bool:
-    """Whether the answer of this token has been taken."""
-    return look(out, TAKEN) == token.encode()
+    """Whether the run has collected the answer of this token."""
+    return read_file(out, TAKEN) == token.encode()
+
+
+# Notes that an agent leaves for its successor with its tool: `out/handoff.md`.
+
+NOTES_FILE: Final = "handoff.md"
+MAX_NOTES: Final = 100_000
+"""In characters."""

@@ -1,25 +1,98 @@
-"""`bundle/exits.json`: a step's exits and their record types, so that an answer can be checked without the store."""
+"""The exits of a step: the answers it accepts, the names of each exit, and `bundle/exits.json`."""
 
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from treadle.errors import TreadleError
-from treadle.protocol.fields import parse_type, record_of
-from treadle.protocol.model import Exit, Field, Protocol, Record, Step
-from treadle.results.faulty import Faulty
-from treadle.results.files import look, replace
-from treadle.results.strict_json import MAX_ANSWER
-from treadle.results.ways import Ways
+from treadle.protocol.agent_lines import ARROW
+from treadle.protocol.answers.claim import Claim, suggest_status, validate
+from treadle.protocol.answers.schema import TAG
+from treadle.protocol.fields import OptionalType, agent_fields, parse_type, record_of
+from treadle.protocol.model import Exit, Protocol, Record, Step
+from treadle.results.intake import MAX_ANSWER, Faulty, read_file, replace_file
+
+# The exits of a step, with every name and code that an answer may use for each.
+
+EXIT: Final = "exit"
+
+
+class Ways(msgspec.Struct, frozen=True):
+    """A step's exits, and a protocol that declares at least them and their types."""
+
+    protocol: Protocol
+    exits: tuple[str, ...]
+    limit: int = MAX_ANSWER
+    """Bytes that an answer may have."""
+
+    def parse(self, answer: object) -> Claim | Faulty:
+        """Validate an answer against the exits; `{"type": …}` is accepted without `exit` around it."""
+        found = validate(self.protocol, self.exits, wrap_exit(answer))
+        return found if isinstance(found, Claim) else Faulty(tuple(map(str, found)))
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Every name of an exit → the exit; an exit's own name is never another's alias."""
+        declared = self.protocol.exits
+        return {other: name for name in self.exits for other in declared[name].also} | {n: n for n in self.exits}
+
+    @property
+    def codes(self) -> dict[str, str]:
+        """Names and symbols (`→PC`, without the arrow) → the exit."""
+        symbols = {name: self.protocol.exits[name].symbol.split("|") for name in self.exits}
+        bare = {one.strip().removeprefix(ARROW): name for name, several in symbols.items() for one in several}
+        return {code: name for code, name in bare.items() if code} | self.names
+
+    def fields(self, name: str) -> tuple[str, ...]:
+        """The fields that an agent gives for an exit."""
+        return tuple(field for field, _, _ in agent_fields(self.protocol.exits[name].fields))
+
+    def required(self, name: str) -> tuple[str, ...]:
+        """Return the fields that an agent must give for an exit."""
+        return tuple(field for field in self.fields(name) if field not in self.optional(name))
+
+    def optional(self, name: str) -> tuple[str, ...]:
+        """Return the fields of an exit that an agent may leave out."""
+        own = agent_fields(self.protocol.exits[name].fields)
+        return tuple(field for field, _, type_ in own if isinstance(type_, OptionalType))
+
+    def stranger(self, name: str) -> str:
+        """Format the refusal of an unknown exit name, with a suggestion."""
+        near = suggest_status(name[:100], self.names)
+        return f"is not an exit of this step; {near + ' ' if near else ''}this step ends with {' or '.join(self.exits)}"
+
+
+def ways_of(protocol: Protocol, step: Step, limit: int = MAX_ANSWER) -> Ways:
+    """The ways out of a step."""
+    return Ways(protocol, step.exits, limit)
+
+
+def wrap_exit(answer: object) -> object:
+    """An answer in its full form."""
+    if isinstance(answer, Mapping) and TAG in answer and EXIT not in answer:
+        return {EXIT: answer}
+    return answer
+
+
+def is_answer(value: object) -> bool:
+    """Whether an object is meant to be an answer."""
+    return isinstance(value, dict) and (EXIT in value or TAG in value)
+
+
+def exit_object(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer from an exit's name and its fields."""
+    return {EXIT: {**fields, TAG: name}}
+
 
 FILE: Final = "exits.json"
 FORMAT: Final = 1
 
 
 class Extract(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The part of a protocol that an agent's answer is held against."""
+    """The part of a protocol that validates an agent's answer."""
 
     format: int
     protocol: str
@@ -33,7 +106,7 @@ class Extract(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Demands(NamedTuple):
-    """What an answer is held against, on the agent's side."""
+    """The exits and the token mark that an answer must match, on the agent's side."""
 
     ways: Ways
     token: str = ""
@@ -41,17 +114,17 @@ class Demands(NamedTuple):
 
 
 def mark_of(token: str) -> str:
-    """What shows that a token is the right one, and does not tell which that is."""
+    """Return a token's hash, which verifies the token without revealing it."""
     return sha256(token.encode(errors="replace")).hexdigest()
 
 
-def extract(protocol: Protocol, step: Step, token: str = "", limit: int = MAX_ANSWER) -> Extract:
+def extract_exits(protocol: Protocol, step: Step, token: str = "", limit: int = MAX_ANSWER) -> Extract:
     """A step's exits and every record type that can occur in them."""
     exits = {name: protocol.exits[name] for name in step.exits}
     types: dict[str, Record] = {}
     waiting = [field for exit_ in exits.values() for field in exit_.fields.values()]
     while waiting:
-        name = _record(waiting.pop())
+        name = record_of(parse_type(waiting.pop().type))
         if name and name not in types:
             types[name] = protocol.types[name]
             waiting.extend(types[name].fields.values())
@@ -67,24 +140,24 @@ def extract(protocol: Protocol, step: Step, token: str = "", limit: int = MAX_AN
     )
 
 
-def packed(found: Extract) -> bytes:
+def encode_exits(found: Extract) -> bytes:
     """The contents of the file."""
     return msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
 
 
 def write_exits(found: Extract, folder: Path) -> None:
     """Write `exits.json` into a bundle; blocks for a moment."""
-    replace(folder, FILE, packed(found))
+    replace_file(folder, FILE, encode_exits(found))
 
 
 def read_exits(folder: Path) -> Ways:
-    """The ways out that a bundle tells of."""
+    """Read the exits from a bundle."""
     return read_demands(folder).ways
 
 
 def read_demands(folder: Path) -> Demands:
-    """What `write_exits` wrote."""
-    data = look(folder, FILE)
+    """Read the file that `write_exits` wrote."""
+    data = read_file(folder, FILE)
     if data is None:
         raise TreadleError(
             f"{folder / FILE} is not there; was this bundle written by another version of treadle?", code="emit.bundle"
@@ -101,7 +174,3 @@ def read_demands(folder: Path) -> Demands:
         )
     protocol = Protocol(name=found.protocol, version=found.version, root="", types=found.types, exits=found.exits)
     return Demands(Ways(protocol, tuple(found.exits), found.limit), found.token)
-
-
-def _record(field: Field) -> str:
-    return record_of(parse_type(field.type))

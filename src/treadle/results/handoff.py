@@ -5,21 +5,20 @@ from typing import Any, Final
 
 import msgspec
 
-from treadle.kernel.lifecycle import part_of_id
-from treadle.protocol.answers.answer import Claim
-from treadle.protocol.answers.problems import kind, quoted
+from treadle.kernel.instances import part_of_id
+from treadle.protocol.answers.claim import Claim
+from treadle.protocol.answers.values import describe_value, quote_text
 from treadle.protocol.model import base_of
-from treadle.results import plain_yaml, report
-from treadle.results.faulty import Faulty, Stale, faulty
-from treadle.results.strict_json import decode_text
-from treadle.results.ways import EXIT, Ways, exit_object
+from treadle.results import status_report
+from treadle.results.exits import EXIT, Ways, exit_object
+from treadle.results.intake import Faulty, Stale, decode_text, faulty
 
 FILES: Final = (".ai/HANDOFF.md", "HANDOFF.md")
 _FENCE: Final = ("---", "...")
 _LEGACY = re.compile("NEEDS CLARIFICATION|CONSTITUTION VIOLATION|SCOPE WARNING")
 STORY: Final = "story"
 _AGAIN: Final = re.compile(r"~\d+\Z")
-"""What the id of an instance ends with that does again what another one has begun."""
+"""The suffix of an instance that repeats an earlier instance's work."""
 NOTES: Final = "handoff"
 """The field of an exit that the body is for."""
 _SHORT: Final = 300
@@ -28,14 +27,14 @@ _UNCLOSED: Final = "the front matter that begins in line 1 is never closed; writ
 
 
 class Handoff(msgspec.Struct, frozen=True):
-    """A hand-over: what stands between the `---` lines, and the text below."""
+    """A hand-over: the front matter between the `---` lines, and the body below."""
 
     front: str
     body: str
 
 
 def split(text: str) -> Handoff:
-    """Take a hand-over apart; one without front matter is all body."""
+    """Split a hand-over into front matter and body; without front matter, all of it is body."""
     first, *rest = text.splitlines() or [""]
     if first.rstrip() != _FENCE[0]:
         return Handoff("", text.strip())
@@ -48,27 +47,37 @@ def split(text: str) -> Handoff:
 def parse(
     data: bytes, ways: Ways, step: str, attempt: int, file: str = FILES[0], inst: str = ""
 ) -> Claim | Faulty | Stale | None:
-    """An answer from the file's front matter; None if it holds none."""
+    """Parse an answer from the front matter of a hand-over; None if it contains none."""
     text = decode_text(data, file)
     if isinstance(text, Faulty):
         return text
     found = split(text)
     if not found.front.strip():
         return faulty(f"{file}: {_UNCLOSED}") if _OPENED.match(text) else None
-    value = plain_yaml.parse("\n" + found.front, file)  # an empty line for the `---`: line numbers are the file's
+    value = status_report.parse("\n" + found.front, file)  # an empty line for the `---`: line numbers are the file's
     if isinstance(value, Faulty):
         return value
     if not isinstance(value, dict):
-        return faulty(f"{file}: the front matter must be `name: value` lines, not {kind(value)}")
-    if value.get(report.STATUS) is None and EXIT not in value:
+        return faulty(f"{file}: the front matter must be `name: value` lines, not {describe_value(value)}")
+    if value.get(status_report.STATUS) is None and EXIT not in value:
         return None
     foreign = _of_another_story(value, inst, file) or misplaced(value, base_of(step), attempt, file)
-    return foreign or report.claim(_full(value, found.body, ways), ways, file)
+    if foreign:
+        return foreign
+
+    # The body fills in what the front matter leaves out: a summary, and the notes if the exit has a field for them.
+    name = ways.names.get(str(value.get(status_report.STATUS)), "")
+    if EXIT in value:
+        value = {EXIT: value[EXIT]}
+    elif name and found.body:
+        notes = {NOTES: found.body} if NOTES in ways.fields(name) else {}
+        value = {status_report.SUMMARY: _first_line(found.body), **notes, **value}
+    return status_report.claim_of_report(value, ways, file)
 
 
 def is_foreign(data: bytes, inst: str) -> bool:
-    """Whether a hand-over says that it is about another story than an instance's own."""
-    value = plain_yaml.parse(split(data.decode(errors="replace")).front, FILES[0])
+    """Whether a hand-over names another story than the instance's own."""
+    value = status_report.parse(split(data.decode(errors="replace")).front, FILES[0])
     return isinstance(value, dict) and _of_another_story(value, inst, FILES[0]) is not None
 
 
@@ -82,43 +91,34 @@ def parse_legacy(data: bytes, ways: Ways, file: str = FILES[0]) -> Claim | Fault
         return None
     line = found.body[found.body.rfind("\n", 0, word.start()) + 1 :].partition("\n")[0]
     reason = word[0].lower().replace(" ", "_")
-    given = {report.REASON: reason, report.SUMMARY: line.strip()[:_SHORT], NOTES: found.body}
-    return ways.accept(exit_object(name, {key: value for key, value in given.items() if key in ways.fields(name)}))
+    given = {status_report.REASON: reason, status_report.SUMMARY: line.strip()[:_SHORT], NOTES: found.body}
+    return ways.parse(exit_object(name, {key: value for key, value in given.items() if key in ways.fields(name)}))
 
 
 def misplaced(front: dict[str, Any], step: str, attempt: int, file: str) -> Faulty | Stale | None:
-    """Why a hand-over is not this attempt's at this step; one that does not say whose it is cannot be taken."""
+    """Return why a hand-over does not belong to this step and attempt; refuse one that does not name them."""
     for name, expected in (("step", step), ("attempt", attempt)):
         given = front.get(name)
         if given is None:
             return faulty(f"{file}: {name} is missing in the front matter; write `{name}: {expected}`")
         if str(given) != str(expected):
-            return Stale(f"{file} is for {name} {quoted(str(given))}, not for {name} '{expected}'")
+            return Stale(f"{file} is for {name} {quote_text(str(given))}, not for {name} '{expected}'")
     return None
 
 
 def _of_another_story(front: dict[str, Any], inst: str, file: str) -> Stale | None:
-    """That a hand-over is about what another instance works on; one that names no story is this one's."""
+    """Return a `Stale` for a hand-over that names another instance's story; without a story it belongs to this
+    instance.
+    """
     story, own = front.get(STORY), inst.split("/")[1:]
     names = {*own, *(_AGAIN.sub("", one) for one in own)}
     if story is None or not own or part_of_id(str(story)) in names:
         return None
-    return Stale(f"{file} is for {STORY} {quoted(str(story))}, not for {STORY} '{_AGAIN.sub('', own[0])}'")
-
-
-def _full(front: dict[str, Any], body: str, ways: Ways) -> dict[str, Any]:
-    """The front matter, with what it leaves to the body taken from there."""
-    name = ways.names.get(str(front.get(report.STATUS)), "")
-    if EXIT in front:
-        return {EXIT: front[EXIT]}
-    if not name or not body:
-        return front
-    notes = {NOTES: body} if NOTES in ways.fields(name) else {}
-    return {report.SUMMARY: _first_line(body), **notes, **front}
+    return Stale(f"{file} is for {STORY} {quote_text(str(story))}, not for {STORY} '{_AGAIN.sub('', own[0])}'")
 
 
 def _first_line(body: str) -> str:
-    """The first line that says something; a heading only if there is nothing else."""
+    """Return the first line of text; a heading only if there is no other line."""
     lines = [line.strip() for line in body.splitlines() if line.strip()]
     said = [line for line in lines if not line.startswith("#")]
     return (said or lines)[0].lstrip("#*- ")[:_SHORT]

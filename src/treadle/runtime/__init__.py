@@ -1,1 +1,1 @@
-"""The one loop of the program, and what performs its commands."""
+"""The one loop of the program, and the code that performs its commands."""

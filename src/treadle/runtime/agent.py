@@ -1,63 +1,153 @@
-"""An agent's activity, from dispatch to claim; issued again after a crash, it goes on where it was."""
+"""An agent's activity, from dispatch to claim; issued again after a crash, it continues where it was."""
 
 import asyncio
+import os
+import stat
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
-from typing import Final, Literal
+from pathlib import Path
+from typing import Any, Final, Literal
 
 import msgspec
 
+from treadle.config.secrets import Redaction
 from treadle.errors import PortError
+from treadle.kernel.activities import DEADLINE
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.events import Event, Idle, SessionStarted, Usage
 from treadle.kernel.state import State
-from treadle.kernel.timers import DEADLINE
-from treadle.ports import Ended, Progress, Runner, Session, Watch, Work
-from treadle.results.read import Reading, owed, read, take
-from treadle.runtime.agent_events import Told, claim, failure, ignored, outage, spent
-from treadle.runtime.budgets import Breach
-from treadle.runtime.cleansing import cleanse
-from treadle.runtime.desk import Desk
-from treadle.runtime.dispatch import Dispatch, Dispatched, goes_on
-from treadle.runtime.inbox import Inbox
-from treadle.runtime.meter import Meter
-from treadle.runtime.silence import Silence
-from treadle.runtime.world import World, event_id
+from treadle.ports import Clock, Ended, Progress, Runner, Session, Watch, Work
+from treadle.results import channels
+from treadle.results.channels import SessionAnswer, mark_taken, missing_answer_hint, read_answer
+from treadle.runtime.claims import AgentReport, budget_event, claim_event, failure_event, ignored_answers, outage_event
+from treadle.runtime.desk import Desk, Inbox
+from treadle.runtime.dispatch import Dispatch, DispatchedWork, can_continue
+from treadle.runtime.world import Meter, RunWorld, event_id
+
+# Silence of an agent, measured from its last sign of life, not from the start.
+
+
+class Silence:
+    """The time since an agent's last sign of life."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._last = clock.elapsed()
+        self.latest = Progress()
+
+    def broken(self, progress: Progress) -> None:
+        """Record a sign of life."""
+        self._last, self.latest = self._clock.elapsed(), progress
+
+    async def beyond(self, seconds: float, ended: "asyncio.Future[Any]") -> AsyncIterator[int]:
+        """Yield 1, 2, 3 … each time the silence has lasted that long (never if 0), until the session ends."""
+        count = 0
+        while not ended.done():
+            left = self._last + seconds - self._clock.elapsed() if seconds else None
+            if left is not None and left <= 0:
+                count += 1
+                self._last = self._clock.elapsed()
+                yield count
+                continue
+            nap = asyncio.ensure_future(self._clock.sleep(left)) if left is not None else None
+            try:
+                await asyncio.wait({ended, *([nap] if nap else [])}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                if nap:
+                    nap.cancel()
+
+
+# Redacts the keys lent to an agent from its files: in its lane, and in the stored files of the activity.
+#
+# Its program must have ended. The conversation's own home stays as it is: it belongs to the agent and contains its
+# login anyway.
+
+_GIT: Final = ".git"
+_LARGEST: Final = 64 * 1024 * 1024
+_OPENING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+def redact_files(work: Work, redaction: Redaction) -> list[str]:
+    """Replace secret values with their names; return a sentence for each affected file of the lane. Blocking."""
+    if not redaction.names:
+        return []
+    since = 0
+    with suppress(OSError):  # written once, before the first round; the lane's checked-out files are older
+        since = (work.home / channels.BEFORE_FILE).lstat().st_ctime_ns
+    found = [(path, names) for path in _files(work.lane) if (names := _redact(path, redaction, since))]
+    for path in (*_files(work.out), *_files(work.home / "agent")):
+        _redact(path, redaction, 0)
+    return [f"{path.relative_to(work.lane)} held the value of {', '.join(names)}" for path, names in found]
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield the plain files below a folder, without those of git."""
+    for parent, folders, files in os.walk(folder):
+        if Path(parent) == folder and _GIT in folders:
+            folders.remove(_GIT)
+        yield from (Path(parent, name) for name in files)
+
+
+def _redact(path: Path, redaction: Redaction, since: int) -> list[str]:
+    """Redact a file and return the names of the secrets in it; files unchanged since `since` are not read."""
+    with suppress(OSError):
+        state = path.lstat()
+        if not stat.S_ISREG(state.st_mode) or state.st_ctime_ns < since or state.st_size > _LARGEST:
+            return []
+        with os.fdopen(os.open(path, _OPENING), "rb") as file:
+            data = file.read()
+        if names := redaction.named_in(data):
+            # A new file takes its place: the old one may have a hard link elsewhere, which is not ours to change.
+            draft = path.with_name(f".{path.name[:100]}.{os.urandom(4).hex()}")
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+                file.write(redaction.data(data))
+                os.fchmod(file.fileno(), stat.S_IMODE(state.st_mode))
+            draft.replace(path)
+        return names
+    return []
+
 
 _FILES: Final = 400
 ROUNDS: Final = 1
-"""How often an agent that ends without an answer is told to go on."""
+"""The number of times that Treadle asks an agent without an answer to continue."""
 DEGRADED: Final = "this agent cannot branch off from a conversation: it begins anew, and its prompt has what was agreed"
 REMINDER: Final = "REMINDER: Emit a decision to complete this phase."
 
 
 class AgentJobs:
-    """The agents of one run that are at work."""
+    """The working agents of one run."""
 
-    def __init__(self, desk: Desk, inbox: Inbox, dispatch: Dispatch, world: World) -> None:
+    def __init__(self, desk: Desk, inbox: Inbox, dispatch: Dispatch, world: RunWorld) -> None:
         self._desk, self._inbox, self._dispatch, self._world = desk, inbox, dispatch, world
         self._sessions: dict[str, Session] = {}
         self._leaving: Literal["", "at rest", "interrupted"] = ""
 
     def leave(self, *, orderly: bool) -> None:
-        """From now on a cancelled job is only left: at rest its agent works on, interrupted only a person does."""
+        """Stop driving: cancelled jobs are only left from now on.
+
+        At rest their agents keep working; if interrupted, only people do.
+        """
         self._leaving = "at rest" if orderly else "interrupted"
 
     async def nudge(self, act: str, count: int) -> None:
-        """Remind an agent; noted if it cannot be reached."""
+        """Remind an agent; record a stray if it cannot be reached."""
         session = self._sessions.get(act)
         if session is None or not await session.nudge(REMINDER):
             self._desk.stray(act, "nudge", f"reminder {count} could not be delivered")
 
     async def run(self, job: RunAgent, state: State) -> Event:
-        """The claim that an agent makes, or how it failed to make one."""
-        runner = self._world.runner_of(job)
+        """Run an agent and return its claim, or its failure."""
+        world = self._world
+        runner = world.agents.runner_of(job)
         if runner is None:
             never: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
             return await never
         try:
-            if breach := await self._refused(job, state):
-                return spent(job, breach, Usage(), self._world)
-            sent, ended, reading = await self._heard(job, state, runner)
+            # The day's budget stops only new starts; activities started before continue.
+            breach = world.budgets.of_day(state, world.clock.now())
+            if breach and await self._dispatch.earlier(job) is None:
+                return budget_event(job, breach, Usage(), world)
+            sent, ended, reading = await self._converse(job, state, runner)
         except asyncio.CancelledError:
             if not (self._leaving == "at rest" or (self._leaving and runner.abilities.person)):
                 await self._stop(job, runner)
@@ -65,49 +155,76 @@ class AgentJobs:
         finally:
             self._sessions.pop(job.id, None)
             self._dispatch.ended(job)
-        await take(sent.work)
-        await self._dispatch.left(sent)
-        self._remember(job, ended, runner)
-        breach = self._world.budgets.of_step(job, ended.usage)
+        await mark_taken(sent.work)
+        await self._dispatch.dismiss(sent)
+        if ended.session:  # for continuing the conversation later
+            self._inbox.put(
+                SessionStarted(
+                    id=event_id(job, "session"),
+                    ts=world.clock.now(),
+                    act=job.id,
+                    session=ended.session,
+                    is_new=bool(job.session) and not can_continue(job, runner.abilities),
+                )
+            )
+        breach = world.budgets.of_step(job, ended.usage)
         if breach and reading.claim is None:
-            return spent(job, breach, ended.usage, self._world)
-        return await self._said(Told(job, ended, reading, sent.ways), state)
+            return budget_event(job, breach, ended.usage, world)
 
-    async def _heard(self, job: RunAgent, state: State, runner: Runner) -> tuple[Dispatched, Ended, Reading]:
-        """An agent's answer; one that ends without any is told so in the same conversation, and may go on once."""
-        sent, ended = await self._played(job, state, runner)
-        reading = await self._read(sent, ended)
-        while self._may_go_on(job, sent.work, ended, reading, runner):
-            words = "\n".join([*(reading.problems or [owed(sent.ways)]), *ignored(reading), REMINDER])
+        report = AgentReport(job, ended, reading, sent.ways)
+        for warning in reading.warnings:
+            self._desk.stray(job.id, "answer", warning)
+        await self._dispatch.keep_notes(job, reading.notes)
+        # The last output of a program that failed is no answer, even if it looks like one.
+        if reading.claim is not None and not (reading.channel == "final" and ended.code):
+            return claim_event(report, reading.claim, self._desk.protocol, state, world)
+        if ended.outage:
+            return outage_event(report, ended.outage, world)
+        return failure_event(report, await self._changed(job.id), world)
+
+    async def _converse(
+        self, job: RunAgent, state: State, runner: Runner
+    ) -> tuple[DispatchedWork, Ended, SessionAnswer]:
+        """Return an agent's answer; without one, remind it in the same conversation and let it continue once."""
+        sent, ended = await self._play(job, state, runner)
+        reading = await read_answer(sent.work, sent.ways, sent.before, ended.final)
+        while (
+            reading.claim is None
+            and ended.how == "done"
+            and ended.session
+            and not ended.outage
+            and runner.abilities.resume
+            and sent.work.round < ROUNDS
+            and not self._world.budgets.of_step(job, ended.usage)
+        ):
+            problems = reading.problems or [missing_answer_hint(sent.ways)]
+            words = "\n".join([*problems, *ignored_answers(reading), REMINDER])
             sent = await self._dispatch.go_on(sent, ended, words)
-            earlier, ended = ended.refused, await self._started(job, sent, runner)
+            earlier, ended = ended.refused, await self._start(job, sent, runner)
             ended = msgspec.structs.replace(ended, refused=(*earlier, *ended.refused))
-            reading = await self._read(sent, ended)
+            reading = await read_answer(sent.work, sent.ways, sent.before, ended.final)
         await self._cleanse(sent.work)
-        hidden = self._world.hidden()
+        hidden = self._world.agents.secrets()
         return sent, hidden.value(ended), hidden.value(reading)
 
-    async def _read(self, sent: Dispatched, ended: Ended) -> Reading:
-        return await read(sent.work, sent.ways, sent.before, ended.final)
-
     async def _cleanse(self, work: Work) -> None:
-        """Take out of what an agent has left the keys that it was lent, before anything of it is kept."""
-        for found in await asyncio.to_thread(cleanse, work, self._world.hidden()):
-            told = f"{found}; it is taken out"
-            self._desk.stray(work.act, "key", told)
-            self._world.progress(work.act, Progress(note=told))
+        """Redact the lent keys from an agent's files, before anything of them is stored."""
+        for found in await asyncio.to_thread(redact_files, work, self._world.agents.secrets()):
+            note = f"{found}; it is taken out"
+            self._desk.stray(work.act, "key", note)
+            self._world.progress(work.act, Progress(note=note))
 
-    async def _played(self, job: RunAgent, state: State, runner: Runner) -> tuple[Dispatched, Ended]:
-        """The session that is still there, or the end of one that is not, or a new session, to its end.
+    async def _play(self, job: RunAgent, state: State, runner: Runner) -> tuple[DispatchedWork, Ended]:
+        """Attach to the running session, harvest an ended one, or start a new one; return how it ended.
 
-        What it has used is told with what the rounds before have used.
+        The usage includes that of the earlier rounds.
         """
         sent = await self._dispatch.earlier(job)
         if sent is None:
-            if job.session and not goes_on(job, runner.abilities):
+            if job.session and not can_continue(job, runner.abilities):
                 self._world.progress(job.id, Progress(note=DEGRADED))
             sent = await self._dispatch.send(job, state, runner.abilities)
-            return sent, await self._started(job, sent, runner)
+            return sent, await self._start(job, sent, runner)
         watched = _Watched(self._world, job, sent.work)
         if session := await runner.attach(sent.work, self._watch(watched)):
             await self._dispatch.serve_again(sent)
@@ -115,21 +232,21 @@ class AgentJobs:
         if ended := await runner.harvest(sent.work):
             return sent, watched.counted(ended)
         await self._cleanse(sent.work)
-        if sent.work.round:  # the conversation is there, and only what it was to be told next is not
+        if sent.work.round:  # the conversation exists, only its next prompt was not delivered
             await self._dispatch.serve_again(sent)
         else:
             sent = await self._dispatch.send(job, state, runner.abilities)
-        return sent, await self._started(job, sent, runner)
+        return sent, await self._start(job, sent, runner)
 
-    async def _started(self, job: RunAgent, sent: Dispatched, runner: Runner) -> Ended:
+    async def _start(self, job: RunAgent, sent: DispatchedWork, runner: Runner) -> Ended:
         watched = _Watched(self._world, job, sent.work)
         return await self._watched(watched, await runner.start(sent.work, self._watch(watched)))
 
     def _watch(self, watched: "_Watched") -> Watch:
-        hidden = self._world.hidden()
+        hidden = self._world.agents.secrets()
 
-        def watch(said: Progress) -> None:
-            progress = hidden.value(said)
+        def watch(sign: Progress) -> None:
+            progress = hidden.value(sign)
             watched.silence.broken(progress)
             self._world.progress(watched.job.id, progress)
             self._inbox.wake()
@@ -137,17 +254,6 @@ class AgentJobs:
                 watched.meter.count(progress.usage)
 
         return watch
-
-    async def _refused(self, job: RunAgent, state: State) -> Breach | None:
-        """Why nothing may be started today; what was started before goes on."""
-        breach = self._world.budgets.of_day(state, self._world.clock.now())
-        return breach if breach and await self._dispatch.earlier(job) is None else None
-
-    def _may_go_on(self, job: RunAgent, work: Work, ended: Ended, reading: Reading, runner: Runner) -> bool:
-        """Whether an agent that has not answered properly can be told so in the conversation that it has just left."""
-        is_over = ended.how == "done" and reading.claim is None and bool(ended.session) and not ended.outage
-        able = runner.abilities.resume and work.round < ROUNDS
-        return is_over and able and not self._world.budgets.of_step(job, ended.usage)
 
     async def _watched(self, watched: "_Watched", session: Session) -> Ended:
         job = watched.job
@@ -167,7 +273,7 @@ class AgentJobs:
             stopping.cancel()
 
     async def _stop(self, job: RunAgent, runner: Runner) -> None:
-        """End the session, also one that was about to start, and save what it has left."""
+        """End the session, even one that was about to start, and save its work."""
         session, sent = self._sessions.get(job.id), await self._dispatch.earlier(job)
         if session is None and sent:
             session = await runner.attach(sent.work, lambda _: None)
@@ -177,50 +283,26 @@ class AgentJobs:
             await self._cleanse(sent.work)
         await self._world.workspace.save(self._desk.run, job.id)
 
-    async def _said(self, told: Told, state: State) -> Event:
-        job, ended, reading = told.job, told.ended, told.reading
-        for warning in reading.warnings:
-            self._desk.stray(job.id, "answer", warning)
-        await self._dispatch.keep_notes(job, reading.notes)
-        if reading.claim is not None and not (reading.channel == "final" and ended.code):
-            return claim(told, reading.claim, self._desk.protocol, state, self._world)
-        if ended.outage:
-            return outage(told, ended.outage, self._world)
-        return failure(told, await self._changed(job.id), self._world)
-
-    def _remember(self, job: RunAgent, ended: Ended, runner: Runner) -> None:
-        """The conversation, so that it can be continued; and whether it is another one than was meant."""
-        if ended.session:
-            self._inbox.put(
-                SessionStarted(
-                    id=event_id(job, "session"),
-                    ts=self._world.clock.now(),
-                    act=job.id,
-                    session=ended.session,
-                    is_new=bool(job.session) and not goes_on(job, runner.abilities),
-                )
-            )
-
     async def overdue(self, act: str) -> str:
-        """What an agent has changed whose time is up, as a reference to a payload; empty if that is nothing."""
+        """Return the changed files of an agent past its timeout, as a payload reference; empty if there are none."""
         changed = await self._changed(act) if act in self._sessions else ()
         return self._world.payloads.put({"report": DEADLINE, "files_changed": list(changed)}) if changed else ""
 
     async def _changed(self, act: str) -> tuple[str, ...]:
-        """What a session has changed that has not said so itself; nothing where that cannot be told."""
+        """Return the files that a session changed, measured in its lane; empty if they cannot be determined."""
         with suppress(PortError):
             return (await self._world.workspace.changed(self._desk.run, act))[:_FILES]
         return ()
 
 
 class _Watched:
-    """A session of an agent, as it is watched."""
+    """A watched session of an agent: its silence and its usage."""
 
-    def __init__(self, world: World, job: RunAgent, work: Work) -> None:
+    def __init__(self, world: RunWorld, job: RunAgent, work: Work) -> None:
         self.job = job
         self.silence = Silence(world.clock)
-        self.meter = Meter(world.budgets, job, work.used, world.prices_of(job.role))
+        self.meter = Meter(world.budgets, job, work.used, world.agents.prices_of(job.role))
 
     def counted(self, ended: Ended) -> Ended:
-        """Its end, with what all rounds have used."""
+        """Return the end of the session with the usage of all rounds."""
         return msgspec.structs.replace(ended, usage=self.meter.total(ended))

@@ -1,7 +1,12 @@
-"""A run on somebody's desk: its state in memory, always the one that the store has or is about to have."""
+"""A run while this process drives it: its inbox of events, and its state in memory.
 
+The state always equals the stored one, or the one about to be stored.
+"""
+
+import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from typing import NamedTuple
 
 import msgspec
 
@@ -12,18 +17,61 @@ from treadle.kernel.reduce import reduce
 from treadle.kernel.state import State
 from treadle.ports import Clock
 from treadle.protocol.model import Protocol
-from treadle.runtime.inbox import Arrival
-from treadle.store.batch import Batch
-from treadle.store.entry import Entry, entry
+from treadle.store.batch import LogBatch, LogEntry, make_entry
 from treadle.store.records import Lease, Stray
 from treadle.store.sqlite import Store
 
+# Pending events: from tasks and timers, and rows that other processes have posted.
+
+
+class Arrival(NamedTuple):
+    """An event, and the row of the store's inbox that it came from (0: none)."""
+
+    event: Event
+    row: int = 0
+
+
+class Inbox:
+    """An unbounded queue of events, first in, first out."""
+
+    def __init__(self) -> None:
+        self._arrivals: list[Arrival] = []
+        self._something = asyncio.Event()
+        self._error: BaseException | None = None
+
+    def put(self, event: Event, row: int = 0) -> None:
+        """Add an event."""
+        self._arrivals.append(Arrival(event, row))
+        self._something.set()
+
+    def wake(self) -> None:
+        """Wake the loop without an event, because the run's rest condition may have changed."""
+        self._something.set()
+
+    def fail(self, error: BaseException) -> None:
+        """Raise this error in the next `take`: something broke that no event can express."""
+        self._error = error
+        self._something.set()
+
+    async def take(self) -> list[Arrival]:
+        """Wait for events and return all of them."""
+        await self._something.wait()
+        if self._error is not None:
+            raise self._error
+        self._something.clear()
+        arrivals, self._arrivals = self._arrivals, []
+        return arrivals
+
+    def __bool__(self) -> bool:
+        return bool(self._arrivals)
+
+
 SNAPSHOT_AFTER = 200
-"""Events; what has to be folded again after a crash, at most."""
+"""The number of events between snapshots: the most that must be replayed after a crash."""
 
 
 class Desk:
-    """Takes events, and writes them down before anybody acts on them."""
+    """Reduces events and stores them before any command is performed."""
 
     def __init__(
         self, store: Store, lease: Lease, clock: Clock, changed: "Callable[[Desk], None] | None" = None
@@ -42,22 +90,22 @@ class Desk:
         return self._lease.run
 
     def performed(self, address: str) -> None:
-        """A command needs no repetition; written down with the next event, for it is harmless to repeat it."""
+        """Mark a command as performed; stored with the next event, because repeating it is harmless."""
         self._performed.append(address)
 
     def stray(self, act: str, what: str, detail: str) -> None:
-        """Something was not obeyed; written down with the next event."""
+        """Record something that was ignored; stored with the next event."""
         self._strays.append(Stray(at=self._clock.now(), act=act, what=what, detail=detail))
 
     async def take(self, arrivals: list[Arrival]) -> list[tuple[Command, State]]:
-        """Reduce events and make the turn durable; what is to be done now, each with the state that asked for it."""
-        entries: list[Entry] = []
+        """Reduce events and store them in one transaction; return the commands, each with its issuing state."""
+        entries: list[LogEntry] = []
         orders: list[tuple[Command, State]] = []
         upgraded = False
         for event, _ in arrivals:
             commands = self._reduce(event)
             if commands is not None:
-                entries.append(entry(self._chain, self.state, event, commands))
+                entries.append(make_entry(self._chain, self.state, event, commands))
                 self._chain = entries[-1].chain
                 orders += [(command, self.state) for command in commands]
                 upgraded = upgraded or isinstance(event, Upgraded)
@@ -69,16 +117,16 @@ class Desk:
             self._changed(self)
         return orders
 
-    async def leave(self) -> None:
-        """Write down what was noted since the last event; a store that takes nothing any more has lost only that."""
+    async def store_strays(self) -> None:
+        """Store the strays since the last event; if the store cannot be written, only they are lost."""
         if self._strays:
             with suppress(PortError):
                 await self._append([], [], snapshot=False)
 
-    async def _append(self, entries: list[Entry], rows: list[int], snapshot: bool) -> None:
+    async def _append(self, entries: list[LogEntry], rows: list[int], snapshot: bool) -> None:
         performed, self._performed = self._performed, []
         strays, self._strays = self._strays, []
-        batch = Batch(
+        batch = LogBatch(
             entries=entries, state=self.state, taken=rows, performed=performed, strays=strays, snapshot=snapshot
         )
         await self._store.append(self._lease, batch, self._clock.now())
@@ -86,7 +134,7 @@ class Desk:
             self._since = 0
 
     def _reduce(self, event: Event) -> tuple[Command, ...] | None:
-        """The commands of an event; None if it changes nothing, which is noted."""
+        """Return the commands of an event; None if it changes nothing, which is recorded as a stray."""
         if event.ts < self.state.now:  # the machine's clock was set back
             event = msgspec.structs.replace(event, ts=self.state.now)
         protocol = self._store.protocol(event.protocol) if isinstance(event, Upgraded) else self.protocol

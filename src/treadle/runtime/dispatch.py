@@ -1,40 +1,145 @@
-"""Everything that has to be ready before an agent starts; written down, so that it is found again after a crash."""
+"""Prepares everything before an agent starts, and stores it, so that it is found again after a crash."""
 
 import asyncio
+import json
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
+from typing import Protocol as Port
 from urllib.parse import quote
 
 import msgspec
 
-from treadle.errors import writing
+from treadle.errors import MemoryFailure, PortError, writing
+from treadle.git.files import write_unless_foreign
 from treadle.git.globs import naming
-from treadle.git.users_files import put_unless
 from treadle.kernel.commands import ActivityCommand, RunAgent
-from treadle.kernel.state import State
-from treadle.ports import Abilities, Ended, Work
+from treadle.kernel.state import Instance, State
+from treadle.memory.dialogue import AcceptedAnswer, Seat, dialogues_in
+from treadle.ports import Abilities, Ended, Payloads, Work
 from treadle.prompts import bundle
-from treadle.prompts.notes import note_paths
+from treadle.prompts.agent_prompt import note_paths
 from treadle.prompts.scope import permissions
-from treadle.results.assignment import Assignment
+from treadle.prompts.variables import dialogue, dialogue_kind, has_dialogue, input_values, parameters_of
+from treadle.protocol.items import Json
+from treadle.protocol.model import Protocol
+from treadle.results.assignment import MEMORY, Assignment
+from treadle.results.channels import HANDED_ON_FILE, Before, load_before, prepare_lane, save_before
 from treadle.results.exits import FILE as EXITS
-from treadle.results.exits import extract, packed
-from treadle.results.files import look, remove, replace
+from treadle.results.exits import Ways, encode_exits, extract_exits, mark_of, ways_of
 from treadle.results.handoff import FILES as HANDOVERS
 from treadle.results.handoff import is_foreign
-from treadle.results.mcp_tool import HERE, mcp_config, mcp_config_at
-from treadle.results.prepare import HANDED, Before, keep, kept, prepare
-from treadle.results.strict_json import MAX_ANSWER
-from treadle.results.ways import Ways, ways_of
-from treadle.runtime.bank_files import in_bundle
+from treadle.results.intake import MAX_ANSWER, read_file, remove_file, replace_file
+from treadle.results.tools import HERE, mcp_config, mcp_config_at
 from treadle.runtime.desk import Desk
-from treadle.runtime.seating import Seating
-from treadle.runtime.tools import Tools, assigned
-from treadle.runtime.view_files import shown
-from treadle.runtime.world import World
+from treadle.runtime.view_files import bundle_bank, bundle_views
+from treadle.runtime.world import RunWorld
+
+# Dialogues of runs: an agent with a session in its role gets a seat in its instance's dialogue, and sees the accepted
+# answers.
+#
+# A dialogue is a view of the log plus the agents' own messages; each accepted answer is added once, by any process.
+
+
+class Seating:
+    """Seats the agents of one run in their dialogues. All methods block for a moment."""
+
+    def __init__(self, path: Path, payloads: Payloads) -> None:
+        self._path, self._payloads = path, payloads
+        self._ended: set[str] = set()
+
+    def seat(self, protocol: Protocol, state: State, job: RunAgent, token: str) -> dict[str, str]:
+        """Return the variables that lead an agent to its dialogue; empty if its role has no session."""
+        role, inst = protocol.roles[job.role], state.insts[job.inst]
+        if not has_dialogue(role):
+            return {}
+        letters = parameters_of(protocol, state, job, self._payloads)
+        seat = Seat(
+            run=state.run,
+            session=dialogue(protocol, state.run, inst),
+            act=job.id,
+            step=job.step,
+            agent=role.symbol or job.role,
+            round=letters.get("R", ""),
+            phase=letters.get("P", ""),
+        )
+        task = _text(input_values(job.inputs, self._payloads))
+        accepted = _accepted(protocol, inst, self._payloads)
+        try:
+            with dialogues_in(self._path) as dialogues:
+                dialogues.admit(seat, mark_of(token), dialogue_kind(protocol, inst), task, accepted)
+        except PortError as error:
+            raise MemoryFailure(
+                f"the dialogue {seat.session} cannot be kept: {error}", code="memory.dialogue"
+            ) from error
+        return {MEMORY: str(self._path)}
+
+    def dismiss(self, token: str) -> None:
+        """Give up the seat of an ended activity; harmless if it had none, or the dialogues cannot be opened."""
+        if self._path.exists():
+            with suppress(PortError), dialogues_in(self._path) as dialogues:
+                dialogues.dismiss(mark_of(token))
+
+    def show(self, protocol: Protocol, state: State) -> None:
+        """Add the last accepted answers to dialogues that are over; in others, the next seated agent gets them."""
+        if not any(map(has_dialogue, protocol.roles.values())) or not self._path.exists():
+            return
+        over = [inst for id_, inst in state.insts.items() if inst.outcome and id_ not in self._ended]
+        if over:
+            self._ended |= {inst.id for inst in over}
+            with suppress(PortError), dialogues_in(self._path) as dialogues:
+                for inst in over:
+                    dialogues.tell(dialogue(protocol, state.run, inst), _accepted(protocol, inst, self._payloads))
+
+
+def _accepted(protocol: Protocol, inst: Instance, payloads: Payloads) -> list[AcceptedAnswer]:
+    """Return the accepted answers of a dialogue's agents, oldest first; only the last of each exit."""
+    steps = protocol.graphs[inst.graph].steps
+    found = []
+    for name, slot in sorted(inst.slots.items(), key=lambda entry: entry[1].seq):
+        step, _, exit_ = name.rpartition(".")
+        role = protocol.roles.get(steps[step].role) if step in steps else None
+        if role and has_dialogue(role) and not exit_.startswith("!"):
+            answer = _text(payloads.get(slot.ref)) if slot.ref else ""
+            found.append(AcceptedAnswer(f"{name}@{slot.seq}", step, f"→{exit_}", answer))
+    return found
+
+
+def _text(value: Json) -> str:
+    """Format a payload for reading: only its message, if it has no other fields."""
+    filled = (
+        {name: part for name, part in value.items() if part not in (None, "", [])} if isinstance(value, dict) else {}
+    )
+    if isinstance(value, dict) and set(filled) <= {"message"}:
+        return str(filled.get("message", ""))
+    text = json.dumps(filled or value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode(errors="replace").decode()
+
+
+class AgentTools(Port):
+    """Serves the tools of activities for as long as this process lives."""
+
+    async def open(self, task: Assignment, env: Mapping[str, str], at: str = "") -> str:
+        """Serve an activity, at its earlier address (`at`) if possible.
+
+        Return the address, which may differ; empty if it cannot be served.
+        """
+        ...
+
+    def close(self, task: Assignment) -> None:
+        """Stop serving an ended activity; harmless if it is not served."""
+        ...
+
+
+def assignment_of(work: Work, ways: Ways) -> Assignment:
+    """Return the activity from the dispatcher's own data; no file that the agent could have changed is read."""
+    return Assignment(
+        act=work.act, token=work.token, retry=work.retry, bundle=work.bundle, out=work.out, ways=ways, lane=work.lane
+    )
+
 
 _WORK: Final = "work.json"
 _MCP: Final = "mcp.json"
@@ -42,8 +147,8 @@ _NOTES: Final = "handoff"
 _LONGEST: Final = 80
 
 
-class Dispatched(NamedTuple):
-    """An activity that is ready to start or has been started, and what its answer is held against."""
+class DispatchedWork(NamedTuple):
+    """An activity that is ready or started, with its exits and the state of its lane before."""
 
     work: Work
     ways: Ways
@@ -51,17 +156,17 @@ class Dispatched(NamedTuple):
 
 
 class Dispatch:
-    """Sends out the agents of one run."""
+    """Dispatches the agents of one run."""
 
     def __init__(
         self,
         desk: Desk,
-        world: World,
+        world: RunWorld,
         folder: Path,
         toolchain: Mapping[str, str],
         limit: int = MAX_ANSWER,
         server: Sequence[str] = HERE,
-        tools: Tools | None = None,
+        tools: AgentTools | None = None,
         seating: Seating | None = None,
     ) -> None:
         self._desk, self._world = desk, world
@@ -69,24 +174,26 @@ class Dispatch:
         self._server, self._tools, self._seating = server, tools, seating
         self._served: dict[str, Assignment] = {}
 
-    async def earlier(self, job: RunAgent) -> Dispatched | None:
-        """What an earlier process has sent out for this activity."""
+    async def earlier(self, job: RunAgent) -> DispatchedWork | None:
+        """Return the work that an earlier process dispatched for this activity."""
         home = home_of(self._folder, job)
         work = await asyncio.to_thread(sent_work, home)
-        before = await kept(home)
-        return Dispatched(work, self._ways(job), before) if work and before is not None else None
+        before = await load_before(home)
+        return DispatchedWork(work, self._ways(job), before) if work and before is not None else None
 
-    async def serve_again(self, sent: Dispatched) -> None:
-        """Serve the tools of an agent that an earlier process has started, where that did; noted if it cannot be."""
+    async def serve_again(self, sent: DispatchedWork) -> None:
+        """Serve the tools of an agent from an earlier process at their old address; record a stray if that fails."""
         at = sent.work.tools_at
         if at and await self._tools_of(sent.work, sent.ways) != at:
             lost = f"its tools cannot be served at {at} any more; `treadle emit` and its last output work"
             self._desk.stray(sent.work.act, "tools", lost)
 
-    async def send(self, job: RunAgent, state: State, abilities: Abilities) -> Dispatched:
-        """Get a lane, write the bundle, and note how things stand: all of it, or it was never sent."""
+    async def send(self, job: RunAgent, state: State, abilities: Abilities) -> DispatchedWork:
+        """Open a lane, write the bundle and record the lane's state; `work.json` comes last and makes it valid."""
         lane = await self._world.workspace.open(state, job)
         home = home_of(self._folder, job)
+        allowed = permissions(self._desk.protocol, job, self._world.payloads)
+        is_hidden = naming(allowed.hidden)
         work = Work(
             run=self._desk.run,
             act=job.id,
@@ -99,11 +206,11 @@ class Dispatch:
             home=home,
             prompt="",
             token=secrets.token_hex(16),
-            model=self._world.model_of(job.role, job.tier),
+            model=self._world.agents.model_of(job.role, job.tier),
             turns=self._world.budgets.turns,
-            session=job.session if goes_on(job, abilities) else "",
+            session=job.session if can_continue(job, abilities) else "",
             fork=job.fork and abilities.fork,
-            writes=permissions(self._desk.protocol, job, self._world.payloads).reach,
+            writes=allowed.reach,
             perms=self._desk.protocol.roles[job.role].perms,
         )
         ways = self._ways(job)
@@ -114,21 +221,26 @@ class Dispatch:
         work = msgspec.structs.replace(work, env=env)
         if abilities.mcp == "http":
             work = msgspec.structs.replace(work, tools_at=await self._tools_of(work, ways))
-        notes = {} if abilities.person else await self._notes(job)
+        notes: Mapping[str, str] = {}
+        if not abilities.person:
+            notes = await self._world.files.notes([path for path in note_paths(allowed.reach) if not is_hidden(path)])
         files = self._contents(job, state, work, notes, by_hand=abilities.person)
         work = msgspec.structs.replace(work, prompt=files["prompt.md"].decode())
         await bundle.write(home, files)
         with writing(home):
             await asyncio.to_thread(work.out.mkdir, exist_ok=True)
             await asyncio.to_thread(home.chmod, 0o700)  # the token lies here
-            await asyncio.to_thread(_lay_out, lane.path, home, self._story_files(job), job.inst)
-            before = await prepare(lane.path)
-            await keep(before, home)
-            await asyncio.to_thread(replace, home, _WORK, msgspec.json.encode(work, enc_hook=str))
-        return Dispatched(work, ways, before)
+            story = {
+                path: text for path, text in self._world.files.of_instance(job.inst).items() if not is_hidden(path)
+            }
+            await asyncio.to_thread(_lay_out, lane.path, home, story, job.inst)
+            before = await prepare_lane(lane.path)
+            await save_before(before, home)
+            await asyncio.to_thread(replace_file, home, _WORK, msgspec.json.encode(work, enc_hook=str))
+        return DispatchedWork(work, ways, before)
 
-    async def go_on(self, sent: Dispatched, ended: Ended, words: str) -> Dispatched:
-        """Another round of the same conversation, in the same lane, with the same token; `ended` counts all so far."""
+    async def go_on(self, sent: DispatchedWork, ended: Ended, words: str) -> DispatchedWork:
+        """Prepare another round of the same conversation, lane and token; `ended` has the usage so far."""
         before = sent.work
         work = msgspec.structs.replace(
             before,
@@ -141,56 +253,47 @@ class Dispatch:
         if work.tools_at:  # this process may not serve them yet
             work = msgspec.structs.replace(work, tools_at=await self._tools_of(work, sent.ways))
         with writing(work.home):
-            await asyncio.to_thread(replace, work.bundle, _MCP, self._mcp(work))
-            await asyncio.to_thread(replace, work.home, _WORK, msgspec.json.encode(work, enc_hook=str))
+            await asyncio.to_thread(replace_file, work.bundle, _MCP, self._mcp(work))
+            await asyncio.to_thread(replace_file, work.home, _WORK, msgspec.json.encode(work, enc_hook=str))
         return sent._replace(work=work)
 
     def ended(self, job: RunAgent) -> None:
-        """Nobody works on the activity any more: its tools take nothing from now on."""
+        """Close the tools of an ended activity."""
         if self._tools and (task := self._served.pop(job.id, None)):
             self._tools.close(task)
 
-    async def left(self, sent: Dispatched) -> None:
-        """The agent has answered, or never will: it has no seat in its dialogue any more."""
+    async def dismiss(self, sent: DispatchedWork) -> None:
+        """Give up the agent's seat in its dialogue, because it has answered or never will."""
         if self._seating:
-            await asyncio.to_thread(self._seating.leave, sent.work.token)
+            await asyncio.to_thread(self._seating.dismiss, sent.work.token)
 
     async def keep_notes(self, job: RunAgent, notes: str) -> None:
-        """Keep what an agent left for its successor in the same instance."""
+        """Store an agent's notes for its successor in the same instance."""
         if notes:
             folder = self._folder / _NOTES
             with writing(folder):
                 await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
-                await asyncio.to_thread(replace, folder, f"{folder_name(job.inst)}.md", notes.encode(errors="replace"))
-
-    def _story_files(self, job: RunAgent) -> dict[str, str]:
-        """The files of an agent's story, except what its role does not get to see."""
-        is_hidden = naming(permissions(self._desk.protocol, job, self._world.payloads).hidden)
-        return {path: text for path, text in self._world.files_of(job.inst).items() if not is_hidden(path)}
+                await asyncio.to_thread(
+                    replace_file, folder, f"{folder_name(job.inst)}.md", notes.encode(errors="replace")
+                )
 
     async def _tools_of(self, work: Work, ways: Ways) -> str:
-        """Where the tools of an activity are served by this process; empty if they are not."""
+        """Serve the tools of an activity from this process and return their address; empty if they are not served."""
         if self._tools is None:
             return ""
-        task = self._served[work.act] = assigned(work, ways)
+        task = self._served[work.act] = assignment_of(work, ways)
         return await self._tools.open(task, work.env, work.tools_at)
-
-    async def _notes(self, job: RunAgent) -> dict[str, str]:
-        """The project's notes for agents, except what the role does not get to see."""
-        allowed = permissions(self._desk.protocol, job, self._world.payloads)
-        is_hidden = naming(allowed.hidden)
-        return dict(await self._world.notes([path for path in note_paths(allowed.reach) if not is_hidden(path)]))
 
     def _contents(
         self, job: RunAgent, state: State, work: Work, notes: Mapping[str, str], *, by_hand: bool
     ) -> dict[str, bytes]:
-        handed = look(self._folder / _NOTES, f"{folder_name(job.inst)}.md")
+        notes_left = read_file(self._folder / _NOTES, f"{folder_name(job.inst)}.md")
         step = self._desk.protocol.graphs[job.graph].steps[job.step]
         files = {
-            EXITS: packed(extract(self._desk.protocol, step, work.token, self._limit)),
+            EXITS: encode_exits(extract_exits(self._desk.protocol, step, work.token, self._limit)),
             _MCP: self._mcp(work),
-            **shown(self._desk.protocol, state, state.insts[job.inst], self._world.payloads),
-            **in_bundle(self._world.bank()),
+            **bundle_views(self._desk.protocol, state.insts[job.inst], self._world.payloads),
+            **bundle_bank(self._world.files.bank()),
         }
         return bundle.contents(
             self._desk.protocol,
@@ -198,7 +301,7 @@ class Dispatch:
             job,
             self._world.payloads,
             self._toolchain,
-            handoff=handed.decode(errors="replace") if isinstance(handed, bytes) else "",
+            handoff=notes_left.decode(errors="replace") if isinstance(notes_left, bytes) else "",
             by_hand=by_hand,
             notes=notes,
             files=files,
@@ -213,36 +316,36 @@ class Dispatch:
 
 
 def _lay_out(lane: Path, home: Path, files: Mapping[str, str], inst: str) -> None:
-    """Put files into a lane that are no part of its work; what was committed in their place stays so.
+    """Write files into a lane that are not part of its work; committed files in their place stay committed.
 
-    Where there is none yet, the lane keeps what was committed, unless that says that it is about another story.
+    For an empty text, the lane keeps its committed file, unless that file names another story.
     """
     for path, text in files.items():
         data = text.encode(errors="replace")
         if not data:
-            there = look(lane, path)
+            there = read_file(lane, path)
             if isinstance(there, bytes) and is_foreign(there, inst):
-                remove(lane, path)
+                remove_file(lane, path)
             continue
-        put_unless(lane, path, data, lambda _: False)
+        write_unless_foreign(lane, path, data, lambda _: False)
         if path in HANDOVERS:
-            replace(home, HANDED, data)
+            replace_file(home, HANDED_ON_FILE, data)
 
 
-def goes_on(job: RunAgent, abilities: Abilities) -> bool:
-    """Whether an agent of these abilities can go on with, or branch off from, the conversation that it is to."""
+def can_continue(job: RunAgent, abilities: Abilities) -> bool:
+    """Whether an agent with these abilities can continue, or fork, the intended conversation."""
     return bool(job.session) and abilities.resume and (abilities.fork or not job.fork)
 
 
 def home_of(folder: Path, job: ActivityCommand) -> Path:
-    """An activity's own folder, below that of its run."""
+    """Return an activity's folder, below that of its run."""
     name = folder_name(job.id)
     return folder / "acts" / (f"{name}~{job.retry}" if job.retry else name)
 
 
 def sent_work(home: Path) -> Work | None:
-    """What was sent out to this folder, if everything was; blocks for a moment."""
-    data = look(home, _WORK)
+    """Return the work dispatched to this folder; None if the dispatch was incomplete. Blocking."""
+    data = read_file(home, _WORK)
     if not isinstance(data, bytes):
         return None
     try:
@@ -252,9 +355,9 @@ def sent_work(home: Path) -> Work | None:
 
 
 def folder_name(id_: str) -> str:
-    """An id as the name of a folder: readable, harmless, and never that of another id.
+    """Return an id as a folder name: readable, safe, and unique to the id.
 
-    There is no `%` in it: some programs take `%3A` in a path for a colon.
+    It contains no `%`: some programs read `%3A` in a path as a colon.
     """
     name = quote(id_, safe="#+,@", errors="replace").replace("%", "=")
     if name.strip(".") and name == name.lower() and len(name) <= _LONGEST:

@@ -1,20 +1,42 @@
-"""The loop of the program: an event, the reducer, the store, the commands. It fits on this page, and it stays so."""
+"""The loop of the program: an event, the reducer, the store, the commands. `run_loop` is all of it.
 
-from collections.abc import Callable
+The rest is the work that it starts: one task for each open command, and the timers.
+"""
 
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from types import TracebackType
+from typing import Any, Final, NamedTuple, Protocol, Self
+
+from treadle.kernel.commands import (
+    ActivityCommand,
+    AskHuman,
+    Cancel,
+    CancelTimer,
+    Command,
+    Done,
+    Notify,
+    Nudge,
+    RunAgent,
+    RunChecks,
+    RunEffect,
+    SetTimer,
+)
+from treadle.kernel.events import Event, TimerFired
 from treadle.kernel.reduce import outstanding
 from treadle.kernel.state import State
-from treadle.runtime.desk import Desk
-from treadle.runtime.inbox import Inbox
-from treadle.runtime.tasks import Tasks
+from treadle.ports import Clock
+from treadle.runtime.desk import Desk, Inbox
+from treadle.store.batch import outbox_key
 
 Rests = Callable[[State], bool]
 
 
-async def drive(desk: Desk, inbox: Inbox, tasks: Tasks, rests: Rests) -> State:
+async def run_loop(desk: Desk, inbox: Inbox, tasks: "Tasks", rests: Rests) -> State:
     """Drive a run until it ends, or until it rests and nothing has arrived meanwhile."""
     async with tasks:
-        for command in outstanding(desk.state):  # recovery: what is open is issued again
+        for command in outstanding(desk.state):  # recovery: issue open commands again
             tasks.start(command, desk.state)
         while not desk.state.outcome and (inbox or not rests(desk.state)):
             for command, state in await desk.take(await inbox.take()):  # one transaction, before any effect
@@ -22,12 +44,198 @@ async def drive(desk: Desk, inbox: Inbox, tasks: Tasks, rests: Rests) -> State:
         return desk.state
 
 
-def ended(state: State) -> bool:
-    """Only the end is a rest: for a host that goes on for as long as it runs."""
+IDLE_TIMERS: Final = ("!remind", "!wall")
+"""Timers that decide nothing: a reminder, and the run's wall time, which only ends a run while something runs."""
+
+
+def has_ended(state: State) -> bool:
+    """Whether the run has ended: the rest condition of a host that never stops earlier."""
     return bool(state.outcome)
 
 
-def only_people(state: State) -> bool:
-    """Nothing runs, and no timer will decide anything: only a person can move the run."""
-    deciding = [id_ for id_ in state.timers if not id_.endswith(("!remind", "!wall"))]
+def awaits_only_people(state: State) -> bool:
+    """Whether nothing runs and no timer will decide anything, so only a person can move the run."""
+    deciding = [id_ for id_ in state.timers if not id_.endswith(IDLE_TIMERS)]
     return bool(state.seq) and not state.acts and not deciding
+
+
+# Timers of a run. A wall clock that jumps ahead may expire one early; set back, it never extends one.
+
+_LONGEST_SLEEP: Final = 1.0
+"""Seconds within which a suspended machine or a changed clock is noticed."""
+
+Find = Callable[[str], Awaitable[str]]
+"""Returns details about a due timer as a reference to a payload; empty if there are none."""
+
+
+class _Due(NamedTuple):
+    wall: int
+    elapsed: float
+
+
+class Timers:
+    """Puts a `TimerFired` into the inbox when a timer is due."""
+
+    def __init__(self, clock: Clock, inbox: Inbox, find: Find | None = None) -> None:
+        self._clock, self._inbox, self._find = clock, inbox, find
+        self._due: dict[str, _Due] = {}
+        self._next = math.inf  # when the clockwork looks again by itself
+        self._changed = asyncio.Event()
+
+    def set(self, id_: str, due: int) -> None:
+        """Set or reset a timer."""
+        left = (due - self._clock.now()) / 1000
+        self._due[id_] = _Due(due, self._clock.elapsed() + left)
+        if self._due[id_].elapsed < self._next:
+            self._changed.set()
+
+    def cancel(self, id_: str) -> None:
+        """Forget a timer."""
+        self._due.pop(id_, None)
+
+    async def run(self) -> None:
+        """Fire due timers, for ever."""
+        while True:
+            now, elapsed = self._clock.now(), self._clock.elapsed()
+            for id_, due in sorted(self._due.items(), key=lambda item: item[1].wall):
+                if due.wall <= now or due.elapsed <= elapsed:
+                    del self._due[id_]
+                    found = await self._find(id_) if self._find else ""
+                    event = TimerFired(id=f"{id_}@{due.wall}", ts=max(now, due.wall), timer=id_, detail_ref=found)
+                    self._inbox.put(event)
+            # Sleep until the next timer may be due, or an earlier one is set.
+            first = min((due.elapsed for due in self._due.values()), default=None)
+            self._next = math.inf if first is None else min(first, elapsed + _LONGEST_SLEEP)
+            if first is None:
+                await self._changed.wait()
+            else:
+                changed = asyncio.ensure_future(self._changed.wait())
+                nap = asyncio.ensure_future(self._clock.sleep(max(0.0, min(first - elapsed, _LONGEST_SLEEP))))
+                try:
+                    await asyncio.wait({changed, nap}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    changed.cancel()
+                    nap.cancel()
+            self._changed.clear()
+
+
+class Performer(Protocol):
+    """Performs commands. It never raises: a failure is an event as well."""
+
+    async def job(self, job: ActivityCommand, state: State) -> Event:
+        """Run an activity to its end. When cancelled, stop it and save the agent's work."""
+        ...
+
+    async def nudge(self, act: str, count: int) -> None:
+        """Remind a silent agent."""
+        ...
+
+    async def ask(self, question: AskHuman, state: State) -> None:
+        """Announce a question; its answer arrives in the inbox."""
+        ...
+
+    async def notify(self, message: Notify) -> None:
+        """Notify people."""
+        ...
+
+    def performed(self, address: str) -> None:
+        """Mark a command of the outbox as performed, so it is not repeated."""
+        ...
+
+    def leave(self, *, orderly: bool) -> None:
+        """Stop driving: jobs cancelled from now on are not ended for good, only left by this process."""
+        ...
+
+
+class Tasks:
+    """Starts and cancels commands; a job waits until the cancelled jobs of its instance have really ended."""
+
+    def __init__(self, performer: Performer, inbox: Inbox, timers: Timers, repeated: Iterable[Command] = ()) -> None:
+        self._performer, self._inbox, self._timers = performer, inbox, timers
+        self._jobs: dict[str, asyncio.Task[None]] = {}
+        self._ending: dict[str, set[asyncio.Task[None]]] = {}
+        self._others: set[asyncio.Task[None]] = set()
+        self._clockwork: asyncio.Task[None] | None = None
+        self._repeated = tuple(repeated)
+
+    async def __aenter__(self) -> Self:
+        self._clockwork = asyncio.create_task(self._timers.run())
+        for command in self._repeated:
+            self.start(command, State())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            await self._wait(self._others)
+        await self._wait(self._ended())  # jobs cancelled by the kernel end for good, before the others are left
+        self._performer.leave(orderly=kind is None)
+        for task in self._everything():
+            task.cancel()
+        await self._wait(self._everything())
+
+    def start(self, command: Command, state: State) -> None:
+        """Start a command without waiting for it."""
+        match command:
+            case SetTimer(id=id_, due=due):
+                self._timers.set(id_, due)
+            case CancelTimer(id=id_):
+                self._timers.cancel(id_)
+            case RunAgent() | RunEffect() | RunChecks():
+                self._start_job(command, state)
+            case Cancel(id=id_):
+                if task := self._jobs.pop(id_, None):
+                    self._ending.setdefault(task.get_name(), set()).add(task)
+                    task.cancel()
+                self._performer.performed(outbox_key(command))
+            case Nudge(id=id_, count=count):
+                self._spawn(self._performer.nudge(id_, count))
+            case AskHuman():
+                self._spawn(self._performer.ask(command, state))
+            case Notify():
+                self._spawn(self._notify(command))
+            case Done():
+                pass
+
+    def _start_job(self, job: ActivityCommand, state: State) -> None:
+        # A cancelled agent may still write to the lane; the next job of its instance starts when it really has ended.
+        before = [*self._ending.get(job.inst, ()), *([old] if (old := self._jobs.get(job.id)) else [])]
+
+        async def run() -> None:
+            if before:
+                await self._wait(before)
+            self._inbox.put(await self._performer.job(job, state))
+
+        def forget(done: "asyncio.Task[None]") -> None:
+            if self._jobs.get(job.id) is done:
+                del self._jobs[job.id]
+            if ending := self._ending.get(job.inst):
+                ending.discard(done)
+                if not ending:
+                    del self._ending[job.inst]
+            if not done.cancelled() and (error := done.exception()) is not None:
+                self._inbox.fail(error)
+
+        task = self._jobs[job.id] = asyncio.create_task(run(), name=job.inst)
+        task.add_done_callback(forget)
+
+    async def _notify(self, message: Notify) -> None:
+        await self._performer.notify(message)
+        self._performer.performed(outbox_key(message))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._others.add(task)
+        task.add_done_callback(self._others.discard)
+
+    def _everything(self) -> list["asyncio.Task[None]"]:
+        clockwork = [self._clockwork] if self._clockwork else []
+        return [*self._jobs.values(), *self._ended(), *self._others, *clockwork]
+
+    def _ended(self) -> list["asyncio.Task[None]"]:
+        return [task for tasks in self._ending.values() for task in tasks]
+
+    @staticmethod
+    async def _wait(tasks: Iterable["asyncio.Task[None]"]) -> None:
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,7 +1,7 @@
-"""Writes the files of a run's stories whenever it has moved: below the run's folder, and in the user's checkout.
+"""Writes the files of a run's stories after every change: below the run's folder, and in the user's checkout.
 
-They are in a form that is somebody else's, so they bear no seal: what Treadle has written last is noted apart. What
-somebody has made of one of them is kept, told, and never obeyed; the file itself says again what the log says.
+Their format is foreign, so they contain no seal; a separate record has the digests of the last written versions. A
+user's change to such a file is saved and reported but never obeyed: the file is restored from the log.
 """
 
 from collections.abc import Mapping
@@ -11,18 +11,17 @@ from pathlib import Path
 from typing import Final
 
 from treadle.errors import PortError, ReplayDivergence
-from treadle.git.users_files import look_at, put_unless
+from treadle.git.files import read_plain_file, write_unless_foreign
 from treadle.kernel.replay import Row
-from treadle.protocol.items import Json
 from treadle.protocol.model import Protocol
-from treadle.results.files import look, replace
+from treadle.results.intake import read_file, replace_file
 from treadle.runtime.dispatch import folder_name
-from treadle.runtime.placed import Placed
+from treadle.runtime.placed_files import PlacedFiles
 from treadle.runtime.view_files import FOLDER, write_all
 from treadle.store.sqlite import Store
-from treadle.views.bank.course import Course
+from treadle.views.evidence_records import EvidenceLog
 from treadle.views.story_files import HISTORY, files_of, has_story_files, story_files
-from treadle.views.tampering import difference
+from treadle.views.work_order import difference
 
 _ODD: Final = "cannot be written: a link or something else stands in its way"
 _TITLE: Final = "# History\n\nWhat was done, story by story; made from the logs of the runs.\n\n"
@@ -31,75 +30,70 @@ _Stamp = tuple[int, ...]
 
 
 class StoryFiles:
-    """The files of one run's stories, always as of the last event that was recorded."""
+    """The files of one run's stories, always as of the last recorded event."""
 
     def __init__(self, store: Store, run: str, folder: Path, root: Path | None, local: Path) -> None:
         """`root` is the user's checkout; None: there is none."""
         self._store, self._run, self._folder, self._root = store, run, folder / FOLDER, root
-        self._placed, self._local = Placed(local), local
-        self._course = Course(cache(store.protocol))
-        self._get = lru_cache(_PAYLOADS)(self._payload)
+        self._placed, self._local = PlacedFiles(local), local
+        self._log = EvidenceLog(cache(store.protocol))
+        self._get = lru_cache(_PAYLOADS)(store.payloads.get)
         self._written: dict[str, str] = {}
         self._left: dict[str, tuple[str, _Stamp]] = {}
-        """Path → what was put there in the checkout, and what tells whether it has been touched since."""
-        self._told: set[str] = set()
+        """Path → the text written to the checkout, and a stamp that shows later changes."""
+        self._reported: set[str] = set()
         self._handed_over = False
 
     def show(self, protocol: Protocol) -> list[str]:
-        """Bring the files up to date; what somebody else has made of them, told once."""
+        """Update the files; return changes by others, each reported once."""
         if not has_story_files(protocol):
             return []
         with suppress(PortError, ReplayDivergence):
             texts = self.texts()
             write_all(self._folder, texts, self._written)
-            return self._place(protocol, texts) or self._hand_over(protocol, texts)
+            if reports := self._place(protocol, texts):
+                return reports
+            # After the end of this run, the checkout shows another unfinished one.
+            other = self._foremost()
+            if self._log.state.outcome and other not in ("", self._run) and not self._handed_over:
+                self._handed_over = True
+                for path in texts.keys() & _histories(protocol):
+                    self._keep(path, texts[path])
+                files = StoryFiles(self._store, other, self._folder.parents[1] / other, self._root, self._local)
+                return files.show(self._store.protocol(self._store.run(other).protocol))
         return []
 
-    def _hand_over(self, protocol: Protocol, texts: Mapping[str, str]) -> list[str]:
-        """Let the checkout show another run from now on, if this one has ended and that one goes on."""
-        other = self._foremost()
-        if not self._course.state.outcome or other in ("", self._run) or self._handed_over:
-            return []
-        self._handed_over = True
-        for path in texts.keys() & _histories(protocol):
-            self._keep(path, texts[path])
-        files = StoryFiles(self._store, other, self._folder.parents[1] / other, self._root, self._local)
-        return files.show(self._store.protocol(self._store.run(other).protocol))
-
     def texts(self) -> Mapping[str, str]:
-        """Path → text."""
+        """Return path → text."""
         self._catch_up()
-        return story_files(self._course, self._get)
+        return story_files(self._log, self._get)
 
     def of_instance(self, inst: str) -> Mapping[str, str]:
-        """Path → text, for whoever works in an instance."""
+        """Return path → text for the agents of an instance."""
         self._catch_up()
-        return files_of(self._course, inst, self._get)
+        return files_of(self._log, inst, self._get)
 
     def changed(self, protocol: Protocol) -> list[str]:
-        """What somebody has made of the files in the checkout since they were written; nothing is changed by it."""
+        """Return the changes by others to the files in the checkout since they were written; read-only."""
         root = self._root
         if root is None or not has_story_files(protocol) or not self._suspects(root) or not self._is_foremost():
             return []
         shown, found = self._shown(protocol, self.texts()), []
         for path in self._suspects(root):
-            there = look_at(root, path)
+            there = read_plain_file(root, path)
             if path in shown and there is not None and there != shown[path].encode():
                 found.append(_words(path, difference(path, there, shown[path])))
         return found
 
     def _suspects(self, root: Path) -> list[str]:
-        """Files that are not as they were written."""
-        files = {path: look_at(root, path) for path in self._placed.paths()}
+        """Return the files that differ from their last written version."""
+        files = {path: read_plain_file(root, path) for path in self._placed.paths()}
         return [path for path, there in files.items() if there is not None and not self._placed.is_ours(path, there)]
 
-    def _payload(self, ref: str) -> Json:
-        return self._store.payloads.get(ref)
-
     def _catch_up(self) -> None:
-        rows: list[Row] = self._store.tail(self._run, self._course.state.seq)[1]
+        rows: list[Row] = self._store.tail(self._run, self._log.state.seq)[1]
         for body, _ in rows:
-            self._course.take(body)
+            self._log.take(body)
 
     def _place(self, protocol: Protocol, texts: Mapping[str, str]) -> list[str]:
         root = self._root
@@ -110,50 +104,46 @@ class StoryFiles:
             return []
         for path in due.keys() & _histories(protocol):
             self._keep(path, due[path])
-        told = [self._put(root, path, text) for path, text in self._shown(protocol, due).items()]
+        reports = [self._put(root, path, text) for path, text in self._shown(protocol, due).items()]
         self._left |= {path: (text, _stamp(root / path)) for path, text in due.items()}
-        return [one for one in told if one]
+        fresh = [one for one in dict.fromkeys(reports) if one and one not in self._reported]
+        self._reported.update(fresh)
+        return fresh
 
     def _put(self, root: Path, path: str, text: str) -> str:
-        data, told = text.encode(errors="replace"), ""
+        """Write a file to the checkout, after saving a foreign one in its place; return a report, if any."""
+        data, report = text.encode(errors="replace"), ""
         with suppress(OSError, PortError):
-            there = look_at(root, path)
+            there = read_plain_file(root, path)
             if there is not None and there != data and not self._placed.is_ours(path, there):
                 kept = self._placed.keep(path, there)
-                told = f"{_words(path, difference(path, there, text))}; what was there is kept in {self._near(kept)}"
+                near = kept.relative_to(root) if kept.is_relative_to(root) else kept
+                report = f"{_words(path, difference(path, there, text))}; what was there is kept in {near}"
+            # Noted before it is written: a kill in between must not make our own file look foreign.
             self._placed.note(path, data)
-            if there == data or put_unless(root, path, data, lambda now: now != there):
-                return self._once(told)
-        return self._once(f"{path} {_ODD}")
-
-    def _near(self, path: Path) -> str:
-        return str(path.relative_to(self._root)) if self._root and path.is_relative_to(self._root) else str(path)
-
-    def _once(self, told: str) -> str:
-        if told in self._told:
-            return ""
-        self._told.add(told)
-        return told
+            if there == data or write_unless_foreign(root, path, data, lambda now: now != there):
+                return report
+        return f"{path} {_ODD}"
 
     def _shown(self, protocol: Protocol, texts: Mapping[str, str]) -> dict[str, str]:
-        """The files as the checkout has them: the history is that of all runs."""
-        paths = _histories(protocol)
-        return {path: self._whole(path, text) if path in paths else text for path, text in texts.items()}
-
-    def _whole(self, path: str, own: str) -> str:
-        """The newest run first."""
-        folder, name = self._chapter(path)
-        names = [it.name for it in folder.iterdir() if it.suffix == ".md"] if folder.is_dir() else []
-        found = {it: look(folder, it) for it in names} | {name: own.encode(errors="replace")}
-        texts = [found[it] for it in sorted(found, reverse=True)]
-        return _TITLE + "\n".join(it.decode(errors="replace") for it in texts if isinstance(it, bytes))
+        """Return the files for the checkout: its history covers all runs, the newest first."""
+        shown = dict(texts)
+        for path in texts.keys() & _histories(protocol):
+            folder, name = self._chapter(path)
+            names = [it.name for it in folder.iterdir() if it.suffix == ".md"] if folder.is_dir() else []
+            chapters = {it: read_file(folder, it) for it in names} | {name: texts[path].encode(errors="replace")}
+            newest_first = [chapters[it] for it in sorted(chapters, reverse=True)]
+            shown[path] = _TITLE + "\n".join(
+                it.decode(errors="replace") for it in newest_first if isinstance(it, bytes)
+            )
+        return shown
 
     def _keep(self, path: str, own: str) -> None:
-        """Keep what a run has to tell apart from it, for it may be forgotten one day."""
+        """Store a run's chapter of the history outside the run, because the run may be removed one day."""
         folder, name = self._chapter(path)
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
-            replace(folder, name, own.encode(errors="replace"))
+            replace_file(folder, name, own.encode(errors="replace"))
 
     def _chapter(self, path: str) -> tuple[Path, str]:
         created = self._store.run(self._run).created
@@ -163,7 +153,7 @@ class StoryFiles:
         return self._foremost() == self._run
 
     def _foremost(self) -> str:
-        """The run that the checkout shows: the latest with such files, one that has not ended before the others."""
+        """Return the run that the checkout shows: the latest with story files, unfinished runs first."""
         runs = [run for run in self._store.runs() if has_story_files(self._store.protocol(run.protocol))]
         live = [run for run in runs if not run.outcome]
         return next((run.id for run in live or runs), "")
@@ -174,7 +164,7 @@ def _histories(protocol: Protocol) -> set[str]:
 
 
 def _stamp(path: Path) -> "_Stamp":
-    """What changes whenever a file is written."""
+    """Return the file attributes that change with every write."""
     try:
         about = path.lstat()
     except OSError:

@@ -1,66 +1,147 @@
-"""Writes the files that are views of a run, whenever what they show has changed. Nothing ever reads them back."""
+"""Writes the files that are views of a run, its memory bank among them, after every change of the run.
+
+They are below the run's folder; the bank is also in the user's checkout. Nothing reads them back.
+"""
 
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from treadle.errors import PortError
+from treadle.errors import PortError, ReplayDivergence
+from treadle.git.files import read_plain_file, write_unless_foreign
+from treadle.kernel.replay import Row
 from treadle.kernel.state import Instance, State
 from treadle.ports import Payloads
+from treadle.protocol.artifacts import has_bank
 from treadle.protocol.model import Protocol
-from treadle.results.files import replace
-from treadle.views.artifact_files import artifact_files, has_views
+from treadle.results.intake import replace_file
+from treadle.store.sqlite import Store
+from treadle.views.bank.documents import bank, run_of
+from treadle.views.evidence_records import EvidenceLog
+from treadle.views.story_files import artifact_files, has_views
 
 FOLDER: Final = "files"
-"""Below the folder of a run, and in the bundle of each of its agents."""
+"""The folder of these files, in a run's folder and in the bundle of each of its agents."""
 
 
 class ViewFiles:
-    """The files of one run. Instances that have not changed are not looked at again."""
+    """The view files of one run. Unchanged instances are skipped."""
 
     def __init__(self, folder: Path, payloads: Payloads) -> None:
         self._folder, self._payloads = folder / FOLDER, payloads
         self._seen: dict[str, Instance] = {}
         self._shown: dict[str, tuple[str, str]] = {}
-        """Path → the instance that shows something there, and what."""
+        """Path → the instance with a view there, and its text."""
 
     def show(self, protocol: Protocol, state: State) -> None:
-        """Bring the files up to date; one that cannot be written can be made again at any time, and stops nothing."""
+        """Update the files; a failed write stops nothing, because a view can be made again at any time."""
         if not has_views(protocol):
             return
         for id_, inst in state.insts.items():
             if self._seen.get(id_) is not inst:
                 self._seen[id_] = inst
                 with suppress(OSError, PortError):
-                    for path, text in artifact_files(protocol, state, inst, self._payloads.get).items():
+                    for path, text in artifact_files(protocol, inst, self._payloads.get).items():
                         self._put(path, text, id_)
 
     def _put(self, path: str, text: str, owner: str) -> None:
-        """An instance that has nothing to show takes away only what it has shown itself, or an earlier process has."""
+        """Write a view, or remove an empty one; an instance removes only its own or an earlier process's views."""
         before = self._shown.get(path, (owner, ""))
         if text and before != (owner, text):
             goal = self._folder / path
             goal.parent.mkdir(parents=True, exist_ok=True)
-            replace(goal.parent, goal.name, text.encode(errors="replace"))
+            replace_file(goal.parent, goal.name, text.encode(errors="replace"))
             self._shown[path] = owner, text
         elif not text and before[0] == owner:
             (self._folder / path).unlink(missing_ok=True)
             self._shown[path] = owner, ""
 
 
-def shown(protocol: Protocol, state: State, inst: Instance, payloads: Payloads) -> dict[str, bytes]:
-    """The files of an instance as its agents find them in their bundle."""
-    texts = artifact_files(protocol, state, inst, payloads.get)
+def bundle_views(protocol: Protocol, inst: Instance, payloads: Payloads) -> dict[str, bytes]:
+    """Return the files of an instance for its agents' bundle."""
+    texts = artifact_files(protocol, inst, payloads.get)
     return {f"{FOLDER}/{path}": text.encode(errors="replace") for path, text in texts.items() if text}
 
 
 def write_all(folder: Path, texts: Mapping[str, str], written: dict[str, str]) -> None:
-    """Write what has changed since, and note it; what cannot be written is tried again the next time."""
+    """Write the changed files and record them; a failed write is retried the next time."""
     for path, text in texts.items():
         if written.get(path) != text:
             with suppress(OSError):
                 goal = folder / path
                 goal.parent.mkdir(parents=True, exist_ok=True)
-                replace(goal.parent, goal.name, text.encode(errors="replace"))
+                replace_file(goal.parent, goal.name, text.encode(errors="replace"))
                 written[path] = text
+
+
+# Writes the memory bank of a run after every change: below the run's folder, and in the user's checkout.
+#
+# Nothing ever reads these files back. A user's change in the checkout stays as it is, and is reported.
+
+_LEFT: Final = "was changed by somebody, or is somebody's own: it is not read, and left as it is"
+_ODD: Final = "cannot be written: a link or something else stands in its way"
+
+
+class BankFiles:
+    """The memory bank of one run, always as of the last recorded event."""
+
+    def __init__(self, store: Store, run: str, folder: Path, root: Path | None) -> None:
+        """`root` is the user's checkout; None: there is none."""
+        self._store, self._run, self._folder, self._root = store, run, folder / FOLDER, root
+        self._log = EvidenceLog(cache(store.protocol))
+        self._written: dict[str, str] = {}
+        self._placed: dict[str, str] = {}
+        self._reported: set[tuple[str, str]] = set()
+
+    def show(self, protocol: Protocol) -> list[str]:
+        """Update the files; return the user's own files in their place, each reported once."""
+        if not has_bank(protocol):
+            return []
+        with suppress(PortError, ReplayDivergence):
+            texts = self.texts()
+            write_all(self._folder, texts, self._written)
+            return self._place(texts)
+        return []
+
+    def texts(self) -> Mapping[str, str]:
+        """Return path → text."""
+        rows: list[Row] = self._store.tail(self._run, self._log.state.seq)[1]
+        for body, _ in rows:
+            self._log.take(body)
+        return bank(self._log, self._store.payloads.get)
+
+    def _place(self, texts: Mapping[str, str]) -> list[str]:
+        """Write the changed files to the user's checkout, which shows the bank of the latest run that has one."""
+        changed = {path: text for path, text in texts.items() if self._placed.get(path) != text}
+        if self._root is None or not changed:
+            return []
+        for run in self._store.runs():  # the latest first
+            if run.id == self._run:
+                break
+            if has_bank(self._store.protocol(run.protocol)):
+                return []
+        reports: list[str] = []
+        for path, text in changed.items():
+            with suppress(OSError, PortError):
+                if write_unless_foreign(self._root, path, text.encode(errors="replace"), is_foreign):
+                    self._placed[path] = text
+                    continue
+            there = read_plain_file(self._root, path)
+            mark = path, sha256(there or b"").hexdigest()
+            if mark not in self._reported:
+                self._reported.add(mark)
+                reports.append(f"{path} {_ODD if there is None else _LEFT}")
+        return reports
+
+
+def is_foreign(data: bytes) -> bool:
+    """Whether a file was not made from the log of a run, or was changed since."""
+    return not run_of(data.decode(errors="replace"))
+
+
+def bundle_bank(texts: Mapping[str, str]) -> dict[str, bytes]:
+    """Return the bank for the agents' bundle."""
+    return {f"{FOLDER}/{path}": text.encode(errors="replace") for path, text in texts.items()}

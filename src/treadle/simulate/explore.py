@@ -1,7 +1,7 @@
 """Exhaustive search at a small scope: every state that a protocol can reach, breadth first.
 
-A state is kept only until its successors are known; what stays is its key, how it was reached, and its edges. So the
-shortest way to anything found can be replayed, and ends can be looked for backwards from every state.
+The search drops a state once it knows the successors, and keeps only its key, the move that reached it, and its edges.
+So it can replay the shortest way to any finding, and search backwards from the ends over all states.
 """
 
 from array import array
@@ -12,27 +12,81 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from treadle.kernel.events import Event, RunStarted
+from treadle.kernel.events import Checked, Event, Exited, Failed, Replied, RunStarted, Signalled, TimerFired
 from treadle.kernel.reduce import reduce
-from treadle.kernel.state import State
-from treadle.protocol.items import Item
-from treadle.protocol.model import Protocol
-from treadle.simulate.allowance import Allowance
-from treadle.simulate.alternatives import OFTEN
-from treadle.simulate.canon import Canon, Parts
-from treadle.simulate.coverage import reachable
+from treadle.kernel.state import Instance, State
+from treadle.protocol.model import Protocol, Route, Send
 from treadle.simulate.invariants import violations
-from treadle.simulate.options import Move, Options
-from treadle.simulate.run import Finding
+from treadle.simulate.options import OFTEN, Options, PossibleMove
+from treadle.simulate.run import Violation, describe_event, reachable_graphs
 from treadle.simulate.scope import Scope, clip
-from treadle.simulate.trace import describe
+from treadle.simulate.state_keys import Canon, Parts
+
+# Abstract budgets: at each charge, the budget may be exhausted or not.
+#
+# This covers the behaviour under every choice of numbers, so a search without a deadlock here proves that no choice
+# of budgets has one, at a fraction of the states. (It may find a deadlock that real budgets exclude.)
+
+
+class BudgetExtremes:
+    """The two extremes of a state: nothing spent, everything spent."""
+
+    def __init__(self, protocol: Protocol) -> None:
+        self._full = {
+            name: {budget: definition.max for budget, definition in graph.budgets.items()}
+            for name, graph in protocol.graphs.items()
+        }
+        # The steps that charge a budget, or that end or answer in a way that makes another instance charge one.
+        self._steps: set[tuple[str, str]] = set()
+        for name, graph in protocol.graphs.items():
+            shared = any(_may_charge(route) for rows in graph.system.values() for route in rows)
+            for step, definition in graph.steps.items():
+                own = any(_may_charge(route) for rows in definition.routes.values() for route in rows)
+                if shared or own:
+                    self._steps.add((name, step))
+
+    def fresh(self, state: State) -> State:
+        """The state with nothing spent."""
+        return _with(state, {inst.id: {} for inst in state.insts.values() if inst.spent and not inst.outcome})
+
+    def spent(self, state: State) -> State:
+        """The state with everything spent."""
+        return _with(state, {inst.id: self._full[inst.graph] for inst in state.insts.values() if not inst.outcome})
+
+    def matters(self, state: State, event: Event) -> bool:
+        """Whether the event can make an instance charge a budget."""
+        match event:
+            case Exited(act=id_) | Checked(act=id_) | Failed(act=id_) | TimerFired(timer=id_) if id_ in state.acts:
+                command = state.acts[id_].command
+                return (command.graph, command.step) in self._steps
+            case Replied(ask=id_) if id_ in state.asks:
+                ask = state.asks[id_]
+                return (state.insts[ask.inst].graph, ask.step) in self._steps
+            case Signalled(name=name):
+                return name == "abort"
+        return False
+
+
+def _with(state: State, spent: dict[str, dict[str, int]]) -> State:
+    if not spent:
+        return state
+    changed: dict[str, Instance] = {
+        id_: msgspec.structs.replace(state.insts[id_], spent=amounts) for id_, amounts in spent.items()
+    }
+    return msgspec.structs.replace(state, insts=state.insts.update(changed))
+
+
+def _may_charge(route: Route) -> bool:
+    answers = any(isinstance(action, Send) and action.to == "sender" for action in route.do)
+    return bool(route.charge) or answers or route.to.startswith("@end:")
+
 
 _REPORTED: Final = 5
 _BRANCHES: Final = 1 << 16
 
 
 class Exploration(msgspec.Struct, frozen=True):
-    """What an exhaustive search has seen."""
+    """The result of an exhaustive search."""
 
     protocol: str
     scope: str
@@ -42,16 +96,16 @@ class Exploration(msgspec.Struct, frozen=True):
     """Whether every state of the scope was seen."""
     outcomes: tuple[str, ...]
     unvisited: tuple[str, ...]
-    """Steps of the graphs in scope at which nobody has stood."""
-    deadlocks: tuple[Finding, ...]
-    """Live states in which nothing can happen or somebody can never move again, nearest first."""
-    dead_ends: tuple[Finding, ...]
+    """Steps of the graphs in scope that no instance reached."""
+    deadlocks: tuple[Violation, ...]
+    """Live states in which nothing can happen or an instance can never move again, nearest first."""
+    dead_ends: tuple[Violation, ...]
     """States from which no end can be reached, nearest first: the run goes on for ever."""
-    faults: tuple[Finding, ...]
-    """States that break an invariant, and events that the kernel could not take."""
+    faults: tuple[Violation, ...]
+    """States that break an invariant, and states in which the kernel raised an error on an event."""
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[Violation, ...]:
         return self.deadlocks + self.dead_ends + self.faults
 
 
@@ -64,7 +118,7 @@ def explore(
 ) -> Exploration:
     """Search a scope until it is exhausted or a limit is reached; a time limit needs a clock to be read from."""
     deadline = clock() + limit_seconds if clock is not None and limit_seconds is not None else None
-    search = _Search(protocol, scope)
+    search = _StateSearch(protocol, scope)
     while search.frontier and len(search.ways) < limit_states:
         if deadline is not None and clock is not None and clock() > deadline:
             break
@@ -76,15 +130,15 @@ class _Successor(NamedTuple):
     start: State
     events: tuple[Event, ...]
     state: State | str
-    """The state after the events, or why they could not be taken."""
+    """The state after the events, or the error that the kernel raised."""
 
 
-class _Search:
+class _StateSearch:
     def __init__(self, protocol: Protocol, scope: Scope) -> None:
         self.protocol = clip(protocol, scope)
         self.scope = scope
         self.canon = Canon(self.protocol, scope)
-        self.allowance = Allowance(self.protocol) if scope.budgets is None else None
+        self.allowance = BudgetExtremes(self.protocol) if scope.budgets is None else None
         # Of every question it is taken as given that it is new, or that it was asked as often as any guard can tell.
         self.asked = {
             name: {OFTEN: part.same_question} for name, part in self.canon.relevance.items() if part.same_question
@@ -99,12 +153,13 @@ class _Search:
         self.visited: set[tuple[str, str]] = set()
         self.deadlocks: dict[int, str] = {}
         self.faults: dict[int, str] = {}
-        self.starts = [_started(item) for item in self.options.menu.inputs()]
+        inputs = self.options.menu.inputs()
+        self.starts = [RunStarted(id="", ts=0, run="r", protocol="", input=item) for item in inputs]
         for number, start in enumerate(self.starts):
             self._reach(-1, number, self._with_questions(reduce(self.protocol, State(), start)[0]), {})
 
     def expand(self) -> None:
-        """Take the next state and reach all its successors."""
+        """Pop the next state from the frontier and visit all its successors."""
         here, state, parts = self.frontier.popleft()
         moved = False
         for number, after in enumerate(self._successors(state)):
@@ -126,7 +181,7 @@ class _Search:
                 if self.allowance.matters(state, move.event):
                     yield from self._outcomes(poor, move)
 
-    def _outcomes(self, start: State, move: Move) -> Iterator[_Successor]:
+    def _outcomes(self, start: State, move: PossibleMove) -> Iterator[_Successor]:
         event, then = move
         after = self._after(start, event)
         if then and isinstance(after, State):
@@ -138,7 +193,7 @@ class _Search:
         try:
             return self._with_questions(reduce(self.protocol, state, event)[0])
         except Exception as error:  # whatever it is, it is a finding
-            return f"refused: {describe(event)}: {error!r}"
+            return f"refused: {describe_event(event)}: {error!r}"
 
     def _with_questions(self, state: State) -> State:
         """The state in which all instances have asked one question often, and no other."""
@@ -179,6 +234,9 @@ class _Search:
         lost = {at: "dead end: no end can be reached" for at, reached in enumerate(alive) if not reached}
         for at in self.deadlocks:
             lost.pop(at, None)
+        steps = [
+            (graph, step) for graph in reachable_graphs(self.protocol) for step in self.protocol.graphs[graph].steps
+        ]
         return Exploration(
             protocol=self.protocol.name,
             scope=self.scope.name,
@@ -186,19 +244,14 @@ class _Search:
             edges=len(self.sources),
             exhausted=not self.frontier,
             outcomes=tuple(sorted(set(self.ends.values()))),
-            unvisited=tuple(sorted(self._unvisited())),
+            unvisited=tuple(sorted(f"{graph}.{step}" for graph, step in steps if (graph, step) not in self.visited)),
             deadlocks=self._findings(self.deadlocks),
             dead_ends=self._findings(lost),
             faults=self._findings(self.faults),
         )
 
-    def _unvisited(self) -> Iterator[str]:
-        for graph in reachable(self.protocol):
-            steps = self.protocol.graphs[graph].steps
-            yield from (f"{graph}.{step}" for step in steps if (graph, step) not in self.visited)
-
-    def _findings(self, found: dict[int, str]) -> tuple[Finding, ...]:
-        return tuple(Finding(found[at], tuple(self._trace(at))) for at in sorted(found)[:_REPORTED])
+    def _findings(self, found: dict[int, str]) -> tuple[Violation, ...]:
+        return tuple(Violation(found[at], tuple(self._trace(at))) for at in sorted(found)[:_REPORTED])
 
     def _trace(self, at: int) -> Iterator[str]:
         """The shortest way to a state, as events."""
@@ -209,26 +262,22 @@ class _Search:
             source -= 1
             numbers.append(number)
         first = self.starts[numbers.pop()]
-        yield describe(first)
+        yield describe_event(first)
         state = self._with_questions(reduce(self.protocol, State(), first)[0])
         while numbers:
             start, events, after = next(islice(self._successors(state), numbers.pop(), None))
-            yield from (describe(event) + ("" if start is state else " (budgets are spent)") for event in events)
+            yield from (describe_event(event) + ("" if start is state else " (budgets are spent)") for event in events)
             assert isinstance(after, State)
             state = self.allowance.fresh(after) if self.allowance is not None else after
 
 
 def moved_to(state: State, parts: Parts) -> Parts:
-    """The same parts for a state that differs only in what it has spent."""
+    """Return the parts for a state that differs only in its spent budgets."""
     return {id_: (state.insts[id_], own) for id_, (_, own) in parts.items()}
 
 
-def _started(item: Item) -> RunStarted:
-    return RunStarted(id="", ts=0, run="r", protocol="", input=item)
-
-
 def backwards(count: int, sources: Sequence[int], targets: Sequence[int], ends: Iterable[int]) -> bytearray:
-    """Which of `count` states can reach one of `ends` over the edges: 1 for those that can."""
+    """Mark with 1 each of `count` states that can reach one of `ends` over the edges."""
     offsets = array("q", bytes(8 * (count + 1)))
     for target in targets:
         offsets[target + 1] += 1

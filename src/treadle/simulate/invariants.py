@@ -1,4 +1,6 @@
-"""What holds in every state of every run, whatever the world does. Each rule names what breaks it."""
+"""Invariants: rules that every state of every run obeys in any world. Each message names the part that breaks
+the rule.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -6,8 +8,8 @@ from collections.abc import Iterator
 from treadle.kernel.advance import AGENTS_POOL, LIMIT_ASK, OUTAGE, is_out, is_stopped
 from treadle.kernel.commands import Command, RunAgent, RunChecks, RunEffect
 from treadle.kernel.state import Frame, Group, Instance, State
+from treadle.kernel.waits import awaits_go, is_paused, stuck_instances
 from treadle.protocol.model import Protocol
-from treadle.simulate.waits import awaits_go, is_paused, stuck
 
 _WORK = ("agent", "effect", "check")
 
@@ -20,11 +22,11 @@ def violations(protocol: Protocol, state: State) -> list[str]:
     live = sum(inst.live for inst in state.insts.values())
     if live != state.live:
         found.append(f"count: {live} instances are live, the state says {state.live}")
-    return sorted(found) or stuck(protocol, state)
+    return sorted(found) or stuck_instances(protocol, state)
 
 
 def turn_violations(protocol: Protocol, state: State, commands: tuple[Command, ...]) -> list[str]:
-    """What is wrong with the commands of one turn, given the state after it."""
+    """Return the violations in the commands of one turn, judged by the state after it."""
     counts = Counter((type(command).__name__, command.id) for command in commands)
     twice = [f"command: {name} {id_} was issued {n} times in one turn" for (name, id_), n in counts.items() if n > 1]
     return twice + [text for command in commands for text in _hasty(protocol, state, command)]
@@ -48,7 +50,7 @@ def _hasty(protocol: Protocol, state: State, command: Command) -> Iterator[str]:
             yield f"hasty: {command.id} starts although {message.name} waits in the mailbox"
 
 
-# activities, questions, timers
+# Activities, questions and timers.
 
 
 def _activities(state: State) -> Iterator[str]:
@@ -73,13 +75,11 @@ def _asks(state: State) -> Iterator[str]:
         inst = state.insts.get(ask.inst)
         if inst is None or all(frame.id != id_ or frame.status != "waiting" for frame in inst.frames):
             yield f"question: nobody waits for the answer to {id_}"
-        elif ask.command is None and not _reached(state.insts[inst.parent], id_):
-            yield f"question: {id_} has not reached {inst.parent}"
-
-
-def _reached(parent: Instance, ask: str) -> bool:
-    served = [message for frame in parent.frames for message in frame.signals]
-    return any(message.ask == ask for message in [*parent.mailbox, *served])
+        elif ask.command is None:
+            parent = state.insts[inst.parent]
+            served = [message for frame in parent.frames for message in frame.signals]
+            if all(message.ask != id_ for message in [*parent.mailbox, *served]):
+                yield f"question: {id_} has not reached {inst.parent}"
 
 
 def _timers(state: State) -> Iterator[str]:
@@ -90,7 +90,7 @@ def _timers(state: State) -> Iterator[str]:
             yield f"timer: {timer} belongs to nothing"
 
 
-# pools
+# Pools.
 
 
 def _pools(protocol: Protocol, state: State) -> Iterator[str]:
@@ -120,7 +120,7 @@ def _uses(protocol: Protocol, inst: Instance, name: str) -> bool:
     return name.rpartition(":")[2] in [text.partition(":")[2] for text in step.pools]
 
 
-# instances
+# Instances.
 
 
 def _ended(state: State, inst: Instance) -> Iterator[str]:
@@ -134,7 +134,11 @@ def _ended(state: State, inst: Instance) -> Iterator[str]:
 
 def _live(protocol: Protocol, state: State, inst: Instance) -> Iterator[str]:
     graph = protocol.graphs[inst.graph]
-    yield from _parentage(state, inst)
+    if inst.parent:
+        parent = state.insts[inst.parent]
+        group = parent.groups.get(inst.group)
+        if not parent.live or group is None or group.members.get(inst.key) != inst.id:
+            yield f"orphan: {inst.id} is alive and {inst.parent} does not know it"
     yield from _frames(protocol, state, inst)
     for step, count in inst.attempts.items():
         if graph.steps[step].kind in _WORK and count > graph.steps[step].attempts:
@@ -142,17 +146,8 @@ def _live(protocol: Protocol, state: State, inst: Instance) -> Iterator[str]:
     for name, spent in inst.spent.items():
         if spent > graph.budgets[name].max:
             yield f"budget: {inst.id} has spent {spent} of {graph.budgets[name].max} {name}"
-    for name, group in inst.groups.items():
-        yield from _group(protocol, state, inst, name, group)
-
-
-def _parentage(state: State, inst: Instance) -> Iterator[str]:
-    if not inst.parent:
-        return
-    parent = state.insts[inst.parent]
-    group = parent.groups.get(inst.group)
-    if not parent.live or group is None or group.members.get(inst.key) != inst.id:
-        yield f"orphan: {inst.id} is alive and {inst.parent} does not know it"
+    for name, own in inst.groups.items():
+        yield from _group(protocol, state, inst, name, own)
 
 
 def _frames(protocol: Protocol, state: State, inst: Instance) -> Iterator[str]:
@@ -170,7 +165,7 @@ def _frames(protocol: Protocol, state: State, inst: Instance) -> Iterator[str]:
 
 
 def _held_up_by_a_question(protocol: Protocol, inst: Instance) -> Iterator[str]:
-    """R14: a handler that waits for an answer holds up neither one that can go on nor others of its class."""
+    """R14: a handler that waits for an answer blocks neither a handler that can go on nor others of its class."""
     handlers, above = protocol.graphs[inst.graph].handlers, inst.frames[1:]
     steps = [handlers[frame.signal].step for frame in above]
     if len(set(steps)) < len(steps):
@@ -204,7 +199,7 @@ def _frame(protocol: Protocol, state: State, inst: Instance, frame: Frame, top: 
 
 
 def _is_forgotten(protocol: Protocol, state: State, inst: Instance) -> bool:
-    """Whether the top frame stands in front of a step that nothing holds, without a place in a queue."""
+    """Whether the top frame could start its step, but stands in no queue."""
     top = inst.frames[-1]
     if top.status != "queued" or inst.ticket or is_paused(state, inst) or is_stopped(state):
         return False

@@ -1,20 +1,90 @@
-"""Random values of the protocol's types, as routing sees them."""
+"""Values of exits as routing sees them, from the claim or from its checks; and random values."""
 
+from collections.abc import Callable
 from random import Random
 from typing import Final
 
+from treadle.kernel.events import Envelope
 from treadle.protocol.fields import EnumType, ListType, OptionalType, RecordType, ScalarType, bare, parse_type
 from treadle.protocol.items import Item, Routed
-from treadle.protocol.model import Field, Protocol
-from treadle.simulate.claims import element, is_item_list
+from treadle.protocol.model import Field, Graph, Protocol, tag_of
+
+# The fields of an exit as routing sees them, and their source: the claim itself, or the checks that verify it.
+
+Value = Callable[[str, Field], Routed]
+"""(name, field) → the value that routing sees."""
+
+
+def routed_fields(protocol: Protocol, tag: str) -> dict[str, Field]:
+    """The fields of an exit that guards, spawns and maps may look at."""
+    exit_ = protocol.exits.get(tag)
+    return {name: field for name, field in exit_.fields.items() if field.route} if exit_ else {}
+
+
+def envelope(protocol: Protocol, key: str, value: Value, derived: bool) -> Envelope:
+    """A claim; the fields that checks will derive stay out of it."""
+    tag, _, variant = key.partition(".")
+    fields = {
+        name: value(name, field)
+        for name, field in routed_fields(protocol, tag).items()
+        if not (derived and is_derived(field))
+    }
+    return Envelope(tag, variant, with_variant(protocol, key, fields))
+
+
+def derivation(protocol: Protocol, key: str, value: Value) -> dict[str, Routed]:
+    """Make the fields that the checks of an agent's claim compute."""
+    fields = {
+        name: value(name, field) for name, field in routed_fields(protocol, tag_of(key)).items() if is_derived(field)
+    }
+    return with_variant(protocol, key, fields)
+
+
+def is_derived(field: Field) -> bool:
+    """Whether a field of an agent's exit is computed by the checks of its claim."""
+    return field.by not in ("agent", "kernel")
+
+
+def with_variant(protocol: Protocol, key: str, fields: dict[str, Routed]) -> dict[str, Routed]:
+    """Set the field that refines the routing key to the key's variant."""
+    tag, _, variant = key.partition(".")
+    exit_ = protocol.exits.get(tag)
+    if exit_ and exit_.route_on in fields:
+        fields[exit_.route_on] = variant
+    return fields
+
+
+def is_item_list(field: Field) -> bool:
+    """Whether routing sees the elements of the list, not only its length."""
+    return field.route == "items" and isinstance(bare(parse_type(field.type)), ListType)
+
+
+def element_fields(protocol: Protocol, field: Field) -> dict[str, Field] | None:
+    """The routed fields of a list's records; None if its elements are plain values."""
+    inner = bare(parse_type(field.type))
+    if not isinstance(inner, ListType) or not isinstance(inner.item, RecordType):
+        return None
+    record = protocol.types[inner.item.name]
+    return {name: part for name, part in record.fields.items() if part.route}
+
+
+def input_item(protocol: Protocol, graph: Graph, value: Value) -> Item:
+    """The input of a graph that is run by itself."""
+    name, type_ = graph.input
+    inner = bare(parse_type(type_)) if type_ else None
+    if not isinstance(inner, RecordType):
+        return Item(name, "")
+    fields = protocol.types[inner.name].fields
+    return Item(name, "", {key: value(key, field) for key, field in fields.items() if field.route})
+
 
 _WIDTHS: Final = (0, 1, 1, 1, 2, 2, 3)
 _ODD_KEYS: Final = ("a/b", "", "ключ", "k0", "..", "k0~2")
-"""Keys that must not confuse anybody: unsafe in paths, empty, doubled, looking like a restarted one."""
+"""Keys that the kernel must survive: unsafe in paths, empty, doubled, looking like a restarted one."""
 
 
 class Values:
-    """A source of values; a modest one makes no more children than it must, an odd one also what nobody may hand in."""
+    """A source of random values; a modest one makes as few children as possible, an odd one also forbidden values."""
 
     def __init__(self, protocol: Protocol, random: Random, *, odd: bool = False) -> None:
         self._protocol = protocol
@@ -29,7 +99,7 @@ class Values:
         return self._value(field, ())
 
     def given(self, _name: str, field: Field) -> Routed:
-        """A value for a field of a run's input: what is required there is not empty."""
+        """Make a value for a field of a run's input; required lists are not empty, except in an odd world."""
         self._least = 0 if self._odd else 1
         return self._value(field, ())
 
@@ -56,27 +126,20 @@ class Values:
         return self._random.choice(("one", "two"))
 
     def _items(self, field: Field, siblings: tuple[str, ...], least: int) -> tuple[Item | str, ...]:
-        fields = element(self._protocol, field)
+        fields = element_fields(self._protocol, field)
         if fields is None:
-            return self._texts(siblings)
-        keys = self._keys(least)
+            # Names of other items: of earlier ones; in an odd world also of none that exists.
+            known = [key for key in siblings if self._random.random() < 0.4]
+            return (*known, "nobody") if self._strange(0.03) else tuple(known)
+        width = min(self._random.choice(_WIDTHS), 1) if self.modest else self._random.choice(_WIDTHS)
+        odd = self._strange(0.1)
+        keys = tuple(self._random.choice(_ODD_KEYS) if odd else f"k{at}" for at in range(max(width, least)))
         items = []
         for at, key in enumerate(keys):
             before = keys if self._strange(0.1) else keys[:at]
             values = {name: self._value(part, before) for name, part in fields.items()}
             items.append(Item(key, f"text:{key}", values))
         return tuple(items)
-
-    def _keys(self, least: int) -> tuple[str, ...]:
-        width = min(self._random.choice(_WIDTHS), 1) if self.modest else self._random.choice(_WIDTHS)
-        width = max(width, least)
-        odd = self._strange(0.1)
-        return tuple(self._random.choice(_ODD_KEYS) if odd else f"k{at}" for at in range(width))
-
-    def _texts(self, siblings: tuple[str, ...]) -> tuple[str, ...]:
-        """Names of other items: of earlier ones; in an odd world also of none that exists."""
-        known = [key for key in siblings if self._random.random() < 0.4]
-        return (*known, "nobody") if self._strange(0.03) else tuple(known)
 
     def _strange(self, chance: float) -> bool:
         """Whether something is made that Treadle itself would refuse."""

@@ -1,4 +1,4 @@
-"""Connections to the store, and what its failures mean to a person."""
+"""Connections to the store, and explanations of its failures."""
 
 import os
 import sqlite3
@@ -15,10 +15,16 @@ _PATIENCE: Final = 20.0
 
 
 def connect(path: Path, *, create: bool = False, reading: bool = False) -> sqlite3.Connection:
-    """A connection that commits only when told so, and then durably; one for reading leaves every byte as it is."""
+    """Open a connection without automatic commits; commits are durable. A connection for reading changes no byte of the
+    file.
+    """
     if path.exists() and not path.is_file():
         raise PortError(f"{path} is no file, but the store has to be there; move it away", code="store.foreign")
-    mode = _for_reading(path) if reading else "rwc" if create else "rw"
+    mode = "rwc" if create else "rw"
+    if reading:
+        # In a read-only folder SQLite cannot create its own files; without a journal it needs none.
+        is_still = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+        mode = "ro&immutable=1" if is_still else "ro"
     db = sqlite3.connect(
         f"file:{quote(str(path))}?mode={mode}",
         uri=True,
@@ -33,12 +39,6 @@ def connect(path: Path, *, create: bool = False, reading: bool = False) -> sqlit
     db.execute("PRAGMA foreign_keys = ON")
     db.execute("PRAGMA wal_autocheckpoint = 4000")
     return db
-
-
-def _for_reading(path: Path) -> str:
-    """A folder that nobody here can write to has no room for SQLite's own files; without a journal it needs none."""
-    is_still = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
-    return "ro&immutable=1" if is_still else "ro"
 
 
 @contextmanager
@@ -56,7 +56,7 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def glance(db: sqlite3.Connection) -> Iterator[None]:
-    """Everything that is read inside was true at one moment, whatever others write meanwhile."""
+    """Read inside of this context from one snapshot, unaffected by concurrent writers."""
     db.execute("BEGIN")
     try:
         yield
@@ -65,24 +65,24 @@ def glance(db: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
-def spoken(path: Path) -> Iterator[None]:
-    """Failures of SQLite, told as what they mean and what to do."""
+def explaining_failures(path: Path) -> Iterator[None]:
+    """Turn failures of SQLite into errors that explain the cause and the remedy."""
     try:
         yield
     except sqlite3.Error as error:
-        raise explained(path, error) from error
+        raise explain_failure(path, error) from error
 
 
-def explained(
+def explain_failure(
     path: Path, error: sqlite3.Error, meanings: Mapping[int, str] | None = None, what: str = "store"
 ) -> PortError:
-    """What went wrong with the store, or with another file of this kind, for a person."""
+    """Return an error that explains a failure of the store, or of another SQLite file."""
     number = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
-    said = (meanings or _MEANINGS).get(number)
-    if said is None:
+    meaning = (meanings or _MEANINGS).get(number)
+    if meaning is None:
         return PortError(f"{path}: the {what} failed: {error}", code="store.failed")
     is_passing = number in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL)
-    return PortError(f"{path}: {said.format(file=path.name)}", retryable=is_passing, code=_CODES[number])
+    return PortError(f"{path}: {meaning.format(file=path.name)}", retryable=is_passing, code=_CODES[number])
 
 
 _CODES: Final[dict[int, str]] = {
@@ -110,3 +110,111 @@ _MEANINGS: Final[dict[int, str]] = {
     sqlite3.SQLITE_READONLY: _LOCKED,
     sqlite3.SQLITE_PERM: _LOCKED,
 }
+
+
+# The schema of the store, as an ordered list of migrations; a store records how many it has applied.
+
+APPLICATION: Final = 0x54524541
+"""Marks the file as ours (`TREA`)."""
+
+MIGRATIONS: Final = (
+    """
+    CREATE TABLE runs (
+        run TEXT PRIMARY KEY,
+        name TEXT NOT NULL,
+        protocol TEXT NOT NULL,
+        settings TEXT NOT NULL,
+        created INTEGER NOT NULL,
+        changed INTEGER NOT NULL,
+        seq INTEGER NOT NULL DEFAULT 0,
+        chain BLOB NOT NULL DEFAULT x'',
+        acts INTEGER NOT NULL DEFAULT 0,
+        asks INTEGER NOT NULL DEFAULT 0,
+        outcome TEXT NOT NULL DEFAULT '',
+        owner TEXT NOT NULL DEFAULT '',
+        epoch INTEGER NOT NULL DEFAULT 0,
+        lease_until INTEGER NOT NULL DEFAULT 0
+    );
+    CREATE TABLE events (
+        run TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        id TEXT NOT NULL,
+        body BLOB NOT NULL,
+        chain BLOB NOT NULL,
+        PRIMARY KEY (run, seq)
+    ) WITHOUT ROWID;
+    CREATE UNIQUE INDEX event_ids ON events (run, id);
+    CREATE TABLE snapshots (
+        run TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        protocol TEXT NOT NULL,
+        state BLOB NOT NULL,
+        hash BLOB NOT NULL,
+        PRIMARY KEY (run, seq)
+    );
+    CREATE TABLE outbox (
+        run TEXT NOT NULL,
+        id TEXT NOT NULL,
+        body BLOB NOT NULL,
+        PRIMARY KEY (run, id)
+    ) WITHOUT ROWID;
+    CREATE TABLE timers (
+        run TEXT NOT NULL,
+        id TEXT NOT NULL,
+        due INTEGER NOT NULL,
+        PRIMARY KEY (run, id)
+    ) WITHOUT ROWID;
+    CREATE INDEX timers_due ON timers (due);
+    CREATE TABLE inbox (
+        n INTEGER PRIMARY KEY AUTOINCREMENT,
+        run TEXT NOT NULL,
+        id TEXT NOT NULL,
+        body BLOB NOT NULL,
+        UNIQUE (run, id)
+    );
+    CREATE TABLE strays (
+        n INTEGER PRIMARY KEY,
+        run TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        act TEXT NOT NULL,
+        what TEXT NOT NULL,
+        detail TEXT NOT NULL
+    );
+    CREATE INDEX strays_run ON strays (run, act);
+    CREATE TABLE payloads (ref TEXT PRIMARY KEY, size INTEGER NOT NULL, body BLOB) WITHOUT ROWID;
+    CREATE TABLE chunks (ref TEXT NOT NULL, n INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (ref, n));
+    CREATE TABLE protocols (digest TEXT PRIMARY KEY, body BLOB NOT NULL);
+    """,
+    """
+    CREATE TABLE keys (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID
+    """,
+)
+
+VERSION: Final = len(MIGRATIONS)
+
+
+def store_version(db: sqlite3.Connection) -> int:
+    """How many of the changes a store has seen; a `PortError` if it is not a store, or one of a later Treadle."""
+    seen = int(db.execute("PRAGMA user_version").fetchone()[0])
+    ours = db.execute("PRAGMA application_id").fetchone()[0] == APPLICATION
+    if not ours and (seen or db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]):
+        raise PortError("this SQLite file was not made by treadle; move it away, and start again", code="store.foreign")
+    if seen > VERSION:
+        raise PortError(
+            f"the store has version {seen}, this treadle knows {VERSION} at most; "
+            "upgrade treadle (nothing has been changed)",
+            code="store.newer",
+        )
+    return seen
+
+
+def migrate(db: sqlite3.Connection) -> None:
+    """Bring a store up to date, all at once or not at all."""
+    if store_version(db) == VERSION:
+        return
+    with transaction(db):
+        for number in range(store_version(db), VERSION):  # asked again: another process may have been quicker
+            for statement in MIGRATIONS[number].split(";"):
+                db.execute(statement)
+        db.execute(f"PRAGMA application_id = {APPLICATION}")
+        db.execute(f"PRAGMA user_version = {VERSION}")

@@ -15,7 +15,9 @@ _CHUNKS: Final = "SELECT CAST(body AS BLOB) FROM chunks WHERE ref = ? ORDER BY n
 
 
 class SqlitePayloads:
-    """Values wait in memory until the next transaction takes them along, so a payload costs no fsync of its own."""
+    """Payloads, buffered in memory until the next transaction writes them, so that a payload costs no fsync of
+    its own.
+    """
 
     def __init__(self, reader: sqlite3.Connection) -> None:
         self._reader = reader
@@ -41,19 +43,19 @@ class SqlitePayloads:
         return value
 
     def take(self) -> dict[str, bytes]:
-        """What the next transaction has to take along; until it has ended, these can still be read from here."""
+        """Return the payloads for the next transaction; they stay readable here until it has ended."""
         with self._lock:
             taken, self._waiting = self._waiting, {}
             self._flying |= taken
         return taken
 
     def give_back(self, taken: dict[str, bytes]) -> None:
-        """The transaction has failed."""
+        """Queue the payloads again after a failed transaction."""
         with self._lock:
             self._waiting |= taken
 
     def written(self, taken: dict[str, bytes]) -> None:
-        """The transaction is durable."""
+        """Drop the payloads from the buffer after a durable transaction."""
         with self._lock:
             for ref in taken:
                 self._flying.pop(ref, None)
@@ -70,7 +72,7 @@ def write(db: sqlite3.Connection, bodies: dict[str, bytes]) -> None:
 
 
 def read(db: sqlite3.Connection, ref: str) -> bytes:
-    """The bytes of a payload; a `PortError` if they are missing, or are not those that were put."""
+    """Return the bytes of a payload; raise a `PortError` if they are missing or damaged."""
     row = db.execute("SELECT CAST(body AS BLOB) FROM payloads WHERE ref = ?", (ref,)).fetchone()
     if row is None:
         raise PortError(

@@ -1,11 +1,9 @@
-"""What the store says about runs."""
+"""The store's records of runs."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-
-from treadle.protocol.model import Protocol
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,8 +24,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     owner: str
 
 
-def foremost(runs: Sequence[Run]) -> Run | None:
-    """Of runs, the latest first, the one that somebody asks about who names none: that goes on, else the latest."""
+def default_run(runs: Sequence[Run]) -> Run | None:
+    """Return the run for commands that name none: the latest that has not ended, else the latest. Expects the latest
+    first.
+    """
     return next((run for run in runs if not run.outcome), runs[0] if runs else None)
 
 
@@ -39,7 +39,7 @@ class Lease(msgspec.Struct, frozen=True):
 
 
 class Stray(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer or a message that was not obeyed, and why."""
+    """An ignored answer or message, and why."""
 
     at: int
     act: str
@@ -47,18 +47,9 @@ class Stray(msgspec.Struct, frozen=True, kw_only=True):
     detail: str
 
 
-class Posted(msgspec.Struct, frozen=True, kw_only=True):
+class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
     """Something another process has put into a run's inbox."""
 
     n: int
     run: str
     body: bytes
-
-
-def encode_protocol(protocol: Protocol) -> bytes:
-    """A pinned protocol, complete with its templates."""
-    return msgspec.json.encode(protocol)
-
-
-def decode_protocol(body: bytes) -> Protocol:
-    return msgspec.json.decode(body, type=Protocol)

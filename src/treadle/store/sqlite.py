@@ -1,11 +1,14 @@
 """The store on SQLite: event, commands and timers in one transaction, before anything is done about them."""
 
+import asyncio
 import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from queue import SimpleQueue
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -17,17 +20,147 @@ from treadle.protocol.digest import digest
 from treadle.protocol.findings import suggest
 from treadle.protocol.model import Protocol
 from treadle.store import payloads
-from treadle.store.audit import Audit, audit
-from treadle.store.batch import LEASE, Batch, write
-from treadle.store.cleaning import Freed, clean
-from treadle.store.connection import connect, explained, glance, spoken, transaction
-from treadle.store.history import ROW, History, read
-from treadle.store.leases import claim, release, renew
-from treadle.store.migrations import VERSION, migrate, version
-from treadle.store.records import Lease, Posted, Run, Stray, decode_protocol, encode_protocol
-from treadle.store.snapshots import newest
-from treadle.store.spending import spent_since
-from treadle.store.writer import Writer
+from treadle.store.batch import LEASE, LogBatch, write_batch
+from treadle.store.connection import (
+    VERSION,
+    connect,
+    explain_failure,
+    explaining_failures,
+    glance,
+    migrate,
+    store_version,
+    transaction,
+)
+from treadle.store.gc import Freed, forget_runs
+from treadle.store.history import ROW, AuditReport, History, audit_run, newest_snapshot, read_history
+from treadle.store.leases import claim_lease, release_lease, renew_lease
+from treadle.store.records import InboxItem, Lease, Run, Stray
+
+# The one thread that writes: all jobs from one turn of the event loop share a transaction and its fsync.
+#
+# Jobs of later turns join as long as the thread is busy with an earlier one. Runs that share a commit go on together
+# and write again in one turn, which keeps them together.
+
+T = TypeVar("T")
+Job = Callable[[sqlite3.Connection], T]
+_FULL: Final = "PRAGMA synchronous = FULL"
+_NORMAL: Final = "PRAGMA synchronous = NORMAL"
+_ENOUGH: Final = 512
+"""Jobs in one transaction; those of later turns wait for the next one."""
+
+
+class _Order(NamedTuple):
+    job: Job[Any]
+    durable: bool
+    done: "asyncio.Future[Any]"
+    loop: asyncio.AbstractEventLoop
+
+
+class Writer:
+    """A thread that runs jobs on its own connection, in order, several to a transaction.
+
+    A job must raise a refusal before its first write; a job that breaks does not affect the others.
+    """
+
+    def __init__(self, open_: Callable[[], sqlite3.Connection], explain: Callable[[sqlite3.Error], PortError]) -> None:
+        self._open, self._explain = open_, explain
+        self._gathered: list[_Order] = []
+        self._turn: asyncio.AbstractEventLoop | None = None
+        self._queue: SimpleQueue[list[_Order] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self.commits = 0
+
+    async def run(self, job: Job[T], *, durable: bool = True) -> T:
+        """Return the job's result once it is durable; without `durable`, once other connections see it."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[T] = loop.create_future()
+        self._gathered.append(_Order(job, durable, done, loop))
+        if self._turn is not loop:  # later ones of the same turn go along
+            self._turn = loop
+            loop.call_soon(self._hand_in)
+        return await done
+
+    def close(self) -> None:
+        """Finish the pending jobs, and stop."""
+        self._hand_in()
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
+            self._thread = None
+
+    def _hand_in(self) -> None:
+        self._turn = None
+        if not self._gathered:
+            return
+        orders, self._gathered = self._gathered, []
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="treadle-store", daemon=True)
+            self._thread.start()
+        self._queue.put(orders)
+
+    def _work(self) -> None:
+        db = self._open()
+        try:
+            while (orders := self._queue.get()) is not None:
+                while len(orders) < _ENOUGH and not self._queue.empty():
+                    more = self._queue.get()
+                    if more is None:
+                        self._queue.put(None)
+                        break
+                    orders += more
+                self._settle(orders, self._run_together(db, orders))
+        finally:
+            db.close()
+
+    def _run_together(self, db: sqlite3.Connection, orders: list[_Order]) -> list[Any]:
+        """Run jobs in one transaction; return the result of each, or the exception it ended with."""
+        try:
+            db.execute(_FULL if any(order.durable for order in orders) else _NORMAL)
+            db.execute("BEGIN IMMEDIATE")
+            results: list[Any] = []
+            for order in orders:
+                try:
+                    results.append(order.job(db))
+                except sqlite3.Error:
+                    raise
+                except Exception as error:  # noqa: BLE001, RUF100 - a refusal before the first write: its own result
+                    results.append(error)
+            db.execute("COMMIT")
+        except sqlite3.Error as error:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            if len(orders) > 1:  # each by itself, so that one that breaks does not take the others with it
+                return [result for order in orders for result in self._run_together(db, [order])]
+            return [self._explain(error)]
+        self.commits += 1
+        return results
+
+    def _settle(self, orders: list[_Order], results: list[Any]) -> None:
+        """Wake each event loop once: its runs then go on together, and write again in one turn."""
+        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
+        for order, result in zip(orders, results, strict=True):
+            by_loop.setdefault(order.loop, []).append((order.done, result))
+
+        def wake(settled: list[tuple["asyncio.Future[Any]", Any]]) -> None:
+            for done, result in settled:
+                if done.cancelled():
+                    continue
+                if isinstance(result, BaseException):
+                    done.set_exception(result)
+                else:
+                    done.set_result(result)
+
+        for loop, settled in by_loop.items():
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(wake, settled)
+
+
+class _EventUsage(msgspec.Struct):
+    """The fields of an event that count as usage."""
+
+    ts: int = 0
+    usage: Usage = Usage()
+
 
 _COLUMNS: Final = "run, name, protocol, settings, created, changed, seq, acts, asks, outcome, owner"
 
@@ -37,11 +170,11 @@ class Store:
 
     def __init__(self, path: Path, *, create: bool = False, reading: bool = False) -> None:
         self.path = path
-        with spoken(path):
-            self._db = _opened(path, create=create, reading=reading)
+        with explaining_failures(path):
+            self._db = _open(path, create=create, reading=reading)
         self._protocols: dict[str, Protocol] = {}
         self.payloads = payloads.SqlitePayloads(self._db)
-        self.writer = Writer(lambda: connect(path), lambda error: explained(path, error))
+        self.writer = Writer(lambda: connect(path), lambda error: explain_failure(path, error))
 
     def close(self) -> None:
         """Finishes writing and lets go of the file."""
@@ -49,9 +182,9 @@ class Store:
         self._db.close()
 
     def key(self) -> bytes:
-        """What this project signs its own files with: drawn once, and written down nowhere else."""
+        """Return the key that signs this project's files: drawn once, and stored only here."""
         query = "SELECT value FROM keys WHERE name = 'files'"
-        with spoken(self.path):
+        with explaining_failures(self.path):
             if self._db.execute(query).fetchone() is None:
                 with transaction(self._db):
                     self._db.execute("INSERT OR IGNORE INTO keys VALUES ('files', ?)", (secrets.token_bytes(32),))
@@ -61,10 +194,10 @@ class Store:
 
     def create(self, run: Run, protocol: Protocol, start: RunStarted) -> None:
         """A new run with its protocol and its first event, which waits in the inbox for a driver."""
-        with spoken(self.path), self._with_payloads():
+        with explaining_failures(self.path), self._with_payloads():
             if self._db.execute("SELECT 1 FROM runs WHERE run = ?", (run.id,)).fetchone():
                 raise TreadleError(f"there is a run {run.id} already; give another --name", code="run.exists")
-            pinned = (digest(protocol), encode_protocol(protocol))
+            pinned = (digest(protocol), msgspec.json.encode(protocol))
             self._db.execute("INSERT OR IGNORE INTO protocols VALUES (?, ?)", pinned)
             values = (run.id, run.name, pinned[0], msgspec.json.encode(run.settings).decode(), run.created, run.created)
             self._db.execute(
@@ -73,20 +206,20 @@ class Store:
             self._post(run.id, start)
 
     def note_settings(self, run: str, settings: dict[str, Any]) -> None:
-        """Keep what was found out about a run before its first agent started, beside how it was started."""
-        with spoken(self.path), transaction(self._db):
+        """Store a run's settings with the facts found before its first agent started."""
+        with explaining_failures(self.path), transaction(self._db):
             text = msgspec.json.encode(settings).decode()
             self._db.execute("UPDATE runs SET settings = ? WHERE run = ?", (text, run))
 
     def runs(self) -> list[Run]:
         """All runs, the latest first."""
-        with spoken(self.path):
+        with explaining_failures(self.path):
             rows = self._db.execute(f"SELECT {_COLUMNS} FROM runs ORDER BY created DESC, run DESC").fetchall()
         return [_run(row) for row in rows]
 
     def run(self, id_: str) -> Run:
         """One run; a helpful error if there is none of that name."""
-        with spoken(self.path):
+        with explaining_failures(self.path):
             row = self._db.execute(f"SELECT {_COLUMNS} FROM runs WHERE run = ?", (id_,)).fetchone()
         if row is None:
             known = [run.id for run in self.runs()]
@@ -96,12 +229,9 @@ class Store:
 
     def protocol(self, digest_: str) -> Protocol:
         """A protocol that a run was pinned to; read once, for one of this digest cannot become another."""
-        if digest_ not in self._protocols:
-            self._protocols[digest_] = self._read_protocol(digest_)
-        return self._protocols[digest_]
-
-    def _read_protocol(self, digest_: str) -> Protocol:
-        with spoken(self.path):
+        if digest_ in self._protocols:
+            return self._protocols[digest_]
+        with explaining_failures(self.path):
             row = self._db.execute("SELECT body FROM protocols WHERE digest = ?", (digest_,)).fetchone()
         if row is None:
             raise PortError(
@@ -109,8 +239,9 @@ class Store:
                 code="store.incomplete",
             )
         with suppress(msgspec.MsgspecError, UnicodeDecodeError):
-            protocol = decode_protocol(row[0])
+            protocol = msgspec.json.decode(row[0], type=Protocol)
             if digest(protocol) == digest_:
+                self._protocols[digest_] = protocol
                 return protocol
         raise PortError(
             f"the protocol {digest_} is damaged in the store; restore a backup of .treadle/local", code="store.damaged"
@@ -120,53 +251,61 @@ class Store:
 
     def load(self, run: str) -> History:
         """Where a run stands, worked out from its log."""
-        with spoken(self.path), glance(self._db):
+        with explaining_failures(self.path), glance(self._db):
             record = self.run(run)
-            snapshot = newest(self._db, run)
+            snapshot = newest_snapshot(self._db, run)
             protocol = self.protocol(snapshot.protocol if snapshot else record.protocol)
-            return read(self._db, record, protocol, load_state(snapshot.body) if snapshot else State())
+            return read_history(self._db, record, protocol, load_state(snapshot.body) if snapshot else State())
 
     def events(self, run: str, after: int = 0) -> Iterable[tuple[int, bytes]]:
         """The log of a run, as it was written."""
-        with spoken(self.path):
+        with explaining_failures(self.path):
             query = "SELECT seq, body FROM events WHERE run = ? AND seq > ? ORDER BY seq"
             yield from self._db.execute(query, (run, after))
 
     def tail(self, run: str, after: int = 0) -> tuple[Run, list[Row]]:
-        """A run as it is now, and its events from somewhere on, each with the hash of the log that ends with it."""
+        """Return a run's record and its events after a sequence number, each with the hash of the log up to it."""
         query = f"SELECT {ROW} FROM events WHERE run = ? AND seq > ? ORDER BY seq"
-        with spoken(self.path), glance(self._db):
+        with explaining_failures(self.path), glance(self._db):
             return self.run(run), self._db.execute(query, (run, after)).fetchall()
 
     def spent(self, since: int) -> Usage:
-        """What all runs have used since a moment."""
-        with spoken(self.path), glance(self._db):
-            return spent_since(self._db, since)
+        """Return the usage of all runs since a moment (milliseconds since the epoch), from the ends of their logs."""
+        total = Usage()
+        with explaining_failures(self.path), glance(self._db):
+            for (run,) in self._db.execute("SELECT run FROM runs WHERE changed >= ?", (since,)).fetchall():
+                query = "SELECT CAST(body AS BLOB) FROM events WHERE run = ? ORDER BY seq DESC"
+                for (body,) in self._db.execute(query, (run,)):
+                    event = msgspec.json.decode(body, type=_EventUsage)
+                    if event.ts < since:
+                        break
+                    total = total.plus(event.usage)
+        return total
 
-    def audit(self, run: str) -> Audit:
-        """Work a run out again from its beginning, and hold everything that is stored against it."""
-        with spoken(self.path), glance(self._db):
-            return audit(self._db, self.run(run), self.protocol)
+    def audit(self, run: str) -> AuditReport:
+        """Replay a run from its first event, and compare all stored data with the result."""
+        with explaining_failures(self.path), glance(self._db):
+            return audit_run(self._db, self.run(run), self.protocol)
 
     def clean(self, runs: Iterable[str], *, dry: bool = False) -> Freed:
-        """Forget runs that have ended, and what only they refer to; the file shrinks."""
-        with spoken(self.path):
-            return clean(self._db, list(runs), dry=dry)
+        """Delete ended runs, and the data that only they refer to; the file shrinks."""
+        with explaining_failures(self.path):
+            return forget_runs(self._db, list(runs), dry=dry)
 
     def unfinished(self, run: str) -> dict[str, bytes]:
         """Commands in the outbox, by address."""
-        with spoken(self.path):
+        with explaining_failures(self.path):
             return dict(self._db.execute("SELECT id, body FROM outbox WHERE run = ? ORDER BY id", (run,)).fetchall())
 
     def timers(self, run: str = "") -> list[tuple[str, int]]:
         """Timers (of one run) and when they are due, the next first."""
-        with spoken(self.path):
+        with explaining_failures(self.path):
             query = "SELECT id, due FROM timers WHERE ? = '' OR run = ? ORDER BY due, id"
             return self._db.execute(query, (run, run)).fetchall()
 
     def strays(self, run: str) -> list[Stray]:
-        """What was not obeyed, in order of arrival."""
-        with spoken(self.path):
+        """Return the ignored answers and messages, in order of arrival."""
+        with explaining_failures(self.path):
             query = "SELECT at, act, what, detail FROM strays WHERE run = ? ORDER BY n"
             rows = self._db.execute(query, (run,)).fetchall()
         return [Stray(at=at, act=act, what=what, detail=detail) for at, act, what, detail in rows]
@@ -175,34 +314,34 @@ class Store:
 
     async def claim(self, run: str, now: int) -> Lease:
         """The right to drive a run; a `PortError` if a living process has it."""
-        return await self.writer.run(lambda db: claim(db, run, now, now + LEASE), durable=False)
+        return await self.writer.run(lambda db: claim_lease(db, run, now, now + LEASE), durable=False)
 
     async def release(self, lease: Lease) -> None:
-        """Gives the run back, for anybody to drive."""
-        await self.writer.run(lambda db: release(db, lease), durable=False)
+        """Release the run, so that any process can drive it."""
+        await self.writer.run(lambda db: release_lease(db, lease), durable=False)
 
     async def renew(self, lease: Lease, now: int) -> None:
-        """Tells those on other machines that this process goes on."""
-        await self.writer.run(lambda db: renew(db, lease, now + LEASE), durable=False)
+        """Extend the lease, so that other machines see that this process is alive."""
+        await self.writer.run(lambda db: renew_lease(db, lease, now + LEASE), durable=False)
 
-    async def append(self, lease: Lease, batch: Batch, now: int) -> None:
-        """Make a turn durable; a `PortError` if another process has taken the run over."""
+    async def append(self, lease: Lease, batch: LogBatch, now: int) -> None:
+        """Make a turn durable; raise a `PortError` if another process has taken over the run."""
         bodies = self.payloads.take()
         try:
-            await self.writer.run(lambda db: write(db, lease, batch, bodies, now))
+            await self.writer.run(lambda db: write_batch(db, lease, batch, bodies, now))
         except BaseException:
             self.payloads.give_back(bodies)
             raise
         self.payloads.written(bodies)
 
     def post(self, run: str, event: Event) -> None:
-        """Put an event into a run's inbox, with the payloads it refers to; whoever drives the run takes it up."""
-        with spoken(self.path), self._with_payloads():
+        """Put an event into a run's inbox, with the payloads it refers to; the run's driver picks it up."""
+        with explaining_failures(self.path), self._with_payloads():
             self._post(run, event)
 
     @contextmanager
     def _with_payloads(self) -> Iterator[None]:
-        """A transaction that takes along what was put; if it fails, the next one does."""
+        """Run a transaction that also writes the buffered payloads; after a failure the next one writes them."""
         bodies = self.payloads.take()
         try:
             with transaction(self._db):
@@ -217,21 +356,28 @@ class Store:
         values = (run, event.id, encode_event(event))
         self._db.execute("INSERT OR IGNORE INTO inbox (run, id, body) VALUES (?, ?, ?)", values)
 
-    def posted(self, run: str = "") -> list[Posted]:
-        """What lies in the inboxes (of one run) and is not dealt with yet."""
+    def posted(self, run: str = "") -> list[InboxItem]:
+        """Return the unprocessed items in the inboxes (of one run)."""
         query = "SELECT n, run, body FROM inbox WHERE ? = '' OR run = ? ORDER BY n"
-        with spoken(self.path):
+        with explaining_failures(self.path):
             rows = self._db.execute(query, (run, run)).fetchall()
-        return [Posted(n=n, run=run, body=body) for n, run, body in rows]
+        return [InboxItem(n=n, run=run, body=body) for n, run, body in rows]
 
 
-def _opened(path: Path, *, create: bool, reading: bool) -> sqlite3.Connection:
-    """A connection to a store of the newest shape; whatever else the file is, not a byte of it is changed."""
-    is_new = create and not (path.exists() and path.stat().st_size)
-    seen = 0 if is_new else _seen(path)
-    if not (seen or create):
+def _open(path: Path, *, create: bool, reading: bool) -> sqlite3.Connection:
+    """Connect to a store and migrate it to the newest schema; never change a file that is no store."""
+    version = 0
+    if not create or (path.exists() and path.stat().st_size):
+        db = connect(path, reading=True)  # a look that touches no byte: it may be a file of another program
+        try:
+            version = store_version(db)
+        except PortError as error:
+            raise PortError(f"{path}: {error}", code=error.code) from None
+        finally:
+            db.close()
+    if not (version or create):
         raise PortError(f"{path} is empty; remove it, and start again", code="store.damaged")
-    if reading and seen == VERSION:
+    if reading and version == VERSION:
         return connect(path, reading=True)
     db = connect(path, create=create)
     try:
@@ -240,17 +386,6 @@ def _opened(path: Path, *, create: bool, reading: bool) -> sqlite3.Connection:
         db.close()
         raise
     return db
-
-
-def _seen(path: Path) -> int:
-    """The version of a store, looked up without touching it."""
-    db = connect(path, reading=True)
-    try:
-        return version(db)
-    except PortError as error:
-        raise PortError(f"{path}: {error}", code=error.code) from None
-    finally:
-        db.close()
 
 
 def _run(row: tuple[str, str, str, str, int, int, int, int, int, str, str]) -> Run:

@@ -1,1 +1,1 @@
-"""What people say to their projects in plain words, and what they are told."""
+"""Plain-language control of projects: sentences in, operations on runs and status messages out."""

@@ -1,6 +1,6 @@
-"""Small repositories with a spec and scripted agents, in which a protocol can be watched at real work.
+"""Demos: small repositories with a spec and scripted agents that show a protocol at real work.
 
-A demo is a folder below `demos`, named like its protocol: what happens in it, the spec, the script and the repository.
+A demo is a folder below `demos`, named like its protocol, with the story, the spec, the script and the repository.
 """
 
 import json
@@ -25,8 +25,8 @@ _TOOLS: Final = "treadle.toml"
 _GIT: Final = ("git", "-c", "user.name=Treadle", "-c", "user.email=treadle@localhost", "-c", "commit.gpgsign=false")
 
 
-class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a question gets as its answer."""
+class DemoAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The answer to a question."""
 
     ask: str
     """Instance and step: `root:escalate`."""
@@ -35,33 +35,33 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Beat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Something that happens in every run of a demo, and what a viewer is told about it."""
+    """An event of every run of a demo, and the comment on it for the viewer."""
 
     see: str
     """A pattern for a line of the run's log."""
     say: str
     kept_in: "Beat | None" = None
-    """What happens instead if something keeps the agents to their files while they work."""
+    """The event that occurs instead if a sandbox confines the agents to their files while they work."""
 
     def fitting(self, text: str) -> "Beat | None":
-        """This, or what happens instead, if a line of the log is about it."""
+        """Return this beat, or its alternative, if it matches a line of the log."""
         if fnmatchcase(text, self.see):
             return self
         return self.kept_in.fitting(text) if self.kept_in else None
 
 
 class Demo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What happens in a demo."""
+    """The story of a demo."""
 
     title: str
     run: str
-    """What its run is called."""
+    """The name of its run."""
     scenes: tuple[Beat, ...]
     further: tuple[tuple[str, str], ...]
-    """Commands with which to look further, and what each of them shows."""
-    answers: tuple[Answer, ...] = ()
+    """Commands for a closer look, each with a description."""
+    answers: tuple[DemoAnswer, ...] = ()
     starts: tuple[str, ...] = ()
-    """Patterns for instance and step (`root:review`): what waits for a person's go and gets it from the demo."""
+    """Patterns for instance and step (`root:review`): steps that wait for a person's `go` and get it from the demo."""
     kill: str = ""
     """A pattern for the line of the log after which the driving process is killed."""
 
@@ -72,7 +72,7 @@ def demos() -> list[str]:
 
 
 def demo(name: str) -> Demo:
-    """What happens in a protocol's demo."""
+    """Load the story of a protocol's demo."""
     return msgspec.convert(YAML(typ="safe").load((DEMOS / name / _STORY).read_text(encoding="utf-8")), Demo)
 
 
@@ -93,14 +93,14 @@ def lay_out(name: str, folder: Path, python: str) -> None:
         raise TreadleError(
             f"{folder} cannot be filled: {error.strerror}; name another folder", code="file.unwritable"
         ) from None
-    committed(folder)
+    commit_everything(folder)
 
 
-def committed(folder: Path) -> None:
-    """Make a folder a repository whose first commit has all that is in it."""
+def commit_everything(folder: Path) -> None:
+    """Make a folder a repository, with all its files in the first commit."""
     for words in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-q", "-m", "Start")):
         done = subprocess.run(
-            [*_GIT, *words], cwd=folder, env=surroundings(), check=False, capture_output=True, text=True
+            [*_GIT, *words], cwd=folder, env=git_environment(), check=False, capture_output=True, text=True
         )
         if done.returncode:
             raise TreadleError(
@@ -108,6 +108,6 @@ def committed(folder: Path) -> None:
             )
 
 
-def surroundings() -> Mapping[str, str]:
-    """The environment without what would lead git to another repository."""
+def git_environment() -> Mapping[str, str]:
+    """Return the environment without the variables that point git at another repository."""
     return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}

@@ -1,7 +1,7 @@
-"""What every runner keeps to, as a suite that is run over each of them, Treadle's own and yours.
+"""The contract of runners, as a test suite for each of them, Treadle's own and yours.
 
-A `Bench` brings a runner to behave in certain ways; `clauses(bench)` are the parts of the contract that these ways can
-put to the test. Each is called with the bench and an empty folder, and fails by an assertion.
+A `Bench` makes a runner behave in certain ways; `clauses(bench)` returns the parts of the contract that these
+behaviours can test. Each is called with the bench and an empty folder, and fails by an assertion.
 """
 
 import asyncio
@@ -13,27 +13,28 @@ from typing import Final, Literal, Protocol, get_args
 
 import msgspec
 
-from treadle.agents.answer import answered
-from treadle.agents.kept import Kept
-from treadle.agents.processes import Process, holding, look
-from treadle.agents.tail import MAX_FINAL
+from treadle.agents.contract import has_answer
+from treadle.agents.files import MAX_FINAL
+from treadle.agents.processes import Process, find_process, processes_with
+from treadle.agents.program import KeeperFiles
 from treadle.ports import Ended, Progress, Runner, Watch, Work
 
 Behaviour = Literal["answers", "works", "leaves", "floods", "dumps"]
-"""Answers: says `hello` and answers. Works: appends its pid to `pids` in the lane (if it is a process), then goes on
-until it is ended. Leaves: starts processes that want to outlive it, appends their pids to `pids`, and ends. Floods:
-says more than anybody wants to keep, and ends. Dumps: writes its environment to `environment.json` in the lane."""
+"""Answers: prints `hello` and answers. Works: appends its pid to `pids` in the lane (if it is a process), then goes on
+until it is ended. Leaves: starts processes that try to outlive it, appends their pids to `pids`, and ends. Floods:
+prints more than the limit, and ends. Dumps: writes its environment to `environment.json` in the lane.
+"""
 
 DISK: Final = 20 << 20
 PATIENCE: Final = 60.0
 
 
 class Bench(Protocol):
-    """Brings one kind of runner to behave."""
+    """Makes one kind of runner show a behaviour."""
 
     @property
     def behaviours(self) -> tuple[Behaviour, ...]:
-        """Those that this kind of runner is capable of."""
+        """The behaviours that this kind of runner supports."""
         ...
 
     def lane(self, folder: Path) -> Path:
@@ -41,16 +42,16 @@ class Bench(Protocol):
         ...
 
     def runner(self, behaviour: Behaviour, work: Work) -> Runner:
-        """A new runner whose agent behaves so."""
+        """Return a new runner with an agent of this behaviour."""
         ...
 
     async def help(self, behaviour: Behaviour, work: Work) -> None:
-        """What has to be done from outside, once it has started."""
+        """Do the part that must happen from outside, once the agent has started."""
         ...
 
 
 class Stage(msgspec.Struct, frozen=True):
-    """A bench, an activity, and what was heard of it."""
+    """A bench, an activity, and its reported progress."""
 
     bench: Bench
     behaviour: Behaviour
@@ -65,7 +66,7 @@ class Stage(msgspec.Struct, frozen=True):
         return self.bench.runner(self.behaviour, self.work)
 
     async def played(self) -> Ended:
-        """Started, and waited for until its end."""
+        """Start the agent, and wait until it ends."""
         session = await self.runner().start(self.work, self.watch)
         await self.bench.help(self.behaviour, self.work)
         return await asyncio.wait_for(session.wait(), PATIENCE)
@@ -76,11 +77,15 @@ class Stage(msgspec.Struct, frozen=True):
 
     def left(self) -> list[Process]:
         """The processes of this activity that still live."""
-        myself = look(os.getpid())
+        myself = find_process(os.getpid())
         # A program with a pid namespace of its own knows itself by a number that is somebody else's out here.
         since = myself.start if myself else 0
-        named = [found for pid in self.pids() if (found := look(pid)) and found.start >= since]
-        return [*named, *holding(Kept.of(self.work).mark), *holding(Kept.of(again(self.work)).mark)]
+        named = [found for pid in self.pids() if (found := find_process(pid)) and found.start >= since]
+        return [
+            *named,
+            *processes_with(KeeperFiles.of(self.work).mark),
+            *processes_with(KeeperFiles.of(again(self.work)).mark),
+        ]
 
 
 Check = Callable[[Stage], Awaitable[None]]
@@ -154,7 +159,7 @@ async def starts_and_ends(stage: Stage) -> None:
 
 async def answers_before_it_ends(stage: Stage) -> None:
     await stage.played()
-    assert answered(stage.work)
+    assert has_answer(stage.work)
 
 
 async def reports_progress(stage: Stage) -> None:
@@ -225,7 +230,7 @@ async def is_never_joined_by_a_second_one(stage: Stage) -> None:
     await stage.bench.help(stage.behaviour, stage.work)
     second = await stage.runner().start(stage.work, stage.watch)
     await stage.bench.help(stage.behaviour, stage.work)
-    assert len([pid for pid in stage.pids() if look(pid)]) <= 1
+    assert len([pid for pid in stage.pids() if find_process(pid)]) <= 1
     for session in (first, second):
         await session.cancel()
         await asyncio.wait_for(session.wait(), PATIENCE)

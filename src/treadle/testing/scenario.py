@@ -1,11 +1,11 @@
-"""A scenario reads like a conversation: who says what, and where everybody stands afterwards.
+"""A scenario reads like a conversation: each line is a claim or an answer, followed by the expected position.
 
     run = Scenario(load("v3"), spec)
     run.says("InitWork", childSpecs=items("a", "b"))
     run.says("TestsReady", at="root/a:tests")
     assert run.where("root/a") == "impl"
 
-The world is played by the test: claims, verdicts of checks, answers, time. State and commands come from the kernel.
+The test plays the world: claims, verdicts of checks, answers, time. State and commands come from the kernel.
 """
 
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ def items(*keys: str, **fields: Routed) -> tuple[Item, ...]:
 
 
 class Scenario:
-    """A run whose world is played by a test."""
+    """A run in a world that the test plays."""
 
     def __init__(self, protocol: Protocol, fields: dict[str, Routed] | None = None, level: Any = 2) -> None:
         self.protocol = protocol

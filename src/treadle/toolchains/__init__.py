@@ -1,1 +1,1 @@
-"""How a project is built, tested and looked over, and what its tools really said."""
+"""Build, test, lint and measure a project in any checkout, and report the results as data."""

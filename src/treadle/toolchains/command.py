@@ -1,14 +1,14 @@
-"""Any command that runs tests: its exit code is all that is known."""
+"""Test commands of any kind: Treadle knows only their exit code."""
 
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from treadle.enclosures.enclosure import Enclosure
-from treadle.toolchains.checkout import problems_of, run_in
-from treadle.toolchains.process import scratch_folder
-from treadle.toolchains.results import NO_CANARIES, Collected, TestRun
+from treadle.enclosures.port import Enclosure
+from treadle.git.files import temporary_folder
+from treadle.toolchains.process import problems_of, run_in_checkout
+from treadle.toolchains.results import NO_CANARIES, CollectedTests, TestRun
 
 LIMITS: Final = (
     "only the exit code is known: no tests by name, no failure kinds",
@@ -17,12 +17,12 @@ LIMITS: Final = (
 NOT_CHOSEN: Final = "single tests cannot be chosen here: the whole suite ran"
 
 
-class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """A project that is tested by a command."""
+class PlainCommand(msgspec.Struct, frozen=True, kw_only=True):
+    """A test command of which only the exit code is known."""
 
     command: tuple[str, ...]
     listing: tuple[str, ...] = ()
-    """Lists the tests, one a line."""
+    """The command that lists the tests, one per line."""
     timeout: float = 600.0
     sandbox: Enclosure | None = None
 
@@ -30,8 +30,10 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
         self, path: Path, ids: tuple[str, ...] | None = None, files: tuple[str, ...] | None = None
     ) -> TestRun:
         """Run all tests."""
-        with scratch_folder() as scratch:
-            finished = await run_in(path, self.command, scratch=scratch, timeout=self.timeout, sandbox=self.sandbox)
+        with temporary_folder("scratch") as scratch:
+            finished = await run_in_checkout(
+                path, self.command, scratch=scratch, timeout=self.timeout, sandbox=self.sandbox
+            )
         return TestRun(
             command=self.command,
             exit=finished.exit,
@@ -43,26 +45,26 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
             isolation=finished.isolation,
         )
 
-    async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> Collected:
-        """The tests that the listing command names."""
-        return await listed(self.listing, path, files, timeout=self.timeout, sandbox=self.sandbox)
+    async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests:
+        """Return the tests that the listing command prints."""
+        return await list_tests(self.listing, path, files, timeout=self.timeout, sandbox=self.sandbox)
 
 
-async def listed(
+async def list_tests(
     listing: tuple[str, ...], path: Path, files: tuple[str, ...] | None, *, timeout: float, sandbox: Enclosure | None
-) -> Collected:
-    """What a command lists, one test a line."""
+) -> CollectedTests:
+    """Run a listing command and return the tests that it prints, one per line."""
     if not listing:
         why = "nothing lists the tests of this project (`toolchain.collect`)"
-        return Collected(ids=(), problems=(why,))
-    with scratch_folder() as scratch:
-        finished = await run_in(path, listing, scratch=scratch, timeout=timeout, sandbox=sandbox)
+        return CollectedTests(ids=(), problems=(why,))
+    with temporary_folder("scratch") as scratch:
+        finished = await run_in_checkout(path, listing, scratch=scratch, timeout=timeout, sandbox=sandbox)
     problems = problems_of(listing, finished)
     if finished.exit:
         problems.append(f"{listing[0]} ended with {finished.exit}")
     lines = (line.strip() for line in finished.output.splitlines())
     limits = () if files is None else (NOT_CHOSEN.replace("ran", "is listed"),)
-    return Collected(
+    return CollectedTests(
         ids=tuple(dict.fromkeys(line for line in lines if line)),
         problems=tuple(problems),
         limits=limits,

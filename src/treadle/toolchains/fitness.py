@@ -1,14 +1,14 @@
-"""Whether the toolchain of a project can do what the checks of a protocol ask of it."""
+"""Check that a project's toolchain meets the needs of a protocol's checks."""
 
 from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
-from treadle.config.model import Toolchain
-from treadle.protocol.catalogue import CHECKS, CheckSpec, Need
+from treadle.config.model import ToolchainSettings
 from treadle.protocol.model import Protocol, Step
 from treadle.protocol.reach import Reach, reach
+from treadle.protocol.vocabulary import CHECKS, CheckSpec, Need
 
 _ASKS: Final[dict[Need, str]] = {
     "test": "runs the tests, and nothing says how",
@@ -17,13 +17,13 @@ _ASKS: Final[dict[Need, str]] = {
     "lines": "asks which lines the tests execute, and `toolchain.kind` is not `pytest`",
 }
 _READ_BY: Final = {"pytest": "pytest", "py.test": "pytest", "go": "gotest", "gotestsum": "gotest"}
-"""Words of a test command that tell how its results are read."""
+"""Words of a test command, and the `toolchain.kind` that reads its results."""
 _MERGE_RUNS: Final = frozenset({"build", "contract", "test"})
-"""What is run on a merge, where the project has it."""
+"""Commands that a merge runs, where the project has them."""
 
 
 class Lack(msgspec.Struct, frozen=True):
-    """Something that checks need and that the toolchain cannot do."""
+    """A need of some check that the toolchain does not meet."""
 
     need: Need
     where: str
@@ -32,31 +32,45 @@ class Lack(msgspec.Struct, frozen=True):
 
     @property
     def what(self) -> str:
-        """In words, for people."""
+        """A sentence for people."""
         return f"{self.where} {_ASKS[self.need]}"
 
 
-def lacks(protocol: Protocol, settings: Toolchain, *, has_file: bool, within: Reach | None = None) -> list[Lack]:
-    """What a protocol's checks need and the settings cannot give, so that no agent could ever pass them.
+def find_lacks(
+    protocol: Protocol, settings: ToolchainSettings, *, has_file: bool, within: Reach | None = None
+) -> list[Lack]:
+    """Return the needs of a protocol's checks that the settings do not meet; no agent could ever pass those checks.
 
-    `has_file`: there is a `treadle.toml`, which `treadle init` leaves as it is. `within`: what a run can come to.
+    `has_file`: a `treadle.toml` exists, which `treadle init` does not change. `within`: the steps that a run can reach.
     """
     needed: dict[Need, str] = {}
     for where, spec in _checks(protocol, within):
         for need in () if spec.runs and settings.command(spec.runs) else spec.needs:
             needed.setdefault(need, where)
+    is_met: dict[Need, bool] = {
+        "test": bool(settings.test),
+        "names": settings.kind != "command",
+        "list": settings.kind != "command" or bool(settings.collect),
+        "lines": settings.kind == "pytest",
+    }
+    fixes = {
+        "test": f"set `toolchain.test` {where_to_set(has_file=has_file)}",
+        "lines": "set `toolchain.kind` to `pytest`, if that is what runs them",
+    }
     return [
-        Lack(need, needed[need], _fix(need, settings, has_file)) for need in _ASKS if need in _missing(needed, settings)
+        Lack(need, needed[need], fixes.get(need) or _kind_to_set(settings))
+        for need in _ASKS
+        if need in needed and not is_met[need]
     ]
 
 
-def told(found: list[Lack]) -> str:
-    """What is lacking and what helps, in one sentence; each cure once."""
+def describe_lacks(found: list[Lack]) -> str:
+    """Return all lacks and their fixes in one sentence, each fix once."""
     return "; ".join([*(lack.what for lack in found), *cures(found)])
 
 
 def cures(found: list[Lack]) -> list[str]:
-    """What helps, each once."""
+    """Return the fixes, without duplicates."""
     return list(dict.fromkeys(lack.fix for lack in found))
 
 
@@ -66,11 +80,11 @@ def needs_tests(protocol: Protocol, within: Reach | None = None) -> bool:
 
 
 def commands_of(
-    protocol: Protocol, settings: Toolchain, within: Reach | None = None, *, advisory: bool = False
+    protocol: Protocol, settings: ToolchainSettings, within: Reach | None = None, *, advisory: bool = False
 ) -> frozenset[str]:
-    """The commands of the settings that must be able to start, or some check or merge never passes.
+    """Return the configured commands that must be able to start, because a check or a merge would otherwise never pass.
 
-    With `advisory`, also those of checks that only advise, which would have nothing to say.
+    With `advisory`, include the commands of advisory checks, which could report nothing without them.
     """
     specs = [spec for _, spec in _checks(protocol, within)]
     specs += [spec for _, spec in _checks(protocol, within, advisory=True) if spec.runs] if advisory else []
@@ -82,7 +96,7 @@ def commands_of(
 
 
 def _checks(protocol: Protocol, within: Reach | None, *, advisory: bool = False) -> Iterator[tuple[str, CheckSpec]]:
-    """The checks that can refuse something (or that advise), each with its place; unknown names are left out."""
+    """Yield the refusing checks (or the advisory ones) with their places; skip unknown names."""
     for place, step in _steps(protocol, within):
         for refs in (step.checks, *step.gates.values()):
             for ref in refs:
@@ -91,38 +105,21 @@ def _checks(protocol: Protocol, within: Reach | None, *, advisory: bool = False)
 
 
 def _steps(protocol: Protocol, within: Reach | None) -> Iterator[tuple[str, Step]]:
-    """The steps that a run can come to, each with its place, in the order of the protocol."""
+    """Yield the steps that a run can reach, each with its place, in the order of the protocol."""
     reached = reach(protocol) if within is None else within
     for graph, found in protocol.graphs.items():
         yield from ((f"{graph}.{name}", step) for name, step in found.steps.items() if name in reached.get(graph, ()))
 
 
-def _missing(needed: dict[Need, str], settings: Toolchain) -> set[Need]:
-    can: dict[Need, bool] = {
-        "test": bool(settings.test),
-        "names": settings.kind != "command",
-        "list": settings.kind != "command" or bool(settings.collect),
-        "lines": settings.kind == "pytest",
-    }
-    return {need for need in needed if not can[need]}
-
-
-def _fix(need: Need, settings: Toolchain, has_file: bool) -> str:
-    if need == "test":
-        return f"set `toolchain.test` {where_to_set(has_file=has_file)}"
-    if need == "lines":
-        return "set `toolchain.kind` to `pytest`, if that is what runs them"
-    return _kind(settings)
-
-
 def where_to_set(*, has_file: bool) -> str:
-    """Where a setting of the project belongs, and who writes the first of them."""
+    """Return the file that a project setting belongs in, and the command that creates it."""
     if has_file:
         return "in treadle.toml"
     return "in treadle.toml (`treadle init` writes one, and finds the command where it can)"
 
 
-def _kind(settings: Toolchain) -> str:
+def _kind_to_set(settings: ToolchainSettings) -> str:
+    """Return how to make the results of the test command readable test by test."""
     words = [word.rpartition("/")[2] for word in settings.test]
     kind = next((_READ_BY[word] for word in words if word in _READ_BY), "")
     if kind:

@@ -1,22 +1,126 @@
-"""Any runner that writes JUnit files: test by test, with two witnesses, and as much as the files say."""
+"""Run any test command that writes JUnit files: results test by test, with the report and the exit code as
+witnesses.
+"""
 
 import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Final
+from xml.etree import ElementTree
 
 import msgspec
 
-from treadle.enclosures.enclosure import Enclosure
-from treadle.toolchains.checkout import problems_of, run_in
-from treadle.toolchains.command import NOT_CHOSEN, listed
-from treadle.toolchains.files import read_bytes
-from treadle.toolchains.junit_report import JunitCase, read_junit
-from treadle.toolchains.node_command import REPORTER, with_files, with_reporter
-from treadle.toolchains.node_guard import NodeGuard, Seen, bent, guards, is_seen
-from treadle.toolchains.process import Finished, scratch_folder
-from treadle.toolchains.results import NO_CANARIES, Collected, Kind, TestResult, TestRun, Verdict
+from treadle.enclosures.port import Enclosure
+from treadle.git.files import temporary_folder
+from treadle.toolchains.command import NOT_CHOSEN, list_tests
+from treadle.toolchains.node import (
+    REPORTER,
+    NodeGuard,
+    can_guard,
+    guard_disagreements,
+    saw_tests,
+    with_files,
+    with_reporter,
+)
+from treadle.toolchains.process import FinishedCommand, problems_of, read_bytes, run_in_checkout
+from treadle.toolchains.results import NO_CANARIES, CollectedTests, FailureKind, TestResult, TestRun, Verdict
+
+# Parsing JUnit files, which every tool writes in its own way.
+
+_BAD: Final = ("failure", "error")
+_MAX_TEXT: Final = 4_000
+MOST: Final = 1_000_000
+"""The limit on elements of a report, far above any real test suite."""
+
+
+class JunitCase(msgspec.Struct, frozen=True, kw_only=True):
+    """One test of a report."""
+
+    suites: tuple[str, ...]
+    classname: str
+    name: str
+    file: str = ""
+    line: int = 0
+    seconds: float = 0.0
+    statuses: tuple[str, ...] = ()
+    """`failure`, `error`, `skipped`; none: it passed."""
+    type: str = ""
+    message: str = ""
+
+
+class _Refused(ValueError):
+    """A report that the parser refuses before its end."""
+
+
+class _Tree(ElementTree.TreeBuilder):
+    """A tree builder that refuses harmful reports in any encoding: document types (entities) and too many elements."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._count = 0
+
+    def doctype(self, *_: str | None) -> None:
+        raise _Refused("it declares a document type, which no test report needs")
+
+    def start(self, tag: str, attrs: dict[str, str], /) -> ElementTree.Element:
+        self._count += 1
+        if self._count > MOST:
+            raise _Refused(f"it has more than {MOST:,} elements")
+        return super().start(tag, attrs)
+
+
+def read_junit(data: bytes) -> list[JunitCase]:
+    """Parse the tests of a report; raise `ValueError` with the reason if it is not one."""
+    try:
+        root = ElementTree.fromstring(data, ElementTree.XMLParser(target=_Tree()))  # noqa: S314, RUF100 - see there
+    except _Refused:
+        raise
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
+        raise ValueError(f"it is not XML: {error}") from None
+    if root.tag not in ("testsuites", "testsuite"):
+        raise ValueError(f"it begins with <{root.tag[:40]}>, and a report begins with <testsuites> or <testsuite>")
+    return list(_cases(root))
+
+
+def _cases(root: ElementTree.Element) -> Iterator[JunitCase]:
+    """Yield the cases in order, with a stack instead of recursion: a file may be nested to any depth."""
+    stack: list[tuple[ElementTree.Element, tuple[str, ...]]] = [(root, ())]
+    while stack:
+        element, suites = stack.pop()
+        if element.tag == "testcase":
+            yield _case(element, suites)
+        elif element.tag in ("testsuite", "testsuites"):
+            name = element.get("name", "") if element.tag == "testsuite" else ""
+            below = (*suites, name) if name else suites
+            stack += [(child, below) for child in reversed(element)]
+
+
+def _case(element: ElementTree.Element, suites: tuple[str, ...]) -> JunitCase:
+    results = [child for child in element if child.tag in (*_BAD, "skipped")]
+    first = next((child for child in results if child.tag in _BAD), results[0] if results else None)
+    text = "" if first is None else "\n".join(filter(None, [first.get("message", ""), (first.text or "").strip()]))
+    line = element.get("line", "0")
+    return JunitCase(
+        suites=suites,
+        classname=element.get("classname", ""),
+        name=element.get("name", ""),
+        file=element.get("file", ""),
+        line=int(line) if line.isdecimal() and len(line) < 10 else 0,
+        seconds=_seconds(element.get("time", "0")),
+        statuses=tuple(child.tag for child in results),
+        type=first.get("type", "") if first is not None else "",
+        message=text[:_MAX_TEXT],
+    )
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text.replace(",", ""))
+    except ValueError:
+        return 0.0
+    return value if 0 <= value < 1e9 else 0.0
+
 
 _NAMED: Final = "failure kinds are those that the report names; where it names none they are `unknown`"
 LIMITS: Final = (
@@ -30,13 +134,13 @@ IN_REACH: Final = (
 _MAX_REPORTS: Final = 2_000
 _SHOWN: Final = 1_500
 _OF_FILES: Final[dict[Verdict, Verdict]] = {"passed": "skipped", "failed": "error"}
-"""A file that stands for itself had no tests, or could not be read: it is no test that passed or failed."""
+"""Verdicts for a whole file: it had no tests, or could not be read; it is no test that passed or failed."""
 _NAMES: Final = ("classname", "name", "file")
 _FILE: Final = re.compile(r"[^\s:]+\.[cm]?[jt]sx?\Z")
 _PLACES: Final = ("", "test", "tests")
-"""Class names that say nothing about where a test is."""
+"""Class names that do not locate a test."""
 
-_KINDS: Final[tuple[tuple[Kind, re.Pattern[str], re.Pattern[str]], ...]] = (
+_KINDS: Final[tuple[tuple[FailureKind, re.Pattern[str], re.Pattern[str]], ...]] = (
     (
         "assertion",
         re.compile("AssertionError|AssertionFailed|ComparisonFailure"),
@@ -54,12 +158,12 @@ _KINDS: Final[tuple[tuple[Kind, re.Pattern[str], re.Pattern[str]], ...]] = (
 
 
 class Junit(msgspec.Struct, frozen=True, kw_only=True):
-    """A project whose tests leave JUnit files."""
+    """A test runner for commands that write JUnit files."""
 
     command: tuple[str, ...]
-    """`{report}` in it stands for the file to write."""
+    """The test command; `{report}` in it stands for the file to write."""
     report: str = ""
-    """Else the files, as a pattern below the checkout."""
+    """A glob for the report files in the checkout, if the command has no `{report}`."""
     listing: tuple[str, ...] = ()
     timeout: float = 600.0
     sandbox: Enclosure | None = None
@@ -67,8 +171,8 @@ class Junit(msgspec.Struct, frozen=True, kw_only=True):
     async def test(
         self, path: Path, ids: tuple[str, ...] | None = None, files: tuple[str, ...] | None = None
     ) -> TestRun:
-        """Run all tests; results of tests that were not asked for are left out."""
-        with scratch_folder() as scratch:
+        """Run all tests and return the results of the requested ones."""
+        with temporary_folder("scratch") as scratch:
             target = scratch / "report" / "junit.xml"
             target.parent.mkdir()
             words = with_reporter(with_files(self.command, path))
@@ -76,8 +180,8 @@ class Junit(msgspec.Struct, frozen=True, kw_only=True):
             # Where the command names the report's place, no other file is believed, whoever has left it.
             pattern = self.report if command == words else ""
             before = _stamps(path, pattern)
-            guard = NodeGuard(scratch) if guards(command) else None
-            finished = await run_in(
+            guard = NodeGuard(scratch) if can_guard(command) else None
+            finished = await run_in_checkout(
                 path,
                 command,
                 scratch=scratch,
@@ -89,47 +193,40 @@ class Junit(msgspec.Struct, frozen=True, kw_only=True):
             fresh = [file for file, stamp in _stamps(path, pattern).items() if before.get(file) != stamp]
             cases, problems = _read_all(fresh if pattern else [target] if target.exists() else [])
             seen = guard.lines() if guard else []
-        run = _judged(command, finished, [_below(case, path) for case in cases], problems, ids, files)
-        run = msgspec.structs.replace(run, limits=(*run.limits, *([IN_REACH] if pattern else [])))
-        return _guarded(run, cases, seen)
+        run = _judge(command, finished, [_below(case, path) for case in cases], problems, ids, files)
+        passed = [case.name for case in cases if not case.statuses and not _is_whole_file(case)]
+        limits = [_NAMED, GUARDED] if saw_tests(seen) else [*LIMITS]
+        limits += [NOT_CHOSEN] if ids is not None or files is not None else []
+        limits += [IN_REACH] if pattern else []
+        bent = (*run.bent, *guard_disagreements(seen, passed))
+        return msgspec.structs.replace(run, bent=bent, limits=tuple(limits))
 
-    async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> Collected:
-        """The tests that the listing command names; without one, those that a run of them shows."""
+    async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests:
+        """Return the tests that the listing command prints; without one, run the tests to list them."""
         if not self.listing:
-            return _shown(await self.test(path, files=files))
-        found = await listed(self.listing, path, files, timeout=self.timeout, sandbox=self.sandbox)
+            run = await self.test(path, files=files)
+            return CollectedTests(
+                ids=run.chosen,
+                errors={id: one for id, one in run.tests.items() if one.phase == "collect" and one.verdict == "error"},
+                problems=() if run.tests else run.problems,
+                bent=run.bent,
+                limits=(*run.limits, "the tests were run to list them"),
+                output=run.output,
+            )
+        found = await list_tests(self.listing, path, files, timeout=self.timeout, sandbox=self.sandbox)
         return msgspec.structs.replace(found, ids=tuple(map(_as_reported, found.ids)))
 
 
-def _guarded(run: TestRun, cases: list[JunitCase], seen: list[Seen]) -> TestRun:
-    """A run with what was seen of it from inside."""
-    passed = [case.name for case in cases if not case.statuses and not _is_whole_file(case)]
-    limits = (_NAMED, GUARDED) if is_seen(seen) else LIMITS
-    return msgspec.structs.replace(
-        run, bent=(*run.bent, *bent(seen, passed)), limits=(*limits, *run.limits[len(LIMITS) :])
-    )
-
-
 def _as_reported(id_: str) -> str:
-    """A test as reports call it; `vitest list` has the same sign between a file and its tests as between suites."""
+    """Convert a listed test to the id of the report: `vitest list` uses ` > ` both after the file and between
+    suites.
+    """
     file, sign, rest = id_.partition(" > ")
     return f"{file}::{rest}" if sign and _FILE.match(file) else id_
 
 
-def _shown(run: TestRun) -> Collected:
-    """The tests that a run has found; how they ended says nothing about that."""
-    return Collected(
-        ids=run.chosen,
-        errors={id: test for id, test in run.tests.items() if test.phase == "collect" and test.verdict == "error"},
-        problems=() if run.tests else run.problems,
-        bent=run.bent,
-        limits=(*run.limits, "the tests were run to list them"),
-        output=run.output,
-    )
-
-
 def _stamps(path: Path, pattern: str) -> dict[Path, tuple[int, ...]]:
-    """The reports that are there, and what tells whether they are written anew: an old one is no result."""
+    """Stamp the existing reports to detect which ones the run writes: a stale report is no result."""
     found = islice(path.glob(pattern), _MAX_REPORTS) if pattern else ()
     states = {file: file.lstat() for file in sorted(found)}
     return {file: (state.st_ino, state.st_size, state.st_mtime_ns) for file, state in states.items()}
@@ -149,25 +246,42 @@ def _read_all(reports: list[Path]) -> tuple[list[JunitCase], list[str]]:
 
 
 def _below(case: JunitCase, path: Path) -> JunitCase:
-    """A case whose file is named as it is in every checkout."""
+    """Make the paths in a case relative to the checkout."""
     for root in {str(path), str(path.resolve())}:
         names = {name: value.replace(f"{root}/", "") for name in _NAMES if root in (value := getattr(case, name))}
         case = msgspec.structs.replace(case, **names)
     return case
 
 
-def _judged(
+def _judge(
     command: tuple[str, ...],
-    finished: Finished,
+    finished: FinishedCommand,
     cases: list[JunitCase],
     problems: list[str],
     ids: tuple[str, ...] | None,
     files: tuple[str, ...] | None,
 ) -> TestRun:
+    """Judge a run by its report and its exit code."""
     tests = results_of(cases)
-    wanted = {id: test for id, test in tests.items() if (ids is None or id in ids) and _in_files(test, files)}
-    problems = [*problems_of(command, finished), *problems, *_about(tests, finished)]
+    bad = [test.id for test in tests.values() if test.verdict in ("failed", "error")]
+    problems = [*problems_of(command, finished), *problems]
+    if finished.exit and not tests:
+        printed = finished.output.strip()[-_SHOWN:]
+        words = f"; it printed:\n{printed}" if printed else ""
+        ending = f"ended with {finished.exit} after {finished.duration:.0f} s"
+        problems.append(f"the command {ending} and named no test{words}")
+    elif finished.exit == 0 and not tests:
+        problems.append("no tests were found")
+    elif finished.exit and not bad:
+        problems.append(f"the command ended with {finished.exit}, and no test says why")
     problems += [f"{id} was not run" for id in ids or () if id not in tests]
+
+    wanted = {
+        id: test
+        for id, test in tests.items()
+        if (ids is None or id in ids)
+        and (files is None or any(test.file == file or id.startswith(f"{file}::") for file in files))
+    }
     return TestRun(
         command=command,
         exit=finished.exit,
@@ -178,35 +292,13 @@ def _judged(
         chosen=tuple(wanted),
         output=finished.output,
         problems=tuple(problems),
-        bent=tuple(_disagreements(tests, finished)),
-        limits=(*LIMITS, *([NOT_CHOSEN] if ids is not None or files is not None else [])),
+        bent=(f"the command ended with 0, and {bad[0]} did not pass",) if finished.exit == 0 and bad else (),
         isolation=finished.isolation,
     )
 
 
-def _in_files(test: TestResult, files: tuple[str, ...] | None) -> bool:
-    return files is None or any(test.file == file or test.id.startswith(f"{file}::") for file in files)
-
-
-def _about(tests: dict[str, TestResult], finished: Finished) -> Iterator[str]:
-    if finished.exit and not tests:
-        said = finished.output.strip()[-_SHOWN:]
-        words = f"; it printed:\n{said}" if said else ""
-        yield f"the command ended with {finished.exit} after {finished.duration:.0f} s and named no test{words}"
-    elif finished.exit == 0 and not tests:
-        yield "no tests were found"
-    elif finished.exit and not any(test.verdict in ("failed", "error") for test in tests.values()):
-        yield f"the command ended with {finished.exit}, and no test says why"
-
-
-def _disagreements(tests: dict[str, TestResult], finished: Finished) -> Iterator[str]:
-    bad = [test.id for test in tests.values() if test.verdict in ("failed", "error")]
-    if finished.exit == 0 and bad:
-        yield f"the command ended with 0, and {bad[0]} did not pass"
-
-
 def results_of(cases: list[JunitCase]) -> dict[str, TestResult]:
-    """Results by id; several with one name are numbered, so that none of them can hide or vanish."""
+    """Return results by id; number those with the same name, so that none hides another."""
     tests: dict[str, TestResult] = {}
     times: dict[str, int] = {}
     for case in cases:
@@ -220,8 +312,15 @@ def results_of(cases: list[JunitCase]) -> dict[str, TestResult]:
 
 
 def _result(case: JunitCase) -> TestResult:
-    verdict, is_file = _verdict(case.statuses), _is_whole_file(case)
-    kind: Kind = kind_of(case) if verdict in ("failed", "error") else ""
+    verdict: Verdict = "passed"
+    if "skipped" in case.statuses:  # node reports tests that are still to be done as skipped and failed
+        verdict = "xfailed" if len(set(case.statuses)) > 1 else "skipped"
+    elif "failure" in case.statuses:
+        verdict = "failed"
+    elif "error" in case.statuses:
+        verdict = "error"
+    is_file = _is_whole_file(case)
+    kind: FailureKind = kind_of(case) if verdict in ("failed", "error") else ""
     return TestResult(
         id=id_of(case),
         verdict=_OF_FILES.get(verdict, verdict) if is_file else verdict,
@@ -235,24 +334,13 @@ def _result(case: JunitCase) -> TestResult:
 
 
 def _is_whole_file(case: JunitCase) -> bool:
-    """Whether it stands for a file whose tests could not be found: node and vitest name it as the file."""
-    return _FILE.match(case.name) is not None and case.name in (case.classname, case.file, *_alone(case))
-
-
-def _alone(case: JunitCase) -> tuple[str, ...]:
-    return (case.name,) if not case.suites and case.classname in _PLACES else ()
-
-
-def _verdict(statuses: tuple[str, ...]) -> Verdict:
-    if "skipped" in statuses:  # node tells so about tests that are marked as still to be done
-        return "xfailed" if len(set(statuses)) > 1 else "skipped"
-    if "failure" in statuses:
-        return "failed"
-    return "error" if "error" in statuses else "passed"
+    """Whether a case stands for a file without readable tests: node and vitest name such a case after the file."""
+    is_alone = not case.suites and case.classname in _PLACES
+    return _FILE.match(case.name) is not None and (is_alone or case.name in (case.classname, case.file))
 
 
 def id_of(case: JunitCase) -> str:
-    """Where a test is, as well as the report says it, and its name."""
+    """Build a test's id from its location in the report and its name."""
     if case.classname not in _PLACES:
         places = [case.classname] if not case.file or case.file in case.classname else [case.file, case.classname]
     else:
@@ -260,8 +348,8 @@ def id_of(case: JunitCase) -> str:
     return "::".join([*places, case.name])
 
 
-def kind_of(case: JunitCase) -> Kind:
-    """Why a test failed, if its report names a type that says so, or has it in the form of node or jest."""
+def kind_of(case: JunitCase) -> FailureKind:
+    """Classify a failure by the type in the report, or by the message formats of node and jest."""
     for kind, types, texts in _KINDS:
         if types.search(case.type) or texts.search(case.message):
             return kind

@@ -1,4 +1,4 @@
-"""Which lines of a checkout its tests execute, measured by a `coverage` of ours in the project's interpreter."""
+"""Measure the lines that tests execute, with Treadle's `coverage` in the project's interpreter."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -6,10 +6,9 @@ from typing import Final
 
 import msgspec
 
-from treadle.toolchains.files import read_bytes
-from treadle.toolchains.process import scratch_folder
-from treadle.toolchains.pytest import Pytest
-from treadle.toolchains.python_command import instead_of_pytest
+from treadle.git.files import temporary_folder
+from treadle.toolchains.process import read_bytes
+from treadle.toolchains.pytest import Pytest, instead_of_pytest
 from treadle.toolchains.results import TestRun
 
 LIMITS: Final = (
@@ -26,7 +25,7 @@ class LineCoverage(msgspec.Struct, frozen=True, kw_only=True):
     """By file, as a path below the checkout."""
     run: TestRun | None = None
     problems: tuple[str, ...] = ()
-    """Why nothing is known."""
+    """The reasons for a missing measurement."""
 
     @property
     def is_known(self) -> bool:
@@ -34,18 +33,18 @@ class LineCoverage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def not_available(why: str) -> LineCoverage:
-    """Nothing could be measured."""
+    """Return an empty result with the reason."""
     return LineCoverage(problems=(why,))
 
 
 async def line_coverage(tests: Pytest, path: Path) -> LineCoverage:
-    """Run all tests of a checkout and tell which lines they executed."""
+    """Run all tests of a checkout and return the lines that they executed."""
     package = find_spec("coverage")
     if package is None or package.origin is None:
         return not_available("the package `coverage` is not installed beside treadle")
     if tests.sandbox is not None and tests.sandbox.is_apart:
         return not_available(f"it is not measured in another machine ({tests.sandbox.name})")
-    with scratch_folder() as scratch:
+    with temporary_folder("scratch") as scratch:
         library, report = scratch / "library", scratch / "lines.json"
         library.mkdir()
         (library / "coverage").symlink_to(Path(package.origin).parent)
@@ -53,10 +52,7 @@ async def line_coverage(tests: Pytest, path: Path) -> LineCoverage:
         if command is None:
             return not_available("`toolchain.test` does not say which Python starts pytest")
         run = await msgspec.structs.replace(tests, command=command).test(path)
-        return _read(read_bytes(report), run)
-
-
-def _read(data: bytes | None, run: TestRun) -> LineCoverage:
+        data = read_bytes(report)
     if run.bent or not run.is_believable:
         return LineCoverage(run=run, problems=(*run.bent, *run.problems) or (f"the run ended by '{run.ended}'",))
     if data is None:

@@ -1,9 +1,8 @@
 # ruff: noqa: PTH123, SIM105 - what a module of the library imports would double the time the minder takes to start
-"""The small process above a command of the project: it lets nothing that the command started outlive it.
+"""The minder: a small parent process that ends everything a project's command started.
 
-It runs in the same isolation as the command, or outside if that is a container, takes in its orphans, and ends
-everything when the command has ended, or as soon as its own standard input closes: so also when Treadle itself is
-killed. Only the standard library.
+It runs in the command's sandbox, or outside if that is a container, and adopts orphans. It kills all of them when the
+command exits or its own standard input closes, so also when Treadle itself is killed. Only the standard library.
 """
 
 import ctypes
@@ -32,10 +31,11 @@ _IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
 
 
 def main(argv: list[str]) -> None:
-    """`STATUS LOOPBACK COUNT PLACE… COUNT FAREWELL… PROGRAM ARGUMENTS…`
+    """Run a command and kill its leftovers: `STATUS LOOPBACK COUNT PLACE… COUNT FAREWELL… PROGRAM ARGUMENTS…`.
 
-    The file to write to how it ended, whether to make a loopback, the places that stay writable (`+/tmp`) or not
-    (`-/home`), parents first, if files are to be read-only, and a command that ends what is not below this process.
+    STATUS is the file descriptor for the outcome; LOOPBACK is `1` to bring up the loopback device. Each PLACE stays
+    writable (`+/tmp`) or read-only (`-/home`), parents first; without places, no file becomes read-only. FAREWELL is a
+    command that ends processes outside this process tree.
     """
     status, loopback, *words = argv
     places, words = _counted(words)
@@ -93,7 +93,7 @@ def _run(command: list[str]) -> str:
 
 
 def _listen() -> int:
-    """Deaths of children become readable bytes."""
+    """Return a pipe that becomes readable when a child exits."""
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     os.set_blocking(writing, False)
@@ -105,7 +105,10 @@ def _listen() -> int:
 
 
 def _reap(wanted: int) -> "int | None":
-    """Take leave of the dead; how one of them ended, if it is among them (negative: by a signal)."""
+    """Reap all dead children; return the exit code of the wanted one if it is among them.
+
+    A negative code is the signal that killed it.
+    """
     found = None
     while True:
         try:
@@ -119,7 +122,7 @@ def _reap(wanted: int) -> "int | None":
 
 
 def _end_all() -> None:
-    """Orphans become children of this process, so round after round nobody is overlooked."""
+    """Kill all children, round after round: orphans become children of this process, so none escapes."""
     until = time.monotonic() + _PATIENCE
     while time.monotonic() < until:
         for child in _children():
@@ -170,7 +173,7 @@ def _raise_loopback() -> None:
 
 
 def _narrow(places: list[str]) -> None:
-    """Make all files read-only, except where they are not; for good, as the right to mount is given up."""
+    """Make all files read-only except the writable places, for good: the process also drops the right to mount."""
     libc, here = ctypes.CDLL(None, use_errno=True), os.getcwd()  # noqa: PTH109
     for place in places:
         path = os.fsencode(place[1:])
@@ -185,7 +188,7 @@ def _narrow(places: list[str]) -> None:
 
 
 def _give_up_mounting(libc: ctypes.CDLL) -> None:
-    """Whoever is root in here must not have it back from its bounds, nor from what it inherits."""
+    """Drop CAP_SYS_ADMIN from the bounding and inheritable sets, so that root in the sandbox cannot regain it."""
     _must(libc.prctl(_DROP, _MOUNTING, 0, 0, 0))
     header, rights = struct.pack("Ii", _RIGHTS, 0), ctypes.create_string_buffer(24)
     _must(libc.capget(header, rights))

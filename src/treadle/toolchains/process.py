@@ -1,13 +1,16 @@
-"""One command of the project, run to its end: bounded in time and output, and with an end to all it started."""
+"""Run a project's commands to their end in a checkout, with a timeout and bounded output.
+
+Nothing that a command started outlives it. Its environment starts empty, so that no variable of Treadle's own decides
+how tests run. Treadle reads the files it wrote only if they are regular, of bounded size, and no links.
+"""
 
 import asyncio
 import os
-import shutil
 import signal
-import tempfile
+import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Final
@@ -15,24 +18,78 @@ from typing import Final
 import msgspec
 
 from treadle.enclosures.container import NOT_STARTED, signal_in
-from treadle.enclosures.enclosure import Enclosure, Job, Launch
+from treadle.enclosures.port import EnclosedCommand, Enclosure, LaunchCommand
 from treadle.errors import PortError
 from treadle.toolchains.results import MAX_OUTPUT, Ended
-from treadle.toolchains.sandbox import minding, places
+from treadle.toolchains.sandbox import find_sandbox, minder_command, writable_places
+
+# Reading files that the project's commands wrote: regular ones, of a bounded size, and never through a link.
+
+MAX_FILE: Final = 64_000_000
+
+
+def read_bytes(path: Path, limit: int = MAX_FILE) -> bytes | None:
+    """Return a file's contents; None if it is missing, no regular file, or too large."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    with os.fdopen(file, "rb") as opened:
+        status = os.fstat(opened.fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_size > limit:
+            return None
+        return opened.read(limit)
+
+
+def read_text(path: Path) -> str:
+    """Return a small file's text; empty if it is missing."""
+    return (read_bytes(path, 1_000_000) or b"").decode(errors="replace")
+
+
+# The environment of the project's commands starts empty: no variable of Treadle's own decides how tests run.
+
+_PASSED_ON: Final = (
+    "HOME USER LOGNAME LANG LC_ALL LC_CTYPE TZ SSL_CERT_FILE SSL_CERT_DIR XDG_CACHE_HOME JAVA_HOME GOPATH GOROOT"
+    " GOCACHE GOMODCACHE CARGO_HOME RUSTUP_HOME PYENV_ROOT NVM_DIR"
+).split()
+_FIXED: Final = {
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+    "CI": "1",
+    "PYTHONNOUSERSITE": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+
+
+def command_environment(scratch: Path, ours: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the environment of a project's command; temporary files go to `scratch`."""
+    known = os.environ if ours is None else ours
+    entries = [entry for entry in known.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(entry)]  # noqa: PTH117
+    temporary = scratch / "tmp"
+    temporary.mkdir(exist_ok=True)
+    return {
+        "LANG": "C.UTF-8",
+        **{name: known[name] for name in _PASSED_ON if name in known},
+        **_FIXED,
+        "PATH": os.pathsep.join(entries),
+        "TMPDIR": str(temporary),
+    }
+
 
 _CHUNK: Final = 1 << 16
 _LAST_WORDS: Final = 15.0
-"""How long the minder may take to end everything before it is ended itself."""
+"""The minder's timeout for ending everything, before Treadle kills the minder itself."""
 
 Listen = Callable[[bytes], None]
 COUNT: ContextVar[Callable[[int, int], None]] = ContextVar("count", default=lambda _done, _tests: None)
-"""Hears, while tests run, how many have ended and how many there are (0: not known).
+"""A callback that receives, while tests run, the number of finished tests and the total (0: not known).
 
 A context variable, because the caller that wants to know is far above the tool that counts, and most callers do not.
 """
 
 
-class Finished(msgspec.Struct, frozen=True, kw_only=True):
+class FinishedCommand(msgspec.Struct, frozen=True, kw_only=True):
     """How a command ended."""
 
     exit: int | None
@@ -43,15 +100,15 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
-class Kept:
-    """Of an output that may be endless, the beginning and the end."""
+class BoundedOutput:
+    """A buffer that keeps the beginning and the end of an output of any length."""
 
     def __init__(self, limit: int = MAX_OUTPUT) -> None:
         self._half = limit // 2
         self._head, self._tail, self._lost = bytearray(), bytearray(), 0
 
     def add(self, data: bytes) -> None:
-        """Take a piece."""
+        """Append a chunk."""
         room = self._half - len(self._head)
         self._head += data[:room]
         self._tail += data[max(room, 0) :]
@@ -62,16 +119,6 @@ class Kept:
     def __str__(self) -> str:
         gap = f"\n… {self._lost} bytes are left out …\n".encode() if self._lost else b""
         return bytes(self._head + gap + self._tail).decode(errors="replace")
-
-
-@contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """A folder of our own outside of every checkout, gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="treadle-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 async def run(
@@ -86,14 +133,14 @@ async def run(
     fds: tuple[int, ...] = (),
     stop: asyncio.Event | None = None,
     listen: Listen | None = None,
-) -> Finished:
-    """Run a command until it ends, its time is up, or `stop` is set; `listen` hears all that it prints."""
+) -> FinishedCommand:
+    """Run a command until it exits, times out, or `stop` is set; `listen` receives all its output."""
     began = time.monotonic()
     reading, writing = os.pipe()
-    job = Job(
+    job = EnclosedCommand(
         argv=tuple(command), cwd=cwd, env=dict(env), writable=(scratch,), readable=readable, key=f"{cwd} {scratch}"
     )
-    launch = _minded(job, sandbox, writing)
+    launch = _with_minder(job, sandbox, writing)
     try:
         process = await asyncio.create_subprocess_exec(
             *launch.argv,
@@ -112,7 +159,7 @@ async def run(
         ) from None
     finally:
         os.close(writing)
-    kept = Kept()
+    kept = BoundedOutput()
     output = asyncio.create_task(_read(process, kept, listen))
     try:
         is_late = await _until_over(process, timeout, stop)
@@ -121,8 +168,8 @@ async def run(
         with suppress(TimeoutError):
             await asyncio.wait_for(output, _LAST_WORDS)
         status = _status(reading)
-    exit_code, ended, detail = _how(status, is_late=is_late, is_apart=sandbox.is_apart)
-    return Finished(
+    exit_code, ended, detail = _how_it_ended(status, is_late=is_late, is_apart=sandbox.is_apart)
+    return FinishedCommand(
         exit=exit_code,
         ended=ended,
         output=str(kept),
@@ -132,9 +179,9 @@ async def run(
     )
 
 
-def _minded(job: Job, sandbox: Enclosure, status: int) -> Launch:
-    """The command with a minder above it: inside of the sandbox, or before the container, which it then ends."""
-    minder = minding(status, loopback=sandbox.loopback, places=places(job) if sandbox.narrows else ())
+def _with_minder(job: EnclosedCommand, sandbox: Enclosure, status: int) -> LaunchCommand:
+    """Put a minder above the command: inside the sandbox, or in front of a container, which it then ends."""
+    minder = minder_command(status, loopback=sandbox.loopback, places=writable_places(job) if sandbox.narrows else ())
     if not sandbox.is_apart:
         return sandbox.launch(msgspec.structs.replace(job, argv=(*minder, "0", *job.argv)))
     inner = sandbox.launch(job)
@@ -142,7 +189,7 @@ def _minded(job: Job, sandbox: Enclosure, status: int) -> Launch:
     return msgspec.structs.replace(inner, argv=argv)
 
 
-async def _read(process: asyncio.subprocess.Process, kept: Kept, listen: Listen | None) -> None:
+async def _read(process: asyncio.subprocess.Process, kept: BoundedOutput, listen: Listen | None) -> None:
     assert process.stdout is not None
     while chunk := await process.stdout.read(_CHUNK):
         kept.add(chunk)
@@ -151,7 +198,7 @@ async def _read(process: asyncio.subprocess.Process, kept: Kept, listen: Listen 
 
 
 async def _until_over(process: asyncio.subprocess.Process, timeout: float, stop: asyncio.Event | None) -> bool:
-    """Whether it had to be stopped."""
+    """Wait for the process; return whether it has to be stopped."""
     waits: list[asyncio.Task[object]] = [asyncio.create_task(process.wait())]
     if stop is not None:
         waits.append(asyncio.create_task(stop.wait()))
@@ -164,7 +211,7 @@ async def _until_over(process: asyncio.subprocess.Process, timeout: float, stop:
 
 
 async def _let_go(process: asyncio.subprocess.Process) -> None:
-    """Close the minder's input, upon which it ends everything; a minder that does not is ended itself."""
+    """Close the minder's input, which makes it end everything; kill a minder that does not."""
     assert process.stdin is not None
     process.stdin.close()
     with suppress(TimeoutError):
@@ -184,7 +231,7 @@ def _status(reading: int) -> str:
         os.close(reading)
 
 
-def _how(status: str, *, is_late: bool, is_apart: bool) -> tuple[int | None, Ended, str]:
+def _how_it_ended(status: str, *, is_late: bool, is_apart: bool) -> tuple[int | None, Ended, str]:
     word, _, rest = status.partition(" ")
     if word == "missing":
         return None, "missing", rest
@@ -194,3 +241,64 @@ def _how(status: str, *, is_late: bool, is_apart: bool) -> tuple[int | None, End
             return None, "missing", NOT_STARTED[code]
         return (code, "done", "") if code >= 0 else (None, "killed", f"ended by signal {-code}")
     return (None, "timeout", "") if is_late else (None, "killed", "it vanished")
+
+
+# Commands in a checkout that yield only output and an exit code.
+
+
+async def run_in_checkout(
+    path: Path,
+    command: tuple[str, ...],
+    *,
+    scratch: Path,
+    timeout: float,
+    sandbox: Enclosure | None = None,
+    readable: tuple[Path, ...] = (),
+    listen: Listen | None = None,
+    more: Mapping[str, str] | None = None,
+) -> FinishedCommand:
+    """Run one of the project's commands in a checkout, in the best sandbox that works here; `more`: its environment."""
+    path = path.resolve()
+    return await run(
+        command,
+        cwd=path,
+        env=command_environment(scratch) | _own_sources(path, command) | dict(more or {}),
+        timeout=timeout,
+        sandbox=sandbox or await find_sandbox(),
+        scratch=scratch,
+        readable=readable,
+        listen=listen,
+    )
+
+
+def _own_sources(path: Path, command: tuple[str, ...]) -> dict[str, str]:
+    """Put this checkout's sources first on PYTHONPATH: a virtualenv may link the project to the user's own checkout."""
+    is_python = Path(command[0]).name.startswith("python") or (path / "pyproject.toml").is_file()
+    usual = [path / "src"] if is_python else []
+    folders = [folder for folder in dict.fromkeys([*_linked_folders(path, command), *usual]) if folder.is_dir()]
+    return {"PYTHONPATH": os.pathsep.join(map(str, folders))} if folders else {}
+
+
+def _linked_folders(path: Path, command: tuple[str, ...]) -> Iterator[Path]:
+    """Yield the folders of this checkout that match the virtualenv's links into the user's checkout.
+
+    A link counts only if this checkout lies below the user's; other links belong to other projects.
+    """
+    environment_folder = Path(command[0]).parent.parent
+    if not (environment_folder / "pyvenv.cfg").is_file():
+        return
+    for file in sorted(environment_folder.glob("lib/python*/site-packages/*.pth")):
+        for line in read_text(file).splitlines():
+            linked = Path(line.strip()) if line.startswith("/") else None
+            for root in path.parents:
+                if linked and (root / ".treadle").is_dir() and linked.resolve().is_relative_to(root):
+                    yield path / linked.resolve().relative_to(root)
+
+
+def problems_of(command: tuple[str, ...], finished: FinishedCommand) -> list[str]:
+    """Return the reason why a command did not end by itself, if so."""
+    if finished.ended == "timeout":
+        return [f"{command[0]} did not end within {finished.duration:.0f} s"]
+    if finished.ended == "missing":
+        return [f"{command[0]} could not be started: {finished.detail}; install it (a run keeps its settings)"]
+    return [f"{command[0]}: {finished.detail}"] if finished.ended == "killed" else []

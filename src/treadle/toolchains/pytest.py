@@ -1,66 +1,252 @@
-"""pytest, in depth: run in a clean checkout, with a witness inside and every verdict confirmed from three sides."""
+"""Run pytest in a clean checkout with a witness inside, and confirm every verdict by three witnesses.
+
+The three are the lines of the witness, the JUnit file and the exit code (`testimony.py` compares them). This module
+also connects to the witness in the test process, and detects test files that change while tests run.
+"""
 
 import asyncio
+import configparser
 import json
 import os
 import secrets
+import tempfile
 import time
-from contextlib import suppress
+import tomllib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from random import SystemRandom
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import msgspec
 
-from treadle.enclosures.enclosure import Enclosure
-from treadle.toolchains.agreement import disagreements, problem_of_exit
-from treadle.toolchains.environment import environment
-from treadle.toolchains.files import read_bytes
-from treadle.toolchains.junit_report import JunitCase, read_junit
-from treadle.toolchains.process import COUNT, Finished, run, scratch_folder
-from treadle.toolchains.pytest_command import KNOWN_PLUGINS, WITNESS, arguments, is_module
-from treadle.toolchains.results import Collected, TestRun, Verdict
-from treadle.toolchains.rewritten import rewritten, stamps
+from treadle.enclosures.port import Enclosure
+from treadle.git.files import list_folder, temporary_folder
+from treadle.protocol.paths import is_test
+from treadle.toolchains.junit import JunitCase, read_junit
+from treadle.toolchains.process import (
+    COUNT,
+    FinishedCommand,
+    command_environment,
+    read_bytes,
+    read_text,
+    run,
+)
+from treadle.toolchains.results import CollectedTests, TestRun, Verdict
 from treadle.toolchains.sandbox import find_sandbox
-from treadle.toolchains.testimony import MAX_LINE, Testimony
-from treadle.toolchains.witness_line import THROUGH_A_PIPE, VARIABLE, witness_line
+from treadle.toolchains.testimony import MAX_LINE, Testimony, disagreements, problem_of_exit
+
+# The command line: nothing from above or beside the checkout has an influence.
+
+WITNESS: Final = Path(__file__).with_name("witness")
+
+KNOWN_PLUGINS: Final = tuple(
+    """
+    anyio asyncio aiohttp trio tornasync twisted xdist xdist.looponfail pytest_cov timeout pytest_mock django flask
+    env httpx pytest_httpserver pytest_httpx respx requests_mock recording vcr faker hypothesispytest pytest_fakefs
+    time_machine freezer freezegun benchmark subtests syrupy inline_snapshot snapshot regressions datadir pytest_datadir
+    pytest-bdd factoryboy pytest_factoryboy lazy-fixture lazy_fixtures pytest_lazyfixtures cases pytest_cases order
+    pytest_order socket postgresql docker qt pytest-qt randomly rerunfailures typeguard check icdiff clarity
+    """.split()
+)
+"""Entry points that Treadle loads where installed; a project's own go into `toolchain.plugins`."""
+
+
+def configuration(checkout: Path) -> Path | None:
+    """Return pytest's configuration file, by pytest's own rules but never from above the checkout."""
+    for name in ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini"):
+        if (checkout / name).is_file():
+            return checkout / name
+    try:
+        tool = tomllib.loads(read_text(checkout / "pyproject.toml")).get("tool", {})
+        is_configured = isinstance(tool, dict) and "pytest" in tool
+    except (ValueError, RecursionError):
+        is_configured = True  # pytest explains best what is wrong with it
+    if is_configured:
+        return checkout / "pyproject.toml"
+    for name, section in (("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")):
+        parser = configparser.RawConfigParser(strict=False)
+        with suppress(configparser.Error):
+            parser.read_string(read_text(checkout / name))
+            if parser.has_section(section):
+                return checkout / name
+    return None
+
+
+def is_run_as_module(command: tuple[str, ...]) -> bool:
+    """Whether the command starts `python -m pytest`, which makes the current folder importable."""
+    return ("-m", "pytest") in pairwise(command)
+
+
+def pytest_arguments(checkout: Path, scratch: Path, *, files: tuple[str, ...], collect_only: bool) -> list[str]:
+    """Return the arguments to append to the project's own command."""
+    empty = scratch / "pytest.ini"
+    if (ini := configuration(checkout)) is None:
+        empty.write_text("[pytest]\n", encoding="utf-8")
+        ini = empty
+    report = scratch / "report"
+    report.mkdir(exist_ok=True)
+    return [
+        *("-p", "treadle_witness.plugin", "-c", str(ini), f"--rootdir={checkout}", f"--confcutdir={checkout}"),
+        # A cache of its own instead of none: options such as `--ff` in the project's configuration stay valid.
+        *("-o", f"cache_dir={scratch / 'cache'}", "-o", "junit_family=xunit1", "-o", "junit_logging=no"),
+        *("--junit-prefix=", f"--junit-xml={report / 'junit.xml'}", f"--basetemp={scratch / 'basetemp'}"),
+        *("--maxfail=0", "--continue-on-collection-errors", "--color=no"),
+        *(["--collect-only", "-q"] if collect_only else []),
+        *files,
+    ]
+
+
+# The interpreter of a test command, so that Treadle's probes run in the same environment.
+
+
+def instead_of_pytest(command: tuple[str, ...], *words: str) -> tuple[str, ...] | None:
+    """Insert a script into a pytest command: `words`, then `-m pytest` and its arguments.
+
+    Return None if the command does not show where it starts pytest.
+    """
+    for at, (word, after) in enumerate(pairwise(command)):
+        if (word, after) == ("-m", "pytest"):
+            return (*command[:at], *words, *command[at:])
+    for at, word in enumerate(command):
+        if Path(word).name == "pytest":
+            # The Python beside it in its environment; for a bare name, the one on the PATH.
+            python = str(Path(word).with_name("python")) if "/" in word else "python"
+            return (*command[:at], python, *words, "-m", "pytest", *command[at + 1 :])
+    return None
+
+
+def interpreter(command: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the words with which a test command starts Python, without its options; None if it shows none."""
+    covered = instead_of_pytest(command, "")
+    return covered[: covered.index("")] if covered else None
+
+
+# Detect test files that change while tests run: pytest would then collect other tests than Treadle handed over.
+
+Stamps = dict[str, tuple[int, int, int]]
+_DECIDING: Final = (".py", ".ini", ".toml", ".cfg")
+"""Suffixes of the files to watch; tests may freely write data and snapshots beside them."""
+_SKIPPED_FOLDERS: Final = frozenset({".git", ".treadle", "node_modules", ".venv", "__pycache__"})
+
+
+def stamp_test_files(checkout: Path) -> Stamps:
+    """Stamp each test file of a checkout with inode, size and change time; no program can set the change time."""
+    root, waiting = str(checkout), [""]
+    names: list[str] = []
+    while waiting:
+        prefix = waiting.pop()
+        with suppress(OSError):  # a folder that may not be read
+            found = list_folder(f"{root}/{prefix}".rstrip("/"), prefix)
+            waiting += [f"{prefix}{name}/" for name in found.folders if name not in _SKIPPED_FOLDERS]
+            names += [path for path in found.files if path.endswith(_DECIDING) and is_test(path)]
+    return _stamp(checkout, names)
+
+
+def find_rewritten(checkout: Path, before: Stamps) -> list[str]:
+    """Return the test files that changed or vanished since `before`."""
+    after = _stamp(checkout, before)
+    return [f"{name} was rewritten while the tests ran" for name in sorted(before) if after.get(name) != before[name]]
+
+
+def _stamp(checkout: Path, names: Iterable[str]) -> Stamps:
+    found = Stamps()
+    for name in names:
+        with suppress(OSError):  # it is gone, or what was a folder is none now
+            stat = os.lstat(f"{checkout}/{name}")
+            found[name] = (stat.st_ino, stat.st_size, stat.st_ctime_ns)
+    return found
+
+
+# The line to the witness in the test process: inherited file descriptors, or a named pipe where none can be
+# inherited.
+
+WITNESS_VARIABLE: Final = "TREADLE_WITNESS"
+THROUGH_A_PIPE: Final = "the witness reports from inside of a container, through a pipe by name"
+
+
+class WitnessLine:
+    """A connection to the witness: the end that Treadle reads, and the address that the test process writes to."""
+
+    def __init__(self, reading: int, writing: int, address: str, fds: tuple[int, ...] = ()) -> None:
+        self.reading = reading
+        """Whoever listens closes it."""
+        self.address = address
+        self.fds = fds
+        """What the process has to inherit."""
+        self._writing: int | None = writing
+
+    def hang_up(self) -> None:
+        """Close our write end: the line then ends with the last process of the witness that has it open."""
+        if self._writing is not None:
+            os.close(self._writing)
+            self._writing = None
+
+
+@contextmanager
+def witness_line(order: bytes, scratch: Path, *, is_apart: bool) -> Iterator[WitnessLine]:
+    """Open a line to the witness, with the order for it at the other end."""
+    with tempfile.TemporaryFile() as file:
+        line = _named_pipe_line(order, scratch / "line") if is_apart else _inherited_line(order, file)
+        try:
+            yield line
+        finally:
+            line.hang_up()
+
+
+def _inherited_line(order: bytes, file: IO[bytes]) -> WitnessLine:
+    file.write(order)
+    file.seek(0)
+    reading, writing = os.pipe()
+    return WitnessLine(reading, writing, f"{file.fileno()}:{writing}", (file.fileno(), writing))
+
+
+def _named_pipe_line(order: bytes, folder: Path) -> WitnessLine:
+    """Create a named pipe; the witness removes both names before any code of the project can find them."""
+    folder.mkdir(mode=0o700)
+    (folder / "order").write_bytes(order)
+    os.mkfifo(folder / "report", 0o600)
+    reading = os.open(folder / "report", os.O_RDONLY | os.O_NONBLOCK)
+    return WitnessLine(reading, os.open(folder / "report", os.O_WRONLY), str(folder))
+
 
 _GRACE: Final = 5.0
-"""How long a test that ran out of time may take to notice."""
+"""Seconds that a test has to notice its own timeout."""
 _BIRDS: Final[tuple[Verdict, ...]] = ("passed", "failed", "error")
 MIRRORS: Final = 10
 _INSIDE: Final = "the code under test runs in the process of its tests: what it does there is watched, not prevented"
 
 
 class Pytest(msgspec.Struct, frozen=True, kw_only=True):
-    """A project that is tested by pytest."""
+    """The test runner for pytest."""
 
     command: tuple[str, ...]
     root: Path
-    """The user's own checkout, whose environment is used and whose code is not."""
+    """The user's own checkout; tests use its environment, never its code."""
     timeout: float = 600.0
     test_timeout: float | None = None
-    """Seconds for one test; None: half of what the run has."""
+    """The timeout of one test in seconds; None: half of the run's timeout."""
     plugins: tuple[str, ...] = KNOWN_PLUGINS
-    """Entry points (`pytest11`) that are loaded if they are installed; no others are."""
+    """The only entry points (`pytest11`) to load, where installed."""
     mirrors: int = MIRRORS
-    """Of how many tests a copy that expects something else is run, and must fail."""
+    """The number of tests to copy with another expected value; each copy must fail."""
     sandbox: Enclosure | None = None
-    """None: the best that works here."""
+    """None: the best sandbox that works here."""
 
     async def test(
         self, path: Path, ids: tuple[str, ...] | None = None, files: tuple[str, ...] | None = None
     ) -> TestRun:
         """Run the tests of a checkout: all, those with some ids, or those in some files."""
-        with scratch_folder() as scratch:
-            return await _Run(self, path.resolve(), scratch, ids, files, collect_only=False).result()
+        with temporary_folder("scratch") as scratch:
+            return await _PytestRun(self, path.resolve(), scratch, ids, files, collect_only=False).result()
 
-    async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> Collected:
-        """The tests of a checkout, without running them."""
-        with scratch_folder() as scratch:
-            it = _Run(self, path.resolve(), scratch, None, files, collect_only=True)
+    async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests:
+        """Return the tests of a checkout, without running them."""
+        with temporary_folder("scratch") as scratch:
+            it = _PytestRun(self, path.resolve(), scratch, None, files, collect_only=True)
             ran = await it.result()
-        return Collected(
+        return CollectedTests(
             ids=ran.collected,
             errors={id: test for id, test in ran.tests.items() if test.verdict == "error"},
             problems=ran.problems,
@@ -72,13 +258,7 @@ class Pytest(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-async def _bounded(listening: asyncio.Task[None]) -> None:
-    """Hear the rest; nobody is left to say more, unless somebody slipped away with the line in hand."""
-    with suppress(TimeoutError):
-        await asyncio.wait_for(listening, _GRACE)
-
-
-class _Run:
+class _PytestRun:
     """One run, from the order to the verdicts."""
 
     def __init__(
@@ -105,26 +285,26 @@ class _Run:
         problems = tuple(f"{file} is not in the checkout" for file in self.files if not self._is_there(file))
         if problems:
             return TestRun(command=self.settings.command, exit=None, duration=0.0, ended="missing", problems=problems)
-        options = arguments(self.checkout, self.scratch, files=self.files, collect_only=self.collect_only)
+        options = pytest_arguments(self.checkout, self.scratch, files=self.files, collect_only=self.collect_only)
         command = (*self.settings.command, *options)
-        handed_over = await asyncio.to_thread(stamps, self.checkout)
+        handed_over = await asyncio.to_thread(stamp_test_files, self.checkout)
         finished = await self._execute(command)
-        self.testimony.bent += await asyncio.to_thread(rewritten, self.checkout, handed_over)
+        self.testimony.bent += await asyncio.to_thread(find_rewritten, self.checkout, handed_over)
         return self._judge(command, finished)
 
     def _is_there(self, file: str) -> bool:
         path = (self.checkout / file).resolve()
         return path.is_relative_to(self.checkout) and path.exists()
 
-    async def _execute(self, command: tuple[str, ...]) -> Finished:
+    async def _execute(self, command: tuple[str, ...]) -> FinishedCommand:
         sandbox = self.settings.sandbox or await find_sandbox()
         order = json.dumps(self._order()).encode()
         with witness_line(order, self.scratch, is_apart=sandbox.is_apart) as line:
-            env = environment(self.scratch) | {
+            env = command_environment(self.scratch) | {
                 "PYTHONPATH": str(WITNESS),
                 "PYTHONSAFEPATH": "1",
                 "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-                VARIABLE: line.address,
+                WITNESS_VARIABLE: line.address,
             }
             listening = asyncio.create_task(self._listen(line.reading))
             watching = asyncio.create_task(self._watch())
@@ -143,7 +323,9 @@ class _Run:
             finally:
                 watching.cancel()
                 line.hang_up()
-                await _bounded(listening)
+                # Drain the pipe, but not for ever: an orphaned process may still have its write end open.
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(listening, _GRACE)
                 self._count()
 
     def _order(self) -> dict[str, Any]:
@@ -158,7 +340,7 @@ class _Run:
             "checkout": str(self.checkout),
             "root": str(self.settings.root.resolve()),
             "kept": str(self.scratch / "report"),
-            "module": is_module(self.settings.command),
+            "module": is_run_as_module(self.settings.command),
             "plugins": list(self.settings.plugins),
             "ids": None if self.ids is None else list(self.ids),
             "timeout": self.seconds,
@@ -168,7 +350,7 @@ class _Run:
         }
 
     async def _listen(self, reading: int) -> None:
-        """Hear the witness until nobody holds its line any more."""
+        """Read the witness's lines until every write end is closed."""
         reader = asyncio.StreamReader(limit=MAX_LINE)
         transport, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(reading, "rb")
@@ -186,7 +368,7 @@ class _Run:
         COUNT.get()(len(self.testimony.tests), len(self.testimony.chosen or self.testimony.collected))
 
     async def _watch(self) -> None:
-        """End the run if a test neither ends in its time nor notices that it is over."""
+        """Stop the run if a test exceeds its timeout and does not notice."""
         current, since = "", time.monotonic()
         while True:
             await asyncio.sleep(0.2)
@@ -197,7 +379,7 @@ class _Run:
                 self.testimony.timed_out(self.seconds)
                 self.stop.set()
 
-    def _judge(self, command: tuple[str, ...], finished: Finished) -> TestRun:
+    def _judge(self, command: tuple[str, ...], finished: FinishedCommand) -> TestRun:
         testimony = self.testimony
         if finished.ended == "timeout":
             testimony.timed_out(finished.duration)
@@ -217,20 +399,21 @@ class _Run:
             hiding=testimony.hiding,
             foreign=tuple(testimony.foreign),
             mirrored=tuple(testimony.mirrored),
+            toothless={id_: text for id_, text in testimony.toothless.items() if text in testimony.bent},
             limits=(_INSIDE, *([THROUGH_A_PIPE] if self._is_apart else [])),
             isolation=finished.isolation,
             never_began=finished.ended == "missing" or (finished.exit is not None and not testimony.has_begun),
         )
 
-    def _problems(self, finished: Finished) -> list[str]:
+    def _problems(self, finished: FinishedCommand) -> list[str]:
         found = list(self.testimony.problems)
         if finished.ended == "timeout":
             named = f" in {self.testimony.running}" if self.testimony.running else ""
             found.append(f"the run did not end in its time{named}")
         elif finished.ended != "done":
             found.append(f"{self.settings.command[0]}: {finished.detail}")
-        if finished.exit is not None and (said := problem_of_exit(finished.exit)):
-            found.append(said)
+        if finished.exit is not None and (problem := problem_of_exit(finished.exit)):
+            found.append(problem)
         if finished.exit is not None and not self.testimony.has_begun:
             apart = " Does the engine share this machine's files?" if self._is_apart else ""
             found.append(f"the witness could not be loaded: is this pytest 7 or later, on Python 3.8 or later?{apart}")
@@ -238,7 +421,7 @@ class _Run:
             found += (f"{id} was not collected" for id in self.ids if id not in self.testimony.chosen)
         return found
 
-    def _bent(self, finished: Finished) -> list[str]:
+    def _bent(self, finished: FinishedCommand) -> list[str]:
         found = list(self.testimony.bent)
         if finished.exit is not None and not self.collect_only:
             found += disagreements(self.testimony, self._report(), finished.exit, self.canaries)

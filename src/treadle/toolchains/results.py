@@ -1,4 +1,4 @@
-"""What a run of tests, or of any other command of the project, showed. What a tool cannot tell is not invented."""
+"""Results of test runs and other project commands. A field stays empty where a tool does not report it."""
 
 from collections.abc import Iterable
 from typing import Final, Literal
@@ -7,16 +7,18 @@ import msgspec
 
 Verdict = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
 Phase = Literal["collect", "setup", "call", "teardown"]
-Kind = Literal["", "assertion", "not_implemented", "error", "import", "fixture", "timeout", "exit", "hook", "unknown"]
-"""Why a test did not pass: `exit`: it tried to end the run; `hook`: nothing was raised; `unknown`: who can tell."""
+FailureKind = Literal[
+    "", "assertion", "not_implemented", "error", "import", "fixture", "timeout", "exit", "hook", "unknown"
+]
+"""The reason why a test did not pass; `exit`: it tried to end the run; `hook`: nothing was raised."""
 Ended = Literal["done", "timeout", "killed", "missing"]
-"""By itself; out of time; by a signal that we did not send; its program could not be started."""
+"""How a command ended: by itself; by a timeout; by a signal that we did not send; its program could not be started."""
 
 MAX_MESSAGE: Final = 4_000
 MAX_OUTPUT: Final = 200_000
 
 NO_CANARIES: Final = "no canaries"
-"""How a limit of a run ends if it rests on the word of its runner alone, which shares a process with the code."""
+"""The end of a limit for runs that rest on their runner's word alone, which shares a process with the code."""
 
 
 class TestResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,24 +29,24 @@ class TestResult(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     verdict: Verdict
     phase: Phase = "call"
-    kind: Kind = ""
+    kind: FailureKind = ""
     """Empty unless it failed or could not be run."""
     message: str = ""
     file: str = ""
-    """Where it is written, as a path below the checkout; empty if the toolchain does not say."""
+    """The test's source file, as a path below the checkout; empty if the toolchain does not report it."""
     line: int = 0
     duration: float = 0.0
 
     @property
     def is_red(self) -> bool:
-        """Whether it failed for a reason that a missing implementation has, when it ran or when it was prepared."""
+        """Whether it failed because of a missing implementation, in its setup or its call."""
         if self.phase == "setup":
             return self.verdict == "error" and self.kind == "not_implemented"
         return self.verdict == "failed" and self.phase == "call" and self.kind in ("assertion", "not_implemented")
 
     @property
     def is_broken(self) -> bool:
-        """Whether it did not pass for a reason that says nothing about the implementation, or that nobody knows."""
+        """Whether it failed for a reason unrelated to the implementation, or for an unknown one."""
         return self.verdict in ("failed", "error") and not self.is_red
 
 
@@ -59,44 +61,46 @@ class TestRun(msgspec.Struct, frozen=True, kw_only=True):
     duration: float
     ended: Ended = "done"
     tests: dict[str, TestResult] = {}
-    """By id; what could not even be collected is here under the id of its file."""
+    """Results by id; a file that could not be collected has a result under its own id."""
     collected: tuple[str, ...] = ()
-    """The ids that were found, in the order of the run, whether they were chosen or not."""
+    """All ids found, in the order of the run, chosen or not."""
     chosen: tuple[str, ...] = ()
-    """Those of them that were to run."""
+    """The ids that were selected to run."""
     output: str = ""
-    """What it printed; of too much of it, the beginning and the end."""
+    """The output; if it is too long, its beginning and end."""
     problems: tuple[str, ...] = ()
-    """Why the run as a whole is not what was asked for: nothing was collected, time was up, a wrong option."""
+    """Problems of the run as a whole: nothing collected, a timeout, a wrong option."""
     bent: tuple[str, ...] = ()
-    """Where the witnesses disagree; nothing that such a run says can be believed."""
+    """Contradictions between the witnesses; no result of such a run can be believed."""
     tampering: tuple[str, ...] = ()
-    """What the code did that code under test has seldom a reason to do. By itself no proof of anything."""
+    """Actions that code under test seldom has a reason for; by themselves no proof of anything."""
     noted: tuple[str, ...] = ()
-    """What else it did to the world: programs that were started, sockets."""
+    """Other side effects: started programs, sockets."""
     hiding: dict[str, str] = {}
-    """Files of the checkout that were imported in the place of installed modules, and the modules' names."""
+    """Files of the checkout that shadow installed modules, and the modules' names."""
     mirrored: tuple[str, ...] = ()
-    """The tests of which a copy with another expected value was run, and failed as it must."""
+    """The tests of which a copy with another expected value ran, and failed as it must."""
+    toothless: dict[str, str] = {}
+    """The tests that pass whatever value they expect, with the text about each in `bent`."""
     limits: tuple[str, ...] = ()
-    """What this toolchain cannot tell or keep from happening."""
+    """Things that this toolchain cannot report or prevent."""
     isolation: str = ""
-    """What kept the run apart from the rest of the machine."""
+    """The name of the sandbox that isolated the run from the machine."""
     foreign: tuple[str, ...] = ()
-    """Modules that came from the user's own checkout instead of this one: what was tested is not what is delivered."""
+    """Modules imported from the user's own checkout instead of this one: the tested code is not the delivered code."""
     never_began: bool = False
     """The test tool itself could not be started, or broke before it had looked at any test."""
 
     @property
     def is_believable(self) -> bool:
-        """Whether it began, ended by itself, tested this checkout, and all witnesses say the same."""
+        """Whether it began, ended by itself, tested this checkout, and all witnesses agree."""
         has_ended = self.ended == "done" and self.exit is not None and not self.never_began
         return has_ended and not self.bent and not self.foreign
 
     @property
     def is_witnessed(self) -> bool:
-        """Whether somebody besides the runner itself has seen that its verdicts were not bent."""
-        return not is_own_word(self.limits)
+        """Whether a witness besides the runner itself confirmed its verdicts."""
+        return not is_unwitnessed(self.limits)
 
     @property
     def is_green(self) -> bool:
@@ -105,7 +109,7 @@ class TestRun(msgspec.Struct, frozen=True, kw_only=True):
         return self.is_believable and not self.problems and self.exit == 0 and good
 
     def with_verdict(self, *verdicts: Verdict) -> tuple[str, ...]:
-        """The ids of the tests that ended so, sorted."""
+        """Return the sorted ids of the tests with one of these verdicts."""
         return tuple(sorted(id for id, test in self.tests.items() if test.verdict in verdicts))
 
     @property
@@ -119,19 +123,19 @@ class TestRun(msgspec.Struct, frozen=True, kw_only=True):
         return frozenset(self.with_verdict("failed", "error"))
 
 
-def is_own_word(limits: Iterable[str]) -> bool:
-    """Whether a run with some limits rests on the word of its runner alone."""
+def is_unwitnessed(limits: Iterable[str]) -> bool:
+    """Whether a run with these limits rests on its runner's word alone."""
     return any(limit.endswith(NO_CANARIES) for limit in limits)
 
 
-class Collected(msgspec.Struct, frozen=True, kw_only=True):
+class CollectedTests(msgspec.Struct, frozen=True, kw_only=True):
     """The tests of a checkout, found without running them."""
 
     ids: tuple[str, ...]
     errors: dict[str, TestResult] = {}
-    """What could not be collected, by file."""
+    """Collection errors, by file."""
     files: dict[str, str] = {}
-    """By test, the file that it is written in, where its id does not say so and the toolchain does."""
+    """The source file of each test, where its id does not contain it and the toolchain reports it."""
     problems: tuple[str, ...] = ()
     bent: tuple[str, ...] = ()
     tampering: tuple[str, ...] = ()
@@ -142,12 +146,12 @@ class Collected(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_complete(self) -> bool:
-        """Whether these are all tests there are."""
+        """Whether the list contains all tests."""
         return not (self.errors or self.problems or self.bent)
 
 
-class Built(msgspec.Struct, frozen=True, kw_only=True):
-    """A run of a command of which only the exit code counts."""
+class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a command for which only the exit code counts."""
 
     command: tuple[str, ...]
     exit: int | None

@@ -1,7 +1,7 @@
-"""What keeps a command of the project apart from the rest of the machine: found out once, by trying.
+"""Sandboxes that isolate a project's commands from the machine; Treadle tries once which of them work.
 
-Without any of it commands still run, in a clean environment and with an end to everything they start; each result says
-which isolation was in force.
+Without a sandbox, commands still run in a clean environment, and everything they start is ended; each result names the
+isolation in force.
 """
 
 import asyncio
@@ -15,45 +15,48 @@ from typing import Final
 import msgspec
 
 from treadle.config.project import FOLDER
-from treadle.enclosures.enclosure import Job, Launch
+from treadle.enclosures.port import EnclosedCommand, LaunchCommand
 
 _TRIAL_SECONDS: Final = 10.0
 _CACHES: Final = (".cache", ".cargo", ".rustup", ".npm", ".m2", ".gradle", "go", ".local/share/uv")
-"""What tools must be able to write to below the home folder."""
+"""Folders below the home folder that tools must be able to write to."""
 _SHARED: Final = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"), Path("/proc"))
 _MINDER: Final = (
     "import sys; sys.path.append(sys.argv[1]); import minder; minder.main(sys.argv[2:])",
     str(Path(__file__).parent),
 )
-"""Imported, for a script is compiled anew each time."""
+"""The minder is imported, because Python compiles a script anew at each start."""
 _NAMESPACES: Final = ("--map-current-user", "--keep-caps", "--net", "--kill-child")
 
 
 class Sandbox(msgspec.Struct, frozen=True):
-    """A way to start commands."""
+    """A way to start commands in isolation."""
 
     name: str
     prefix: tuple[str, ...] = ()
-    """What stands before the command."""
+    """The words before the command."""
     loopback: bool = False
-    """Whether the network has to be given a loopback by hand."""
+    """Whether the minder has to bring up the loopback device."""
     narrows: bool = False
-    """Whether files have to be made read-only by hand."""
+    """Whether the minder has to make files read-only."""
     keeps_files: bool = False
-    """Whether it takes options that say which folders can be written to."""
+    """Whether its own options select the writable folders."""
     is_apart: bool = False
 
-    def launch(self, job: Job) -> Launch:
-        """How a command is started in here: it never has a network, and may read what it likes."""
+    def launch(self, job: EnclosedCommand) -> LaunchCommand:
+        """Return the command line that starts a command in this sandbox, without a network; it may read every file."""
         if not self.keeps_files:
-            return Launch(argv=(*self.prefix, *job.argv), env=job.env)
+            return LaunchCommand(argv=(*self.prefix, *job.argv), env=job.env)
         options = {"+": "--bind", "-": "--ro-bind"}
-        binds = [word for one in places(job) for word in (options[one[0]], one[1:], one[1:])]
-        return Launch(argv=(*self.prefix, *binds, "--chdir", str(job.cwd), "--", *job.argv), env=job.env)
+        binds = [word for one in writable_places(job) for word in (options[one[0]], one[1:], one[1:])]
+        return LaunchCommand(argv=(*self.prefix, *binds, "--chdir", str(job.cwd), "--", *job.argv), env=job.env)
 
 
-def places(job: Job) -> tuple[str, ...]:
-    """What a command may write to (`+`), and what inside of that it may not (`-`): the user's project around it."""
+def writable_places(job: EnclosedCommand) -> tuple[str, ...]:
+    """Return the folders that a command may write to (`+`), and those inside them that it may not (`-`).
+
+    The latter are the user's project around the checkout.
+    """
     home = Path(os.environ.get("HOME") or "/nonexistent")
     writable = [job.cwd, *job.writable, *_SHARED, *(home / name for name in _CACHES)]
     kept = [one.parent for one in job.cwd.parents if one.name == FOLDER]
@@ -61,8 +64,8 @@ def places(job: Job) -> tuple[str, ...]:
     return tuple(f"{marks[one]}{one}" for one in sorted(marks, key=lambda one: len(one.parts)) if one != Path("/"))
 
 
-def minding(status: int, *, loopback: bool, places: Sequence[str]) -> tuple[str, ...]:
-    """The command of the minder, before the number of words of its farewell."""
+def minder_command(status: int, *, loopback: bool, places: Sequence[str]) -> tuple[str, ...]:
+    """Return the minder's command line, up to the word count of its farewell."""
     made = "1" if loopback else "0"
     return (sys.executable, "-I", "-S", "-c", *_MINDER, str(status), made, str(len(places)), *places)
 
@@ -72,7 +75,7 @@ _found: dict[str, Sandbox] = {}
 
 
 def candidates() -> list[Sandbox]:
-    """What could work on this machine, the best first."""
+    """Return the sandboxes that may work on this machine, the best first."""
     found = []
     if bwrap := shutil.which("bwrap"):
         options = "--ro-bind / / --dev /dev --proc /proc --unshare-net --unshare-pid --die-with-parent".split()
@@ -89,26 +92,25 @@ def candidates() -> list[Sandbox]:
 
 
 async def find_sandbox() -> Sandbox:
-    """The best sandbox that works here; tried once for each set of programs."""
+    """Return the best sandbox that works here; try once for each set of installed programs."""
     options = candidates()
     key = "\n".join(" ".join(option.prefix) for option in options)
     if key not in _found:
-        _found[key] = await _first_working(options)
+        best = NONE
+        for sandbox in options:
+            if await works(sandbox):
+                best = sandbox
+                break
+        # Stored only now: another caller that comes while this one tries must not run without a sandbox.
+        _found[key] = best
     return _found[key]
 
 
-async def _first_working(options: list[Sandbox]) -> Sandbox:
-    for sandbox in options:
-        if await works(sandbox):
-            return sandbox
-    return NONE
-
-
 async def works(sandbox: Sandbox) -> bool:
-    """Whether a command can be started in a sandbox here, with all that it promises."""
-    job = Job(argv=(shutil.which("true") or "/bin/true",), cwd=Path("/"), env=dict(os.environ))
+    """Whether a sandbox can start a command here, with all that it promises."""
+    job = EnclosedCommand(argv=(shutil.which("true") or "/bin/true",), cwd=Path("/"), env=dict(os.environ))
     if sandbox.narrows:  # a minder that cannot do it ends with an error
-        minder = minding(1, loopback=False, places=places(job))
+        minder = minder_command(1, loopback=False, places=writable_places(job))
         job = msgspec.structs.replace(job, argv=(*minder, "0", *job.argv))
     command = sandbox.launch(job).argv
     nowhere = asyncio.subprocess.DEVNULL

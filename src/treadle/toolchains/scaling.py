@@ -1,72 +1,61 @@
-"""What a Python function costs for inputs of growing size, measured in a process of its own."""
+"""Measure the cost of a Python function for inputs of growing size, in a process of its own."""
 
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from treadle.enclosures.enclosure import Enclosure
-from treadle.toolchains.checkout import problems_of, run_in
-from treadle.toolchains.files import read_bytes
-from treadle.toolchains.process import scratch_folder
-from treadle.toolchains.pytest_command import WITNESS
+from treadle.enclosures.port import Enclosure
+from treadle.git.files import temporary_folder
+from treadle.toolchains.process import problems_of, read_bytes, run_in_checkout
+from treadle.toolchains.pytest import WITNESS
 from treadle.toolchains.results import Ended
 
-_SCRIPT: Final = str(Path(__file__).with_name("probes") / "scaling.py")
-_IMPORTS: Final = str(WITNESS / "treadle_witness" / "imports.py")
-_READ: Final = (Path(_SCRIPT).parent, WITNESS)
+_SCRIPT: Final = Path(__file__).with_name("probes") / "scaling.py"
 _HARD: Final = 5.0
-"""How many times the time it may take a function can spend before it is ended."""
+"""The factor by which a function may exceed its time before its process is killed."""
 
 
-class Probe(msgspec.Struct, frozen=True, kw_only=True):
-    """What to measure."""
+class ScalingProbe(msgspec.Struct, frozen=True, kw_only=True):
+    """The function to measure, its inputs and its limits."""
 
     module: str
-    """As the tests import it; empty if `sizes` returns what is to be done."""
+    """The module's name as the tests import it; empty if `sizes` returns the work itself."""
     name: str
     sizes: str = ""
-    """A function of the tests that makes the inputs; else they are made by annotations."""
+    """A function of the tests that makes the inputs; without one, the annotations determine them."""
     sizes_file: str = ""
-    """Where it is, as a path below the checkout."""
+    """The file of `sizes`, as a path below the checkout."""
     wants: tuple[str, ...] = ("time",)
     """`time`, `space`."""
     seconds: float = 2.0
-    """Of processor time, for all of its calls."""
+    """The limit of processor time for all calls."""
 
 
-class Point(msgspec.Struct, frozen=True):
-    """What one call cost."""
+class CallCost(msgspec.Struct, frozen=True):
+    """The cost of one call."""
 
     shape: str
-    """Of the input: shuffled, rising, falling, equal, plain, given."""
+    """The shape of the input: shuffled, rising, falling, equal, plain, given."""
     what: str
-    """instructions, seconds, bytes"""
+    """The unit: instructions, seconds or bytes."""
     n: int
     cost: float
+    """Of a call that did not finish, its limit of processor time in seconds."""
+    why: str = ""
+    """Why it did not finish: `TooMuch` for a timeout, else the exception."""
 
 
-class Stop(msgspec.Struct, frozen=True):
-    """A call that came to no end."""
-
-    shape: str
-    what: str
-    n: int
-    why: str
-    """`TooMuch`: its time was over; else the exception."""
-    after: float
-    """The seconds of processor time that it had."""
-
-
-class Measured(msgspec.Struct, frozen=True, kw_only=True):
+class ScalingMeasurement(msgspec.Struct, frozen=True, kw_only=True):
     """All calls of a function."""
 
-    points: tuple[Point, ...] = ()
-    stops: tuple[Stop, ...] = ()
+    points: tuple[CallCost, ...] = ()
+    stops: tuple[CallCost, ...] = ()
+    """The calls that did not finish."""
     problem: str = ""
-    """Why there are none, or no more."""
+    """The reason for missing points."""
     inputs: str = ""
-    """How they were made."""
+    """A description of the way the inputs were made."""
     command: tuple[str, ...] = ()
     exit: int | None = None
     duration: float = 0.0
@@ -75,46 +64,41 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def measure_scaling(
-    python: tuple[str, ...], root: Path, path: Path, probe: Probe, sandbox: Enclosure | None = None
-) -> Measured:
-    """Measure a function of a checkout with the interpreter of its tests; a child that does not end is ended."""
+    python: tuple[str, ...], root: Path, path: Path, probe: ScalingProbe, sandbox: Enclosure | None = None
+) -> ScalingMeasurement:
+    """Measure a function of a checkout with the interpreter of its tests; kill a child that does not end."""
     path = path.resolve()
-    with scratch_folder() as scratch:
-        order, report = scratch / "order.json", scratch / "points.json"
-        order.write_bytes(msgspec.json.encode(_order(root, path, probe)))
-        command = (*python, _SCRIPT, str(order), str(report))
-        limit = probe.seconds * _HARD + 10
-        finished = await run_in(path, command, scratch=scratch, timeout=limit, sandbox=sandbox, readable=_READ)
-        told = _read(read_bytes(report, 4_000_000))
-    said = [] if told.points or told.problem else [finished.output[-400:].strip()]
-    reasons = [told.problem, *problems_of(command, finished), *said]
+    order = msgspec.to_builtins(probe) | {
+        "checkout": str(path),
+        "root": str(root.resolve()),
+        "imports": str(WITNESS / "treadle_witness" / "imports.py"),
+        "sizes_file": str(path / probe.sizes_file),
+    }
+    with temporary_folder("scratch") as scratch:
+        order_file, report = scratch / "order.json", scratch / "points.json"
+        order_file.write_bytes(msgspec.json.encode(order))
+        command = (*python, str(_SCRIPT), str(order_file), str(report))
+        finished = await run_in_checkout(
+            path,
+            command,
+            scratch=scratch,
+            timeout=probe.seconds * _HARD + 10,
+            sandbox=sandbox,
+            readable=(_SCRIPT.parent, WITNESS),
+        )
+        data = read_bytes(report, 4_000_000)
+    try:
+        measured = msgspec.json.decode(data or b"{}", type=ScalingMeasurement)
+    except msgspec.MsgspecError as error:
+        measured = ScalingMeasurement(problem=f"the report of the measurement cannot be read: {error}")
+    is_silent = not measured.points and not measured.problem
+    reasons = [measured.problem, *problems_of(command, finished), finished.output[-400:].strip() if is_silent else ""]
     return msgspec.structs.replace(
-        told,
-        problem="; ".join(one for one in reasons if one),
+        measured,
+        problem="; ".join(filter(None, reasons)),
         command=command,
         exit=finished.exit,
         duration=finished.duration,
         ended=finished.ended,
         isolation=finished.isolation,
     )
-
-
-def _order(root: Path, path: Path, probe: Probe) -> dict[str, object]:
-    return {
-        "checkout": str(path),
-        "root": str(root.resolve()),
-        "imports": _IMPORTS,
-        "module": probe.module,
-        "name": probe.name,
-        "sizes": probe.sizes,
-        "sizes_file": str(path / probe.sizes_file),
-        "wants": list(probe.wants),
-        "seconds": probe.seconds,
-    }
-
-
-def _read(data: bytes | None) -> Measured:
-    try:
-        return Measured() if data is None else msgspec.json.decode(data, type=Measured)
-    except msgspec.MsgspecError as error:
-        return Measured(problem=f"what was measured cannot be read: {error}")

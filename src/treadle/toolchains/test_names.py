@@ -1,8 +1,8 @@
-"""The spellings of a test's id: what people, agents and runners of each language call the same test.
+"""The spellings of a test's id, as people, agents and the runners of each language write it.
 
 Every toolchain has one form of id (`tests/test_a.py::TestA::test_x`, `example.com/m/store::TestX/sub`,
-`src/a.test.ts::suite > name`, `com.example.SumTest::adds`). Agents and people write others that are as good, and
-shorter ones. A spelling may belong to several tests: the caller refuses such a name, this module does not choose.
+`src/a.test.ts::suite > name`, `com.example.SumTest::adds`). Agents and people write other valid and shorter forms. A
+spelling may fit several tests: the caller refuses such a name, this module does not choose.
 """
 
 import re
@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Final
 
-from treadle.toolchains.results import Collected, TestRun
+from treadle.toolchains.results import CollectedTests, TestRun
 
 _PYTHON: Final = re.compile(r"[^:\[]+\.py\Z")
 _SCRIPT: Final = re.compile(r"[^:]+\.[cm]?[jt]sx?\Z")
@@ -24,12 +24,12 @@ _CUTS: Final = re.compile(r"::|[/.#]")
 
 
 def aliases_of(id_: str, file: str = "") -> set[str]:
-    """All spellings of one test, its id among them; `file` is where it is written, if that is known."""
+    """Return all spellings of a test, including its id; `file` is its source file, if known."""
     return {id_, *(spelling for spelling in _spellings(id_, file) if spelling)}
 
 
 class TestNames:
-    """The tests of a run or a collection, to be found by any spelling of their names."""
+    """An index of the tests of a run or a collection by every spelling of their names."""
 
     __test__ = False
 
@@ -41,7 +41,7 @@ class TestNames:
                 self._by_spelling.setdefault(spelling, []).append(id_)
 
     def resolve(self, name: str) -> list[str]:
-        """The tests that a name means, with all their parameters unless it names those too.
+        """Return the tests that a name means, with all their parameters unless it names those too.
 
         A name that fits several tests means none of them: `candidates` lists them.
         """
@@ -49,29 +49,29 @@ class TestNames:
         return fitting if len({function_of(id_) for id_ in fitting}) == 1 else []
 
     def candidates(self, name: str) -> list[str]:
-        """The tests that an ambiguous name fits; none if it fits one test, or no test at all."""
+        """Return the tests that an ambiguous name fits; none if it fits one test, or no test at all."""
         found = list(dict.fromkeys(function_of(id_) for id_ in self._fitting(name)))
         return found if len(found) > 1 else []
 
     def _fitting(self, name: str) -> list[str]:
-        """A full id is exact, whatever else could be called so."""
+        """Return the tests that a name fits; a full id beats every other spelling."""
         exact = [name] if name in self._ids else [id_ for id_ in self._ids if function_of(id_) == name]
         return exact or self._by_spelling.get(name, [])
 
 
-def names_of(tests: TestRun | Collected | Iterable[str]) -> TestNames:
-    """The names of the tests of a run, of a collection, or of plain ids."""
+def names_of(tests: TestRun | CollectedTests | Iterable[str]) -> TestNames:
+    """Index the tests of a run, of a collection, or of plain ids."""
     if isinstance(tests, TestRun):
         files = {id_: test.file for id_, test in tests.tests.items() if test.file}
         return _indexed(tuple(tests.collected), tuple(files.items()))
-    if isinstance(tests, Collected):
+    if isinstance(tests, CollectedTests):
         return _indexed(tuple(tests.ids), tuple(tests.files.items()))
     return _indexed(tuple(tests), ())
 
 
 @lru_cache(maxsize=8)
 def _indexed(ids: tuple[str, ...], files: tuple[tuple[str, str], ...]) -> TestNames:
-    """The index of a suite, which a verification asks many times."""
+    """Cache the index of a suite: a verification queries it many times."""
     return TestNames(ids, dict(files))
 
 
@@ -91,9 +91,9 @@ def _spellings(id_: str, file: str) -> Iterator[str]:
 
 
 def function_of(id_: str) -> str:
-    """The id of a parametrised pytest test without its parameters; any other id as it is.
+    """Strip the parameters from the id of a parametrised pytest test; return any other id unchanged.
 
-    Spellings without parameters mean all of them, so that they belong to several ids and still to one test.
+    A spelling without parameters means all of them: several ids, but one test.
     """
     place, sign, name = id_.partition("::")
     return f"{place}{sign}{name.partition('[')[0]}" if _PYTHON.match(place) else id_
@@ -162,5 +162,5 @@ def _parts(text: str, sign: str) -> Iterable[str]:
 
 
 def _tails(id_: str) -> Iterator[str]:
-    """An id of an unknown form, from each of its signs on."""
+    """Yield the tails of an id of unknown form, one after each separator."""
     return (id_[cut.end() :] for cut in _CUTS.finditer(id_))

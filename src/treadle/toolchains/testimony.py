@@ -1,14 +1,20 @@
-"""What the witness in the test process tells: its lines, checked one by one, and made into results of tests."""
+"""Check the lines of the witness in the test process one by one, and turn them into test results.
+
+The second part compares them with the two other witnesses of a pytest run, the JUnit file and the exit code.
+"""
 
 import hashlib
 import hmac
 import json
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 
-from treadle.protocol.test_paths import is_test
-from treadle.toolchains.results import MAX_MESSAGE, Kind, Phase, TestResult, Verdict
+from treadle.protocol.paths import is_test
+from treadle.toolchains.junit import JunitCase
+from treadle.toolchains.results import MAX_MESSAGE, FailureKind, Phase, TestResult, Verdict
 
 MAX_LINE: Final = 64_000_000
 _MAX_LIST: Final = 100
@@ -16,7 +22,7 @@ _WORST: Final[dict[Verdict, int]] = {"passed": 0, "xpassed": 1, "skipped": 2, "x
 
 
 class Testimony:
-    """Everything that one run's witness has said so far."""
+    """All reports of one run's witness so far."""
 
     __test__ = False
 
@@ -34,6 +40,7 @@ class Testimony:
         """The test that has begun and not ended."""
         self.canaries: dict[str, str] = {}
         self.mirrored: list[str] = []
+        self.toothless: dict[str, str] = {}
         self.exit: int | None = None
         self.foreign: list[str] = []
         """The exit code that was announced at the end; None: there was no end."""
@@ -45,7 +52,7 @@ class Testimony:
         self.has_begun = False
 
     def hear(self, line: bytes) -> None:
-        """Take one line; one that is not the witness's own counts against the run."""
+        """Process one line; a line without the witness's signature counts against the run."""
         signature, _, body = line.rstrip(b"\n").partition(b" ")
         expected = hashlib.blake2s(b"%d %s" % (self._number, body), key=self._key).hexdigest()
         if not hmac.compare_digest(signature, expected.encode()):
@@ -63,7 +70,7 @@ class Testimony:
     def _hear_collected(self, id: str, file: str, line: int) -> None:
         self.collected[id] = (file, line)
 
-    def _hear_uncollected(self, id: str, outcome: str, kind: Kind, message: str) -> None:
+    def _hear_uncollected(self, id: str, outcome: str, kind: FailureKind, message: str) -> None:
         verdict: Verdict = "skipped" if outcome == "skipped" else "error"
         self.tests[id] = TestResult(
             id=id,
@@ -102,7 +109,7 @@ class Testimony:
         kind = _kind(when, more["kind"], more["places"])
         self._add(id, verdict, when, kind, more["message"] if verdict != "passed" else "", more["seconds"])
 
-    def _add(self, id: str, verdict: Verdict, when: Phase, kind: Kind, message: str, seconds: float) -> None:
+    def _add(self, id: str, verdict: Verdict, when: Phase, kind: FailureKind, message: str, seconds: float) -> None:
         known = self.tests.get(id)
         duration = self._seconds[id] = self._seconds.get(id, 0.0) + seconds
         if not known and verdict == "passed" and when != "call":
@@ -132,10 +139,14 @@ class Testimony:
         if verdict == "failed":
             self.mirrored.append(id)
         elif verdict == "passed":
-            _note(self.bent, f"{id} passes whatever value it expects (line {line}: {text})")
+            self._is_toothless(id, f"{id} passes whatever value it expects (line {line}: {text})")
 
     def _hear_swallowed(self, id: str) -> None:
-        _note(self.bent, f"{id} passes whatever it does: what its assertions raise is swallowed around it")
+        self._is_toothless(id, f"{id} passes whatever it does: what its assertions raise is swallowed around it")
+
+    def _is_toothless(self, id: str, text: str) -> None:
+        _note(self.bent, text)
+        self.toothless.setdefault(id, text)
 
     def _hear_tampering(self, text: str) -> None:
         _note(self.tampering, text)
@@ -160,7 +171,7 @@ class Testimony:
             self.problems.append(f"imported from your own checkout instead of the one under test: {names}")
 
     def timed_out(self, seconds: float) -> None:
-        """The test that runs had to be ended from outside."""
+        """Record a timeout for the running test, which had to be ended from outside."""
         if self.running:
             message = f"it did not end within {seconds:g} s, and was ended with the whole run"
             self._add(self.running, "failed", "call", "timeout", message, seconds)
@@ -174,14 +185,16 @@ def _verdict(when: Phase, outcome: str, *, xfail: bool) -> Verdict:
     return "xpassed" if xfail and when == "call" else "passed"
 
 
-def _kind(when: Phase, kind: Kind, places: list[str]) -> Kind:
-    """What is not implemented in a fixture is missing only if the code under test says so, and no file of the tests."""
+def _kind(when: Phase, kind: FailureKind, places: list[str]) -> FailureKind:
+    """Turn `not_implemented` in a fixture into `fixture`, unless only the code under test raised it, and no test
+    file.
+    """
     is_missing = bool(places) and all(place and not is_test(place) for place in places)
     return "fixture" if when == "setup" and kind == "not_implemented" and not is_missing else kind
 
 
 def _clean(value: Any) -> Any:
-    """Text that can be written down: halves of characters are replaced."""
+    """Replace lone surrogates, which cannot be encoded."""
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
     if isinstance(value, list):
@@ -194,3 +207,109 @@ def _clean(value: Any) -> Any:
 def _note(notes: list[str], text: str) -> None:
     if text not in notes and len(notes) < _MAX_LIST:
         notes.append(text)
+
+
+# Compare pytest's three witnesses: the plugin's lines, the JUnit file, the exit code.
+
+Canaries = Mapping[str, Verdict]
+"""The expected verdict of each canary, by token."""
+
+_SAID_BY_EXIT: Final = {
+    2: "the run was interrupted",
+    3: "pytest failed with an internal error",
+    4: "pytest could not be called like this; see its output",
+}
+_UNSAFE: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def disagreements(
+    testimony: Testimony, report: list[JunitCase] | None, exit_code: int, canaries: Canaries
+) -> Iterator[str]:
+    """Yield the contradictions between the witnesses of a run that ended by itself."""
+    if not testimony.has_begun or exit_code in _SAID_BY_EXIT:
+        return  # there are no verdicts to believe
+    if testimony.exit is None:
+        yield f"the process ended with {exit_code} before the run did"
+        return
+    if testimony.exit != exit_code:
+        yield f"pytest announced exit code {testimony.exit}, and the process ended with {exit_code}"
+    if (wanted := expected_exit(testimony)) != exit_code:
+        yield f"by the results of the tests the exit code would be {wanted}, and it is {exit_code}"
+    yield from _missing(testimony)
+    yield from _against_report(testimony, report)
+    yield from _wrong_canaries(testimony, canaries)
+
+
+def problem_of_exit(exit_code: int) -> str:
+    """Return the problem that an exit code reports for the run as a whole; empty if it concerns only tests."""
+    if exit_code == 5:
+        return "no tests were found, or none was chosen"
+    known = _SAID_BY_EXIT.get(exit_code, "")
+    return known or (f"pytest ended with {exit_code}, which it never does" if exit_code not in (0, 1) else "")
+
+
+def expected_exit(testimony: Testimony) -> int:
+    """Return the exit code that follows from the results."""
+    tests = testimony.tests.values()
+    if any(test.verdict in ("failed", "error") or _is_strict_xpass(test) for test in tests):
+        return 1
+    return 0 if testimony.chosen else 5
+
+
+def _is_strict_xpass(test: TestResult) -> bool:
+    return test.verdict == "xpassed" and "[XPASS(strict)]" in test.message
+
+
+def _missing(testimony: Testimony) -> Iterator[str]:
+    missing = [id for id in testimony.chosen or () if id not in testimony.tests]
+    if missing:
+        yield f"{len(missing)} of the chosen tests never ran: {', '.join(missing[:5])}"
+
+
+def _against_report(testimony: Testimony, report: list[JunitCase] | None) -> Iterator[str]:
+    if report is None:
+        yield "the JUnit file is missing or damaged"
+        return
+    said: dict[tuple[str, str], set[str]] = {}
+    for case in report:
+        said.setdefault((case.classname, case.name), set()).update(case.statuses or ["passed"])
+    seen = {address(id): test for id, test in testimony.tests.items()}
+    for key, test in seen.items():
+        if key not in said:
+            yield f"{test.id} is not in the JUnit file"
+        elif not said[key] & _statuses(test):
+            yield f"{test.id} {test.verdict}, and the JUnit file says {', '.join(sorted(said[key]))}"
+    for classname, name in said.keys() - seen.keys():
+        yield f"the JUnit file has {classname}::{name}, of which the witness knows nothing"
+
+
+def _statuses(test: TestResult) -> set[str]:
+    if test.verdict == "xpassed":
+        return {"failure"} if _is_strict_xpass(test) else {"passed"}
+    by_verdict = {"passed": "passed", "failed": "failure", "error": "error", "skipped": "skipped", "xfailed": "skipped"}
+    return {by_verdict[test.verdict]}
+
+
+def address(id: str) -> tuple[str, str]:
+    """Return the class name and the name of a test in pytest's JUnit file."""
+    path, bracket, parameters = id.partition("[")
+    names = path.split("::")
+    names[0] = re.sub(r"\.py$", "", names[0].replace("/", "."))
+    names[-1] += bracket + parameters
+    return _escape(".".join(names[:-1])), _escape(names[-1])
+
+
+def _escape(text: str) -> str:
+    """Escape characters that XML cannot contain, as pytest does."""
+    return _UNSAFE.sub(
+        lambda match: f"#x{ord(match[0]):02X}" if ord(match[0]) <= 0xFF else f"#x{ord(match[0]):04X}", text
+    )
+
+
+def _wrong_canaries(testimony: Testimony, canaries: Canaries) -> Iterator[str]:
+    if not testimony.chosen:
+        return
+    for token, wanted in canaries.items():
+        verdict = testimony.canaries.get(token, "")
+        if verdict != wanted:
+            yield f"a canary that must be {wanted} was {verdict or 'never run'}"

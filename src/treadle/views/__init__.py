@@ -1,1 +1,1 @@
-"""What people read: pure functions of a run's state and log."""
+"""Views for people: pure functions of a run's state and log."""

@@ -1,4 +1,4 @@
-"""The story of one activity: what it was given, what it claimed, what the checks found, and what came of it."""
+"""The story of one activity: its inputs, its claim, its checks, and its verdict."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
@@ -6,19 +6,49 @@ from typing import Any, Final, Literal
 import msgspec
 
 from treadle.kernel.commands import ActivityCommand, Inputs, RunAgent, RunChecks, RunEffect
+from treadle.kernel.events import Usage
 from treadle.protocol.model import Protocol
 from treadle.store.records import Stray
-from treadle.views.chronicle import Chronicle, Deed
-from treadle.views.exit_words import exit_words
-from treadle.views.moment import moment, seconds
-from treadle.views.used import Used, used
+from treadle.views.chronicle import ActivityRecord, Chronicle
+from treadle.views.words import exit_words, moment, seconds
+
+# Usage of tokens and money, with every key.
+
+CURRENCY: Final = "USD"
+"""Every price is in it: agents report US dollars, and `prices.AGENT` is set in them."""
+
+
+class Used(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens and their cost."""
+
+    tokens_in: int
+    tokens_out: int
+    cost: float
+    currency: str = CURRENCY
+    cached: int
+    """How many of the tokens that went in came from the service's cache."""
+    unpriced: int
+    """Tokens with an unknown price; the cost does not count them."""
+
+
+def usage_of(usage: Usage) -> Used:
+    """Convert the kernel's usage to the published form."""
+    return Used(**msgspec.structs.asdict(usage))
+
+
+def price(cost: float, unpriced: int) -> str:
+    """Format a cost with its currency; a price that no agent reported is unknown, not 0."""
+    if not unpriced:
+        return f"{cost:.2f} {CURRENCY}"
+    return f"{cost:.2f} {CURRENCY} + unknown" if cost else "unknown"
+
 
 PERSON: Final = "a person"
-"""Stands for a person whose name nobody noted."""
+"""Stands for a person without a recorded name."""
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """What the activity says it has done."""
+class RecordedClaim(msgspec.Struct, frozen=True, kw_only=True):
+    """The exit that the activity claims."""
 
     exit: str
     called: str
@@ -27,12 +57,12 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     """How the answer arrived."""
     time: str
     fields: dict[str, Any]
-    """What the orchestrator decides by."""
+    """The fields that the kernel routes by."""
     payload: str
     """Where the whole answer lies."""
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class CheckVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """One check of the claim."""
 
     check: str
@@ -75,7 +105,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     step: str
     kind: Literal["agent", "effect", "check"]
     title: str
-    """What the protocol calls the step."""
+    """The protocol's title of the step."""
     who: str
     by: str
     """The person or agent that did it, by the log; empty for effects and checks."""
@@ -91,12 +121,12 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     """As it was issued last."""
     inputs: Inputs
     """Slots, and where their contents lie."""
-    claim: Claim | None
-    checks: tuple[Finding, ...]
+    claim: RecordedClaim | None
+    checks: tuple[CheckVerdict, ...]
     verdict: str
-    """What came of it, in a few words."""
+    """The outcome in a few words."""
     left: str
-    """The exit by which the step was left; a `!` marks one that the orchestrator chose."""
+    """The exit by which the step was left; a `!` marks an exit chosen by the orchestrator."""
     report: str
     """Where the claim with its computed fields lies, or the report of a refusal."""
     failures: tuple[Failure, ...]
@@ -105,7 +135,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     session: str
     strays: tuple[Refused, ...]
     prompt: str = ""
-    """What the agent was told; empty if its folder is gone."""
+    """The agent's prompt; empty if its folder is gone."""
     payloads: dict[str, Any] = {}
     """Everything referred to above, by where it lies."""
 
@@ -125,11 +155,22 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def story(chronicle: Chronicle, act: str, strays: Sequence[Stray], now: int, agents: Mapping[str, str] = {}) -> Story:
-    """Everything about one activity of a run; `agents` are those that the run was started with, by role."""
+    """Build the story of one activity; `agents` maps roles to the agents that the run was started with."""
     deed = chronicle.deeds[act]
     job = deed.command
     graph = chronicle.protocol.graphs.get(job.graph) if chronicle.protocol else None
     step = graph.steps.get(job.step) if graph else None
+    claim = None
+    if deed.claim:
+        envelope = deed.claim.envelope
+        claim = RecordedClaim(
+            exit=envelope.key,
+            called=exit_words(chronicle.protocol, envelope.key),
+            channel=deed.claim.channel,
+            time=moment(deed.claim.ts),
+            fields=envelope.fields,
+            payload=envelope.payload_ref,
+        )
     return Story(
         run=chronicle.state.run,
         id=job.id,
@@ -148,21 +189,21 @@ def story(chronicle: Chronicle, act: str, strays: Sequence[Stray], now: int, age
         elapsed=seconds(deed.began, deed.ended or now),
         command=job,
         inputs=job.inputs,
-        claim=_claim(deed, chronicle.protocol),
+        claim=claim,
         checks=_findings(deed),
         verdict=verdict(deed, chronicle.protocol),
         left=deed.left,
         report=deed.checked.payload_ref if deed.checked else "",
         failures=tuple(Failure(why=it.why, time=moment(it.ts), detail=it.detail_ref) for it in deed.failures),
-        usage=used(deed.usage),
+        usage=usage_of(deed.usage),
         nudges=deed.nudges,
         session=deed.session,
         strays=tuple(Refused(time=moment(it.at), what=it.what, detail=it.detail) for it in strays if it.act == act),
     )
 
 
-def verdict(deed: Deed, protocol: Protocol | None) -> str:
-    """What came of an activity, in a few words."""
+def verdict(deed: ActivityRecord, protocol: Protocol | None) -> str:
+    """Describe the outcome of an activity in a few words."""
     claim = exit_words(protocol, deed.claim.envelope.key) if deed.claim else ""
     if deed.stopped:
         return f"stopped ({deed.stopped})"
@@ -179,25 +220,25 @@ def verdict(deed: Deed, protocol: Protocol | None) -> str:
     return f"{last}; its attempts are used up, which is {left}"
 
 
-def is_spent(deed: Deed) -> bool:
-    """Whether its step was left by what spent attempts become, which the activity has not claimed."""
+def is_spent(deed: ActivityRecord) -> bool:
+    """Whether spent attempts made the step leave by another exit than the activity claimed."""
     claimed = deed.claim.envelope.key if deed.claim else ""
     by_itself = isinstance(deed.command, RunChecks) or claimed == deed.left
     return bool(deed.left) and not deed.left.startswith("!") and not by_itself
 
 
 def who_of(job: ActivityCommand) -> str:
-    """Who does an activity."""
+    """Name the role, effect or checks that perform an activity."""
     if isinstance(job, RunAgent):
         return f"{job.role}:{job.mode}" if job.mode else job.role
     return f"effect {job.effect}" if isinstance(job, RunEffect) else "checks"
 
 
-def worker_of(deed: Deed, agents: Mapping[str, str]) -> str:
-    """The person or agent that did, or does, an agent's step; empty for effects and checks.
+def worker_of(deed: ActivityRecord, agents: Mapping[str, str]) -> str:
+    """Return the person or agent that did, or does, an agent's step; empty for effects and checks.
 
-    The log says so since claims name their actor. For older logs and unfinished work, `agents` (role → agent, as the
-    run was started) fills the gap, except where the step was left to a person.
+    Claims in newer logs name their actor. For older logs and unfinished work, `agents` (role → agent, as the run was
+    started) fills the gap, except for steps left to a person.
     """
     job = deed.command
     if not isinstance(job, RunAgent):
@@ -208,31 +249,13 @@ def worker_of(deed: Deed, agents: Mapping[str, str]) -> str:
     return PERSON if job.by_person or agent.partition(":")[0] == "manual" else agent
 
 
-def _claim(deed: Deed, protocol: Protocol | None) -> Claim | None:
-    if deed.claim is None:
-        return None
-    envelope = deed.claim.envelope
-    return Claim(
-        exit=envelope.key,
-        called=exit_words(protocol, envelope.key),
-        channel=deed.claim.channel,
-        time=moment(deed.claim.ts),
-        fields=envelope.fields,
-        payload=envelope.payload_ref,
-    )
-
-
-def _findings(deed: Deed) -> tuple[Finding, ...]:
-    """The checks that were asked for; of an effect, those that it has made itself on the way."""
-    results = {result.check: result for result in (deed.checked.results if deed.checked else ())}
+def _findings(deed: ActivityRecord) -> tuple[CheckVerdict, ...]:
+    """Return the checks of the claim; for an effect, the checks that it made itself."""
     own = deed.claim.results if deed.claim else ()
-    return tuple(Finding(check=it.check, arg="", advisory=False, ok=it.ok, report=it.report_ref) for it in own) + tuple(
-        Finding(
-            check=check.name,
-            arg=check.arg,
-            advisory=check.advisory,
-            ok=results[check.name].ok if check.name in results else None,
-            report=results[check.name].report_ref if check.name in results else "",
-        )
-        for check in deed.checks
-    )
+    found = [CheckVerdict(check=it.check, arg="", advisory=False, ok=it.ok, report=it.report_ref) for it in own]
+    results = {result.check: result for result in (deed.checked.results if deed.checked else ())}
+    for check in deed.checks:
+        result = results.get(check.name)
+        ok, report = (result.ok, result.report_ref) if result else (None, "")
+        found.append(CheckVerdict(check=check.name, arg=check.arg, advisory=check.advisory, ok=ok, report=report))
+    return tuple(found)

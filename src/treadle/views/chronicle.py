@@ -1,21 +1,21 @@
-"""A run's log, folded into what people ask about it: when things began and ended, and the story of every activity."""
+"""A run's log, folded into the history that people ask for: times, and the record of every activity and question."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, Self
 
 import msgspec
 
 from treadle.kernel.commands import ActivityCommand, AskHuman, Cancel, Command, RunAgent, RunChecks, RunEffect
 from treadle.kernel.events import Checked, Event, Exited, Failed, Idle, SessionStarted, Unavailable, Usage
-from treadle.kernel.replay import Move, move
+from treadle.kernel.replay import Move, apply_next
 from treadle.kernel.state import State
 from treadle.protocol.model import CheckRef, Protocol, tag_of
 
 Start = Literal["new", "went on", "branched off"]
-"""How the conversation of an activity began: anew, as another one that goes on, or as a branch of another one."""
+"""The start of an activity's conversation: new, continued from another, or forked from another."""
 
 
-class Deed(msgspec.Struct, frozen=True, kw_only=True):
+class ActivityRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One activity, from its command to its end."""
 
     command: ActivityCommand
@@ -34,7 +34,7 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
     stopped: str = ""
     """Why it was stopped before its end."""
     found: str = ""
-    """What was found of it then, as a reference."""
+    """A reference to the details of the event that stopped it."""
     usage: Usage = Usage()
     nudges: int = 0
     session: str = ""
@@ -42,7 +42,7 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
     """Its agent's service is out."""
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class QuestionRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A question to a person, from when it was put to when it was settled."""
 
     command: AskHuman
@@ -50,22 +50,22 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     state: State
     """The run as it was then: from that the question is worded."""
     by: str = ""
-    """The activity whose end led to it; empty if none did."""
+    """The activity that led to the question when it ended; empty if none did."""
     ended: int = 0
     settled: Event | None = None
-    """What settled it: an answer, a time that was up, or an end of something around it."""
+    """The event that settled it: an answer, a timeout, or the end of an enclosing instance."""
 
 
 class Chronicle:
-    """Takes the events of a run one by one; at any time it says how things stand."""
+    """A fold over the events of a run; its fields show the run after the last event applied."""
 
     def __init__(self, find: Callable[[str], Protocol]) -> None:
         self._find = find
         self.protocol: Protocol | None = None
         """None until the run has started."""
         self.state = State()
-        self.deeds: dict[str, Deed] = {}
-        self.asked: dict[str, Question] = {}
+        self.deeds: dict[str, ActivityRecord] = {}
+        self.asked: dict[str, QuestionRecord] = {}
         self.put: dict[str, int] = {}
         """Question, to a person or to the parent → when it was put."""
         self._open: set[str] = set()
@@ -76,46 +76,63 @@ class Chronicle:
         self.before_end: dict[str, State] = {}
         """Instance → the run as it was before the event that ended it."""
 
+    @classmethod
+    def at(cls, protocol: Protocol, state: State) -> Self:
+        """Return the chronicle of a run whose log was not read: its open activities and questions, and no times.
+
+        A step's timeout tells when its activity was started last.
+        """
+        found = cls(lambda _: protocol)
+        found.protocol, found.state = protocol, state
+        for id_, act in state.acts.items():
+            job = act.command
+            step = protocol.graphs[job.graph].steps.get(job.step)
+            began = job.due - 1000 * step.timeout if job.due and step else 0
+            found.deeds[id_] = ActivityRecord(command=job, began=began)
+        asked = {id_: ask.command for id_, ask in state.asks.items() if ask.command}
+        found.asked = {id_: QuestionRecord(command=it, began=0, state=state) for id_, it in asked.items()}
+        return found
+
     def take(self, body: bytes) -> Move:
         """Apply the next event of the log."""
-        made = move(self._find, self.protocol, self.state, body)
+        made = apply_next(self._find, self.protocol, self.state, body)
         self.protocol, self.state = made.protocol, made.state
         act = getattr(made.event, "act", "")
         cause = act or getattr(made.event, "timer", "")
-        self._lead(made, cause)
+        if cause in self.deeds:
+            # Note where the end of an activity leads: before anything begins there, a signal may be served.
+            id_ = self.deeds[cause].command.inst
+            before, inst = made.before.insts[id_].visits, made.state.insts[id_]
+            for step in [frame.step for frame in inst.frames if inst.visits.get(frame.step) != before.get(frame.step)]:
+                self._led[id_, step, inst.visits[step]] = cause
         for command in made.commands:
-            self._commanded(command, cause if cause in self.deeds else "", getattr(made.event, "detail_ref", ""))
+            self._issue(command, cause if cause in self.deeds else "", getattr(made.event, "detail_ref", ""))
         self._settle(made)
         if act in self.deeds:
-            self.deeds[act] = self._told(self.deeds[act], made.event)
+            self.deeds[act] = self._update(self.deeds[act], made.event)
         self._census(made)
         return made
 
-    def _lead(self, made: Move, cause: str) -> None:
-        """Note where the end of an activity leads: before anything begins there, a signal may be served."""
-        if cause not in self.deeds:
-            return
-        id_ = self.deeds[cause].command.inst
-        before, inst = made.before.insts[id_].visits, made.state.insts[id_]
-        for step in [frame.step for frame in inst.frames if inst.visits.get(frame.step) != before.get(frame.step)]:
-            self._led[id_, step, inst.visits[step]] = cause
-
-    def _led_to(self, command: AskHuman) -> str:
-        inst = self.state.insts.get(command.inst)
-        return self._led.get((command.inst, command.step, inst.visits.get(command.step, 0)), "") if inst else ""
-
-    def _commanded(self, command: Command, by: str, found: str) -> None:
+    def _issue(self, command: Command, by: str, found: str) -> None:
+        """Record a command: a new activity, checks of a claim, a question, or the end of an activity."""
         now = self.state.now
         match command:
             case RunChecks(id=id_, checks=checks) if command.exit and id_ in self.deeds:
                 self._change(id_, checks=checks)
             case RunAgent(id=id_) | RunEffect(id=id_) | RunChecks(id=id_):
-                before = self.deeds.get(id_)
-                checks = command.checks if isinstance(command, RunChecks) else ()
-                deed = Deed(command=command, start=_start(command), began=now, checks=checks)
-                self.deeds[id_] = msgspec.structs.replace(before, command=command, held=False) if before else deed
+                if id_ in self.deeds:  # issued again, after a crash or an outage
+                    self._change(id_, command=command, held=False)
+                else:
+                    checks = command.checks if isinstance(command, RunChecks) else ()
+                    start: Start = "new"
+                    if isinstance(command, RunAgent) and command.session:
+                        start = "branched off" if command.fork else "went on"
+                    self.deeds[id_] = ActivityRecord(command=command, start=start, began=now, checks=checks)
             case AskHuman(id=id_):
-                self.asked[id_] = Question(command=command, began=now, state=self.state, by=self._led_to(command) or by)
+                inst = self.state.insts.get(command.inst)
+                visit = inst.visits.get(command.step, 0) if inst else -1
+                led_by = self._led.get((command.inst, command.step, visit), "") or by
+                self.asked[id_] = QuestionRecord(command=command, began=now, state=self.state, by=led_by)
                 self._open.add(id_)
             case Cancel(id=id_, why=why) if id_ in self.deeds:
                 left = self._left(self.deeds[id_]) if why == "timeout" else ""
@@ -130,7 +147,8 @@ class Chronicle:
             self._open.remove(id_)
             self.asked[id_] = msgspec.structs.replace(self.asked[id_], ended=self.state.now, settled=made.event)
 
-    def _told(self, deed: Deed, event: Event) -> Deed:
+    def _update(self, deed: ActivityRecord, event: Event) -> ActivityRecord:
+        """Return an activity after an event about it, and close it if the state no longer has it."""
         change = msgspec.structs.replace
         match event:
             case Exited():
@@ -147,22 +165,19 @@ class Chronicle:
                 deed = change(deed, session=event.session, start="new" if event.is_new else deed.start)
             case _:
                 pass
-        is_over = deed.command.id not in self.state.acts and not deed.ended
-        if not is_over:
+        if deed.ended or deed.command.id in self.state.acts:
             return deed
-        return change(deed, ended=self.state.now, left=self._left(deed), accepted=self._accepted(deed))
+        accepted = accepted_ref(self.state, deed.command, deed.claim.envelope.key) if deed.claim else ""
+        return change(deed, ended=self.state.now, left=self._left(deed), accepted=accepted)
 
-    def _left(self, deed: Deed) -> str:
+    def _left(self, deed: ActivityRecord) -> str:
         return self.state.insts[deed.command.inst].last.get(deed.command.step, "")
-
-    def _accepted(self, deed: Deed) -> str:
-        return accepted(self.state, deed.command, deed.claim.envelope.key) if deed.claim else ""
 
     def _change(self, act: str, **fields: object) -> None:
         self.deeds[act] = msgspec.structs.replace(self.deeds[act], **fields)
 
     def _census(self, made: Move) -> None:
-        """Who was born, and who has ended; looked up only if somebody was or has."""
+        """Record created and ended instances; scan for them only if the counters changed."""
         before, state = made.before, made.state
         if state.created != before.created:
             self.born |= {id_: state.now for id_ in state.insts if id_ not in self.born}
@@ -174,13 +189,7 @@ class Chronicle:
             self.before_end |= dict.fromkeys((id_ for id_ in gone if id_ in before.insts), before)
 
 
-def accepted(state: State, job: ActivityCommand, key: str) -> str:
-    """What an activity has claimed, if the last event has made it an accepted exit."""
+def accepted_ref(state: State, job: ActivityCommand, key: str) -> str:
+    """Return the key that an activity claimed, if the last event accepted it; else an empty string."""
     slot = state.insts[job.inst].slots.get(f"{job.step}.{tag_of(key)}")
     return key if slot is not None and slot.seq == state.seq else ""
-
-
-def _start(command: ActivityCommand) -> Start:
-    if not isinstance(command, RunAgent) or not command.session:
-        return "new"
-    return "branched off" if command.fork else "went on"

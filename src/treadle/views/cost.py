@@ -1,21 +1,91 @@
-"""What a run has used, and who used it."""
+"""Usage of a run, by role, step, instance, attempt and conversation."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
 
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.events import Usage
-from treadle.views.activity import worker_of
-from treadle.views.chronicle import Chronicle, Deed
-from treadle.views.estimate import Estimate, estimates
-from treadle.views.moment import seconds
-from treadle.views.used import CURRENCY
+from treadle.views.activity import CURRENCY, worker_of
+from treadle.views.chronicle import ActivityRecord, Chronicle
+from treadle.views.words import seconds
+
+# The protocol's estimates for the steps of a run, beside their usage.
+
+Comparison = Literal["below", "within", "above", "unknown"]
+
+
+class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+    """A step that the protocol has an estimate for, in all instances that have come to it."""
+
+    step: str
+    """`graph.step`; `total` for all of them."""
+    instances: int
+    """How many have come to it; each counts once, however often it has tried."""
+    read_low: int
+    read_high: int
+    """Tokens that go in."""
+    written_low: int
+    written_high: int
+    """Tokens that come out."""
+    tokens_in: int
+    tokens_out: int
+    """Tokens used."""
+    verdict: Comparison
+    """All tokens together, compared with the estimate; unknown if no agent reported any."""
+
+
+def estimates(chronicle: Chronicle) -> tuple[Estimate, ...]:
+    """The steps with an estimate that agents have worked on, in the order of the first, and their total at the end."""
+    protocol = chronicle.protocol
+    if protocol is None:
+        return ()
+    by_step: dict[tuple[str, str], list[ActivityRecord]] = {}
+    for deed in chronicle.deeds.values():
+        if isinstance(deed.command, RunAgent):
+            by_step.setdefault((deed.command.graph, deed.command.step), []).append(deed)
+    found: list[Estimate] = []
+    for (graph, name), deeds in by_step.items():
+        step = protocol.graphs[graph].steps.get(name) if graph in protocol.graphs else None
+        if step and step.estimate is not None:
+            times = len({deed.command.inst for deed in deeds})
+            bounds = [times * tokens for tokens in step.estimate]
+            tokens_in = sum(deed.usage.tokens_in for deed in deeds)
+            tokens_out = sum(deed.usage.tokens_out for deed in deeds)
+            found.append(_compare(f"{graph}.{name}", times, bounds, tokens_in, tokens_out))
+    if not found:
+        return ()
+    columns = zip(*((it.read_low, it.read_high, it.written_low, it.written_high) for it in found), strict=True)
+    total = _compare(
+        "total",
+        max(it.instances for it in found),
+        [sum(column) for column in columns],
+        sum(it.tokens_in for it in found),
+        sum(it.tokens_out for it in found),
+    )
+    return (*found, total)
+
+
+def _compare(step: str, instances: int, bounds: Sequence[int], tokens_in: int, tokens_out: int) -> Estimate:
+    read_low, read_high, written_low, written_high = bounds
+    used = tokens_in + tokens_out
+    low, high = read_low + written_low, read_high + written_high
+    return Estimate(
+        step=step,
+        instances=instances,
+        read_low=read_low,
+        read_high=read_high,
+        written_low=written_low,
+        written_high=written_high,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        verdict="unknown" if not used else "below" if used < low else "above" if used > high else "within",
+    )
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
-    """What one part of a run has used."""
+    """The usage of one part of a run."""
 
     name: str
     activities: int
@@ -25,18 +95,18 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
     cached: int
     """How many of the tokens that went in came from the service's cache."""
     unpriced: int
-    """How many tokens have a price that nobody told; the cost does not count them."""
+    """Tokens with an unknown price; the cost does not count them."""
     untold: int = 0
-    """How many activities have told nothing of what they used: it is not known, and counts as nothing."""
+    """Ended activities that reported no usage; they count as 0."""
     seconds: float
     """Time at work, checks included; activities that ran at once count each."""
 
 
 class Unknown(msgspec.Struct, frozen=True, kw_only=True):
-    """What agents did not report, of the whole run: no total and no limit counts it."""
+    """Usage of the whole run that agents did not report: no total and no limit counts it."""
 
     activities: int
-    """Those that ended without a word about what they used."""
+    """Activities that ended without reporting their usage."""
     tokens: int
     """Those without a price."""
     agents: tuple[str, ...]
@@ -44,7 +114,7 @@ class Unknown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run has used so far: `treadle cost --json`."""
+    """The usage of a run so far: `treadle cost --json`."""
 
     schema: Literal[1] = 1
     run: str
@@ -52,7 +122,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """Of every cost and limit in money."""
     total: Share
     limit: float
-    """What it may cost before a person is asked; 0: no limit."""
+    """The cost at which a person is asked; 0: no limit."""
     limit_tokens: int
     """How many tokens it may use, in and out, before a person is asked; 0: no limit."""
     unknown: Unknown
@@ -61,17 +131,17 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """`graph.step`."""
     instances: tuple[Share, ...]
     attempts: tuple[Share, ...]
-    """First attempts, second attempts and so on: what trying again has cost."""
+    """First attempts, second attempts and so on: the cost of trying again."""
     conversations: tuple[Share, ...]
-    """Those that began anew, went on, or branched off from another: what a warm start has saved shows in `cached`."""
+    """New, continued and forked conversations: `cached` shows the saving of a warm start."""
     starts: tuple[Share, ...]
     """The same for each step: `graph.step, went on`."""
     estimates: tuple[Estimate, ...] = ()
-    """What steps were expected to use, as far as the protocol says so, beside what they have used."""
+    """The protocol's estimates for steps, beside their usage."""
 
 
 def cost(chronicle: Chronicle, run: str, agents: Mapping[str, str] = {}) -> Cost:
-    """The agents' work, added up in six ways; `agents` are those that the run was started with, by role."""
+    """Add up the agents' usage in six ways; `agents` maps roles to the agents that the run was started with."""
     now = chronicle.state.now
     deeds = [deed for deed in chronicle.deeds.values() if isinstance(deed.command, RunAgent)]
     limits = chronicle.protocol.limits if chronicle.protocol else None
@@ -91,7 +161,7 @@ def cost(chronicle: Chronicle, run: str, agents: Mapping[str, str] = {}) -> Cost
     )
 
 
-def _unknown(deeds: Iterable[Deed], agents: Mapping[str, str]) -> Unknown:
+def _unknown(deeds: Iterable[ActivityRecord], agents: Mapping[str, str]) -> Unknown:
     silent = [deed for deed in deeds if (deed.ended and deed.usage == Usage()) or deed.usage.unpriced]
     return Unknown(
         activities=sum(deed.usage == Usage() for deed in silent),
@@ -100,14 +170,14 @@ def _unknown(deeds: Iterable[Deed], agents: Mapping[str, str]) -> Unknown:
     )
 
 
-def _shares(deeds: Iterable[Deed], now: int, name_of: Callable[[Deed], str]) -> tuple[Share, ...]:
-    by_name: dict[str, list[Deed]] = {}
+def _shares(deeds: Iterable[ActivityRecord], now: int, name_of: Callable[[ActivityRecord], str]) -> tuple[Share, ...]:
+    by_name: dict[str, list[ActivityRecord]] = {}
     for deed in deeds:
         by_name.setdefault(name_of(deed), []).append(deed)
     return tuple(_share(name, members, now) for name, members in by_name.items())
 
 
-def _share(name: str, deeds: list[Deed], now: int) -> Share:
+def _share(name: str, deeds: list[ActivityRecord], now: int) -> Share:
     return Share(
         name=name,
         activities=len(deeds),

@@ -1,18 +1,18 @@
-"""What is proved of a run, criterion by criterion: the document behind `treadle evidence`."""
+"""The evidence of a run, criterion by criterion: the document behind `treadle evidence`."""
 
 from typing import Literal
 
 import msgspec
 
-from treadle.views.baseline import Baseline
+from treadle.views.activity import Used
 from treadle.views.result import Result
-from treadle.views.status import Condition, Pinned
-from treadle.views.used import Used
+from treadle.views.status import Baseline, Condition, Pinned
 
 Standing = Literal["verified", "partial", "none"]
 Ruling = Literal["verified", "accepted", "unverified", "empty"]
-"""The verdict on a run or a part of it. `verified`: every criterion is. `accepted`: those that are not were let pass by
-a person's word. `unverified`: some are neither. `empty`: it has no criteria to verify."""
+"""The verdict on a run or a part of it. `verified`: every criterion is. `accepted`: a person has waived those that are
+not. `unverified`: some are neither. `empty`: it has no criteria to verify.
+"""
 Kind = Literal["refused", "failed", "stopped", "sent back", "not obeyed"]
 
 
@@ -25,20 +25,21 @@ class CheckFinding(msgspec.Struct, frozen=True, kw_only=True):
     file: str = ""
     line: int = 0
     test: str = ""
+    criterion: str = ""
     expected: str = ""
     note: bool = False
     """It refuses nothing."""
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """What one check has left: the raw record, as it was kept when the check ran."""
+    """The raw record of one check, as kept when the check ran."""
 
     check: str
     ok: bool
     advisory: bool
     """It informs, and refuses nothing."""
     skipped: bool
-    """It was not looked at, because an earlier check had left nothing to say."""
+    """Whether the check was skipped, because an earlier one had made it pointless."""
     commit: str
     tree: str
     command: tuple[str, ...]
@@ -47,23 +48,23 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     duration: float
     output: str
     report: str
-    """What it has to say, a line each."""
+    """The check's report, line by line."""
     findings: tuple[CheckFinding, ...] = ()
     """The same as data; empty in records of versions that had no codes."""
     isolation: str
-    """What kept the command apart from the rest of the machine."""
+    """The isolation of the command from the rest of the machine."""
     limits: tuple[str, ...] = ()
-    """What the command's own words do not show."""
+    """Caveats that the output of the command does not show."""
     plots: tuple[str, ...]
-    """Pictures of what was measured, as SVG."""
+    """Plots of measurements, as SVG."""
     ref: str
     """Where the record lies."""
     gone: bool = False
     """There is no record any more, or none was kept; nothing can be concluded from it."""
 
 
-class Accepted(msgspec.Struct, frozen=True, kw_only=True):
-    """An activity whose exit was accepted, with the checks that it had passed."""
+class AcceptedActivity(msgspec.Struct, frozen=True, kw_only=True):
+    """An activity with an accepted exit, and the checks that it passed."""
 
     act: str
     instance: str
@@ -76,7 +77,7 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
     proves: str
     """`plan`, `red`, `green`, `approval`, `contract`; empty: nothing by itself."""
     effect: str
-    """What the orchestrator itself did, such as `merge`; empty for agents and steps of checks."""
+    """The orchestrator's own effect, such as `merge`; empty for agents and steps of checks."""
     attempt: int
     seq: int
     """The number of the event that settled it."""
@@ -84,7 +85,7 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
     elapsed: float
     commit: str
     words: str
-    """What the agent said about it. A claim, not a fact."""
+    """The agent's words about it. A claim, not a fact."""
     checks: tuple[Check, ...]
 
 
@@ -104,8 +105,8 @@ class TestProof(msgspec.Struct, frozen=True, kw_only=True):
     """How it ended the last time that accepted work was tested: `passed`, `failed`, …; empty: it was not run."""
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody's judgement of the work that a criterion rests on."""
+class ReviewVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """A judgement of the work that a criterion rests on."""
 
     act: str
     """Empty if a person has judged."""
@@ -117,7 +118,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person has answered or ordered."""
+    """A person's answer or order."""
 
     time: str
     who: str
@@ -128,7 +129,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     note: str
 
 
-class Proved(msgspec.Struct, frozen=True, kw_only=True):
+class CriterionProof(msgspec.Struct, frozen=True, kw_only=True):
     """An acceptance criterion and everything that speaks for it."""
 
     id: str
@@ -141,30 +142,35 @@ class Proved(msgspec.Struct, frozen=True, kw_only=True):
     standing: Standing
     """`verified`: nothing is missing. `partial`: something is. `none`: no test speaks for it."""
     missing: tuple[str, ...]
-    """What keeps it from being verified, in words."""
+    """The gaps that keep it from being verified, in words."""
     codes: tuple[str, ...] = ()
     """The stable code of each of these."""
     waiver: Decision | None = None
     """The person's word by which it was merged though it is not verified."""
     tests: tuple[TestProof, ...]
     red: str
-    """The activity whose check has seen its tests fail last, before they passed."""
+    """The activity with the last check that saw its tests fail, before they passed."""
     green: str
     commit: str
     """The commit on which its tests passed."""
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ReviewVerdict, ...]
     merges: tuple[str, ...]
     """The activities that merged it, from its own instance up to the result."""
     setbacks: tuple[str, ...]
     """Activities that concern it and that came to nothing."""
     unnoticed: tuple[str, ...] = ()
-    """What its tests leave open: wrong implementations that all of them pass with."""
+    """Gaps of its tests: wrong implementations that pass all of them."""
     own_word: bool = False
     """That its tests passed is known from the test runner alone, which shares its process with the code under test."""
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it is neither verified nor waived by a person; an open criterion may not be merged."""
+        return self.standing != "verified" and self.waiver is None
+
 
 class Setback(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that did not hold: a claim that was refused, an agent that broke, work that was sent back."""
+    """A setback: a refused claim, a crashed agent, or work that was sent back."""
 
     kind: Kind
     act: str
@@ -172,7 +178,7 @@ class Setback(msgspec.Struct, frozen=True, kw_only=True):
     step: str
     who: str
     by: str = ""
-    """The person or agent whose work it was; empty for effects, checks and messages."""
+    """The person or agent behind the work; empty for effects, checks and messages."""
     attempt: int
     time: str
     what: str
@@ -184,15 +190,15 @@ class Setback(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Waiver(msgspec.Struct, frozen=True, kw_only=True):
-    """What a check has to say without refusing the work: it only advises, or something changed beside the work."""
+    """A check's remark that refuses nothing: advice, or a change made beside the work."""
 
     act: str
     check: str
     report: str
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """An instance: what it answers for, and how it ended."""
+class InstanceProof(msgspec.Struct, frozen=True, kw_only=True):
+    """An instance: its criteria, its times, and its outcome."""
 
     id: str
     parent: str
@@ -204,7 +210,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     ended: str
     elapsed: float
     criteria: tuple[str, ...]
-    """Those that it answers for itself."""
+    """The criteria that it answers for itself."""
     given_on: dict[str, str]
     """Criterion → the child that answers for it."""
     verified: int
@@ -218,9 +224,9 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     partial: int
     none: int
     own_word: int = 0
-    """Of those that are verified, how many by the runner's own word."""
+    """The number of criteria verified by the runner's own word only."""
     waived: int = 0
-    """Of those that are not, how many a person has let pass."""
+    """The number of unverified criteria that a person waived."""
 
     @property
     def ruling(self) -> Ruling:
@@ -233,20 +239,20 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """What is proved of a run: `treadle evidence --json`."""
+    """The evidence of a run: `treadle evidence --json`."""
 
     schema: Literal[1] = 1
     run: str
     name: str
     spec: str
-    """The id of what it was given."""
+    """The id of the run's input."""
     about: str
-    """What that says about itself."""
+    """The title or description in the run's input."""
     protocol: Pinned | None
     status: Condition
     outcome: str
     so_far: bool
-    """The run goes on; what is missing may still come."""
+    """Whether the run goes on; gaps may still close."""
     began: str
     changed: str
     elapsed: float
@@ -256,11 +262,11 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     usage: Used
     result: Result | None
     verdict: Ruling = "unverified"
-    """`verified`: every criterion is; `accepted`: by a person's word; `unverified`; `empty`: it has no criteria."""
+    """`verified`: every criterion is; `accepted`: a person accepted the rest; `unverified`; `empty`: no criteria."""
     tally: Tally
-    criteria: tuple[Proved, ...]
-    instances: tuple[Part, ...]
-    accepted: tuple[Accepted, ...]
+    criteria: tuple[CriterionProof, ...]
+    instances: tuple[InstanceProof, ...]
+    accepted: tuple[AcceptedActivity, ...]
     """In the order in which they were settled."""
     setbacks: tuple[Setback, ...]
     decisions: tuple[Decision, ...]

@@ -1,26 +1,191 @@
-"""Criterion → tests → red → green → commit → verdict → merge, out of what was accepted.
+"""Criterion → tests → red → green → commit → judgement → merge, from accepted work only.
 
-A criterion is verified if nothing of that chain is missing that its protocol has a step for. A test counts only if it
-was seen failing for the right reason and, later, passing; a judgement or a merge only if it came after that.
+A criterion is verified if its chain has every link that the protocol has a step for. A test counts only if it was seen
+failing for the right reason and, later, passing; a judgement or a merge counts only after that.
 
-The same question is asked before a merge, to decide whether it may happen. Then the chain ends at the instance that is
-merged: its own merge, and what its parent and those above think of it, come later.
+The same question decides before a merge whether the merge may happen. Then the chain ends at the instance being merged:
+its own merge, and the judgements of its parent and of those above, come later.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Final, NamedTuple
 
-from treadle.evidence.criteria import text_hash
-from treadle.kernel.state import Instance
-from treadle.protocol.model import Graph, Protocol, base_of, tag_of
-from treadle.views.evidence import Accepted, Decision, Proved, Standing, TestProof, Verdict
-from treadle.views.evidence_log import Record, Said
-from treadle.views.evidence_records import Told
-from treadle.views.evidence_sightings import Sightings, last
-from treadle.views.evidence_steps import Lost, Taken
-from treadle.views.evidence_tree import Tree
-from treadle.views.evidence_unnoticed import unnoticed
-from treadle.views.moment import moment
+from treadle.evidence.criteria import criteria_in, never_failed, spec_id, text_hash, texts_in, without_own_test
+from treadle.kernel.state import Instance, State
+from treadle.protocol.model import Graph, Protocol, Spawn, base_of, tag_of
+from treadle.views.evidence import CriterionProof, Decision, ReviewVerdict, Standing, TestProof
+from treadle.views.evidence_records import (
+    AcceptedStep,
+    CheckRecord,
+    EvidenceLog,
+    Get,
+    LostStep,
+    Sightings,
+    last_sighting,
+    mappings,
+    read_payload,
+    text,
+)
+from treadle.views.words import moment
+
+
+def working_graphs(protocol: Protocol) -> frozenset[str]:
+    """Return the graphs that prove something by tests, and the graphs that start them; all graphs if there are none.
+
+    The others only design, plan or judge.
+    """
+    found: set[str] = set()
+    starts: dict[str, set[str]] = {}
+    for name, graph in protocol.graphs.items():
+        steps = graph.steps.values()
+        exits = (protocol.exits.get(tag_of(exit_)) for step in steps for exit_ in step.exits)
+        if any(exit_.proves in ("red", "green") for exit_ in exits if exit_):
+            found.add(name)
+        routes = (route for step in steps for rows in step.routes.values() for route in rows)
+        spawned = {action.graph for route in routes for action in route.do if isinstance(action, Spawn)}
+        starts[name] = spawned | {step.graph for step in steps if step.kind == "map"}
+    while more := {name for name in starts if name not in found and starts[name] & found}:
+        found |= more
+    return frozenset(found or protocol.graphs)
+
+
+class CriteriaTree:
+    """The instances of a run, and which of them answers for which criterion."""
+
+    def __init__(self, protocol: Protocol, state: State, get: Get) -> None:
+        self.protocol, self.state = protocol, state
+        self._inputs = {one.id: read_payload(get, one.input.ref) for one in state.insts.values()}
+        self.ids = {
+            one.id: tuple(criteria_in(protocol, self.graph(one).input[1], self._inputs[one.id]))
+            for one in state.insts.values()
+        }
+        self._working = working_graphs(protocol)
+
+    def graph(self, inst: Instance) -> Graph:
+        return self.protocol.graphs[inst.graph]
+
+    def chain(self, inst: Instance) -> list[Instance]:
+        """An instance, its parent, and so on up to the root."""
+        found = [inst]
+        while found[-1].parent in self.state.insts:
+            found.append(self.state.insts[found[-1].parent])
+        return found
+
+    def children(self, inst: Instance) -> list[Instance]:
+        """Return the current children of an instance, without those that a new plan dismissed."""
+        members = [id_ for group in inst.groups.values() for id_ in group.members.values()]
+        found = [self.state.insts[id_] for id_ in members if id_ in self.state.insts]
+        return sorted(found, key=lambda one: one.n)
+
+    def below(self, inst: Instance) -> Iterator[Instance]:
+        """Everything that works for an instance, however deep."""
+        for child in self.children(inst):
+            yield child
+            yield from self.below(child)
+
+    def part(self, inst: Instance) -> set[str]:
+        """The ids of an instance and of everything below it."""
+        return {inst.id, *(one.id for one in self.below(inst))}
+
+    def given_on(self, inst: Instance) -> dict[str, str]:
+        """Return criterion → the instances below that answer for it; children without criteria are searched in turn."""
+        return {id_: ", ".join(one.id for one in many) for id_, many in self._given_to(inst).items()}
+
+    def _given_to(self, inst: Instance) -> dict[str, list[Instance]]:
+        own, found = set(self.ids[inst.id]), dict[str, list[Instance]]()
+        for one in self._takers(inst):
+            for id_ in self.ids[one.id]:
+                if id_ in own:
+                    found.setdefault(id_, []).append(one)
+        return found
+
+    def _takers(self, inst: Instance) -> Iterator[Instance]:
+        for child in self.children(inst):
+            if self._builds(child):
+                yield from [child] if self.ids[child.id] else self._takers(child)
+
+    def _builds(self, inst: Instance) -> bool:
+        return inst.graph in self._working
+
+    @cached_property
+    def answers(self) -> list[tuple[str, str]]:
+        """Pairs of instance and criterion that it answers for, in input order.
+
+        Instances that design, plan or judge answer only for criteria that no instance builds.
+        """
+        if any(graph.only for graph in self.protocol.graphs.values()):
+            return []  # a step that is done alone builds on what others have left, and verifies no criterion
+        roots = [one for one in sorted(self.state.insts.values(), key=lambda one: one.n) if not one.parent]
+        found = [
+            (answerer, id_)
+            for root in roots
+            for one in (root, *self.below(root))
+            for id_ in self.ids[one.id]
+            for answerer in self._answerers(one, id_)
+        ]
+        built = {id_ for one, id_ in found if self._builds(one)}
+        return list(dict.fromkeys((one.id, id_) for one, id_ in found if self._builds(one) or id_ not in built))
+
+    def _answerers(self, inst: Instance, criterion: str) -> Iterator[Instance]:
+        """Yield the lowest instances that answer for a criterion; several, if several parts serve it."""
+        below = self._given_to(inst).get(criterion, [])
+        for one in below:
+            yield from self._answerers(one, criterion)
+        if not below:
+            yield inst
+
+    def origin(self, inst: Instance, criterion: str) -> str:
+        """Return the topmost instance with the criterion, or the parent that made parts for it: one origin, one
+        criterion.
+        """
+        known = [one.id for one in self.chain(inst)[1:] if criterion in self.ids[one.id]]
+        return known[-1] if known else inst.parent
+
+    def text(self, inst: Instance, criterion: str) -> str:
+        """Return a criterion's text, as the highest instance spells it: a part may know only its id, or word it
+        differently.
+        """
+        found = ""
+        for one in self.chain(inst):
+            if found and criterion not in self.ids[one.id]:
+                break
+            found = self._own_text(one, criterion) or found
+        others = (own for one in self.state.insts.values() if (own := self._own_text(one, criterion)))
+        return found or next(others, "")
+
+    def _own_text(self, inst: Instance, criterion: str) -> str:
+        """Return a criterion's text as the input of an instance spells it; empty if it does not."""
+        given = self._inputs[inst.id]
+        for value in given.values():
+            for item in mappings(value):
+                if item.get("id") == criterion and text(item.get("text")):
+                    return text(item["text"])
+        spelt = texts_in(self.protocol, self.graph(inst).input[1], given)
+        return next((words for id_, words in spelt if id_ == criterion), "")
+
+    def spec(self, inst: Instance) -> str:
+        """The id of the spec, story, module or cycle that an instance works on."""
+        return spec_id(self._inputs[inst.id])
+
+    def home(self, inst: Instance) -> str:
+        """The id of the spec that an instance's criteria belong to.
+
+        It is that of the instance, if it spells them out. A part of a plan, such as a cycle, names them by id, or is
+        one itself: its number says nothing outside the run, so they belong to the input of the run.
+        """
+        declared = self.protocol.types.get(self.graph(inst).input[1])
+        is_part = declared is not None and bool(declared.criterion_by)
+        return self.spec(self.chain(inst)[-1] if is_part else inst) if self._inputs[inst.id] else ""
+
+    def hashes(self, inst: Instance, criterion: str) -> set[str]:
+        """The hashes of a criterion's text, as the instance, those above it and those below it spell it out."""
+        return {
+            text_hash(words)
+            for one in (*self.chain(inst), *self.below(inst))
+            if criterion in self.ids[one.id] and (words := self._own_text(one, criterion))
+        }
+
 
 _JOINS: Final = frozenset({"merge", "fold"})
 _SHOWN: Final = 3
@@ -36,24 +201,24 @@ class Gap(NamedTuple):
 
 
 class Prover:
-    """Puts the chain of each criterion together."""
+    """Puts the chain of each criterion together, from the accepted steps and setbacks of a run."""
 
     def __init__(
         self,
-        tree: Tree,
-        steps: Sequence[Taken],
-        losses: Sequence[Lost],
-        record: Record,
-        decision: Callable[[Said], Decision],
+        tree: CriteriaTree,
+        log: EvidenceLog,
+        get: Get,
+        steps: Sequence[AcceptedStep],
+        losses: Sequence[LostStep] = (),
     ) -> None:
-        self._tree, self._steps, self._losses, self._record, self._decision = tree, steps, losses, record, decision
+        self._tree, self._log, self._get, self._steps, self._losses = tree, log, get, steps, losses
         self._seen = Sightings(steps)
         self._authors: dict[str, set[str]] = {}
         """Where an accepted claim lies → whose it is."""
         for step, _, ref in steps:
             self._authors.setdefault(ref, set()).add(step.instance)
 
-    def proved(self, inst: Instance, criterion: str, merging: str = "") -> Proved:
+    def prove(self, inst: Instance, criterion: str, merging: str = "") -> CriterionProof:
         """A criterion of an instance and everything that speaks for it; before the merge of `merging`, if that is set.
 
         `merging` is the instance itself, or one above it.
@@ -61,130 +226,139 @@ class Prover:
         chain = self._tree.chain(inst)
         if merging:
             chain = chain[: [one.id for one in chain].index(merging) + 1]
-        found = [self._seen.proof(id_) for id_ in self._tests(inst, criterion)]
+        records = self._records(inst, criterion)
+        ids = _latest_tests(records, criterion)
+        found = [self._seen.proof(id_) for id_ in ids]
         tests = tuple(proof for proof, _, _ in found)
-        red = last([one for _, one, _ in found if one])
-        green = last([one for _, _, one in found if one])
-        part = {inst.id, *(one.id for one in self._tree.below(inst))}
-        after = self._seen.green_since([one.id for one in tests], part) if green else self._tree.state.seq + 1
-        verdicts = sorted(self._verdicts(inst, after), key=lambda one: one.time)
+        red = last_sighting([one for _, one, _ in found if one])
+        green = last_sighting([one for _, _, one in found if one])
+
+        # Judgements and merges count only after the tests passed; if they never did, none counts.
+        after = self._seen.green_since(ids, self._tree.part(inst)) if green else self._tree.state.seq + 1
         merges = list(self._merges(inst, after))
-        gaps = [
-            *_unproved(tests),
-            *self._unjudged(chain, after, merging),
-            *self._unmerged(chain, merges, merging),
-        ]
-        missing = gaps if tests else [Gap("evidence.no_test", "no test stands for it")]
-        standing: Standing = "none" if not tests else "partial" if missing else "verified"
-        text = self._tree.text(inst, criterion)
-        return Proved(
+        if tests:
+            gaps = [
+                *_test_gaps(tests),
+                *self._shared_test_gap(inst, criterion),
+                *self._judgement_gaps(chain, after, merging),
+                *self._merge_gap(chain, merges, merging),
+            ]
+        else:
+            gaps = [Gap("evidence.no_test", "no test stands for it")]
+        standing: Standing = "none" if not tests else "partial" if gaps else "verified"
+        words = self._tree.text(inst, criterion)
+        return CriterionProof(
             id=criterion,
-            spec=self._tree.spec(inst),
-            text=text,
-            text_hash=text_hash(text),
+            spec=self._tree.home(inst),
+            text=words,
+            text_hash=text_hash(words),
             instance=inst.id,
             standing=standing,
-            missing=tuple(gap.what for gap in missing),
-            codes=tuple(gap.code for gap in missing),
-            waiver=self._waiver(inst) if missing else None,
+            missing=tuple(gap.what for gap in gaps),
+            codes=tuple(gap.code for gap in gaps),
+            waiver=self._waiver(inst) if gaps else None,
             tests=tests,
             red=red.act if red else "",
             green=green.act if green else "",
             commit=green.commit if green else "",
-            verdicts=tuple(verdicts),
+            verdicts=tuple(sorted(self._judgements(inst, after), key=lambda one: one.time)),
             merges=tuple(merges),
             setbacks=tuple(dict.fromkeys(self._setbacks(inst, criterion))),
-            unnoticed=unnoticed(self._records(inst, criterion), criterion, [one.id for one in tests]),
+            unnoticed=_unnoticed(records, criterion, ids),
             own_word=standing == "verified" and any(one.own_word for _, _, one in found if one),
         )
 
-    def _tests(self, inst: Instance, criterion: str) -> list[str]:
-        """The tests that stand for it, as the last run says that knows: its own, one of its parts', one above."""
-        known = [record.criteria[criterion] for record in self._records(inst, criterion)]
-        return list(known[-1]) if known else []
+    def _records(self, inst: Instance, criterion: str) -> list[CheckRecord]:
+        """Return the records about a criterion's tests, in order: of its instance, else of its parts, else from
+        above.
+        """
 
-    def _records(self, inst: Instance, criterion: str) -> list[Told]:
-        """What accepted work has left about the tests of a criterion, in order, from the nearest that knows any."""
-        circles = ([inst], list(self._tree.below(inst)), self._tree.chain(inst)[1:])
-        for circle in circles:
+        def is_about(record: CheckRecord) -> bool:
+            """Whether a record speaks of this criterion, and not of one with the same id in another spec."""
+            owner = record.owners.get(criterion)
+            if owner is None:  # a record of an older version, which keeps short ids alone
+                return True
+            spec, hash_ = owner
+            return spec == self._tree.spec(inst) or (hash_ != "" and hash_ in self._tree.hashes(inst, criterion))
+
+        for circle in ([inst], list(self._tree.below(inst)), self._tree.chain(inst)[1:]):
             names = {one.id for one in circle}
-            steps = [records for step, records, _ in self._steps if step.instance in names]
-            known = [
+            found = [
                 record
-                for records in steps
+                for step, records, _ in self._steps
+                if step.instance in names
                 for record in records
-                if record.criteria.get(criterion) and self._is_about(record, inst, criterion)
+                if record.criteria.get(criterion) and is_about(record)
             ]
-            if known:
-                return known
+            if found:
+                return found
         return []
 
-    def _is_about(self, record: Told, inst: Instance, criterion: str) -> bool:
-        """Whether a record speaks of this criterion, and not of one with the same id in another spec."""
-        owner = record.owners.get(criterion)
-        if owner is None:  # a record of an older version, which keeps short ids alone
-            return True
-        spec, text = owner
-        return spec == self._tree.spec(inst) or (text != "" and text in self._tree.hashes(inst, criterion))
+    def _shared_test_gap(self, inst: Instance, criterion: str) -> Iterator[Gap]:
+        """Whether the criterion has no test that is not needed for another criterion of the same instance."""
+        own = [id_ for one, id_ in self._tree.answers if one == inst.id]
+        tests = {id_: _latest_tests(self._records(inst, id_), id_) for id_ in own}
+        if test := without_own_test(tests).get(criterion):
+            yield Gap("evidence.shared_test", f"it has no test of its own: {test} stands for another criterion, too")
 
     def _waiver(self, inst: Instance) -> Decision | None:
-        """A person's word by which unverified work of the instance, or of one above it, was let pass.
+        """Return a person's decision to let unverified work of the instance, or of one above it, pass.
 
-        It holds for the work that the person has seen: what an agent has handed in since needs another word.
+        It covers only the work that the person saw: later work of an agent needs another decision.
         """
         for one in self._tree.chain(inst):
-            part = {one.id, *(below.id for below in self._tree.below(one))}
-            worked = [step.seq for step, *_ in self._steps if step.instance in part and self._is_work(step)]
-            for said in reversed(self._record.said):
-                if said.inst == one.id and self._waives(one, said) and said.seq > max(worked, default=0):
-                    return self._decision(said)
+            steps, part = self._tree.graph(one).steps, self._tree.part(one)
+            last_work = 0
+            for step, *_ in self._steps:
+                if step.instance in part and step.commit:
+                    own = self._tree.graph(self._tree.state.insts[step.instance]).steps.get(step.step)
+                    last_work = max(last_work, step.seq) if own and own.kind == "agent" else last_work
+            for statement in reversed(self._log.statements):
+                asked = steps.get(statement.step)
+                waives = statement.seq == self._log.vouched or (asked and statement.choice in asked.waives)
+                if statement.inst == one.id and waives and statement.seq > last_work:
+                    return self._log.decision(statement, self._get)
         return None
 
-    def _is_work(self, step: Accepted) -> bool:
-        graph = self._tree.graph(self._tree.state.insts[step.instance])
-        return bool(step.commit) and step.step in graph.steps and graph.steps[step.step].kind == "agent"
-
-    def _waives(self, inst: Instance, said: Said) -> bool:
-        step = self._tree.graph(inst).steps.get(said.step)
-        return said.seq == self._record.vouched or (step is not None and said.choice in step.waives)
-
-    def _verdicts(self, inst: Instance, after: int) -> Iterator[Verdict]:
+    def _judgements(self, inst: Instance, after: int) -> Iterator[ReviewVerdict]:
+        """Yield the judgements of agents on the instance, later approvals of those above, and the parent's verdict."""
         for one in self._tree.chain(inst):
-            steps = _judging(self._tree.protocol, self._tree.graph(one))
+            judging = self._judging_steps(one)
             for step, *_ in self._steps:
-                own = one is inst or (_proves(self._tree.protocol, step.exit) == "approval" and step.seq > after)
-                if step.instance == one.id and step.step in steps and own:
+                approves = self._proves(step.exit) == "approval"
+                if (
+                    step.instance == one.id
+                    and step.step in judging
+                    and (one is inst or (approves and step.seq > after))
+                ):
                     good = step.proves == "approval"
-                    yield Verdict(
+                    yield ReviewVerdict(
                         act=step.act, who=step.who, exit=step.exit, good=good, time=step.time, words=step.words
                     )
-        yield from self._from_above(inst)
-
-    def _from_above(self, inst: Instance) -> Iterator[Verdict]:
-        """What its parent, or a person in its place, has said about it."""
-        for name in _verdict_steps(self._tree.protocol, self._tree.graph(inst)):
+        for name in self._verdict_steps(inst):
             exit_ = inst.last.get(name, "")
             slot = inst.slots.get(f"{name}.{exit_}")
             if not exit_ or slot is None:
                 continue
+            # The parent's claim lies where the slot points to; a person who decides in its place has made none.
             judged = [
                 step
                 for step, _, ref in self._steps
                 if step.instance == inst.parent and ref == slot.ref and step.seq <= slot.seq
             ]
-            step = judged[-1] if judged else None
-            yield Verdict(
-                act=step.act if step else "",
-                who=step.who if step else "a person",
+            by = judged[-1] if judged else None
+            yield ReviewVerdict(
+                act=by.act if by else "",
+                who=by.who if by else "a person",
                 exit=exit_,
-                good=_proves(self._tree.protocol, exit_) == "approval",
-                time=step.time if step else moment(self._record.times.get(slot.seq, 0)),
-                words=step.words if step else "",
+                good=self._proves(exit_) == "approval",
+                time=by.time if by else moment(self._log.times.get(slot.seq, 0)),
+                words=by.words if by else "",
             )
 
-    def _unjudged(self, chain: Sequence[Instance], after: int, merging: str) -> Iterator[Gap]:
+    def _judgement_gaps(self, chain: Sequence[Instance], after: int, merging: str) -> Iterator[Gap]:
         inst = chain[0]
-        places = {one.id: _judging(self._tree.protocol, self._tree.graph(one)) for one in chain}
+        places = {one.id: self._judging_steps(one) for one in chain}
         if any(places.values()) and not any(
             step.proves == "approval" and step.step in places.get(step.instance, ()) and step.seq > after
             for step, *_ in self._steps
@@ -192,95 +366,97 @@ class Prover:
             yield Gap("evidence.not_approved", "nobody has approved it since")
         if inst.id == merging or not inst.parent:  # a parent judges what is merged
             return
-        for name in _verdict_steps(self._tree.protocol, self._tree.graph(inst)):
+        for name in self._verdict_steps(inst):
             exit_ = inst.last.get(name, "")
             slot = inst.slots.get(f"{name}.{exit_}")
             if slot is None or slot.seq < after:
                 yield Gap("evidence.not_judged", "its parent has not judged it")
-            elif _proves(self._tree.protocol, exit_) != "approval":
+            elif self._proves(exit_) != "approval":
                 yield Gap("evidence.rejected", f"its parent's verdict is {exit_}")
 
+    def _judging_steps(self, inst: Instance) -> frozenset[str]:
+        """Steps in which agents judge the instance's own work: handlers of signals judge the work of others."""
+        graph = self._tree.graph(inst)
+        handlers = {handler.step for handler in graph.handlers.values()}
+        return frozenset(
+            name
+            for name, step in graph.steps.items()
+            if base_of(name) not in handlers and any(self._proves(exit_) == "approval" for exit_ in step.exits)
+        )
+
+    def _verdict_steps(self, inst: Instance) -> list[str]:
+        """Steps in which an instance waits for its parent to approve."""
+        return [
+            name
+            for name, step in self._tree.graph(inst).steps.items()
+            if step.asks == "parent" and any(self._proves(exit_) == "approval" for exit_ in step.routes)
+        ]
+
+    def _proves(self, exit_: str) -> str:
+        declared = self._tree.protocol.exits.get(tag_of(exit_))
+        return declared.proves if declared else ""
+
     def _merges(self, inst: Instance, after: int) -> Iterator[str]:
+        """Yield the merges of the instance and of those above it, each later than the one before."""
         for one in self._tree.chain(inst):
-            done = [
-                step
-                for step, *_ in self._steps
-                if step.instance == one.id and step.effect in _JOINS and step.seq > after and self._is_good(step.exit)
-            ]
+            done = []
+            for step, *_ in self._steps:
+                exit_ = self._tree.protocol.exits.get(tag_of(step.exit))
+                is_good = exit_ is None or exit_.severity == "INFO"
+                if step.instance == one.id and step.effect in _JOINS and step.seq > after and is_good:
+                    done.append(step)
             if done:
                 yield done[-1].act
                 after = done[-1].seq
 
-    def _unmerged(self, chain: Sequence[Instance], merges: Sequence[str], merging: str) -> Iterator[Gap]:
+    def _merge_gap(self, chain: Sequence[Instance], merges: Sequence[str], merging: str) -> Iterator[Gap]:
         joins = [one.id for one in chain if any(step.effect in _JOINS for step in self._tree.graph(one).steps.values())]
         merged = {step.instance for step, *_ in self._steps if step.act in merges}
         if joins and joins[0] not in merged and joins[0] != merging:
             yield Gap(UNMERGED, f"the work of {joins[0]} has not been merged since")
 
-    def _is_good(self, exit_: str) -> bool:
-        declared = self._tree.protocol.exits.get(tag_of(exit_))
-        return declared is None or declared.severity == "INFO"
-
     def _setbacks(self, inst: Instance, criterion: str) -> Iterator[str]:
-        """Of what came to nothing in its instance, or about it, all that is not plainly about something else."""
+        """Yield the setbacks of the instance or its work, except those plainly about other criteria."""
         for setback, records, signals in self._losses:
+            # A handler of signals judges the work of the children that sent it; any other step its own instance.
+            authors = {one for ref in signals for one in self._authors.get(ref, ())}
+            children = {one for one in authors if self._tree.state.insts[one].parent == setback.instance}
+            if inst.id not in (children or {setback.instance}):
+                continue
             failing = [one for one in records if not one.check.ok and not one.check.advisory and not one.check.skipped]
-            if inst.id in self._concerned(setback.instance, signals) and not (
-                failing and all(_is_fine(one, criterion) for one in failing)
-            ):
+            endings = [one.criteria.get(criterion, {}).values() for one in failing]
+            passed_all = [bool(ends) and all(ending == "passed" for ending in ends) for ends in endings]
+            if not (failing and all(passed_all)):
                 yield setback.act
 
-    def _concerned(self, instance: str, signals: Sequence[str]) -> set[str]:
-        """Whose work something was about: who serves a child's signal has to do with what that child hands in."""
-        authors = {one for ref in signals for one in self._authors.get(ref, ())}
-        return {one for one in authors if self._tree.state.insts[one].parent == instance} or {instance}
+
+def _latest_tests(records: Sequence[CheckRecord], criterion: str) -> list[str]:
+    """Return the tests of a criterion from its latest record."""
+    return list(records[-1].criteria[criterion]) if records else []
 
 
-def _is_fine(one: Told, criterion: str) -> bool:
-    """Whether a check that failed did so though the criterion's own tests passed."""
-    tests = one.criteria.get(criterion, {})
-    return bool(tests) and all(verdict == "passed" for verdict in tests.values())
+def _unnoticed(records: Iterable[CheckRecord], criterion: str, tests: Sequence[str]) -> tuple[str, ...]:
+    """Return the wrong implementations that pass every test of a criterion, from the last check that tried the current
+    tests; later tests may notice more.
+    """
+    last: tuple[frozenset[str], tuple[str, ...]] = frozenset(), ()
+    for one in records:
+        tried = frozenset(one.criteria.get(criterion, {}))
+        wrong = (one.unnoticed or {}).get(criterion, ())
+        if wrong or (one.unnoticed is not None and tried and tried <= one.red):
+            last = tried, wrong
+    return last[1] if last[0].issuperset(tests) else ()
 
 
-def _unproved(tests: Sequence[TestProof]) -> Iterator[Gap]:
-    kinds = (
-        ("evidence.never_red", "was never seen failing", [one.id for one in tests if not one.red]),
-        (
-            "evidence.never_green",
-            "was not seen passing after it had failed",
-            [one.id for one in tests if one.red and not one.green],
-        ),
-        (
-            "evidence.not_passing",
-            "does not pass any more",
-            [one.id for one in tests if one.green and one.now != "passed"],
-        ),
-    )
-    for code, what, ids in kinds:
+def _test_gaps(tests: Sequence[TestProof]) -> Iterator[Gap]:
+    failed = {one.id for one in tests if one.red}
+    never_green = [one.id for one in tests if one.red and not one.green]
+    broken = [one.id for one in tests if one.green and one.now != "passed"]
+    for code, what, ids in (
+        ("evidence.never_red", "was never seen failing", never_failed([one.id for one in tests], failed)),
+        ("evidence.never_green", "was not seen passing after it had failed", never_green),
+        ("evidence.not_passing", "does not pass any more", broken),
+    ):
         more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
         if ids:
             yield Gap(code, f"{', '.join(ids[:_SHOWN])}{more} {what}")
-
-
-def _judging(protocol: Protocol, graph: Graph) -> frozenset[str]:
-    """Steps in which agents judge the instance's own work: handlers of signals judge the work of others."""
-    handlers = {handler.step for handler in graph.handlers.values()}
-    return frozenset(
-        name
-        for name, step in graph.steps.items()
-        if base_of(name) not in handlers and any(_proves(protocol, exit_) == "approval" for exit_ in step.exits)
-    )
-
-
-def _verdict_steps(protocol: Protocol, graph: Graph) -> list[str]:
-    """Steps in which an instance waits for its parent to approve."""
-    return [
-        name
-        for name, step in graph.steps.items()
-        if step.asks == "parent" and any(_proves(protocol, exit_) == "approval" for exit_ in step.routes)
-    ]
-
-
-def _proves(protocol: Protocol, exit_: str) -> str:
-    declared = protocol.exits.get(tag_of(exit_))
-    return declared.proves if declared else ""

@@ -10,28 +10,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from treadle.prompts.foreign import visible
-from treadle.views.baseline import counts
-from treadle.views.evidence import Accepted, Check, Evidence, Proved, Verdict
-from treadle.views.evidence_words import (
-    WHOSE_WORD,
-    agents,
-    consumed,
-    ended,
-    held,
-    history,
-    how_it_stands,
-    left_open,
-    mark,
-    road,
-    score,
-    setbacks_of,
-    standing,
-    where,
-)
-from treadle.views.moment import duration, plain
+from treadle.views import evidence_text
+from treadle.views.evidence import Check, Evidence, ReviewVerdict
+from treadle.views.status import baseline_counts
+from treadle.views.words import duration, plain
 
 MADE: Final = '<meta name="generator" content="treadle evidence">'
-"""Stands near the beginning of every page, so that a later one may take its place."""
+"""The mark near the beginning of every page; a page with this mark may be overwritten."""
 LONGEST: Final = 4_000
 """Characters of an output that are on the page."""
 
@@ -46,66 +31,62 @@ def html(found: Evidence) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    world.filters |= {"short": _short, "moment": plain, "duration": duration, "beginning": _beginning, "end": _end}
-    world.filters["image"] = _image
+    world.filters |= {
+        "short": lambda commit: commit[:12],
+        "moment": plain,
+        "duration": duration,
+        "beginning": _beginning,
+        "end": _end,
+        "image": _image,
+        "command": shlex.join,
+        "ended": evidence_text.check_ending,
+        "mark": evidence_text.mark,
+        "standing": evidence_text.standing,
+    }
+    world.tests["verdict"] = lambda it: isinstance(it, ReviewVerdict)
     style = world.get_template("evidence.css").render()
     return world.get_template("evidence.html.jinja").render(
         made=Markup(MADE),
         style=Markup(style),
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         it=shown,
-        standing=standing,
-        whose_word=WHOSE_WORD,
-        words=_Words(shown),
+        **_lookups(shown),
     )
 
 
-class _Words:
-    """What the template has to say about a run."""
+def _lookups(found: Evidence) -> dict[str, Any]:
+    """Return the words of the page about the whole run, and its lookups by activity and criterion."""
+    steps = {one.act: one for one in found.accepted}
+    first_setback: dict[str, int] = {}
+    for number, one in enumerate(found.setbacks, 1):
+        first_setback.setdefault(one.act, number)
 
-    def __init__(self, found: Evidence) -> None:
-        self._found = found
-        self.score, self.stands = score(found), how_it_stands(found)
-        self.agents, self.used, self.where = agents(found), consumed(found), where(found)
-        self.held, self.left_open = held(found), left_open(found)
-        self.before = counts(found.baseline) if found.baseline else ""
-        self.steps = {one.act: one for one in found.accepted}
-        self.number = {one.act: number for number, one in enumerate(found.accepted, 1)}
-        self.commits = list(dict.fromkeys(one.commit for one in found.accepted if one.commit))
+    def check_of(act: str, colour: str) -> Check | None:
+        return evidence_text.check_of_colour(steps[act], colour) if act in steps else None
 
-    def history(self, one: Proved) -> str:
-        return history(setbacks_of(self._found, one))
-
-    def setback(self, act: str) -> int:
-        """The number of the first setback of an activity."""
-        return next((number for number, one in enumerate(self._found.setbacks, 1) if one.act == act), 0)
-
-    def check(self, act: str, *names: str) -> Check | None:
-        """The record of an activity's check of that colour."""
-        checks = self.steps[act].checks if act in self.steps else ()
-        return next((one for one in checks if one.check.partition(":")[0].startswith(names)), None)
-
-    def ended(self, check: Check) -> str:
-        return ended(check)
-
-    def road(self, one: Proved) -> list[Verdict | Accepted]:
-        return road(self.steps, one)
-
-    def is_verdict(self, it: Verdict | Accepted) -> bool:
-        return isinstance(it, Verdict)
-
-    def mark(self, check: Check) -> str:
-        return mark(check)
-
-    def command(self, check: Check) -> str:
-        return shlex.join(check.command)
-
-    def show(self, act: str) -> str:
-        return f"treadle show {shlex.quote(self._found.run)} {shlex.quote(act)} --json"
+    return {
+        "score": evidence_text.score(found),
+        "stands": evidence_text.run_condition(found),
+        "agents": evidence_text.agents(found),
+        "used": evidence_text.usage_words(found),
+        "where": evidence_text.result_place(found),
+        "held": evidence_text.branch_holds(found),
+        "left_open": evidence_text.left_open(found),
+        "before": baseline_counts(found.baseline) if found.baseline else "",
+        "whose_word": evidence_text.WHOSE_WORD,
+        "steps": steps,
+        "number": {one.act: number for number, one in enumerate(found.accepted, 1)},
+        "commits": list(dict.fromkeys(one.commit for one in found.accepted if one.commit)),
+        "first_setback": first_setback,
+        "check_of": check_of,
+        "history": lambda one: evidence_text.setback_words(found, one),
+        "road": lambda one: evidence_text.steps_to(steps, one),
+        "show": lambda act: f"treadle show {shlex.quote(found.run)} {shlex.quote(act)} --json",
+    }
 
 
 def _harmless(value: Any) -> Any:
-    """The same with everything written out that a reader would not see, or that would turn a line around."""
+    """Write out characters that are invisible or reverse the direction of text."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):
@@ -113,12 +94,8 @@ def _harmless(value: Any) -> Any:
     return [_harmless(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def _short(commit: str) -> str:
-    return commit[:12]
-
-
 def _image(svg: str) -> str:
-    """A picture as an address of its own: whatever it holds, nothing of it runs."""
+    """Embed an SVG as a data URL, so that no script in it runs."""
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 

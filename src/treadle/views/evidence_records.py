@@ -1,122 +1,67 @@
-"""Reads the records that checks have left. What is not there, or is not what a check leaves, proves nothing."""
+"""The records behind the evidence: payloads, checks, accepted activities, setbacks, statements of people, test runs.
 
-from collections.abc import Callable, Iterator, Mapping
+The terminal, the page, the memory bank and the files of stories all read a run from here: `EvidenceLog` is the one fold
+of its log, `check_records` the one reader of its checks.
+
+Payloads come from other versions and from damaged stores: a missing or malformed record proves nothing, and raises
+nothing.
+"""
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
 from treadle.errors import PortError
-from treadle.kernel.commands import RunEffect
-from treadle.kernel.events import CheckResult
-from treadle.protocol.catalogue import check_name
+from treadle.kernel.commands import RunAgent, RunEffect
+from treadle.kernel.events import (
+    Checked,
+    CheckResult,
+    Exited,
+    Failed,
+    Reopened,
+    Replied,
+    Signalled,
+    TimerFired,
+    Upgraded,
+    Vouched,
+)
+from treadle.kernel.instances import ROOT
+from treadle.kernel.replay import Move
+from treadle.kernel.state import Ask
+from treadle.prompts.outcomes import for_person
+from treadle.protocol.guards import proof_of
 from treadle.protocol.items import Json
-from treadle.protocol.model import CheckRef
-from treadle.views.chronicle import Deed
-from treadle.views.evidence import Check, CheckFinding
+from treadle.protocol.model import CheckRef, Exit, Protocol, Step, base_of, tag_of
+from treadle.protocol.vocabulary import PROOFS, RECORDS, check_name
+from treadle.store.records import Stray
+from treadle.toolchains.results import is_unwitnessed
+from treadle.views.activity import is_spent, who_of, worker_of
+from treadle.views.chronicle import ActivityRecord, Chronicle
+from treadle.views.evidence import AcceptedActivity, Check, CheckFinding, Decision, Kind, Setback, TestProof
+from treadle.views.result import Advice, first_advice
+from treadle.views.words import effect_words, first_words, moment, report_words, seconds
 
-Find = Callable[[str], Json]
+# Payloads and their values.
+
+Get = Callable[[str], Json]
 """The payload behind a reference; a `PortError` if it is missing or damaged."""
-_GONE = "there is no record of it"
 
 
-class Told(NamedTuple):
-    """A check's record, and what it says about tests."""
-
-    check: Check
-    red: frozenset[str]
-    """Tests that were seen failing for the right reason."""
-    on_skeleton: frozenset[str]
-    criteria: dict[str, dict[str, str]]
-    """Criterion → test → how it ended."""
-    unnoticed: dict[str, tuple[str, ...]] | None
-    """Criterion → wrong implementations that all its tests pass with; None: none was tried."""
-    meanwhile: tuple[str, ...] = ()
-    """What else was changed while the activity worked."""
-    owners: Mapping[str, tuple[str, str]] = MappingProxyType({})
-    """Criterion → the spec that it belongs to, and the hash of its text; empty in records of older versions."""
-
-
-def told(find: Find, deed: Deed) -> tuple[Told, ...]:
-    """What the checks of an activity have left, in their order."""
-    return tuple(_told(find, result, ref) for result, ref in results(deed))
-
-
-def results(deed: Deed) -> Iterator[tuple[CheckResult, CheckRef]]:
-    """Results come in the order of the checks that were asked for; two of one name differ in their argument."""
-    if isinstance(deed.command, RunEffect) and deed.claim:
-        yield from ((result, CheckRef(name=result.check)) for result in deed.claim.results)
-    results = deed.checked.results if deed.checked else ()
-    if [one.check for one in results] == [one.name for one in deed.checks]:
-        yield from zip(results, deed.checks, strict=True)
-    else:
-        yield from ((result, CheckRef(name=result.check)) for result in results)
-
-
-def _told(find: Find, result: CheckResult, ref: CheckRef) -> Told:
-    value = payload(find, result.report_ref)
-    name = check_name(ref.name, ref.arg)
-    exit_ = value.get("exit")
-    check = Check(
-        check=name,
-        ok=result.ok,
-        advisory=ref.advisory,
-        skipped=value.get("skipped") is True,
-        commit=text(value.get("commit")),
-        tree=text(value.get("tree")),
-        command=texts(value.get("command")),
-        exit=exit_ if isinstance(exit_, int) else None,
-        duration=_seconds(value.get("duration")),
-        output=text(value.get("output")),
-        report=text(value.get("report")) if value else _GONE,
-        findings=findings(value),
-        isolation=text(value.get("isolation")),
-        limits=texts(value.get("limits")),
-        plots=tuple(_plots(find, value)),
-        ref=result.report_ref,
-        gone=not value,
-    )
-    red, skeleton = (frozenset(texts(value.get(key))) for key in ("red", "red_on_skeleton"))
-    return Told(
-        check,
-        red,
-        skeleton,
-        _criteria(value.get("criteria")),
-        _unnoticed(value),
-        texts(value.get("meanwhile")),
-        _owners(value.get("of")),
-    )
-
-
-def findings(record: Json) -> tuple[CheckFinding, ...]:
-    """What a check has found, by its record; nothing if the record is older than codes."""
-    listed = record.get("findings") if isinstance(record, dict) else None
-    found: list[CheckFinding] = []
-    for one in listed if isinstance(listed, list) else ():
-        try:
-            found.append(msgspec.convert(one, CheckFinding))
-        except msgspec.ValidationError:
-            continue
-    return tuple(found)
-
-
-def codes(record: Json) -> tuple[str, ...]:
-    """The codes of the problems in a check's record, each once; those of notes are left out."""
-    return tuple(dict.fromkeys(one.code for one in findings(record) if one.code and not one.note))
-
-
-def payload(find: Find, ref: str) -> dict[str, Json]:
-    """The fields of a payload; none if it has none, or cannot be read."""
-    value = anything(find, ref)
-    return value if isinstance(value, dict) else {}
-
-
-def anything(find: Find, ref: str) -> Json:
+def read_value(get: Get, ref: str) -> Json:
     """A payload; None if it cannot be read."""
     try:
-        return find(ref) if ref else None
+        return get(ref) if ref else None
     except PortError:
         return None
+
+
+def read_payload(get: Get, ref: str) -> dict[str, Json]:
+    """The fields of a payload; none if it has none, or cannot be read."""
+    return mapping(read_value(get, ref))
 
 
 def text(value: Json) -> str:
@@ -129,36 +74,591 @@ def texts(value: Json) -> tuple[str, ...]:
     return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
 
 
-def _seconds(value: Json) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+def mapping(value: Json) -> dict[str, Json]:
+    """An object, or an empty one."""
+    return value if isinstance(value, dict) else {}
 
 
-def _criteria(value: Json) -> dict[str, dict[str, str]]:
-    listed = value if isinstance(value, dict) else {}
-    return {
-        name: {id_: text(verdict) for id_, verdict in tests.items()}
-        for name, tests in listed.items()
-        if isinstance(tests, dict)
-    }
+def mappings(value: Json) -> list[dict[str, Json]]:
+    """The objects of a list."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _owners(value: Json) -> dict[str, tuple[str, str]]:
-    listed = value if isinstance(value, dict) else {}
-    return {
-        name: (text(one.get("spec")), text(one.get("text"))) for name, one in listed.items() if isinstance(one, dict)
-    }
+# Records of checks.
 
 
-def _plots(find: Find, value: dict[str, Json]) -> Iterator[str]:
-    measured = value.get("scaling")
-    for one in measured if isinstance(measured, list) else ():
-        picture = payload(find, text(one.get("plot"))) if isinstance(one, dict) else {}
-        if svg := text(picture.get("svg")):
-            yield svg
+class SuiteCounts(
+    msgspec.Struct, frozen=True, kw_only=True, rename={"passed": "pass", "failed": "fail", "skipped": "skip"}
+):
+    """The numbers of passed, failed and skipped tests."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
 
 
-def _unnoticed(value: dict[str, Json]) -> dict[str, tuple[str, ...]] | None:
-    if "wrong_implementations" not in value:
-        return None
-    listed = value.get("unnoticed")
-    return {name: texts(wrong) for name, wrong in listed.items()} if isinstance(listed, dict) else {}
+class CheckRecord(NamedTuple):
+    """A check's record, with its results for tests."""
+
+    check: Check
+    red: frozenset[str]
+    """Tests that were seen failing for the right reason."""
+    on_skeleton: frozenset[str]
+    criteria: dict[str, dict[str, str]]
+    """Criterion → test → how it ended."""
+    unnoticed: dict[str, tuple[str, ...]] | None
+    """Criterion → wrong implementations that all its tests pass with; None: none was tried."""
+    counts: SuiteCounts | None = None
+    """The tests of the whole suite, counted; None: the check did not run the suite."""
+    failing: tuple[str, ...] = ()
+    """The tests of the suite that failed."""
+    files_changed: tuple[str, ...] | None = None
+    """The files that the activity changed, by git; None: the check does not list them."""
+    paths: tuple[str, ...] = ()
+    """The paths that a check of protected paths reports."""
+    meanwhile: tuple[str, ...] = ()
+    """Changes made beside the work while the activity ran."""
+    owners: Mapping[str, tuple[str, str]] = MappingProxyType({})
+    """Criterion → the spec that it belongs to, and the hash of its text; empty in records of older versions."""
+
+
+def check_results(deed: ActivityRecord) -> list[tuple[CheckResult, CheckRef]]:
+    """Return the results of an activity's checks, each with the check that was asked for."""
+    claimed = deed.claim.results if isinstance(deed.command, RunEffect) and deed.claim else ()
+    return [*((result, CheckRef(name=result.check)) for result in claimed), *gate_results(deed)]
+
+
+def gate_results(deed: ActivityRecord) -> list[tuple[CheckResult, CheckRef]]:
+    """Return the results of the gate's checks alone, without those that an effect ran before it published its work."""
+    results = deed.checked.results if deed.checked else ()
+    # Results come in the order of the checks that were asked for; two checks of one name differ in their argument.
+    if [one.check for one in results] == [one.name for one in deed.checks]:
+        return list(zip(results, deed.checks, strict=True))
+    advisory = {one.name for one in deed.checks if one.advisory}
+    return [(result, CheckRef(name=result.check, advisory=result.check in advisory)) for result in results]
+
+
+def check_records(get: Get, deed: ActivityRecord) -> tuple[CheckRecord, ...]:
+    """Return the records of an activity's checks, in their order."""
+    return tuple(_check_record(get, result, ref) for result, ref in check_results(deed))
+
+
+def gate_records(get: Get, deed: ActivityRecord, names: Collection[str] = ()) -> Iterator[CheckRecord]:
+    """Yield the records of the gate's checks alone, or of those with these names.
+
+    Views that are written after every event read no more payloads than they need.
+    """
+    for result, ref in gate_results(deed):
+        if not names or result.check in names:
+            yield _check_record(get, result, ref)
+
+
+def refusals(get: Get, deed: ActivityRecord) -> list[tuple[str, str]]:
+    """Return the checks that ran and refused an activity, each with its first finding."""
+    return [
+        (result.check, first_words(report_words(read_value(get, result.report_ref)).removeprefix("- ")))
+        for result, ref in gate_results(deed)
+        if not (result.ok or result.skipped or ref.advisory)
+    ]
+
+
+def last_test_result(
+    get: Get, deeds: Sequence[ActivityRecord], among: Collection[str]
+) -> Literal["pass", "fail"] | None:
+    """Return the result of the last check that ran tests in one of these instances, or in any if none is named."""
+    for deed in reversed(deeds):
+        for one in reversed(check_records(get, deed)) if not among or deed.command.inst in among else ():
+            name = one.check.check.partition(":")[0]
+            if one.check.skipped:
+                continue
+            if name in PROOFS["green"][0]:
+                return "pass" if one.check.ok else "fail"
+            if name in PROOFS["red"][0]:
+                # A passed red check means failing tests; a failed one, too, if the runner exited non-zero.
+                return "fail" if one.check.ok or one.check.exit else "pass"
+    return None
+
+
+def _check_record(get: Get, result: CheckResult, ref: CheckRef) -> CheckRecord:
+    record = read_payload(get, result.report_ref)
+    exit_, duration = record.get("exit"), record.get("duration")
+    if not isinstance(duration, int | float) or isinstance(duration, bool):
+        duration = 0.0
+    plots = [read_payload(get, text(one.get("plot"))) for one in mappings(record.get("scaling"))]
+    criteria, owners = mapping(record.get("criteria")), mapping(record.get("of"))
+    counts = record.get("tests")
+    numbers = {name: value for name, value in mapping(counts).items() if type(value) is int}
+    return CheckRecord(
+        check=Check(
+            check=check_name(ref.name, ref.arg),
+            ok=result.ok,
+            advisory=ref.advisory,
+            skipped=record.get("skipped") is True,
+            commit=text(record.get("commit")),
+            tree=text(record.get("tree")),
+            command=texts(record.get("command")),
+            exit=exit_ if isinstance(exit_, int) else None,
+            duration=float(duration),
+            output=text(record.get("output")),
+            report=text(record.get("report")) if record else "there is no record of it",
+            findings=findings(record),
+            isolation=text(record.get("isolation")),
+            limits=texts(record.get("limits")),
+            plots=tuple(svg for plot in plots if (svg := text(plot.get("svg")))),
+            ref=result.report_ref,
+            gone=not record,
+        ),
+        red=frozenset(texts(record.get("red"))),
+        on_skeleton=frozenset(texts(record.get("red_on_skeleton"))),
+        criteria={
+            name: {id_: text(verdict) for id_, verdict in tests.items()}
+            for name, tests in criteria.items()
+            if isinstance(tests, dict)
+        },
+        unnoticed={name: texts(wrong) for name, wrong in mapping(record.get("unnoticed")).items()}
+        if "wrong_implementations" in record
+        else None,
+        counts=msgspec.convert(numbers, SuiteCounts) if isinstance(counts, dict) else None,
+        failing=texts(record.get("failing_tests")),
+        files_changed=texts(record["files_changed"]) if "files_changed" in record else None,
+        paths=texts(record.get("paths")),
+        meanwhile=texts(record.get("meanwhile")),
+        owners={
+            name: (text(one.get("spec")), text(one.get("text")))
+            for name, one in owners.items()
+            if isinstance(one, dict)
+        },
+    )
+
+
+def findings(record: Json) -> tuple[CheckFinding, ...]:
+    """Return the findings in a check's record; empty if the record is older than codes."""
+    found: list[CheckFinding] = []
+    for one in mappings(mapping(record).get("findings")):
+        try:
+            found.append(msgspec.convert(one, CheckFinding))
+        except msgspec.ValidationError:
+            continue
+    return tuple(found)
+
+
+def codes(record: Json) -> tuple[str, ...]:
+    """The codes of the problems in a check's record, each once; those of notes are left out."""
+    return tuple(dict.fromkeys(one.code for one in findings(record) if one.code and not one.note))
+
+
+def advice_of(deeds: Iterable[ActivityRecord], get: Get) -> Iterator[Advice]:
+    """Yield the advice of checks on accepted activities, in their order."""
+    for deed in filter(is_accepted, deeds):
+        for result, ref in check_results(deed):
+            if ref.advisory and not result.ok:
+                record = read_value(get, result.report_ref)
+                yield Advice(
+                    act=deed.command.id,
+                    check=check_name(ref.name, ref.arg),
+                    text=first_advice(report_words(record)),
+                    codes=codes(record),
+                )
+
+
+# The log: a chronicle that also keeps the order of events, the statements of people and the failures of agents.
+
+AGENT_FAILURES: Final = {"crash": "!crash", "blocked": "!blocked", "store": "!store"}
+TIMEOUT: Final = "!timeout"
+
+
+class InstancePosition(msgspec.Struct, frozen=True):
+    """An instance's current step, attempt and variables, and the exits it left steps by."""
+
+    inst: str
+    step: str
+    attempt: int
+    vars: dict[str, int | str | bool]
+    last: dict[str, str]
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """The positions of all live instances when an agent failed, in order of creation."""
+
+    at: int
+    act: str
+    cause: str
+    detail_ref: str
+    positions: tuple[InstancePosition, ...]
+
+
+class Statement(NamedTuple):
+    """A person's word, as it was recorded."""
+
+    seq: int
+    ts: int
+    choice: str
+    who: str = ""
+    inst: str = ""
+    step: str = ""
+    ask: str = ""
+    note_ref: str = ""
+
+
+class EvidenceLog(Chronicle):
+    """A chronicle with the order of events, the statements of people and the failures of agents, for the evidence."""
+
+    def __init__(self, find: Callable[[str], Protocol]) -> None:
+        super().__init__(find)
+        self.settled: dict[str, int] = {}
+        """Activity → the number of the last event that was about it."""
+        self.statements: list[Statement] = []
+        self.vouched = 0
+        """The number of the last event by which a person let the result pass as it is; 0: there is none."""
+        self.times: dict[int, int] = {}
+        """The number of an event → when it happened."""
+        self.snapshots: list[Snapshot] = []
+        self._below: dict[str, list[ActivityRecord]] = {}
+        """Instance → the activities there and below; built by the first question after an event."""
+
+    def take(self, body: bytes) -> Move:
+        """Apply the next event of the log."""
+        made = super().take(body)
+        seq, ts = made.state.seq, made.event.ts
+        self.times[seq] = ts
+        self._below = {}
+        self._snapshot(made)
+        match event := made.event:
+            case Exited() | Checked() | Failed():
+                self.settled[event.act] = seq
+            case Replied():
+                asked = made.before.asks.get(event.ask, Ask("", ""))
+                self.statements.append(
+                    Statement(seq, ts, event.choice, event.actor, asked.inst, asked.step, event.ask, event.note_ref)
+                )
+            case Signalled():
+                self.statements.append(
+                    Statement(seq, ts, event.name, inst=event.inst, step=event.step, note_ref=event.data_ref)
+                )
+            case Upgraded():
+                self.statements.append(Statement(seq, ts, f"moves the run to the protocol {event.protocol[:19]}"))
+            case Reopened():
+                choice = "takes the run up again, for the branch has moved"
+                self.statements.append(Statement(seq, ts, choice, event.actor, ROOT))
+            case Vouched():
+                self.vouched = seq
+                choice = "accepts the result as it is"
+                self.statements.append(Statement(seq, ts, choice, event.actor, ROOT, note_ref=event.note_ref))
+            case _:
+                pass
+        return made
+
+    def _snapshot(self, made: Move) -> None:
+        """Record the positions of a run at the failure that ends an activity; an agent is tried again after others."""
+        act, cause, detail = "", "", ""
+        match made.event:
+            case Failed(why=why) as event if why in AGENT_FAILURES:
+                act, cause, detail = event.act, AGENT_FAILURES[why], event.detail_ref
+            case TimerFired(timer=timer):
+                act, cause = timer, TIMEOUT
+            case _:
+                pass
+        if not cause or act not in made.before.acts or act in made.state.acts:
+            return
+        live = sorted((it for it in made.before.insts.values() if it.live and it.frames), key=lambda it: it.n)
+        positions: list[InstancePosition] = []
+        for it in live:
+            step = it.frames[-1].step
+            positions.append(InstancePosition(it.id, step, it.attempts.get(step, 0), dict(it.vars), dict(it.last)))
+        self.snapshots.append(Snapshot(made.state.now, act, cause, detail, tuple(positions)))
+
+    def below(self, inst: str) -> list[ActivityRecord]:
+        """Return the activities of an instance and of all below it, the earliest first."""
+        if not self._below:
+            for deed in self.deeds.values():
+                names = deed.command.inst.split("/")
+                for depth in range(1, len(names) + 1):
+                    self._below.setdefault("/".join(names[:depth]), []).append(deed)
+        return self._below.get(inst, [])
+
+    def decision(self, one: Statement, get: Get) -> Decision:
+        """Return a statement as the evidence shows it, with the title of the question that it answers."""
+        inst = self.state.insts.get(one.inst)
+        graph = self.protocol.graphs.get(inst.graph) if self.protocol and inst else None
+        step = graph.steps.get(one.step) if graph else None
+        return Decision(
+            time=moment(one.ts),
+            who=one.who or "a person",
+            instance=one.inst,
+            step=base_of(one.step),
+            question=(step.title or one.step) if step and one.ask else "",
+            choice=one.choice,
+            note=text(read_value(get, one.note_ref)),
+        )
+
+
+# Accepted activities and setbacks.
+
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?\Z")
+_WORDS: Final = 2_000
+Agents = Mapping[str, str]
+"""Role → its agent, as the run was started; used only where the log names no actor."""
+
+
+class AcceptedStep(NamedTuple):
+    """An accepted activity, with the records of its checks."""
+
+    step: AcceptedActivity
+    records: tuple[CheckRecord, ...]
+    ref: str
+    """Where the accepted claim lies."""
+
+
+class LostStep(NamedTuple):
+    """A setback, with the records of its checks."""
+
+    setback: Setback
+    records: tuple[CheckRecord, ...] = ()
+    signals: tuple[str, ...] = ()
+    """The payloads of the signals that it served."""
+
+
+def is_accepted(deed: ActivityRecord) -> bool:
+    """Whether the exit of an activity was accepted."""
+    return bool(deed.ended and deed.left) and not (deed.stopped or deed.left.startswith("!") or is_spent(deed))
+
+
+def workers(log: EvidenceLog, agents: Agents) -> dict[str, str]:
+    """Role → the persons and agents that have worked in it, the first one first."""
+    found: dict[str, list[str]] = {}
+    for deed in log.deeds.values():
+        if isinstance(deed.command, RunAgent) and (by := worker_of(deed, agents)):
+            found.setdefault(deed.command.role, []).append(by)
+    return {role: ", ".join(dict.fromkeys(names)) for role, names in found.items()}
+
+
+def accepted_steps(log: EvidenceLog, get: Get, now: int, agents: Agents) -> list[AcceptedStep]:
+    """Return the accepted activities, in the order of their last events."""
+    found: list[AcceptedStep] = []
+    for deed in filter(is_accepted, log.deeds.values()):
+        job, records, ref = deed.command, check_records(get, deed), claim_ref(deed)
+        exit_, step = _declared(log.protocol, deed)
+        fields = read_payload(get, ref)
+
+        # The commit behind an exit; for an effect, the commit that it checked before publishing.
+        git_fields = [name for name, field in exit_.fields.items() if field.by == "git"] if exit_ else []
+        commits = [one.check.commit for one in records if isinstance(job, RunEffect) and one.check.commit]
+        commits += [value for name in git_fields if _COMMIT.match(value := text(fields.get(name)))]
+        commits += [one.check.commit for one in records if one.check.check in RECORDS]
+
+        activity = AcceptedActivity(
+            act=job.id,
+            instance=job.inst,
+            step=job.step,
+            title=step.title if step else "",
+            who=who_of(job),
+            by=worker_of(deed, agents),
+            exit=deed.left,
+            proves=proof_of(exit_, fields) if exit_ else "",
+            effect=job.effect if isinstance(job, RunEffect) else "",
+            attempt=job.attempt,
+            seq=log.settled.get(job.id, 0),
+            time=moment(deed.ended),
+            elapsed=seconds(deed.began, deed.ended or now),
+            commit=commits[0] if commits else "",
+            words=_agent_words(exit_, fields),
+            checks=tuple(one.check for one in records),
+        )
+        found.append(AcceptedStep(activity, records, ref))
+    return sorted(found, key=lambda one: one.step.seq)
+
+
+def lost_steps(log: EvidenceLog, get: Get, strays: Sequence[Stray], agents: Agents) -> list[LostStep]:
+    """Return the setbacks, in the order of their time."""
+    found = [one for deed in log.deeds.values() for one in _setbacks_of(log.protocol, get, agents, deed)]
+    for stray in strays:
+        place, _, _ = stray.act.partition("#")
+        inst, _, step = place.rpartition(":")
+        setback = Setback(
+            kind="not obeyed",
+            act=stray.act,
+            instance=inst,
+            step=step,
+            who="",
+            attempt=0,
+            time=moment(stray.at),
+            what=stray.what,
+            why=(),
+            report=stray.detail,
+            checks=(),
+        )
+        found.append(LostStep(setback))
+    return sorted(found, key=lambda one: one.setback.time)
+
+
+def _setbacks_of(protocol: Protocol | None, get: Get, agents: Agents, deed: ActivityRecord) -> Iterator[LostStep]:
+    """Yield the failures of an activity, then how it was stopped, refused or sent back."""
+    job, by, all_records = deed.command, worker_of(deed, agents), check_records(get, deed)
+
+    def setback(
+        kind: Kind,
+        what: str,
+        at: int,
+        report: str = "",
+        records: tuple[CheckRecord, ...] = (),
+        why: Sequence[str] = (),
+    ) -> LostStep:
+        made = Setback(
+            kind=kind,
+            act=job.id,
+            instance=job.inst,
+            step=job.step,
+            who=who_of(job),
+            by=by,
+            attempt=job.attempt,
+            time=moment(at),
+            what=what,
+            why=tuple(why),
+            report=report,
+            checks=tuple(one.check for one in records),
+        )
+        return LostStep(made, records, job.inputs.get("signals", ()))
+
+    for failure in deed.failures:
+        details = read_value(get, failure.detail_ref)
+        words = (details.get("error") or for_person(details)) if isinstance(details, dict) else details
+        report = words if isinstance(words, str) else json.dumps(details, ensure_ascii=False) if details else ""
+        yield setback("failed", failure.why, failure.ts, report)
+
+    if deed.stopped and deed.stopped != "answered":
+        yield setback("stopped", deed.stopped, deed.ended)
+    elif deed.claim and (deed.left.startswith("!") or is_spent(deed)):
+        key = deed.claim.envelope.key
+        failed = [one.check.check for one in all_records if not one.check.ok and not one.check.advisory]
+        if failed or deed.left.startswith("!"):
+            ref = deed.checked.payload_ref if deed.checked else deed.claim.envelope.payload_ref
+            report = text(read_payload(get, ref).get("report"))
+            yield setback("refused", key, deed.ended, report, all_records, failed)
+        else:  # every check passed, but the exit itself spent an attempt
+            exit_ = protocol.exits.get(deed.claim.envelope.type) if protocol else None
+            words = _agent_words(exit_, read_payload(get, claim_ref(deed)))
+            yield setback("sent back", key, deed.ended, words, all_records)
+    elif is_accepted(deed):
+        exit_, _ = _declared(protocol, deed)
+        fields = read_payload(get, claim_ref(deed))
+        if exit_ and (exit_.severity != "INFO" or exit_.proves != proof_of(exit_, fields)):
+            is_effect = isinstance(job, RunEffect)
+            report = effect_words(fields)[:_WORDS] if is_effect else _agent_words(exit_, fields)
+            yield setback("sent back", deed.left, deed.ended, report, all_records)
+
+
+def _declared(protocol: Protocol | None, deed: ActivityRecord) -> tuple[Exit | None, Step | None]:
+    """Return the exit and the step of an activity, as the protocol declares them."""
+    if protocol is None:
+        return None, None
+    graph = protocol.graphs.get(deed.command.graph)
+    return protocol.exits.get(tag_of(deed.left)), graph.steps.get(deed.command.step) if graph else None
+
+
+def claim_ref(deed: ActivityRecord) -> str:
+    """Return the reference of a claim with the fields that its checks computed; of a refused claim, of the claim alone:
+    its checks have left a report in their place.
+    """
+    own = deed.claim.envelope.payload_ref if deed.claim else ""
+    checked = deed.checked.payload_ref if deed.checked else ""
+    return own or checked if deed.left.startswith("!") else checked or own
+
+
+def _agent_words(exit_: Exit | None, fields: dict[str, Json]) -> str:
+    """Format the agent's own fields of an exit, a line each."""
+    names = [name for name, field in exit_.fields.items() if field.by == "agent"] if exit_ else []
+    lines = [f"{name}: {_line(fields[name])}" for name in names if fields.get(name) not in (None, "", [])]
+    return "\n".join(lines)[:_WORDS]
+
+
+def _line(value: Json) -> str:
+    match value:
+        case str():
+            return value
+        case list():
+            return "; ".join(map(_line, value))
+        case dict():
+            return " · ".join(_line(one) for one in value.values() if one not in (None, "", []))
+    return json.dumps(value)
+
+
+# Sightings of failing and passing tests, in the runs behind accepted work.
+
+_GREEN: Final = frozenset[str]().union(*PROOFS["green"])
+
+
+class Sighting(NamedTuple):
+    """A test in a run that an accepted activity rests on."""
+
+    seq: int
+    instance: str
+    act: str
+    how: str
+    commit: str
+    own_word: bool
+    """Whether the test runner is the only witness."""
+
+
+class Sightings:
+    """The runs in which tests were seen failing and passing."""
+
+    def __init__(self, steps: Iterable[AcceptedStep]) -> None:
+        self.red: dict[str, list[Sighting]] = {}
+        self.green: dict[str, list[Sighting]] = {}
+        self.any: dict[str, list[Sighting]] = {}
+        for step, records, _ in steps:
+            for record in records:
+                check = record.check
+                if check.gone or not check.ok:
+                    continue
+                seen = Sighting(step.seq, step.instance, step.act, "", check.commit, is_unwitnessed(check.limits))
+                for id_ in record.red | record.on_skeleton:
+                    how = "failed" if id_ in record.red else "skeleton"
+                    self.red.setdefault(id_, []).append(seen._replace(how=how))
+                # A test may stand for several criteria; it ran once.
+                endings = {id_: ending for tests in record.criteria.values() for id_, ending in tests.items()}
+                for id_, ending in endings.items():
+                    self.any.setdefault(id_, []).append(seen._replace(how=ending))
+                    if ending == "passed" and check.check in _GREEN:
+                        self.green.setdefault(id_, []).append(seen._replace(how=ending))
+
+    def proof(self, id_: str) -> tuple[TestProof, Sighting | None, Sighting | None]:
+        """Return the proof of a test: its last red, and its last green if that came later."""
+        green = last_sighting(self.green.get(id_, ()))
+        reds = self.red.get(id_, [])
+        red = last_sighting([one for one in reds if not green or one.seq < green.seq]) or last_sighting(reds)
+        if red and green and green.seq < red.seq:
+            green = None
+        now = last_sighting(self.any.get(id_, ()))
+        proof = TestProof(
+            id=id_,
+            red=red.act if red else "",
+            on_skeleton=bool(red and red.how == "skeleton"),
+            green=green.act if green else "",
+            now=now.how if now else "",
+        )
+        return proof, red, green
+
+    def green_since(self, ids: Iterable[str], instances: Collection[str]) -> int:
+        """Return the event since which the tests pass on the commit of their last pass; 0 if they never passed.
+
+        Runs by these instances count, because their work was approved and merged then; other instances ran the same
+        tests later, for their own work. Runs by others count only if these instances have none. A later run on the same
+        commit adds nothing: an approval after the first run is about this commit.
+        """
+        every = [self.green[id_] for id_ in ids if id_ in self.green]
+        own = [[one for one in many if one.instance in instances] for many in every]
+        seen = [many for many in own if many] or every
+        latest = last_sighting([one for many in seen for one in many])
+        if latest is None:
+            return 0
+        return max(
+            min(one.seq for one in many if one.commit == latest.commit)
+            for many in seen
+            if any(one.commit == latest.commit for one in many)
+        )
+
+
+def last_sighting(seen: Sequence[Sighting]) -> Sighting | None:
+    """The latest of them."""
+    return max(seen, key=lambda one: one.seq, default=None)

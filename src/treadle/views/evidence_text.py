@@ -1,163 +1,365 @@
-"""The evidence of a run as lines for a terminal; each has its indent, so that it can be wrapped to any width."""
+"""The evidence of a run as text: the words shared with the page, the lines of a terminal, the body of a commit."""
 
 import shlex
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
 
-from treadle.views.baseline import counts
-from treadle.views.evidence import Accepted, Check, Evidence, Part, Proved, Verdict
-from treadle.views.evidence_words import (
-    WHOSE_WORD,
-    agents,
-    consumed,
-    ended,
-    held,
-    history,
-    how_it_stands,
-    left_open,
-    mark,
-    road,
-    score,
-    setbacks_of,
-    standing,
-    where,
+import msgspec
+
+from treadle.git.commit_message import cut, one_line
+from treadle.kernel.instances import ROOT
+from treadle.protocol.vocabulary import PROOFS
+from treadle.views.activity import price
+from treadle.views.evidence import AcceptedActivity, Check, CriterionProof, Evidence, ReviewVerdict, Setback, Standing
+from treadle.views.evidence_criteria import UNMERGED
+from treadle.views.outcomes import is_good
+from treadle.views.result import stray_line
+from treadle.views.status import baseline_counts
+from treadle.views.words import duration, plain
+
+# The words of the evidence, shared by the terminal and the page.
+
+STANDINGS: Final[dict[Standing, str]] = {
+    "verified": "verified",
+    "partial": "not verified",
+    "none": "no evidence",
+}
+OWN_WORD: Final = "by the runner's own word"
+"""Marks tests with no other witness than the test runner."""
+WHOSE_WORD: Final = (
+    "its test runner says so, which runs in one process with the code under test and which nothing else has watched"
 )
-from treadle.views.moment import duration, plain
+_NOTE: Final = "- (note) "
+_REDS: Final = frozenset({*PROOFS["red"][0], "seen_red", "still_red_on_skeleton"})
+_GREENS: Final = frozenset({*PROOFS["green"][0], "coverage_complete", "same_colour", "suite"})
+
+
+def score(found: Evidence) -> str:
+    """Format the number of verified criteria."""
+    tally = found.tally
+    if not tally.criteria:
+        return "its input names no acceptance criteria"
+    so_far = " so far" if found.so_far else ""
+    verified = f"{tally.verified} of {tally.criteria} criteria verified"
+    if not tally.own_word:
+        return f"{verified}{so_far}"
+    own_word = OWN_WORD if tally.own_word == tally.verified else f"({tally.own_word} of them {OWN_WORD})"
+    return f"{verified} {own_word}{so_far}"
+
+
+def standing(one: CriterionProof) -> str:
+    """Format the standing of a criterion, with a mark if only the test runner vouches for it."""
+    return f"{STANDINGS[one.standing]} {OWN_WORD}" if one.own_word else STANDINGS[one.standing]
+
+
+def run_condition(found: Evidence) -> str:
+    """Whether the run has ended, and how."""
+    return f"ended: {found.outcome}" if found.outcome else f"goes on ({found.status})"
+
+
+def setback_words(found: Evidence, one: CriterionProof) -> str:
+    """Sum up the setbacks on the way to a criterion, by kind: `refused twice: TestsPassed (green), TestsPassed`."""
+    by_kind: dict[str, list[Setback]] = {}
+    for it in found.setbacks:
+        if it.act in one.setbacks:
+            by_kind.setdefault(it.kind, []).append(it)
+    parts = []
+    for kind, many in by_kind.items():
+        times = {1: "once", 2: "twice"}.get(len(many), f"{len(many)} times")
+        names = [f"{it.what} ({', '.join(it.why)} failed)" if it.why else it.what for it in many]
+        parts.append(f"{kind} {times}: {', '.join(dict.fromkeys(names))}")
+    return "; ".join(parts)
+
+
+def check_ending(check: Check) -> str:
+    """Describe how a check's command ended, and how long it ran."""
+    if check.gone:
+        return "no record"
+    took = f"{check.duration:.2f} s" if check.duration >= 0.01 else "at once"
+    if not check.command:
+        return "not looked at" if check.skipped else f"looked at by treadle itself, {took}"
+    if check.exit is None:
+        return f"did not end by itself, {took}"
+    remark = ""
+    if check.ok and check.exit:  # the run counts, though its command did not succeed
+        name = check.check.partition(":")[0]
+        remark = (
+            " as it must be" if name in _REDS else " for tests that are not part of this" if name in _GREENS else ""
+        )
+    return f"exit {check.exit}{remark}, {took}"
+
+
+def mark(check: Check) -> str:
+    """Whether a check has passed."""
+    if check.skipped:
+        return "not looked at"
+    return "passed" if check.ok else "advises against it" if check.advisory else "failed"
+
+
+def check_of_colour(step: AcceptedActivity, colour: str) -> Check | None:
+    """Return the first check of an activity whose name begins with `red` or `green`."""
+    return next((one for one in step.checks if one.check.partition(":")[0].startswith(colour)), None)
+
+
+def left_open(found: Evidence) -> dict[str, list[str]]:
+    """Return activity → the notes about its new tests, which were no reason to refuse them."""
+    notes: dict[str, list[str]] = {}
+    for step in found.accepted:
+        for check in step.checks:
+            lines = check.report.splitlines() if check.check.partition(":")[0] in _REDS else []
+            if noted := [line.removeprefix(_NOTE) for line in lines if line.startswith(_NOTE)]:
+                notes.setdefault(step.act, []).extend(noted)
+    return notes
+
+
+def agents(found: Evidence) -> list[str]:
+    """The persons and agents that worked, each with its roles."""
+    roles: dict[str, list[str]] = {}
+    for role, agent in found.agents.items():
+        roles.setdefault(agent, []).append(role)
+    return [f"{agent} ({', '.join(sorted(many))})" for agent, many in roles.items()]
+
+
+def usage_words(found: Evidence) -> str:
+    """Format tokens and cost; empty if no agent reported any."""
+    used = found.usage
+    if not (used.tokens_in or used.tokens_out or used.cost):
+        return ""
+    return f"{used.tokens_in:,} tokens in, {used.tokens_out:,} out, cost {price(used.cost, used.unpriced)}"
+
+
+def branch_holds(found: Evidence) -> str:
+    """Name the content of the run's branch: `result`, or `accepted` for a run that did not end well."""
+    return "result" if is_good(found.outcome) else "accepted"
+
+
+def result_place(found: Evidence) -> str:
+    """Format the place of the run's result or accepted work."""
+    result = found.result
+    if result is None:
+        return ""
+    if result.altered and not result.taken:
+        return f"{result.commit[:12]}; the branch {result.branch} {stray_line(result)}"
+    held_by = f"on the branch {result.branch}" if result.on_branch else f"at {result.branch}"
+    place = f"on {result.into}" if result.taken else held_by
+    changed = f", with changes that a person has made to {result.replaces[:12]}" if result.replaces else ""
+    return f"{result.commit[:12]} {place}{changed}"
+
+
+def steps_to(steps: Mapping[str, AcceptedActivity], one: CriterionProof) -> list[ReviewVerdict | AcceptedActivity]:
+    """Return the judgements and merges of a criterion, by time."""
+    found: list[ReviewVerdict | AcceptedActivity] = [*one.verdicts, *(steps[act] for act in one.merges)]
+    return sorted(found, key=lambda it: it.time)
+
+
+# The lines of a terminal; each has an indent, for wrapping to any width.
 
 _TESTS = 8
 """Tests of a criterion that are named; `--json` has all of them."""
 _NOTES = 8
 _WRONG = 4
+_REPORT = 6
 _OWN_WORD = "○"
 _SIGNS = {"verified": "✓", "partial": "✗", "none": "✗"}
 
 
-class Row(NamedTuple):
-    """A line: how far it is indented, and how far what does not fit on it is."""
+class TextRow(NamedTuple):
+    """A line: its indent, and the indent of its continuation lines."""
 
     indent: int
     hang: int
     text: str
 
 
-def rows(found: Evidence) -> Iterator[Row]:
-    """The run, its criteria, its instances, and everything that did not hold."""
+def rows(found: Evidence) -> Iterator[TextRow]:
+    """Yield the lines about the run, its criteria, its instances, its setbacks and its decisions."""
     steps = {one.act: one for one in found.accepted}
-    yield from _head(found)
-    yield from _section("Criteria", (row for one in found.criteria for row in _criterion(found, steps, one)))
-    yield from _section("Instances", (row for one in found.instances for row in _instance(found, one)))
-    yield from _section("Before the run", _before(found))
-    yield from _section("Refused, failed and sent back", _setbacks(found))
-    yield from _section("Decided by people", _decisions(found))
-    yield from _section("Advice that refused nothing", _waivers(found))
-    yield from _section("What the tests leave open", _left_open(found))
     run = shlex.quote(found.run)
-    yield Row(0, 0, "")
-    yield Row(0, 2, f"treadle show {run} ACTIVITY has the raw records; treadle evidence {run} --html FILE a page")
+    sections: dict[str, Iterable[TextRow]] = {
+        "Criteria": (row for one in found.criteria for row in _criterion(found, steps, one)),
+        "Instances": _instances(found),
+        "Before the run": _before(found),
+        "Refused, failed and sent back": _setbacks(found),
+        "Decided by people": _decisions(found),
+        "Advice that refused nothing": _waivers(found),
+        "What the tests leave open": _left_open(found, run),
+    }
+    yield from _head(found)
+    for title, lines in sections.items():
+        if listed := list(lines):
+            yield from (TextRow(0, 0, ""), TextRow(0, 0, f"── {title} ──"), *listed)
+    yield TextRow(0, 0, "")
+    yield TextRow(0, 2, f"treadle show {run} ACTIVITY has the raw records; treadle evidence {run} --html FILE a page")
 
 
-def _section(title: str, lines: Iterable[Row]) -> Iterator[Row]:
-    listed = list(lines)
-    if listed:
-        yield from (Row(0, 0, ""), Row(0, 0, f"── {title} ──"), *listed)
-
-
-def _head(found: Evidence) -> Iterator[Row]:
+def _head(found: Evidence) -> Iterator[TextRow]:
     protocol = f"{found.protocol.name} {found.protocol.version}" if found.protocol else "no protocol yet"
-    yield Row(0, 2, f"{found.run} · {protocol} · {how_it_stands(found)} · {score(found)}")
+    yield TextRow(0, 2, f"{found.run} · {protocol} · {run_condition(found)} · {score(found)}")
     if found.about:
-        yield Row(2, 2, found.about)
-    yield Row(2, 2, f"began {plain(found.began)}, {duration(found.elapsed)}, {found.events} events")
+        yield TextRow(2, 2, found.about)
+    yield TextRow(2, 2, f"began {plain(found.began)}, {duration(found.elapsed)}, {found.events} events")
     if found.protocol:
-        yield Row(2, 2, f"protocol {found.protocol.digest}")
-    facts = ((held(found), where(found)), ("agents", "; ".join(agents(found))), ("used", consumed(found)))
-    yield from (Row(2, 4, f"{name} {said}") for name, said in facts if said)
+        yield TextRow(2, 2, f"protocol {found.protocol.digest}")
+    facts = {branch_holds(found): result_place(found), "agents": "; ".join(agents(found)), "used": usage_words(found)}
+    yield from (TextRow(2, 4, f"{name} {words}") for name, words in facts.items() if words)
 
 
-def _criterion(found: Evidence, steps: dict[str, Accepted], one: Proved) -> Iterator[Row]:
-    yield Row(
-        0, 2, f"{_OWN_WORD if one.own_word else _SIGNS[one.standing]} {one.id} · {one.instance} · {standing(one)}"
-    )
+def _criterion(found: Evidence, steps: Mapping[str, AcceptedActivity], one: CriterionProof) -> Iterator[TextRow]:
+    sign = _OWN_WORD if one.own_word else _SIGNS[one.standing]
+    yield TextRow(0, 2, f"{sign} {one.id} · {one.instance} · {standing(one)}")
     if one.text:
-        yield Row(4, 4, one.text)
+        yield TextRow(4, 4, one.text)
     if one.own_word:
-        yield Row(4, 11, f"whose  {WHOSE_WORD}")
-    yield from (Row(4, 6, f"missing: {why}") for why in one.missing)
-    yield from (Row(4, 11, f"test   {test.id}") for test in one.tests[:_TESTS])
+        yield TextRow(4, 11, f"whose  {WHOSE_WORD}")
+    yield from (TextRow(4, 6, f"missing: {why}") for why in one.missing)
+    if one.waiver:
+        yield TextRow(4, 11, f"person {one.waiver.who} accepted it: {one.waiver.note}")
+
+    yield from (TextRow(4, 11, f"test   {test.id}") for test in one.tests[:_TESTS])
     if len(one.tests) > _TESTS:
-        yield Row(11, 11, f"and {len(one.tests) - _TESTS} more")
+        yield TextRow(11, 11, f"and {len(one.tests) - _TESTS} more")
     if one.unnoticed:
         more = f"; and {len(one.unnoticed) - _WRONG} more" if len(one.unnoticed) > _WRONG else ""
-        yield Row(4, 11, f"open   all of these pass if {'; '.join(one.unnoticed[:_WRONG])}{more}")
+        yield TextRow(4, 11, f"open   all of these pass if {'; '.join(one.unnoticed[:_WRONG])}{more}")
+
     for colour, act in (("red", one.red), ("green", one.green)):
         if act in steps:
-            yield Row(4, 11, f"{colour:6} {_run(steps[act], colour)}")
-    for it in road(steps, one):
-        if isinstance(it, Verdict):
-            yield Row(4, 11, f"review {it.exit}{'' if it.good else ' ✗'} by {it.who}{f' ({it.act})' if it.act else ''}")
+            check = check_of_colour(steps[act], colour)
+            commit = steps[act].commit or (check.commit if check else "")
+            place = f"{act} {commit[:12]}" if commit else act
+            yield TextRow(4, 11, f"{colour:6} {place}{f', {check_ending(check)}' if check else ''}")
+    for it in steps_to(steps, one):
+        if isinstance(it, ReviewVerdict):
+            where = f" ({it.act})" if it.act else ""
+            yield TextRow(4, 11, f"review {it.exit}{'' if it.good else ' ✗'} by {it.who}{where}")
         else:
-            yield Row(4, 11, f"merge  {it.act} {it.commit[:12]}")
-    if said := history(setbacks_of(found, one)):
-        yield Row(4, 11, f"before {said}")
+            yield TextRow(4, 11, f"merge  {it.act} {it.commit[:12]}")
+    if words := setback_words(found, one):
+        yield TextRow(4, 11, f"before {words}")
 
 
-def _run(step: Accepted, colour: str) -> str:
-    check = next((it for it in step.checks if it.check.partition(":")[0].startswith(colour)), None)
-    seen = f", {ended(check)}" if check else ""
-    commit = step.commit or (check.commit if check else "")
-    return " ".join(filter(None, (step.act, commit[:12]))) + seen
+def _instances(found: Evidence) -> Iterator[TextRow]:
+    for one in found.instances:
+        depth = one.id.count("/") * 2
+        parts = [one.id, one.outcome or "goes on", duration(one.elapsed)]
+        if one.criteria:
+            parts.append(f"{one.verified} of {len(one.criteria)} criteria verified")
+        if one.given_on:
+            parts.append(f"given on: {', '.join(f'{id_} to {child}' for id_, child in one.given_on.items())}")
+        yield TextRow(depth, depth + 2, " · ".join(parts))
+        for step in found.accepted:
+            if step.instance == one.id:
+                by = f" by {step.by}" if step.by else ""
+                proves = f" (proves {step.proves})" if step.proves else ""
+                checks = ", ".join(it.check if mark(it) == "passed" else f"{it.check} {mark(it)}" for it in step.checks)
+                yield TextRow(depth + 2, depth + 4, f"{step.act} {step.exit}{by}{proves} {step.commit[:12]} {checks}")
 
 
-def _instance(found: Evidence, one: Part) -> Iterator[Row]:
-    depth = one.id.count("/") * 2
-    counted = f" · {one.verified} of {len(one.criteria)} criteria verified" if one.criteria else ""
-    given = f" · given on: {', '.join(f'{id_} to {to}' for id_, to in one.given_on.items())}" if one.given_on else ""
-    yield Row(depth, depth + 2, f"{one.id} · {one.outcome or 'goes on'} · {duration(one.elapsed)}{counted}{given}")
-    for step in found.accepted:
-        if step.instance == one.id:
-            proves = f" (proves {step.proves})" if step.proves else ""
-            by = f" by {step.by}" if step.by else ""
-            said = f"{step.act} {step.exit}{by}{proves} {step.commit[:12]} {_checks(step.checks)}"
-            yield Row(depth + 2, depth + 4, said)
-
-
-def _checks(checks: Iterable[Check]) -> str:
-    return ", ".join(it.check if mark(it) == "passed" else f"{it.check} {mark(it)}" for it in checks)
-
-
-def _before(found: Evidence) -> Iterator[Row]:
+def _before(found: Evidence) -> Iterator[TextRow]:
     if found.baseline is not None:
-        yield Row(0, 2, f"{counts(found.baseline)} on {found.baseline.commit[:12]}")
-        yield from (Row(2, 4, f"{one.test} [{one.code}]") for one in found.baseline.tests)
+        yield TextRow(0, 2, f"{baseline_counts(found.baseline)} on {found.baseline.commit[:12]}")
+        yield from (TextRow(2, 4, f"{one.test} [{one.code}]") for one in found.baseline.tests)
 
 
-def _setbacks(found: Evidence) -> Iterator[Row]:
+def _setbacks(found: Evidence) -> Iterator[TextRow]:
     for one in found.setbacks:
         name = f" ({one.by})" if one.by else ""
         who = f" by {one.who}{name}" if one.who else ""
         why = f" ({', '.join(one.why)} failed)" if one.why else ""
-        yield Row(0, 2, f"{plain(one.time)} {one.act} {one.kind}: {one.what}{why}{who}")
-        yield from (Row(4, 6, line) for line in one.report.splitlines()[:6] if line.strip())
+        yield TextRow(0, 2, f"{plain(one.time)} {one.act} {one.kind}: {one.what}{why}{who}")
+        yield from (TextRow(4, 6, line) for line in one.report.splitlines()[:_REPORT] if line.strip())
 
 
-def _decisions(found: Evidence) -> Iterator[Row]:
+def _decisions(found: Evidence) -> Iterator[TextRow]:
     for one in found.decisions:
         place = ":".join(part for part in (one.instance, one.step) if part)
-        yield Row(0, 2, f"{plain(one.time)} {one.who} to {place or 'the run'}: {one.choice}")
+        yield TextRow(0, 2, f"{plain(one.time)} {one.who} to {place or 'the run'}: {one.choice}")
         if one.note:
-            yield Row(4, 4, one.note)
+            yield TextRow(4, 4, one.note)
 
 
-def _waivers(found: Evidence) -> Iterator[Row]:
+def _waivers(found: Evidence) -> Iterator[TextRow]:
     for one in found.waivers:
-        yield Row(0, 2, f"{one.act}: {one.check}")
-        yield from (Row(4, 6, line) for line in one.report.splitlines()[:6])
+        yield TextRow(0, 2, f"{one.act}: {one.check}")
+        yield from (TextRow(4, 6, line) for line in one.report.splitlines()[:_REPORT])
 
 
-def _left_open(found: Evidence) -> Iterator[Row]:
-    """What was noted of new tests when they were accepted."""
+def _left_open(found: Evidence, run: str) -> Iterator[TextRow]:
     for act, notes in left_open(found).items():
-        yield Row(0, 2, act)
-        yield from (Row(4, 6, line) for line in notes[:_NOTES])
+        yield TextRow(0, 2, act)
+        yield from (TextRow(4, 6, line) for line in notes[:_NOTES])
         if len(notes) > _NOTES:
-            yield Row(4, 6, f"and {len(notes) - _NOTES} more: treadle show {shlex.quote(found.run)} {act}")
+            yield TextRow(4, 6, f"and {len(notes) - _NOTES} more: treadle show {run} {act}")
+
+
+# The body of a delivered commit: criteria, their tests, and where the evidence is.
+#
+# Specs, agents and repositories write most of these texts. Each becomes one line of printable characters, and only
+# the last paragraph contains trailers, so that no text can pretend to be one.
+
+RUN: Final = "Treadle-Run"
+CRITERION: Final = "Criterion"
+_LONGEST_TEXT: Final = 200
+_NAMED_TESTS: Final = 20
+"""Tests of a criterion that are named; the evidence has them all."""
+
+
+class CriterionLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A criterion as a delivered commit names it."""
+
+    spec: str
+    id: str
+    text: str
+    standing: str
+    tests: tuple[str, ...]
+
+
+def commit_body(found: Evidence, inst: str = ROOT) -> str:
+    """Format the body of the commit that merges an instance: criteria, tests, evidence and trailers."""
+    listed = criteria_of(found, inst)
+    lines = ["Criteria:"]
+    for one in listed:
+        standing = "not verified" if one.standing == "none" else one.standing
+        lines.append(f"- {one.id} ({standing}): {one.text}".rstrip(": "))
+        lines += [f"    {cut(one_line(test), _LONGEST_TEXT)}" for test in one.tests[:_NAMED_TESTS]]
+        if len(one.tests) > _NAMED_TESTS:
+            lines.append(f"    and {len(one.tests) - _NAMED_TESTS} more")
+    trailers = [f"{RUN}: {found.run}"]
+    trailers += [f"{CRITERION}: {one.spec}/{one.id}" for one in listed if one.standing == "verified"]
+    parts = ["\n".join(lines)] if listed else []
+    return "\n\n".join([*parts, f"Evidence: treadle evidence {found.run}", "\n".join(dict.fromkeys(trailers))]) + "\n"
+
+
+def criteria_of(found: Evidence, inst: str = ROOT) -> list[CriterionLine]:
+    """Return the criteria of an instance and its parts, each once; a criterion is verified if every part
+    verifies it.
+
+    The merge is always missing while its commit is made, so this gap does not count against a criterion.
+    """
+    shares_of: dict[tuple[str, str], list[CriterionProof]] = {}
+    for one in found.criteria:
+        if one.instance == inst or one.instance.startswith(f"{inst}/"):
+            shares_of.setdefault((_word(one.spec or found.spec) or found.run, _word(one.id)), []).append(one)
+    lines: list[CriterionLine] = []
+    for (spec, id_), shares in shares_of.items():
+        standings = {_standing_before_merge(one) for one in shares}
+        line = CriterionLine(
+            spec=spec,
+            id=id_,
+            text=cut(one_line(shares[0].text), _LONGEST_TEXT),
+            standing=standings.pop() if len(standings) == 1 else "partial",
+            tests=tuple(dict.fromkeys(test.id for one in shares for test in one.tests)),
+        )
+        lines.append(line)
+    return lines
+
+
+def _standing_before_merge(one: CriterionProof) -> str:
+    if one.tests and all(code == UNMERGED for code in one.codes):
+        return "verified"
+    return "accepted by a person" if one.waiver else one.standing
+
+
+def _word(text: str) -> str:
+    """An id without spaces: a trailer's value is one word."""
+    return cut("-".join(one_line(text).split()), _LONGEST_TEXT)

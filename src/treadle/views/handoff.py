@@ -1,6 +1,6 @@
-"""HANDOFF.md: what a session leaves to the next one. Its numbers are measured, its words are the agent's own.
+"""HANDOFF.md: a session's hand-over to the next one. Its numbers are measured, its words are the agent's own.
 
-A session that broke, or was refused, has left no words or the wrong ones: then the evidence speaks.
+A crashed or refused session left no words or the wrong ones: then the evidence fills the sections.
 """
 
 import re
@@ -9,70 +9,78 @@ from typing import Final
 
 from treadle.kernel.commands import RunAgent
 from treadle.prompts.foreign import cut, inline, visible
-from treadle.protocol.emit import Plain, emit
 from treadle.protocol.model import Protocol, tag_of
-from treadle.views.bank.course import Course
-from treadle.views.bank.refusals import refusals
-from treadle.views.bank.standing import payload_ref
-from treadle.views.chronicle import Deed
-from treadle.views.evidence_records import anything, payload, text
-from treadle.views.exit_words import exit_words
-from treadle.views.measured import Measured, changed_by, measured
-from treadle.views.payload import Get
-from treadle.views.refusal import reason
-from treadle.views.rows import row_of_session
-from treadle.views.state import FAILING, reason_of
-from treadle.views.stories import Story, deeds_of
-from treadle.views.team import changed_in, is_team, is_through, team_body
+from treadle.protocol.yaml_text import Plain, emit
+from treadle.views.bank.documents import when
+from treadle.views.chronicle import ActivityRecord
+from treadle.views.evidence_records import Get, claim_ref, read_payload, read_value, refusals, text
+from treadle.views.stories import (
+    Measurements,
+    RunStories,
+    RunStory,
+    changed_by,
+    changed_in,
+    is_team,
+    is_through,
+    last_session,
+    measure,
+    row_of,
+    row_of_session,
+    team_body,
+)
+from treadle.views.words import exit_words, reason
+from treadle.views.work_order import FAILING, reason_of
 
 NOTHING: Final = """# HANDOFF
 
 No session has worked on a story yet. Whoever works next overwrites this file: what was done this time, what is not
 resolved yet, and what the next session should note.
 """
-"""What the file says before there is a hand-over."""
+"""The file's text before the first hand-over."""
 _WORDS: Final = ("handoff", "summary", "question", "description")
 """Where an exit has the agent's words: the first of these that it gave."""
 _TITLE: Final = re.compile(r"\A#\s+HANDOFF\b[^\n]*\n?")
-"""The heading of a hand-over that an agent wrote; ours says which step and attempt it was."""
-_FOUND: Final = "What the orchestrator found"
+"""The heading of an agent's hand-over, replaced by ours with step and attempt."""
 _LONGEST: Final = 20_000
 _SHOWN: Final = 50
 _MEANINGS: Final = {"needs_human": "needs_human", "blocker": FAILING, "conflict": FAILING}
 
 
-def handoff(course: Course, story: Story, get: Get) -> str:
+def handoff(book: RunStories, story: RunStory) -> str:
     """The hand-over of the session that ended last; empty if none has."""
-    deeds = deeds_of(course, story)
-    session = last_session(deeds)
-    if session is None or course.protocol is None or story.inst is None:
+    deeds, get = book.deeds(story), book.get
+    session = handed_over(deeds)
+    if session is None or story.inst is None:
         return ""
-    graph = course.protocol.graphs[story.inst.graph]
-    step = row_of_session(course.state, story.inst, graph, session)
-    found = measured([deed for deed in deeds if deed.ended], get)
+    graph = book.protocol.graphs[story.inst.graph]
+    step, team = row_of_session(book.state, story.inst, graph, session), is_team(book, story, session)
+    status = status_of(book.protocol, session)
+    if status == "pass" and team and not is_through(book, story, step):
+        status = FAILING  # a team passes only when all its executors have
+    found = measure([deed for deed in deeds if deed.ended], get)
     front: dict[str, Plain] = {
         "story": story.id,
         "step": step,
         "attempt": session.command.attempt,
-        "status": _status(course, story, session, step),
+        "status": status,
         "reason": reason_of(session),
-        "files_changed": list(changed_in(course, story, session, get)),
-        **_counted(found),
+        "files_changed": list(changed_in(book, story, session)),
     }
-    body = team_body(course, story, get) if is_team(course, story, session) else _body(course, session, found, get)
-    kind = "(multi-executor session)" if is_team(course, story, session) else f"attempt:{session.command.attempt}"
+    if tests := found.tests:
+        front |= {"tests_pass": tests.passed, "tests_fail": tests.failed, "tests_skip": tests.skipped}
+    body = team_body(book, story) if team else _body(book.protocol, session, found, get)
+    kind = "(multi-executor session)" if team else f"attempt:{session.command.attempt}"
     title = f"# HANDOFF — {inline(story.id)} {step} {kind}"
     return f"---\n{_front(front)}---\n\n{title}\n\n{_TITLE.sub('', body).strip()}\n"
 
 
-def last_session(deeds: Sequence[Deed]) -> Deed | None:
-    """The agent's session that ended last."""
-    ended = [deed for deed in deeds if deed.ended and deed.left and isinstance(deed.command, RunAgent)]
-    return max(ended, key=lambda it: it.ended, default=None)
+def handed_over(deeds: Sequence[ActivityRecord]) -> ActivityRecord | None:
+    """Return the session that ended last and was not stopped: it has left its step by an exit."""
+    return last_session(deed for deed in deeds if deed.left)
 
 
-def status_of(protocol: Protocol, session: Deed) -> str:
-    """`pass`, `failing` or `needs_human`: as it was judged, not as the agent says."""
+def status_of(protocol: Protocol, session: ActivityRecord) -> str:
+    """Return `pass`, `failing` or `needs_human`: the verdict, not the agent's claim."""
     tag = tag_of(session.left)
     if tag.startswith((FAILING, "!")):
         return FAILING
@@ -80,53 +88,36 @@ def status_of(protocol: Protocol, session: Deed) -> str:
     return _MEANINGS.get(tag) or (FAILING if declared and declared.severity == "BLOCKER" else "pass")
 
 
-def _status(course: Course, story: Story, session: Deed, row: str) -> str:
-    """As it was judged; a team has not passed before all of it has."""
-    own = status_of(course.protocol, session) if course.protocol else FAILING
-    is_open = own == "pass" and is_team(course, story, session) and not is_through(course, story, row)
-    return FAILING if is_open else own
-
-
-def words_of_session(session: Deed, get: Get) -> str:
-    """What the agent itself has said to its successor; empty if it has said nothing."""
-    said = payload(get, payload_ref(session))
-    failure = payload(get, session.failures[-1].detail_ref) if session.failures else {}
+def words_of_session(session: ActivityRecord, get: Get) -> str:
+    """Return the agent's own words to its successor; empty if there are none."""
+    said = read_payload(get, claim_ref(session))
+    failure = read_payload(get, session.failures[-1].detail_ref) if session.failures else {}
     own = next((text(said.get(name)) for name in _WORDS if text(said.get(name)).strip()), "")
     return visible(cut((own or text(failure.get("handoff"))).strip(), _LONGEST))
 
 
-def _body(course: Course, session: Deed, found: Measured, get: Get) -> str:
+def _body(protocol: Protocol, session: ActivityRecord, found: Measurements, get: Get) -> str:
+    """Format the agent's own words; where it left none, or the checks refused its work, the evidence."""
     own, refused = words_of_session(session, get), session.left.startswith("!") and not session.accepted
-    if not own:
-        head = ["This session left no words of its own; what follows is evidence."] if refused else []
-        done = [f"changed {path}" for path in changed_by(session, get)[:_SHOWN]]
-        parts = {"What was done this time": done, "Not yet resolved": _open(course, session, found, get)}
-        return "\n\n".join([*head, *(_section(name, lines) for name, lines in parts.items())])
-    return "\n\n".join([own, *([_section(_FOUND, _open(course, session, found, get))] if refused else [])])
+    if own and not refused:
+        return own
 
-
-def _open(course: Course, session: Deed, found: Measured, get: Get) -> list[str]:
-    """What is known, without asking it, of what a session has not resolved."""
-    detail = anything(get, session.failures[-1].detail_ref) if session.failures else None
+    detail = read_value(get, session.failures[-1].detail_ref) if session.failures else None
     how = session.accepted or session.left
-    why = reason(tag_of(how), detail) if how.startswith("!") else f"It ended: {exit_words(course.protocol, how)}."
-    problems = [f"{name}: {words}" if words else name for name, words in refusals(session, get)]
-    return [why, *problems, *(f"{name} fails" for name in found.failing[:_SHOWN])]
+    why = reason(tag_of(how), detail) if how.startswith("!") else f"It ended: {exit_words(protocol, how)}."
+    problems = [f"{name}: {words}" if words else name for name, words in refusals(get, session)]
+    unresolved = [why, *problems, *(f"{name} fails" for name in found.failing[:_SHOWN])]
+    if own:
+        return "\n\n".join([own, _section("What the orchestrator found", unresolved)])
+    done = [f"changed {path}" for path in changed_by(session, get)[:_SHOWN]]
+    sections = [_section("What was done this time", done), _section("Not yet resolved", unresolved)]
+    head = ["This session left no words of its own; what follows is evidence."] if refused else []
+    return "\n\n".join([*head, *sections])
 
 
 def _section(name: str, lines: Iterable[str]) -> str:
-    return f"## {name}\n{_list(lines) or '- nothing is known of it'}"
-
-
-def _list(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {inline(line)}" for line in lines if line)
-
-
-def _counted(found: Measured) -> dict[str, Plain]:
-    tests = found.tests
-    if tests is None:
-        return {}
-    return {"tests_pass": tests.passed, "tests_fail": tests.failed, "tests_skip": tests.skipped}
+    listed = "\n".join(f"- {inline(line)}" for line in lines if line)
+    return f"## {name}\n{listed or '- nothing is known of it'}"
 
 
 def _front(values: dict[str, Plain]) -> str:
@@ -138,3 +129,38 @@ def _front(values: dict[str, Plain]) -> str:
         else:
             lines.append(emit({name: value}))
     return "".join(lines)
+
+
+# The history of stories: the sessions of each by step, with the agents' summaries.
+
+_LINE = 300
+
+
+def history(book: RunStories) -> str:
+    """A section for each story that has been worked on; empty if none has."""
+    sections: list[str] = []
+    for story in book.listed:
+        sessions = [it for it in book.deeds(story) if it.ended and isinstance(it.command, RunAgent)]
+        if not sessions:
+            continue
+        ended = book.log.gone.get(story.inst.id, 0) if story.inst else 0
+        left_at = f"{story.part.step} done, {story.part.then} is next" if story.part else ""
+        outcome = left_at or (story.inst and story.inst.outcome)
+        how = f"{outcome}, {when(ended)}" if outcome else "under way"
+        title = text(story.given.get("title"))
+        head = f"## {inline(story.id)}{f' {inline(title, _LINE)}' if title else ''}: {how}"
+        lines = [_session_line(book.protocol, story, it, book.get) for it in sessions]
+        sections.append("\n".join([head, f"run {inline(book.state.run)}", "", *lines]))
+    return "\n\n".join(sections) + "\n" if sections else ""
+
+
+def _session_line(protocol: Protocol, story: RunStory, deed: ActivityRecord, get: Get) -> str:
+    fields = read_payload(get, claim_ref(deed))
+    words = next((said for name in _WORDS[1:] if (said := text(fields.get(name)))), "")
+    own = story.inst is not None and deed.command.inst == story.inst.id
+    graph = protocol.graphs[deed.command.graph]
+    step = row_of(graph, deed.command.step) if own else deed.command.inst.rpartition("/")[2]
+    tried = f" (attempt {deed.command.attempt})" if deed.command.attempt > 1 else ""
+    left = exit_words(protocol, deed.accepted or deed.left) if deed.left else deed.stopped
+    how = f"{left}{f': {inline(words, _LINE)}' if words else ''}"
+    return f"- {when(deed.ended)} {inline(step)}{tried}: {how}"

@@ -1,4 +1,4 @@
-"""Where the result of a run is, and how a person takes it over."""
+"""The result of a run: its place, the commands that merge it, and the advice of checks."""
 
 import shlex
 from collections.abc import Iterator
@@ -6,29 +6,23 @@ from typing import Final
 
 import msgspec
 
-from treadle.protocol.model import ABORTED
-
-BAD: Final = (ABORTED, "Failed", "Halted", "Partial")
-"""Ends of a run that are not what it was started for, whatever protocol calls one of its ends so."""
-
-
-def is_good(outcome: str) -> bool:
-    """Whether a run has come to a good end."""
-    return bool(outcome) and outcome not in BAD
+from treadle.prompts.foreign import cut
+from treadle.views.words import count_words, first_words
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run has made of the repository."""
+    """A run's result in the repository."""
 
     branch: str
-    """The branch that holds it."""
+    """The branch with the result."""
     commit: str
+    """The commit that Treadle has verified, wherever the branch is."""
     into: str
     """The branch that was yours when the run began; empty if your head was detached."""
     taken: bool
     """That branch has it."""
     merge: str
-    """What was to happen to it: `branch`, `ask`, `auto` or `never`."""
+    """The merge setting of the run: `branch`, `ask`, `auto` or `never`."""
     why: str
     """Why your branch was not moved, though it was to be."""
     moved: bool = False
@@ -36,17 +30,36 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     verified_on: str = ""
     """The commit of that branch on which the rebased result was verified again; empty if it was not rebased."""
 
+    replaces: str = ""
+    """The result before a person changed it on its branch; the changed result was verified again."""
+    on_branch: bool = True
+    """It has a branch of its own; otherwise it is kept below `refs/treadle/`."""
+    altered: bool = False
+    """The branch is not at the verified commit: a person has moved or deleted it."""
+    tip: str = ""
+    """The commit of an altered branch; empty if the branch is gone."""
+
     @property
     def awaits_answer(self) -> bool:
-        """Whether a person is to be asked what becomes of it."""
+        """Whether a person must decide about delivering it."""
         return self.merge == "ask" and not self.taken and bool(self.into)
 
 
-def told(run: str, result: Result, *, good: bool = True) -> Iterator[str]:
-    """Where it is, and the exact commands that take it over."""
+def result_lines(run: str, result: Result, *, good: bool = True) -> Iterator[str]:
+    """Yield the place of the result, and the exact commands that merge it."""
     if result.taken:
         again = f", verified again on top of {result.verified_on[:12]}" if result.verified_on else ""
+        if result.replaces:
+            again += f", with changes that a person has made to {result.replaces[:12]}"
         yield f"{result.into} has the result, {result.commit[:12]}{again}"
+        return
+    if result.altered:
+        yield f"the verified result is {result.commit[:12]}; the branch {result.branch} {stray_line(result)}"
+        yield from (f"  {command}  {what}" for command, what in undo_commands(run, result))
+        return
+    if not good and not result.on_branch:
+        kept = shlex.quote(result.branch)
+        yield f"what was accepted is kept at {result.branch}; `git diff HEAD...{kept}` shows it"
         return
     if result.why:
         yield f"{result.into or 'your branch'} was not moved: {result.why}"
@@ -59,3 +72,46 @@ def told(run: str, result: Result, *, good: bool = True) -> Iterator[str]:
         else:
             yield f"  {command}  moves {result.into} forward to it"
     yield f"  git merge --squash {branch}  takes it over by hand; `git diff HEAD...{branch}` shows it first"
+
+
+def stray_line(result: Result) -> str:
+    """Describe where the branch of a result is, if it is not at the verified commit."""
+    return f"is at {result.tip[:12]}, which is not verified" if result.tip else "is gone"
+
+
+def undo_commands(run: str, result: Result) -> Iterator[tuple[str, str]]:
+    """Yield the commands that make an altered branch deliverable, each with its effect."""
+    yield f"git branch -f {shlex.quote(result.branch)} {result.commit[:12]}", "puts the branch back"
+    if result.tip and result.into:
+        yield f"treadle deliver {shlex.quote(run)} --rebase", "verifies what the branch holds, and delivers that"
+
+
+# Advice of checks on accepted work: it refuses nothing, so it must reach a person.
+
+_LONGEST: Final = 160
+
+
+class Advice(msgspec.Struct, frozen=True, kw_only=True):
+    """A check's advice on an accepted activity."""
+
+    act: str
+    check: str
+    text: str
+    """The first thing that it found."""
+    codes: tuple[str, ...] = ()
+    """The kinds of everything that it found."""
+
+
+def advice_lines(run: str, found: tuple[Advice, ...]) -> Iterator[str]:
+    """Summarise the advice in one line: its count, the command that shows it, and the first piece; nothing if there is
+    none.
+    """
+    for first in found[:1]:
+        count = count_words(len(found), "piece of advice", "pieces of advice")
+        words = f": {first.text}" if first.text else ""
+        yield f"{count}, see `treadle evidence {shlex.quote(run)}`: {first.act}: {first.check}{words}"
+
+
+def first_advice(report: str) -> str:
+    """The first thing that a report has found, short."""
+    return cut(first_words(report).removeprefix("- "), _LONGEST)

@@ -1,4 +1,4 @@
-"""The log of a run, one line for each event: what happened, and what followed from it."""
+"""The log of a run, one line for each event with its consequences."""
 
 from collections.abc import Sequence
 from typing import Final, Literal
@@ -37,10 +37,9 @@ from treadle.kernel.events import (
 from treadle.kernel.replay import Move
 from treadle.kernel.state import State
 from treadle.protocol.model import Protocol
-from treadle.views.evidence_records import Find, anything, codes, payload
-from treadle.views.moment import moment, plain
-from treadle.views.outage import WORDS
-from treadle.views.refusal import first_words, words_of, words_of_effect
+from treadle.views.evidence_records import Get, codes, read_payload, read_value
+from treadle.views.tree import OUTAGE_WORDS
+from treadle.views.words import effect_words, failure_code, first_words, moment, plain, report_words
 
 _FAILURES: Final = {
     "crash": "broke",
@@ -50,14 +49,14 @@ _FAILURES: Final = {
 }
 
 
-class Order(msgspec.Struct, frozen=True, kw_only=True):
+class IssuedCommand(msgspec.Struct, frozen=True, kw_only=True):
     """A command that an event led to."""
 
     type: str
     id: str
 
 
-class Happened(msgspec.Struct, frozen=True, kw_only=True):
+class LoggedEvent(msgspec.Struct, frozen=True, kw_only=True):
     """One event of a run's log: `treadle log --json` prints one on each line."""
 
     schema: Literal[1] = 1
@@ -68,75 +67,62 @@ class Happened(msgspec.Struct, frozen=True, kw_only=True):
     """ISO 8601, UTC."""
     type: str
     text: str
-    """What happened and what followed, for people."""
+    """The event and its consequences, for people."""
     code: str = ""
-    """What broke or is out of reach; [Codes](codes.md) lists them. Empty for everything else."""
+    """The code of a failure or an outage; [Codes](codes.md) lists them. Empty for other events."""
     event: Event
     """The event itself, as it was recorded."""
-    orders: tuple[Order, ...]
-    """What was to be done about it, in order."""
+    orders: tuple[IssuedCommand, ...]
+    """The commands that followed, in order."""
     codes: tuple[str, ...] = ()
     """Of checks that failed: the kinds of problems that they found."""
 
 
-def happened(made: Move, find: Find | None = None) -> Happened:
+def describe_move(made: Move, get: Get | None = None) -> LoggedEvent:
     """An event with its consequences; where payloads can be looked up, also why an effect ended as it did."""
-    kinds = _codes(made.event, find) if find else ()
-    return Happened(
+    event, why, code, kinds = made.event, "", "", tuple[str, ...]()
+    match event:
+        case Exited(channel="effect", envelope=envelope) if get and envelope.payload_ref:
+            why = first_words(effect_words(read_payload(get, envelope.payload_ref)))
+        case Failed(why=cause, detail_ref=ref):
+            details = read_value(get, ref) if get else None
+            why, code = first_words(report_words(details)), failure_code(cause, details)
+        case Unavailable(why=cause, detail_ref=ref):
+            why, code = first_words(report_words(read_value(get, ref) if get else None)), f"outage.{cause}"
+        case _:
+            pass
+    if get and isinstance(event, Checked | Exited):
+        refs = [one.report_ref for one in event.results if not one.ok and not one.skipped]
+        kinds = tuple(dict.fromkeys(kind for ref in refs for kind in codes(read_value(get, ref))))
+    return LoggedEvent(
         run=made.state.run,
         seq=made.state.seq,
-        time=moment(made.event.ts),
-        type=type(made.event).__name__,
-        text=told(made, _why(made.event, find) if find else "", kinds),
-        code=_code(made.event, find),
-        event=made.event,
-        orders=tuple(Order(type=type(command).__name__, id=command.id) for command in made.commands),
+        time=moment(event.ts),
+        type=type(event).__name__,
+        text=move_text(made, why, kinds),
+        code=code,
+        event=event,
+        orders=tuple(IssuedCommand(type=type(command).__name__, id=command.id) for command in made.commands),
         codes=kinds,
     )
 
 
-def line(one: Happened) -> str:
+def event_line(one: LoggedEvent) -> str:
     """An event on one line."""
     code = f" [{one.code}]" if one.code else ""
     return f"{one.seq:5}  {one.time[:10]} {one.time[11:19]}  {one.text}{code}"
 
 
-def told(made: Move, why: str = "", kinds: Sequence[str] = ()) -> str:
-    """What happened, why if that is known, with which codes, and what followed from it."""
-    followed = [text for command in made.commands if (text := _followed(command, made.protocol))]
+def move_text(made: Move, why: str = "", kinds: Sequence[str] = ()) -> str:
+    """Format an event with its reason, its codes, and its consequences."""
     event = _event(made) + (f": {why}" if why else "") + (f" [{', '.join(kinds)}]" if kinds else "")
-    return " → ".join([event, *([", ".join(followed)] if followed else [])])
-
-
-def _why(event: Event, find: Find) -> str:
-    """What an effect says about its end, or what broke; empty for everything else."""
-    match event:
-        case Exited(channel="effect", envelope=envelope) if envelope.payload_ref:
-            return first_words(words_of_effect(payload(find, envelope.payload_ref)))
-        case Failed(detail_ref=ref) | Unavailable(detail_ref=ref) if ref:
-            return first_words(words_of(anything(find, ref)))
-    return ""
-
-
-def _codes(event: Event, find: Find) -> tuple[str, ...]:
-    results = event.results if isinstance(event, Checked | Exited) else ()
-    failed = [one.report_ref for one in results if not one.ok and not one.skipped]
-    return tuple(dict.fromkeys(code for ref in failed for code in codes(anything(find, ref))))
-
-
-def _code(event: Event, find: Find | None) -> str:
-    """The code of the error that ended an activity; older logs have only the kind of its end."""
-    match event:
-        case Failed(why=why, detail_ref=ref):
-            details = anything(find, ref) if find and ref else None
-            code = details.get("error") if isinstance(details, dict) else None
-            return code if isinstance(code, str) else f"activity.{why}"
-        case Unavailable(why=why):
-            return f"outage.{why}"
-    return ""
+    followed = ", ".join(filter(None, (_followed(command, made.protocol) for command in made.commands)))
+    return f"{event} → {followed}" if followed else event
 
 
 def _event(made: Move) -> str:
+    actor = getattr(made.event, "actor", "")
+    person = f"a person ({actor})" if actor else "a person"
     match event := made.event:
         case RunStarted():
             return "the run starts"
@@ -150,7 +136,7 @@ def _event(made: Move) -> str:
         case Failed():
             return f"{event.act} {_FAILURES[event.why]}"
         case Unavailable():
-            return f"{event.act} is held up: {WORDS[event.why]}"
+            return f"{event.act} is held up: {OUTAGE_WORDS[event.why]}"
         case TimerFired(timer=timer) if timer == OUTAGE:
             return "the wait for an agent's service is over"
         case TimerFired():
@@ -158,25 +144,21 @@ def _event(made: Move) -> str:
         case Idle():
             return f"{event.act} has been silent for {event.idle_s} s"
         case Replied():
-            who = f"a person ({event.actor})" if event.actor else "a person"
-            return f"{who} answers {event.ask}: {event.choice}"
+            return f"{person} answers {event.ask}: {event.choice}"
         case Signalled():
             where = f"{event.inst}:{event.step}" if event.step else event.inst
-            who = f"a person ({event.actor})" if event.actor else "a person"
             if event.name == "level":
-                return f"{who} sets the run to level {event.item}"
-            return f"{who} says {event.name} to {where}{f' for {event.item}' if event.item else ''}"
+                return f"{person} sets the run to level {event.item}"
+            return f"{person} says {event.name} to {where}{f' for {event.item}' if event.item else ''}"
         case Vouched():
-            who = f"a person ({event.actor})" if event.actor else "a person"
-            return f"{who} accepts the result as it is, though criteria are not verified"
+            return f"{person} accepts the result as it is, though criteria are not verified"
         case Reopened():
-            who = f"a person ({event.actor})" if event.actor else "a person"
-            return f"{who} takes the run up again, for its branch has moved"
+            return f"{person} takes the run up again, for its branch has moved"
     return f"the run moves to protocol {event.protocol[:19]}"
 
 
 def _found(event: Checked, before: State) -> str:
-    """What the checks found: those that refuse, and apart from them what the others note."""
+    """Describe the results of checks: refusals first, then the notes of advisory checks."""
     asked = before.acts[event.act].checks if event.act in before.acts else ()
     advisory = {check.name for check in asked if check.advisory}
     told = {result.check for result in event.results}
@@ -193,7 +175,10 @@ def _followed(command: Command, protocol: Protocol) -> str:
         case RunAgent():
             again = f" again ({command.retry})" if command.retry else ""
             mode = f":{command.mode}" if command.mode else ""
-            return f"{command.id} starts{again} as {command.role}{mode}{_tier(command, protocol)}"
+            role = protocol.roles.get(command.role)
+            # Named only if it is a stronger model than the role begins with.
+            tier = role.models[min(command.tier, len(role.models) - 1)] if command.tier and role else ""
+            return f"{command.id} starts{again} as {command.role}{mode}{f' on tier {tier}' if tier else ''}"
         case RunEffect():
             return f"{command.id} starts ({command.effect})"
         case RunChecks(exit=""):
@@ -201,7 +186,10 @@ def _followed(command: Command, protocol: Protocol) -> str:
         case RunChecks():
             return f"checking {' '.join(check.name for check in command.checks) or 'what can be computed'}"
         case AskHuman():
-            return f"{command.id} asks{_title(command, protocol)}: {', '.join(command.choices)}"
+            graph = protocol.graphs.get(command.graph)
+            step = graph.steps.get(command.step) if graph else None
+            title = f" “{step.title}”" if step and step.title else ""
+            return f"{command.id} asks{title}: {', '.join(command.choices)}"
         case Nudge():
             return f"{command.id} is reminded"
         case Cancel(why="answered"):
@@ -218,17 +206,3 @@ def _followed(command: Command, protocol: Protocol) -> str:
             return f"the run ends: {command.outcome}"
         case SetTimer() | CancelTimer():
             return ""
-
-
-def _tier(command: RunAgent, protocol: Protocol) -> str:
-    """The tier of a stronger model than a role begins with."""
-    role = protocol.roles.get(command.role)
-    if not command.tier or role is None:
-        return ""
-    return f" on tier {role.models[min(command.tier, len(role.models) - 1)]}"
-
-
-def _title(command: AskHuman, protocol: Protocol) -> str:
-    graph = protocol.graphs.get(command.graph)
-    step = graph.steps.get(command.step) if graph else None
-    return f" “{step.title}”" if step and step.title else ""

@@ -55,16 +55,16 @@ def test_a_test_of_what_works_passes_if_it_fails_without(tmp_path: Path, test: s
 IDLE = {
     "meets nothing": (
         "import json\n\n\ndef test_json() -> None:\n    assert json.loads('[1]') == [1]\n",
-        "passes already, and still does when the functions that it could meet are empty: it shows nothing",
+        "passes already, even with the functions that it calls emptied, so it proves nothing",
     ),
     "swallows": (
         f"{HEAD}def test_x():\n    try:\n        x = add(1, 2)\n    except Exception:\n        x = 3\n    assert x\n",
-        "passes already, and still does",
+        "passes already, even with",
     ),
     "asserts nothing": (f"{HEAD}def test_x() -> None:\n    add(1, 2)\n", "test_x asserts nothing"),
     "asserts little": (
         f"{HEAD}def test_x() -> None:\n    assert add(1, 2) is not None\n",
-        "the tests pass whatever is returned",
+        "the tests pass whatever the code returns",
     ),
 }
 

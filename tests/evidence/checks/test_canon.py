@@ -8,6 +8,7 @@ from tests.evidence.stage import Stage, run
 from tests.git.place import git
 
 MINE = "from src.lib import old\n\n\ndef mine(x):\n    if x > 1:\n        return old(x)\n    return 0\n"
+PROOF = "from src.calc.mine import mine\n\n\ndef test_mine():\n    assert mine(2) == 2\n"
 LIB = "def old(x):\n    return x\n"
 MERGED = "def new(x, y):\n    return x + y\n"
 
@@ -15,6 +16,7 @@ MERGED = "def new(x, y):\n    return x + y\n"
 async def rebased(tmp_path: Path, files: dict[str, str | None], check: str) -> str:
     """An instance with work of its own; the parent moves on; an agent adapts the work."""
     stage = await Stage(tmp_path, files={"src/lib.py": LIB, "src/calc/__init__.py": ""}).start()
+    await stage.claim("tests", "TestsReady", {"tests/calc/test_mine.py": PROOF}, checks="checkpoint")
     await stage.claim("impl", "TestsPassed", {"src/calc/mine.py": MINE}, checks="checkpoint")
     await stage.facts.head(stage.state, "root")
     (stage.root / "src/lib.py").write_text(MERGED)
@@ -55,6 +57,23 @@ def test_logic_stays(tmp_path: Path, mine: str | None, said: str) -> None:
     report = run(rebased(tmp_path, {"src/lib.py": MERGED, "src/calc/mine.py": mine}, "mechanical_only"))
     assert said in report
     assert bool(said) == bool(report)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "code"),
+    [
+        ("src/calc/mine.py", MINE.replace("x > 1", "x > 2"), ""),
+        ("tests/calc/test_mine.py", PROOF.replace("mine(2)", "mine(3, 4)"), ""),
+        ("tests/calc/test_mine.py", PROOF + "    assert True\n", "canon.new_logic"),
+        ("tests/calc/test_mine.py", PROOF.replace("== 2", "!= None"), "canon.new_logic"),
+        ("tests/calc/test_mine.py", None, "canon.removed"),
+    ],
+    ids=["code", "arguments", "more", "weaker", "removed"],
+)
+def test_tests_demand_what_they_demanded(tmp_path: Path, path: str, text: str | None, code: str) -> None:
+    report = run(rebased(tmp_path, {"src/lib.py": MERGED, path: text}, "mechanical_tests"))
+    assert code in report
+    assert bool(code) == bool(report)
 
 
 TS_LIB = "export function old(x) { return x }\n"

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.evidence.stage import FILES, Stage, run
-from treadle.evidence.checks.changed_lines import compared
-from treadle.evidence.python_lines import Lines, statement_lines
+from treadle.evidence.checks.coverage import StatementLines, compare_coverage, statement_lines
 from treadle.ports import Verdict
 
 SIGN = """def sign(x: int) -> str:
@@ -54,11 +53,13 @@ def test_new_code_and_other_languages(tmp_path: Path) -> None:
         kept = await refactored(stage, "impl", {"src/calc/add.py": f'"""Signs."""\n\n{SIGN}'})
         said = stage.evidence(kept, "coverage_kept")
         assert said["ok"], said["report"]
-        assert "of the changed lines the tests run 4 of 4 before the step and 4 of 4 after it" in said["report"]
+        assert stage.codes(kept, "coverage_kept") == ["lines.share"]
+        assert said["report"].count("4 of 4") == 2
         verdict = await refactored(stage, "impl", {"src/calc/add.py": WIDER, "src/calc/a.ts": "let a;\n"}, "3.1")
         told = stage.evidence(verdict, "coverage_kept")
-        assert "src/calc/add.py:3: line 3: this was written in this step and no test runs it" in told["report"]
-        assert "src/calc/a.ts: coverage is not available for this file" in told["report"]
+        found = stage.found(verdict, "coverage_kept")
+        assert ("src/calc/add.py:3", "lines.untested") in found
+        assert ("src/calc/a.ts", "lines.unmeasured") in found
         assert told["coverage"]["src/calc/add.py"]["fresh"] == [[3, 3]]
 
     run(story())
@@ -80,20 +81,22 @@ def test_weaker_tests(tmp_path: Path) -> None:
 
 def test_lines_of_others_do_not_count() -> None:
     origin = "a = 1\nb = 2\n"
-    file = compared("x.py", (origin, f"{origin}c = 3\n", f"z = 0\n{origin}c = 3\n"), lines(3, 1, 2, 3), lines(4, 1))
+    file = compare_coverage(
+        "x.py", (origin, f"{origin}c = 3\n", f"z = 0\n{origin}c = 3\n"), lines(3, 1, 2, 3), lines(4, 1)
+    )
     assert (file.before, file.after) == (
-        Lines(frozenset({3}), frozenset({3})),
-        Lines(frozenset({1, 4}), frozenset({1})),
+        StatementLines(frozenset({3}), frozenset({3})),
+        StatementLines(frozenset({1, 4}), frozenset({1})),
     )
     assert (file.lost, file.fresh) == (frozenset({4}), frozenset())
 
 
-def lines(count: int, *executed: int) -> Lines:
-    return Lines(frozenset(range(1, count + 1)), frozenset(executed))
+def lines(count: int, *executed: int) -> StatementLines:
+    return StatementLines(frozenset(range(1, count + 1)), frozenset(executed))
 
 
 def test_a_statement_is_its_first_line() -> None:
     source = '"""Text."""\nx = [\n    1,\n    2,\n]\n\n\ndef f():\n    """Text."""\n    return "\\d"\n'
     found = statement_lines(source, (3, 8))
-    assert found == Lines(frozenset({2, 8, 10}), frozenset({2, 8}))
+    assert found == StatementLines(frozenset({2, 8, 10}), frozenset({2, 8}))
     assert statement_lines("def broken(", ()) is None

@@ -7,7 +7,7 @@ import pytest
 
 from tests.evidence.checks.test_scenarios import STORY
 from tests.evidence.stage import Stage, run
-from treadle.evidence.contract_changes import unnamed
+from treadle.evidence.checks.design import unnamed_changes
 
 DELTA = """# Delta
 ## ADDED
@@ -79,7 +79,7 @@ def test_without_a_delta_nothing_is_merged(tmp_path: Path) -> None:
     async def told() -> None:
         stage = await Stage(tmp_path, "waterfall", graph="story", given=STORY).start()
         verdict = await stage.claim("verify", "x", {}, checks="checkpoint delta_merged")
-        assert "docs/deltas/US-1.md: there is no delta to be merged" in verdict.report
+        assert stage.found(verdict, "delta_merged") == [("docs/deltas/US-1.md", "delta.missing")]
 
     run(told())
 
@@ -113,7 +113,7 @@ REFERRED = {"schemas": {"Cart": {}, "Coupon": {"$ref": "#/components/schemas/Cod
     ],
 )
 def test_only_what_the_delta_names_has_changed(after: dict[str, Any], missing: list[str]) -> None:
-    assert unnamed(contract(), after, DELTA) == missing
+    assert unnamed_changes(contract(), after, DELTA) == missing
 
 
 CART = {"get": {"$ref": "#/components/schemas/Page"}}
@@ -142,7 +142,7 @@ def changed(**parts: Any) -> dict[str, Any]:
     ],
 )
 def test_a_delta_names_methods_and_what_they_refer_to(delta: str, after: dict[str, Any], missing: list[str]) -> None:
-    assert unnamed(SHOP, after, f"## MODIFIED\n- {delta}\n") == missing
+    assert unnamed_changes(SHOP, after, f"## MODIFIED\n- {delta}\n") == missing
 
 
 def test_a_contract_that_changes_elsewhere_is_refused(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_contract_that_changes_elsewhere_is_refused(tmp_path: Path) -> None:
         assert (await stage.claim("contract", "x", more, checks="checkpoint affected_paths")).report == ""
         other = {place: paths.replace("health", "wealth")}
         verdict = await stage.claim("contract", "x", other, checks="checkpoint affected_paths", n="2.1")
-        assert f"{place}: paths /health was changed, and the delta does not name it" in verdict.report
-        assert f"{place}: paths /wealth was changed" in verdict.report
+        assert stage.found(verdict, "affected_paths") == [(place, "delta.unnamed_change")] * 2
+        assert [text for text in ("paths /health", "paths /wealth") if text not in verdict.report] == []
 
     run(told())

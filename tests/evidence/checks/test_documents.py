@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.evidence.stage import Stage, run
-from treadle.evidence.checks.documents import faults
+from treadle.evidence.checks.documents import document_fault
 from treadle.protocol.items import Json
 
 DOCUMENT = "# Architecture\n\nModules and what they do.\n"
@@ -25,7 +25,7 @@ BRIEF: dict[str, Json] = {"id": "b", "title": "B", "description": "d"}
     ],
 )
 def test_what_makes_a_document(text: str, said: str) -> None:
-    found = [fault for fault, _ in faults(text)]
+    found = [fault for fault, _ in document_fault(text)]
     assert any(said in one for one in found) if said else not found
 
 
@@ -34,7 +34,8 @@ def test_accepted_documents_are_there_for_the_next_agent(tmp_path: Path) -> None
         stage = await Stage(tmp_path, "dptr", {"a.py": ""}, "dptr", BRIEF).start()
         fields: dict[str, Json] = {"patterns": DOCUMENT, "tech": "none", "modules": []}
         verdict = await stage.claim("architecture", "Architecture", fields=fields)
-        assert "the document 'tech' is too short" in verdict.report
+        assert stage.codes(verdict, "documents") == ["document.malformed"]
+        assert "'tech'" in verdict.report
         fields["tech"] = DOCUMENT
         assert (await stage.claim("architecture", "Architecture", fields=fields, n="2.1")).report == ""
         head = await stage.facts.head(stage.state, "root")
@@ -51,20 +52,24 @@ def test_a_reference_that_leads_nowhere_is_refused(tmp_path: Path) -> None:
             "tech": f"{DOCUMENT}\nSee [↗️σ₂:Rules] and [↗️σ₉:R1].\n",
             "modules": [],
         }
-        refused = (await stage.claim("architecture", "Architecture", fields=fields)).report
-        place = "memory-bank/systemPatterns.md:6"
-        assert f"{place}: [↗️σ₂:Ruls] leads to a section that is not there. Expected: did you mean 'rules'?" in refused
-        assert "memory-bank/techContext.md:5: [↗️σ₉:R1] names no document. Expected: there are σ₁, σ₂" in refused
-        assert refused.count("[↗️") == 2
+        refused = await stage.claim("architecture", "Architecture", fields=fields)
+        assert stage.found(refused, "documents") == [
+            ("memory-bank/systemPatterns.md:6", "document.dead_reference"),
+            ("memory-bank/techContext.md:5", "document.dead_reference"),
+        ]
+        named = ("[↗️σ₂:Ruls]", "'rules'", "[↗️σ₉:R1]", "σ₁, σ₂")
+        assert [text for text in named if text not in refused.report] == []
+        assert refused.report.count("[↗️") == 2
         fields["patterns"] = f"{DOCUMENT}\n## Rules\nAs [↗️σ₃:R1] says.\n"
         fields["tech"] = f"{DOCUMENT}\nSee [↗️σ₂:Rules].\n"
         assert (await stage.claim("architecture", "Architecture", fields=fields, n="2.1")).report == ""
         # What was accepted is there for those who refer to it later.
         report: dict[str, Json] = {"report": f"{DOCUMENT}\n[↗️σ₂:Rules], [↗️design:R1]\n"}
-        later = (await stage.claim("review", "Reviewed", fields=report, checks="documents")).report
-        assert "[↗️design:R1] leads to a document that is not there" in later
-        assert "memory-bank/modules/{name}/design.md is not written yet" in later
-        assert later.count("[↗️") == 1
+        later = await stage.claim("review", "Reviewed", fields=report, checks="documents")
+        assert stage.codes(later, "documents") == ["document.dead_reference"]
+        place = "memory-bank/modules/{name}/design.md"
+        assert [text for text in ("[↗️design:R1]", place) if text not in later.report] == []
+        assert later.report.count("[↗️") == 1
 
     run(story())
 
@@ -78,6 +83,7 @@ def test_a_document_is_amended_not_rewritten(tmp_path: Path) -> None:
         assert (await stage.claim("impl", "TestsPassed", good, checks="diff_only")).report == ""
         bad = {"docs/a.md": "all new\n" * 20}
         verdict = await stage.claim("impl", "TestsPassed", bad, checks="diff_only", n="2.1")
-        assert "docs/a.md: was rewritten: only 0 of 20 lines were left" in verdict.report
+        assert stage.found(verdict, "diff_only") == [("docs/a.md", "document.rewritten")]
+        assert "0 of 20" in verdict.report
 
     run(story())

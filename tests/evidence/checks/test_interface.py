@@ -23,7 +23,8 @@ def test_an_interface_file_stays_as_it_was_planned(tmp_path: Path) -> None:
         for n, text in enumerate(("x = 1\n", None)):
             files = {"src/calc/__init__.py": text}
             verdict = await stage.claim("impl", "TestsPassed", files, checks="interface_unmodified", n=f"{n + 2}.1")
-            assert "src/calc/__init__.py: is an interface and was" in verdict.report
+            found = stage.found(verdict, "interface_unmodified")
+            assert found == [("src/calc/__init__.py", "interface.modified")]
 
     run(story())
 

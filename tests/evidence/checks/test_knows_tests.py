@@ -48,15 +48,17 @@ def test_a_value_that_tests_take_for_right_is_not_exchanged_unseen(tmp_path: Pat
         stage = await (await Stage(tmp_path, files=files).start()).scaffolded()
         verdict = await stage.claim("tests", "TestsReady", given, checks="checkpoint red")
         assert verdict.report == ""
-        said = "tests/calc/test_add.py:5: the expected value A_SUM comes from the code under test (src/calc/sums.py:1)"
-        assert said in stage.evidence(verdict, "red")["report"]
+        assert ("tests/calc/test_add.py:5", "tests.borrowed_value") in stage.found(verdict, "red")
+        assert "src/calc/sums.py:1" in stage.evidence(verdict, "red")["report"]
         wrong = {"src/calc/sums.py": "# a sum\nA_SUM = 1\n", "src/calc/add.py": "def add(a, b):\n    return 1\n"}
         verdict = await stage.claim("impl", "TestsPassed", wrong, checks="checkpoint knows_tests?")
-        said = "src/calc/sums.py:2: A_SUM, which tests/calc/test_add.py:5 takes for right, was 5 and is 1"
-        assert said in stage.evidence(verdict, "knows_tests")["report"]
+        assert ("src/calc/sums.py:2", "code.expectation_changed") in stage.found(verdict, "knows_tests")
+        named = ("A_SUM", "tests/calc/test_add.py:5", "was 5 and is 1")
+        assert [text for text in named if text not in stage.evidence(verdict, "knows_tests")["report"]] == []
         right = {"src/calc/sums.py": "A_SUM = 2 + 3\n", "src/calc/add.py": ADD}
         verdict = await stage.claim("impl", "TestsPassed", right, checks="checkpoint knows_tests?", n="2.1")
-        assert "was 5 and is something else" in stage.evidence(verdict, "knows_tests")["report"]
+        assert "code.expectation_changed" in stage.codes(verdict, "knows_tests")
+        assert "was 5" in stage.evidence(verdict, "knows_tests")["report"]
         verdict = await stage.claim(
             "impl", "TestsPassed", {"src/calc/sums.py": "A_SUM = 5\n"}, checks="checkpoint knows_tests?", n="3.1"
         )

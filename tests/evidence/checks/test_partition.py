@@ -35,7 +35,7 @@ def planned(*criteria: str) -> list[Json]:
         ({"testPlan": planned("AC-1", "AC-2")}, ""),
         ({"testPlan": planned("AC-1"), "childSpecs": [child("b", "AC-2")]}, ""),
         ({"testPlan": planned("AC-1")}, "criterion AC-2 is in no planned test and no child has it"),
-        ({"testPlan": planned("AC-1", "AC-2", "AC-3")}, "'test_AC-3' stands for 'AC-3', which is no criterion"),
+        ({"testPlan": planned("AC-1", "AC-2", "AC-3")}, "'test_AC-3' stands for 'AC-3', which is not a criterion"),
     ],
 )
 def test_every_criterion_has_a_place(tmp_path: Path, fields: dict[str, Any], said: str) -> None:
@@ -65,8 +65,8 @@ def test_every_criterion_has_a_place(tmp_path: Path, fields: dict[str, Any], sai
             {},
             'criterion AC-1 of the child \'a\' says "adds anything", but here it is "adds two"',
         ),
-        ([child("a", "AC-1", targetPath="src/other")], {}, "targetPath src/other of 'a' lies outside of what"),
-        ([child("a", "AC-1", testPath="src/calcs")], {}, "testPath src/calcs of 'a' lies outside of what"),
+        ([child("a", "AC-1", targetPath="src/other")], {}, "targetPath src/other of 'a' lies outside the paths"),
+        ([child("a", "AC-1", testPath="src/calcs")], {}, "testPath src/calcs of 'a' lies outside the paths"),
         ([], {"interfaceFile": "src/calc/api.py"}, "is an interface file that does not exist"),
         (
             [child("a", "AC-1")],

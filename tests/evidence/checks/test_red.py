@@ -1,6 +1,7 @@
 """Red, for the right reason."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,7 @@ def test_failing_tests_are_red_and_are_told_by_name(tmp_path: Path) -> None:
 WRONG = {
     "import": ("from src.calc.missing import x\n\n\ndef test_x() -> None:\n    assert x\n", "could not be imported"),
     "syntax": ("def test_x(:\n", "is not red"),
-    "passes": ("def test_new() -> None:\n    assert [1]\n", "test_new: passes already: it demands nothing"),
+    "passes": ("def test_new() -> None:\n    assert [1]\n", "test_new: passes already, so it does not test"),
     "fixture": (f"{HEAD}\ndef test_x(nothing) -> None:\n    assert add(1, 1) == 2\n", "failed in a fixture"),
     "error": (f"{HEAD}\ndef test_x() -> None:\n    add(1)\n    assert True\n", "ended with an error"),
     "vacuous": (f"{HEAD}\ndef test_x() -> None:\n    add(1, 2)\n", "test_x asserts nothing"),
@@ -99,10 +100,10 @@ def test_what_is_not_red(tmp_path: Path) -> None:
     ("files", "said"),
     [
         ({NEW: ""}, "no new test fails"),
-        ({NEW: TEST, "tests/calc/test_old.py": None}, "test_old.py::test_old: was green and is gone"),
+        ({NEW: TEST, "tests/calc/test_old.py": None}, "test_old.py::test_old: passed before and is gone"),
         (
             {NEW: TEST, "tests/calc/test_old.py": "import pytest\n\n\n@pytest.mark.skip\n" + GREEN},
-            "test_old.py::test_old: was green and is skipped now",
+            "test_old.py::test_old: passed before and is skipped now",
         ),
     ],
     ids=["empty", "deleted", "skipped"],
@@ -159,8 +160,8 @@ MAP = """{"spec_id": "calc", "acceptance_criteria_map": {"test_weak": "AC-1", "t
 def test_tests_that_a_wrong_implementation_passes_are_refused_if_they_notice_none(tmp_path: Path) -> None:
     async def story() -> None:
         stage, verdict = await claimed(tmp_path, {NEW: WEAK, "tests/calc/test_manifest.json": MAP})
-        told = "criterion AC-1: the tests pass whatever is returned (add returns None, add returns 0"
-        assert told in verdict.report
+        assert "tests.blind" in stage.codes(verdict, "red")
+        assert [text for text in ("AC-1: ", "(add returns None, add returns 0") if text not in verdict.report] == []
         assert "AC-2" not in verdict.report
         unnoticed = stage.evidence(verdict, "red")["unnoticed"]
         assert unnoticed["AC-2"] == ["add returns 3"]
@@ -172,7 +173,9 @@ def test_tests_that_a_wrong_implementation_passes_are_refused_if_they_notice_non
         strong = WEAK.replace("result != 99", "result == 3")
         verdict = await stage.claim("tests", "TestsReady", {NEW: strong}, checks="checkpoint red", n="2.1")
         assert verdict.report == ""
-        assert "criterion AC-2: all its tests pass if add returns 3" in stage.evidence(verdict, "red")["report"]
+        assert "tests.few_examples" in stage.codes(verdict, "red")
+        report = stage.evidence(verdict, "red")["report"]
+        assert [text for text in ("AC-2: ", "add returns 3") if text not in report] == []
 
     run(story())
 
@@ -198,7 +201,7 @@ def test_a_new_test_that_fails_once_and_passes_once_is_not_red(tmp_path: Path) -
             "tests/calc/test_chance.py": FLAKY.format(mark=str(tmp_path / "mark")),
         }
         stage, verdict = await claimed(tmp_path, files)
-        assert "test_by_chance: is flaky: it failed" in verdict.report
+        assert ("tests/calc/test_chance.py::test_by_chance", "green.flaky") in stage.found(verdict, "red")
         assert "test_adds" not in verdict.report
         evidence = stage.evidence(verdict, "red")
         assert evidence["red"] == [f"{NEW}::test_adds"]
@@ -235,23 +238,72 @@ def test_refactored_tests_still_fail_on_the_skeleton(tmp_path: Path) -> None:
         verdict = await stage.claim(
             "refactor_tests", "RTC", {NEW: blind}, checks="checkpoint still_red_on_skeleton", n="2.1"
         )
-        assert "test_adds: does not fail without the implementation" in verdict.report
+        assert stage.found(verdict, "still_red_on_skeleton") == [(f"{NEW}::test_adds", "red.vacuous")]
 
     run(story())
 
 
 @pytest.mark.soak
-def test_a_criterion_whose_tests_are_all_skipped_is_not_red(tmp_path: Path) -> None:
+def test_a_criterion_with_a_skipped_test_is_not_red(tmp_path: Path) -> None:
     skipped = TEST.replace("def test_adds", "@pytest.mark.skip\ndef test_adds").replace("from", "import pytest\nfrom")
     red = f"{HEAD}\ndef test_more() -> None:\n    assert add(1, 1) == 2\n"
     both = MANIFEST.replace('"test_adds"', '"test_more": "AC-1: more", "test_adds"')
 
     async def story() -> None:
         files: dict[str, str | None] = {NEW: skipped, "tests/calc/test_more.py": red}
-        _, verdict = await claimed(tmp_path, {**files, "tests/calc/test_manifest.json": MANIFEST})
-        assert f"{NEW}::test_adds: is skipped, and nothing else shows AC-1" in verdict.report
+        stage, verdict = await claimed(tmp_path, {**files, "tests/calc/test_manifest.json": MANIFEST})
+        assert "red.skipped" in stage.codes(verdict, "red")
         (tmp_path / "other").mkdir()
-        _, verdict = await claimed(tmp_path / "other", {**files, "tests/calc/test_manifest.json": both})
-        assert verdict.report == ""
+        stage, verdict = await claimed(tmp_path / "other", {**files, "tests/calc/test_manifest.json": both})
+        found = stage.evidence(verdict, "red")["findings"]
+        refused = [(it["code"], it.get("test")) for it in found if not it.get("note")]
+        assert refused == [("red.never_failed", f"{NEW}::test_adds")], "the merge would not verify it"
+
+    run(story())
+
+
+TWO = f"""{HEAD}
+def test_adds() -> None:
+    assert add(2, 3) == 5
+
+
+def test_more() -> None:
+    assert add(7, 1) == 8
+"""
+COVERED = [{"criterion": "AC-1", "tests": ["test_adds"]}, {"criterion": "AC-2", "tests": ["test_more"]}]
+
+
+@pytest.mark.parametrize("protocol", ["dptr", "riper"])
+@pytest.mark.parametrize(
+    ("covers", "codes"),
+    [
+        (COVERED, []),
+        (None, ["manifest.uncovered", "manifest.uncovered"]),
+        ([COVERED[0]], ["manifest.uncovered"]),
+        ([COVERED[0], {"criterion": "AC-2", "tests": ["test_adds"]}], ["manifest.shared"]),
+        ([COVERED[0], {"criterion": "AC-2", "tests": ["test_none"]}], ["manifest.unknown_test", "manifest.uncovered"]),
+        ([COVERED[0], {"criterion": "AC-2", "tests": ["test_old"]}], ["manifest.uncovered"]),
+        ([*COVERED, {"criterion": "AC-9", "tests": ["test_more"]}], ["manifest.unknown_criterion"]),
+    ],
+)
+def test_the_author_says_which_test_stands_for_which_criterion_of_a_cycle(
+    protocol: str, covers: list[Any] | None, codes: list[str], tmp_path: Path
+) -> None:
+    cycle: dict[str, Any] = {"id": "TDD1", "files": [], "interface": "", "criteria": ["AC-1", "AC-2"]}
+    graph = "cycle" if protocol == "dptr" else "rcycle"
+    old = {"tests/calc/test_old.py": "def test_old() -> None:\n    assert 1 + 1 == 2\n"}
+
+    async def story() -> None:
+        stage = await Stage(tmp_path, protocol, {**BASE, **old}, graph, cycle).start()
+        fields = {"covers": covers} if covers is not None else {}
+        verdict = await stage.claim("red", "RC", {NEW: TWO}, fields, checks="commit red")
+        findings = [it for it in stage.evidence(verdict, "red").get("findings", []) if not it.get("note")]
+        assert [it["code"] for it in findings] == codes
+        if not codes:
+            tests = stage.evidence(verdict, "red")["criteria"]
+            assert {one: list(found) for one, found in tests.items()} == {
+                "AC-1": [f"{NEW}::test_adds"],
+                "AC-2": [f"{NEW}::test_more"],
+            }
 
     run(story())

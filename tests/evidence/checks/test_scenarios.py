@@ -106,12 +106,13 @@ def test_a_project_has_its_scenarios_where_it_wants_them(tmp_path: Path) -> None
     async def told() -> None:
         stage = await Stage(tmp_path, protocol, graph="story", given=STORY).start()
         none = await stage.claim("bdd", "pass_bdd", {place: GOOD}, checks="commit clarifications")
-        assert f"{place}: [NEEDS CLARIFICATION: what about floats?] is not among" in none.report
+        assert stage.found(none, "clarifications") == [(place, "scenario.question_unlisted")]
+        assert "what about floats?" in none.report
         fields: dict[str, Json] = {"clarifications": [asked("what about floats?")]}
         assert (await stage.claim("bdd", "pass_bdd", {place: GOOD}, fields, n="2.1")).report == ""
         other = {place: GOOD.replace("MUST be shown", "MAY be shown")}
         verdict = await stage.claim("scaffold", "pass_red", other, checks="commit clarified")
-        assert f"{place}:9: was reviewed, and says something else now" in verdict.report
+        assert (f"{place}:9", "scenario.changed") in stage.found(verdict, "clarified")
 
     run(told())
 
@@ -132,7 +133,7 @@ def test_every_scenario_is_tested_and_nobody_guesses(tmp_path: Path) -> None:
     async def told() -> None:
         stage = await story(tmp_path)
         cases = {
-            "test_refuses: is skipped, and nothing else shows refuses text": scaffolded(SKIPPED, SKIPPED, NAMED),
+            "test_refuses: is skipped, and no other test covers refuses text": scaffolded(SKIPPED, SKIPPED, NAMED),
             "": scaffolded(SKIPPED, TRIED, NAMED),
             "the scenario 'refuses text' has no test": scaffolded(SKIPPED, TRIED, {"test_adds": "adds two numbers"}),
             "'adds two numbers' is unclear, and tests/test_calc.py::test_adds guesses": scaffolded(TRIED, TRIED, NAMED),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.evidence.stage import Stage, is_accepted, parsed, run
-from treadle.evidence.globs import overlap
+from treadle.evidence.checks.partition import globs_overlap
 from treadle.git.globs import matches
 from treadle.kernel.state import Slot
 from treadle.protocol.items import Json
@@ -21,19 +21,19 @@ CONFIG = "[project]\nname = 'calc'\n\n[tool.pytest.ini_options]\naddopts = '-q'\
     ("step", "check", "files", "said"),
     [
         ("impl", "scope", {"src/calc/a.py": ""}, ""),
-        ("impl", "scope", {"src/other.py": ""}, "src/other.py: is outside of what this role may write"),
-        ("impl", "scope", {"tests/calc/test_a.py": ""}, "tests/calc/test_a.py: is outside"),
-        ("impl", "scope", {"tests/calc/test_a.py": ""}, "Expected: it stays as it was: tests/calc/** is kept out"),
-        ("impl", "scope", {"README.md": None}, "README.md: is outside"),
-        ("impl", "scope", {".coverage": ""}, "!tests/calc/**. If a tool has left this new file behind, remove it;"),
-        ("impl", "scope", {"treadle.toml": ""}, "treadle.toml: decides how the orchestrator works"),
+        ("impl", "scope", {"src/other.py": ""}, "[scope.outside]"),
+        ("impl", "scope", {"tests/calc/test_a.py": ""}, "[scope.outside]"),
+        ("impl", "scope", {"tests/calc/test_a.py": ""}, "no change of tests/calc/**"),
+        ("impl", "scope", {"README.md": None}, "[scope.outside]"),
+        ("impl", "scope", {".coverage": ""}, "!tests/calc/**; delete this new file"),
+        ("impl", "scope", {"treadle.toml": ""}, "[scope.orchestrator]"),
         ("tests", "scope", {"tests/calc/test_a.py": ""}, ""),
-        ("tests", "scope", {"src/calc/a.py": ""}, "it may write tests/calc, tests/calc/**"),
+        ("tests", "scope", {"src/calc/a.py": ""}, "changes only in tests/calc, tests/calc/**"),
         ("tests", "scope_tests", {"tests/calc/data.json": "{}"}, ""),
-        ("scaffold", "scope_tests", {"src/calc/a.py": ""}, "src/calc/a.py: is no test file"),
+        ("scaffold", "scope_tests", {"src/calc/a.py": ""}, "[scope.not_a_test]"),
         ("scaffold", "scope_src", {"src/calc/a.py": ""}, ""),
-        ("scaffold", "scope_src", {"tests/calc/test_a.py": ""}, "tests/calc/test_a.py: belongs to the tests"),
-        ("scaffold", "scope_src", {"src/calc/conftest.py": ""}, "src/calc/conftest.py: belongs to the tests"),
+        ("scaffold", "scope_src", {"tests/calc/test_a.py": ""}, "[tests.modified]"),
+        ("scaffold", "scope_src", {"src/calc/conftest.py": ""}, "[tests.modified]"),
     ],
 )
 def test_what_a_role_may_write(tmp_path: Path, step: str, check: str, files: dict[str, str | None], said: str) -> None:
@@ -42,7 +42,8 @@ def test_what_a_role_may_write(tmp_path: Path, step: str, check: str, files: dic
         verdict = await stage.claim(step, "TestsPassed", files, checks=check)
         assert verdict.results[0].ok == (not said)
         assert said in verdict.report
-        assert ("new file" in verdict.report) == ("is outside" in verdict.report and None not in files.values())
+        assert all(f"{path}: " in verdict.report for path in files if said)
+        assert ("new file" in verdict.report) == ("scope.outside" in verdict.report and None not in files.values())
 
     run(story())
 
@@ -52,7 +53,7 @@ def test_a_renaming_needs_leave_for_both_ends(tmp_path: Path) -> None:
         stage = await Stage(tmp_path, files={"src/calc/a.py": "x = 1\n" * 20, "docs/b.md": "y\n"}).start()
         files = {"docs/b.md": None, "src/calc/b.md": "y\n"}
         verdict = await stage.claim("impl", "TestsPassed", files, checks="scope")
-        assert "docs/b.md: is outside" in verdict.report
+        assert "docs/b.md: this role may not write here" in verdict.report
 
     run(story())
 
@@ -66,7 +67,7 @@ def test_the_tests_own_section_of_a_shared_file_is_the_tests(tmp_path: Path) -> 
         ).report == ""
         bent = CONFIG.replace("-q", "-k nothing")
         verdict = await stage.claim("green", "GC", {"pyproject.toml": bent}, checks="scope_src", n="2.1")
-        assert "pyproject.toml: says something else about how tests run" in verdict.report
+        assert stage.found(verdict, "scope_src") == [("pyproject.toml", "tests.configuration")]
 
     run(story())
 
@@ -78,7 +79,8 @@ def test_a_task_keeps_to_its_own_files(tmp_path: Path) -> None:
         good = await stage.claim("work", "task_done", {"src/a/x/y.py": "", "src/b.py": "1"}, checks="owned_files")
         assert good.report == ""
         bad = await stage.claim("work", "task_done", {"src/c.py": ""}, checks="owned_files", n="2.1")
-        assert "src/c.py: belongs to another task. Expected: this task owns src/a/**, src/b.py" in bad.report
+        assert stage.found(bad, "owned_files") == [("src/c.py", "scope.other_task")]
+        assert "src/a/**, src/b.py" in bad.report
 
     run(story())
 
@@ -152,8 +154,8 @@ def test_an_exclusion_wins(path: str, glob: str, other: str) -> None:
 def test_globs_that_name_one_path_overlap(path: str, one: str, other: str) -> None:
     plain = not any(re.search(r"\*\*[^/]|[^/]\*\*", glob) for glob in (one, other))
     if plain and reference(path, one) and reference(path, other):
-        assert overlap(one, other)
-        assert overlap(other, one)
+        assert globs_overlap(one, other)
+        assert globs_overlap(other, one)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +172,7 @@ def test_globs_that_name_one_path_overlap(path: str, one: str, other: str) -> No
     ],
 )
 def test_overlaps(one: str, other: str, expected: bool) -> None:
-    assert overlap(one, other) == expected
+    assert globs_overlap(one, other) == expected
 
 
 US_1: dict[str, Json] = {"id": "US-1", "title": "Due", "description": "When it is due."}
@@ -187,8 +189,8 @@ STUB = "def due(x: int) -> int:\n    raise NotImplementedError\n"
         ({"src/old.py": STUB}, "old was there and is gone"),
         ({"src/old.py": None}, "src/old.py: held more than stubs and is gone"),
         ({"src/due.rs": "fn due() { todo!() }\n"}, "src/due.rs: cannot be looked into"),
-        ({"src/due.txt": "x"}, "src/due.txt: is outside of what this role may write"),
-        ({"treadle.toml": ""}, "treadle.toml: decides how the orchestrator works"),
+        ({"src/due.txt": "x"}, "[scope.outside]"),
+        ({"treadle.toml": ""}, "[scope.orchestrator]"),
     ],
 )
 def test_an_author_of_tests_may_add_stubs_and_nothing_more(

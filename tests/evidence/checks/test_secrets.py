@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.evidence.stage import Stage, run
-from treadle.evidence.checks.secrets import kinds
+from treadle.evidence.checks.added_code import secret_kinds
 
 TOKEN = "ghp_" + "a1B2" * 9
 # Put together here, so that this file holds none of them.
@@ -42,12 +42,12 @@ HARMLESS = [
 
 @pytest.mark.parametrize("line", REAL)
 def test_credentials_are_found(line: str) -> None:
-    assert kinds(line)
+    assert secret_kinds(line)
 
 
 @pytest.mark.parametrize("line", HARMLESS)
 def test_what_only_talks_about_them_is_not(line: str) -> None:
-    assert not kinds(line)
+    assert not secret_kinds(line)
 
 
 def test_only_what_was_added_counts_and_its_value_is_not_repeated(tmp_path: Path) -> None:
@@ -56,9 +56,8 @@ def test_only_what_was_added_counts_and_its_value_is_not_repeated(tmp_path: Path
         assert (await stage.claim("impl", "TestsPassed", {"a.py": "x = 2\n"}, checks="no_secrets")).report == ""
         files = {"a.py": f"x = 1\n\n{REAL[0]}\n", ".env": "A=1\n", ".env.example": "A=\n"}
         verdict = await stage.claim("impl", "TestsPassed", files, checks="no_secrets", n="2.1")
-        assert "a.py:3: looks like a GitHub token" in verdict.report
-        assert "- .env: is a file that holds credentials" in verdict.report
-        assert ".env.example" not in verdict.report
+        assert sorted(stage.found(verdict, "no_secrets")) == [(".env", "secrets.file"), ("a.py:3", "secrets.value")]
+        assert "GitHub token" in verdict.report
         assert TOKEN not in str(stage.payloads.values)
 
     run(story())

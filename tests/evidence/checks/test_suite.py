@@ -8,16 +8,16 @@ import pytest
 
 from tests.evidence.stage import ADD, FILES, MANIFEST, SKELETON, SPEC, TEST, Stage, run
 from treadle.errors import PortError
-from treadle.evidence.cache import Cache
-from treadle.evidence.project_tools import ProjectTools
-from treadle.evidence.verify import Verifier
+from treadle.evidence.claim_verifier import ClaimVerifier
+from treadle.evidence.measurements import Cache
+from treadle.evidence.project_facts import ProjectTools
 from treadle.ports import Verdict
 from treadle.prompts.scope import scope
 from treadle.protocol.items import Json
 from treadle.toolchains.pytest import Pytest
 from treadle.toolchains.results import TestRun
 from treadle.toolchains.sandbox import NONE
-from treadle.toolchains.toolchain import Toolchain
+from treadle.toolchains.toolchain import ProjectToolchain
 
 ID = "tests/calc/test_add.py::test_adds"
 PARENTS = "def test_whole() -> None:\n    from src.whole import whole\n\n    assert whole() == 1\n"
@@ -28,7 +28,7 @@ PARENTS = "def test_whole() -> None:\n    from src.whole import whole\n\n    ass
     [
         ({"src/calc/add.py": "def add(a, b):\n    return a - b\n"}, f"{ID}: fails"),
         ({"src/calc/add.py": "def add(a, b:\n"}, "tests/calc/test_add.py"),
-        ({"src/calc/add.py": "import os\nos._exit(0)\n"}, "the test run was bent"),
+        ({"src/calc/add.py": "import os\nos._exit(0)\n"}, "the test run was manipulated"),
     ],
     ids=["wrong", "syntax", "exit"],
 )
@@ -54,13 +54,14 @@ def test_a_test_that_the_implementer_bends_is_measured_as_it_was(tmp_path: Path)
         stage = await (await Stage(tmp_path).start()).tested()
         verdict = await stage.claim("impl", "TestsPassed", cheat, checks="checkpoint green tests_unmodified")
         assert [one.ok for one in verdict.results] == [True, False, False]
-        assert f"{ID}: meets code that is not implemented" in verdict.report
-        for path, how in (
-            ("test_add.py", "modified"),
-            ("src/calc/conftest.py", "added"),
-            ("test_manifest.json", "deleted"),
-        ):
-            assert f"{path}: belongs to the tests and was {how}" in verdict.report
+        assert (ID, "green.failing") in stage.found(verdict, "green")
+        assert sorted(stage.found(verdict, "tests_unmodified")) == [
+            ("conftest.py", "tests.modified"),
+            ("src/calc/conftest.py", "tests.modified"),
+            ("tests/calc/test_add.py", "tests.modified"),
+            ("tests/calc/test_manifest.json", "tests.modified"),
+        ]
+        assert [how in verdict.report for how in ("modified", "added", "deleted")] == [True] * 3
         honest = await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ADD}, checks="checkpoint green", n="2.1")
         assert honest.report == ""
 
@@ -78,7 +79,7 @@ def test_a_skip_that_the_code_brings_about_is_no_pass(tmp_path: Path) -> None:
         stage = await (await Stage(tmp_path).start()).tested(tests)
         lost = {"src/calc/add.py": "raise ImportError\n"}
         verdict = await stage.claim("impl", "TestsPassed", lost, checks="checkpoint green tests_unmodified")
-        assert f"{ID}: is gone" in verdict.report or f"{ID}: ran before and is skipped now" in verdict.report
+        assert {(ID, "green.lost"), (ID, "green.skipped")} & set(stage.found(verdict, "green"))
 
     run(story())
 
@@ -106,7 +107,7 @@ def test_a_child_is_not_held_up_by_what_waits_for_others_but_a_cycle_is_by_its_b
         code = {"src/part/add.py": ADD}
         verdict = await stage.claim("impl", "TestsPassed", code, checks="checkpoint green", inst="root/part")
         assert verdict.report == ""
-        assert "test_whole: waits for work that is not part of this" in stage.evidence(verdict, "green")["report"]
+        assert ("tests/calc/test_whole.py::test_whole", "green.waiting") in stage.found(verdict, "green")
         own = await stage.claim(
             "impl", "TestsPassed", {}, checks="checkpoint green_own_and_baseline", inst="root/part", n="2.1"
         )
@@ -123,7 +124,7 @@ def test_a_rebase_keeps_every_colour(tmp_path: Path) -> None:
         same = await stage.claim("adapt", "RebaseAdapted", {"src/calc/x.py": "x = 1\n"}, checks="same_colour")
         assert same.report == ""
         verdict = await stage.claim("adapt", "RebaseAdapted", {"src/calc/add.py": ADD}, checks="same_colour", n="2.1")
-        assert f"{ID}: was red and is green. Expected: red" in verdict.report
+        assert (ID, "colour.changed") in stage.found(verdict, "same_colour")
 
     run(story())
 
@@ -137,8 +138,10 @@ def test_checks_without_a_lane_compare_with_what_the_author_wrote(tmp_path: Path
         assert (await stage.check("interface_check", "tests_unmodified")).report == ""
         await stage.claim("green", "GC", {"tests/data.json": "[]", "tests/test_a.py": None}, checks="commit")
         verdict = await stage.check("interface_check", "tests_unmodified", n="2.1")
-        assert "tests/data.json: is not what the tests' author wrote" in verdict.report
-        assert "tests/test_a.py: was removed since its author wrote it" in verdict.report
+        assert sorted(stage.found(verdict, "tests_unmodified")) == [
+            ("tests/data.json", "tests.modified"),
+            ("tests/test_a.py", "tests.modified"),
+        ]
 
     run(story())
 
@@ -212,10 +215,10 @@ def test_a_flaky_test_is_named_and_not_believed(tmp_path: Path, how: str) -> Non
             "impl", "TestsPassed", {"src/calc/add.py": ADD}, checks="checkpoint green tests_unmodified"
         )
         evidence = stage.evidence(verdict, "green")
-        assert "test_by_chance: is flaky: it failed (" in evidence["report"]
+        assert ("tests/calc/test_add.py::test_by_chance", "green.flaky") in stage.found(verdict, "green")
         assert evidence["flaky"] == ["tests/calc/test_add.py::test_by_chance"]
         assert bool(verdict.report) == (how == "refuse")
-        sent_back = "which is frozen at this step: leave by BlockedDependency or SpecAmbiguity and"
+        sent_back = "this step may not change it: answer with BlockedDependency or SpecAmbiguity and"
         assert (sent_back in verdict.report) == (how == "refuse")
 
     run(story())
@@ -240,13 +243,13 @@ def test_a_verdict_that_depends_on_how_tests_are_run_is_bent(tmp_path: Path) -> 
         stage = await (await Stage(tmp_path).start()).tested({"tests/calc/test_add.py": TWO})
         cheat = {"src/calc/add.py": COUNTS_TESTS}
         verdict = await stage.claim("impl", "TestsPassed", cheat, checks="checkpoint green")
-        assert f"{ID}: was bent: it passes together with the others and not alone" in verdict.report
+        assert (ID, "green.bent") in stage.found(verdict, "green")
         assert "test_first" not in verdict.report
         verdict = await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ODD}, checks="checkpoint green", n="2.1")
         assert verdict.report == ""
         evidence = stage.evidence(verdict, "green")
-        assert "2 tests were run again, each in a process of its own" in evidence["report"]
-        assert "0 of them ended otherwise" in evidence["report"]
+        assert "green.run_again" in stage.codes(verdict, "green")
+        assert [text for text in ("2 tests", "0 of them") if text not in evidence["report"]] == []
         assert evidence["mirrored"] == [ID]
 
     run(story())
@@ -319,6 +322,39 @@ def test_an_old_failing_test_is_charged_only_if_the_work_makes_it_its_own(
     run(story())
 
 
+ONCE = """import pathlib
+
+def test_once():
+    trip = pathlib.Path({trip!r})
+    if trip.exists():
+        trip.unlink()
+        assert not "in time"
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "refused"), [pytest.param("test_old.py", False, marks=pytest.mark.soak), ("test_add.py", True)]
+)
+def test_an_old_test_that_fails_once_refuses_nothing(tmp_path: Path, name: str, refused: bool) -> None:
+    """A busy machine lets an old test run out of time, once; on the base it never does."""
+    trip, file = tmp_path / "trip", f"tests/calc/{name}"
+    once = ONCE.format(trip=str(trip))
+
+    async def story() -> None:
+        base = {} if refused else {file: once}
+        stage = await Stage(tmp_path, files={**FILES, **base, "x.txt": str(tmp_path)}).start()
+        own = {"tests/calc/test_add.py": f"{once}\n\n{TEST}" if refused else TEST}
+        trip.touch()  # a new test has to be red
+        await stage.tested({**own, "tests/calc/test_manifest.json": MANIFEST})
+        trip.touch()
+        verdict = await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ADD}, checks="checkpoint green")
+        code = "green.flaky" if refused else "baseline.chance"
+        assert found(stage, verdict, "green") == {f"{file}::test_once": code}
+        assert bool(verdict.report) is refused
+
+    run(story())
+
+
 def test_a_test_that_is_unstable_on_the_base_refuses_no_step(tmp_path: Path) -> None:
     counter = tmp_path / "counter"
     flaky = FLAKY.format(counter=str(counter))
@@ -338,6 +374,34 @@ def test_a_test_that_is_unstable_on_the_base_refuses_no_step(tmp_path: Path) -> 
         assert verdict.report == ""
         assert found(stage, verdict, "green") == {id_: "baseline.flaky"}
         assert stage.evidence(verdict, "green")["excused"] == {id_: "baseline.flaky"}
+
+    run(story())
+
+
+ANY = """
+class Any:
+    def __eq__(self, other: object) -> bool:
+        return True
+"""
+TOOTHLESS = """
+from calc.any import Any
+
+
+def test_any() -> None:
+    assert Any() == 1
+"""
+
+
+def test_a_test_that_could_never_fail_before_the_run_is_nobodys_fault(tmp_path: Path) -> None:
+    old = {"src/calc/any.py": ANY, "tests/calc/test_any.py": TOOTHLESS}
+
+    async def story() -> None:
+        stage = await (await Stage(tmp_path, files={**FILES, **old}).start()).tested()
+        verdict = await stage.claim("impl", "TestsPassed", {"src/calc/add.py": ADD}, checks="checkpoint green")
+        assert verdict.report == ""
+        always = {"src/calc/add.py": f"{ANY}\n\ndef add(a: int, b: int) -> Any:\n    return Any()\n"}
+        verdict = await stage.claim("impl", "TestsPassed", always, checks="checkpoint green", n="2.1")
+        assert "green.bent" in [code for _, code in stage.found(verdict, "green")]
 
     run(story())
 
@@ -376,7 +440,7 @@ def test_the_run_of_a_step_is_the_start_of_the_next_one(tmp_path: Path, monkeypa
         stage = await Stage(
             tmp_path, files={**FILES, "tests/calc/test_old.py": "def test_old():\n    assert 1\n"}
         ).start()
-        stage.tools.identity = str(tmp_path)
+        stage.tools.base = str(tmp_path)
         real = stage.tools.test
 
         async def noted(path: Path, ids: Any = None, *words: Any, **more: Any) -> TestRun:
@@ -410,18 +474,16 @@ def test_a_test_tool_that_cannot_start_is_nobodys_fault_unless_they_kept_it_from
     async def story() -> None:
         stage = await Stage(tmp_path).start()
         tests = Pytest(command=(str(tool),), root=stage.root, timeout=60, sandbox=NONE)
-        tools = ProjectTools(Toolchain(settings=stage.settings, root=stage.root, tests=tests, sandbox=NONE))
-        stage.verifier = Verifier(stage.facts, tools, Cache(tmp_path / "cache", b"key"), scope)
+        tools = ProjectTools(ProjectToolchain(settings=stage.settings, root=stage.root, tests=tests, sandbox=NONE))
+        stage.verifier = ClaimVerifier(stage.facts, tools, Cache(tmp_path / "cache", b"key"), scope)
         if "README" in condition:
             with pytest.raises(PortError) as caught:
                 await stage.claim("scaffold", "InitWork", {}, checks="measure")
             assert (caught.value.retryable, caught.value.code) == (True, "env.tests")
-            assert "keeps the settings it began with, so for another `toolchain.test`, `treadle abort r1`" in str(
-                caught.value
-            )
+            assert [text for text in ("`toolchain.test`", "`treadle abort r1`") if text not in str(caught.value)] == []
         else:
             verdict = await stage.claim("scaffold", "InitWork", {"broken.txt": ""}, checks="green")
-            assert "the tests could not be run: it printed:" in verdict.report
+            assert "suite.unrunnable" in stage.codes(verdict, "green")
             assert "No module named 'py'" in verdict.report
 
     run(story())

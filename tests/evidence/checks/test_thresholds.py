@@ -108,13 +108,14 @@ def test_who_is_measured_does_not_adjust_what_measures(
     run(told())
 
 
-def test_nobody_is_blamed_for_a_tool_that_is_not_installed(tmp_path: Path) -> None:
+def test_a_tool_that_is_not_installed_is_no_fault_of_the_agent(tmp_path: Path) -> None:
     async def told() -> None:
         files = {PLACE: TAGGED, "docs/nfr.md": row("`no-such-program --all`"), "src/__init__.py": ""}
         stage = await Stage(tmp_path, "waterfall", graph="story", given=STORY, files=files).start()
-        with pytest.raises(PortError, match="the program no-such-program cannot be started: install it") as caught:
+        with pytest.raises(PortError) as caught:
             await stage.claim("verify", "x", {"a.txt": "a"}, checks="checkpoint thresholds")
-        assert caught.value.retryable
+        assert (caught.value.retryable, caught.value.code) == (True, "env.missing")
+        assert "no-such-program" in str(caught.value)
         verdict = await stage.claim("verify", "x", {"a.txt": "b"}, checks="checkpoint thresholds?", n="2.1")
         assert not verdict.results[-1].ok
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.evidence.stage import ADD, Stage, run
-from treadle.evidence.checks.unsafe_imports import configured, unsafe_names
+from treadle.evidence.checks.added_code import configured, unsafe_names
 
 
 @pytest.mark.parametrize(

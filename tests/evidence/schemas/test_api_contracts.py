@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.evidence.schemas.api_contracts import contract_problems
+from treadle.evidence.checks.design import contract_problems
 
 OPEN = """openapi: 3.0.0
 info: {title: Shop, version: "1"}

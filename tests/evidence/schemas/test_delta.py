@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.evidence.schemas.delta import delta_problems
+from treadle.evidence.checks.design import delta_problems
 
 GOOD = "# US-1\n\n## ADDED\n- cart: `add(item)`\n\n## MODIFIED\nNone\n\n## REMOVED\nNone.\n"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.evidence.schemas.gherkin import gherkin_problems, open_questions, scenarios
+from treadle.evidence.gherkin import gherkin_problems, open_questions, scenarios
 
 GOOD = """# US-1: adding [M]
 

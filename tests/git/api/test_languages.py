@@ -63,7 +63,7 @@ def test_deep_but_sensible_code_is_read() -> None:
 
 def test_readers_are_loaded_when_they_are_needed() -> None:
     code = (
-        "import sys, treadle.cli.start, treadle.git.effects, treadle.evidence.verify\n"
+        "import sys, treadle.cli.start, treadle.git.effects, treadle.evidence.claim_verifier\n"
         "print([one for one in ('griffe', 'tree_sitter', 'tree_sitter_go') if one in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.git.api.modules import is_private, module_name
+from treadle.git.api.languages import is_private, module_name
 from treadle.git.api.python import definitions, read
 
 

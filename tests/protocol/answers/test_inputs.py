@@ -1,17 +1,24 @@
-"""A run's input file: YAML, JSON or Markdown; every fault with its line."""
+"""A run's input: how a file is read, and what no type can say about it."""
 
 import contextlib
 import json
-from typing import Any
+from itertools import pairwise
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.refusals import refused
 from treadle.errors import ProtocolError
-from treadle.protocol.answers.inputs import MAX_FINDINGS, MAX_TEXT, Input, load_input
+from treadle.protocol.answers.inputs import MAX_FINDINGS, MAX_TEXT, Input, load_input, soundness_problems
+from treadle.protocol.fields import parse_type
 from treadle.protocol.items import Item, Json, content_ref
+from treadle.protocol.load import load
 from treadle.protocol.model import Field, Graph, Protocol, Record, Step
+
+# A run's input file: YAML, JSON or Markdown; every fault with its line.
+
 
 PROTOCOL = Protocol(
     name="stories",
@@ -125,10 +132,9 @@ def test_the_same_input_in_json_and_markdown() -> None:
 def test_characters_beyond_the_first_plane_are_whole() -> None:
     text = json.dumps({"id": "x", "description": "😀 ä", "stories": []})
     assert "\\ud83d" in text
-    assert findings(text, "x.json") == ["x.json:1: stories: is empty; give at least one"]
-    assert findings('{"id": "\\ud83d"}', "x.json") == [
-        "x.json:1: half of a surrogate pair is no character (write the whole character)"
-    ]
+    assert [_place(line) for line in findings(text, "x.json")] == ["x.json:1: stories"]
+    (half,) = findings('{"id": "\\ud83d"}', "x.json")
+    assert half.startswith("x.json:1: half of a surrogate pair")
 
 
 @pytest.mark.parametrize(
@@ -182,33 +188,44 @@ def test_only_lists_that_are_mapped_in_order_are_held_to_it() -> None:
     assert isinstance(load_input(PROTOCOL, GOOD + old, "shop.yaml"), Input)
 
 
+def _place(finding: str) -> str:
+    """The file, line and field of a finding."""
+    return ": ".join(finding.split(": ")[:2])
+
+
 def test_everything_is_reported_at_once() -> None:
-    assert findings("window: 9\nstories:\n  - key: 5\n    blocked_by: no\n") == [
-        "shop.yaml:1: id: is missing; it must be text",
-        "shop.yaml:1: description: is missing; it must be text",
-        "shop.yaml:1: window: must be one of 1, 2, 3, not a number",
-        "shop.yaml:3: stories[0].key: must be text, not a number; put it in quotes",
-        "shop.yaml:3: stories[0].criteria: is missing; it must be a list",
-        "shop.yaml:4: stories[0].blocked_by: must be a list, not 'no'",
+    found = findings("window: 9\nstories:\n  - key: 5\n    blocked_by: no\n")
+    assert [_place(line) for line in found] == [
+        "shop.yaml:1: id",
+        "shop.yaml:1: description",
+        "shop.yaml:1: window",
+        "shop.yaml:3: stories[0].key",
+        "shop.yaml:3: stories[0].criteria",
+        "shop.yaml:4: stories[0].blocked_by",
     ]
+    assert [": is missing" in line for line in found] == [True, True, False, False, True, False]
+    assert "1, 2, 3" in found[2]
 
 
 def test_one_kind_of_fault_hides_no_other() -> None:
     spoilt = GOOD.replace("id: shop", "id: s h").replace("Sells things.", "''").replace("window: 2", "window: 9")
     spoilt = spoilt.replace("by: []", "by: [pay]").replace("{id: 1}", "{id: 1, needs: 3}").replace("It pays.", "''")
-    assert [found.partition(";")[0] for found in findings(spoilt)] == [
-        "shop.yaml:1: id: 's h' cannot be an id",
-        "shop.yaml:2: description: is empty",
-        "shop.yaml:3: window: must be one of 1, 2, 3, not a number",
-        "shop.yaml:9: stories[0].blocked_by: waits for itself: cart waits for pay waits for cart",
-        "shop.yaml:12: stories[1].criteria[0].text: is empty",
-        "shop.yaml:14: stories[1].steps[0].needs: '3' is none of these items",
+    found = findings(spoilt)
+    assert [_place(line) for line in found] == [
+        "shop.yaml:1: id",
+        "shop.yaml:2: description",
+        "shop.yaml:3: window",
+        "shop.yaml:9: stories[0].blocked_by",
+        "shop.yaml:12: stories[1].criteria[0].text",
+        "shop.yaml:14: stories[1].steps[0].needs",
     ]
+    named = ("'s h'", "empty", "1, 2, 3", "cart waits for pay waits for cart", "empty", "'3'")
+    assert [text for text, line in zip(named, found, strict=True) if text not in line] == []
 
 
-def test_nothing_is_said_about_items_whose_names_are_not_known() -> None:
+def test_items_without_a_valid_name_bring_no_further_findings() -> None:
     spoilt = GOOD.replace("key: cart", "key: 7")
-    assert findings(spoilt) == ["shop.yaml:5: stories[0].key: must be text, not a number; put it in quotes"]
+    assert [_place(line) for line in findings(spoilt)] == ["shop.yaml:5: stories[0].key"]
 
 
 def test_many_faults_are_all_told() -> None:
@@ -248,7 +265,7 @@ def test_files_that_cannot_be_read(text: str, filename: str, finding: str) -> No
 def test_text_below_the_front_matter_needs_a_field() -> None:
     note = Record(fields={"id": Field(type="text")})
     protocol = _protocol("Note", Note=note)
-    with pytest.raises(ProtocolError, match=r"a\.md:4: there is no field 'description' that this text could be"):
+    with pytest.raises(ProtocolError, match=r"a\.md:4: there is no field 'description'"):
         load_input(protocol, "---\nid: x\n---\nText.", "a.md")
 
 
@@ -280,3 +297,125 @@ def test_any_text_is_an_input_or_an_error_with_places(text: str, filename: str) 
         load_input(PROTOCOL, text, filename)
         return
     assert all(finding.startswith(filename) for finding in findings(text, filename))
+
+
+# Items that wait for each other: names that exist, and no circles.
+
+
+TASK = Record(fields={"id": Field(type="int"), "after": Field(type="[int]")})
+SHOPS = Protocol(
+    name="p",
+    version="1",
+    root="g",
+    types={"Task": TASK, "Plan": Record(fields={"tasks": Field(type="[Task]", route="items")})},
+    graphs={
+        "g": Graph(
+            start="all",
+            ends={},
+            input=("plan", "Plan"),
+            steps={"all": Step(kind="map", graph="g", over="in.tasks", after="after")},
+        )
+    },
+)
+
+ALIKE = "differ in capitals only, and name the same files on some machines"
+
+
+def faults(waits: dict[int, list[int]]) -> list[str]:
+    tasks: list[Json] = [{"id": task, "after": list(others)} for task, others in waits.items()]
+    return [str(problem) for problem in soundness_problems(SHOPS, parse_type("Plan"), {"tasks": tasks})]
+
+
+@given(st.dictionaries(st.integers(1, 9), st.lists(st.integers(0, 9)), min_size=1))
+def test_what_waits_for_earlier_ones_is_sound(waits: dict[int, list[int]]) -> None:
+    assert (
+        faults({task: [other for other in waits if other < task and other in others] for task, others in waits.items()})
+        == []
+    )
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, unique=True), st.data())
+def test_a_circle_is_named_and_nothing_else(circle: list[int], data: st.DataObject) -> None:
+    waits = {task: [circle[(at + 1) % len(circle)]] for at, task in enumerate(circle)}
+    waits |= {task: [data.draw(st.sampled_from(circle))] for task in range(10, 13)}
+    (found,) = faults(waits)
+    start, _, rest = found.partition(" waits for itself: ")
+    named = [int(name) for name in rest.partition(";")[0].split(" waits for ")]
+    assert start == f"tasks[{list(waits).index(named[0])}].after:"
+    assert named[0] == named[-1]
+    assert sorted(named[1:]) == sorted(circle)
+    assert all(other in waits[task] for task, other in pairwise(named))
+
+
+def test_a_name_that_nobody_has() -> None:
+    (fault,) = faults({1: [], 2: [3]})
+    assert fault.startswith("tasks[1].after: '3' ")
+    assert " 1, 2;" in fault
+
+
+STORY = "{id: US-2, title: t, description: d, blocked_by: [US-1]}"
+
+
+def test_a_story_that_an_earlier_run_has_done_is_not_waited_for() -> None:
+    words = ("project: shop\nstories: [" + STORY + "]\n", "backlog.yaml")
+    found = load_input(load("waterfall"), *words, before=lambda key: "" if key == "US-1" else None)
+    [story] = cast("Any", found.value)["stories"]
+    assert (story["id"], story["blocked_by"]) == ("US-2", [])
+    [item] = cast("Any", found.item.fields["stories"])
+    assert item.fields == {"blocked_by": ()}, "nor by the run"
+    with refused("spec.invalid", "stories[0].blocked_by: 'US-1' is under way"):
+        load_input(load("waterfall"), *words, before=lambda _: "is under way")
+    with refused("spec.invalid", "stories[0].blocked_by: 'US-1' ", "'US-2'"):
+        load_input(load("waterfall"), *words, before=lambda _: None)
+
+
+def test_a_list_that_must_not_be_empty() -> None:
+    (fault,) = faults({})
+    assert fault.startswith("tasks: is empty")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("", ["backlog.yaml:1: there is nothing to do in it; give bootstrap or supplements or stories"]),
+        ("stories: []", ["backlog.yaml:1: there is nothing to do in it; give bootstrap or supplements or stories"]),
+        ("supplements: [{id: words, request: A glossary.}]", []),
+        ("stories: [{id: US-1, title: t, description: d}, {id: US-2, title: t, description: d}]", []),
+        (
+            "stories: [{id: US-1, title: t, description: d}, {id: us-1, title: t, description: d}]",
+            [f"backlog.yaml:2: stories[1].id: 'us-1' and 'US-1' {ALIKE}; choose another"],
+        ),
+    ],
+    ids=["nothing", "an_empty_list", "a_supplement", "stories", "capitals"],
+)
+def test_a_backlog_has_something_to_do_and_files_for_each_of_it(given: str, expected: list[str]) -> None:
+    found: list[str] = []
+    try:
+        load_input(load("waterfall"), f"project: shop\n{given}\n", "backlog.yaml")
+    except ProtocolError as error:
+        found = [str(finding) for finding in error.findings]
+    assert found == expected
+
+
+@pytest.mark.parametrize("name", ["dptr", "riper"])
+@pytest.mark.parametrize(
+    ("depends", "expected"),
+    [
+        ({"a": ["b"]}, []),
+        ({"a": ["b"], "b": ["b"]}, ["modules[1].depends: waits for itself: b waits for b; break the circle"]),
+        ({"a": ["c"]}, ["modules[0].depends: 'c' is none of these items; there are a, b"]),
+        (
+            {"a": ["b"], "b": ["a"]},
+            ["modules[0].depends: waits for itself: a waits for b waits for a; break the circle"],
+        ),
+    ],
+    ids=["sound", "itself", "unknown", "a_circle"],
+)
+def test_modules_depend_on_modules_that_are_there(
+    name: str, depends: dict[str, list[str]], expected: list[str]
+) -> None:
+    protocol = load(name)
+    absent: dict[str, Json] = dict.fromkeys(protocol.types["Module"].fields)
+    items: Json = [{**absent, "name": key, "depends": [*depends.get(key, [])]} for key in ("a", "b")]
+    found = soundness_problems(protocol, parse_type("[Module]"), items)
+    assert [f"modules{problem.where}: {problem.message}" for problem in found] == expected

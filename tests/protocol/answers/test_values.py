@@ -1,11 +1,25 @@
-"""Values held against types, one by one."""
+"""Foreign values: ids, canonical forms, and the sentences about what is wrong with them."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from treadle.protocol.answers.values import Reading
+from treadle.protocol.answers.values import (
+    MAX_ID,
+    ValuePath,
+    ValueProblem,
+    ValueReader,
+    describe_value,
+    id_fault,
+    id_of,
+    printable,
+)
 from treadle.protocol.fields import parse_type
 from treadle.protocol.items import Json
 from treadle.protocol.model import Field, Record
+
+# Values held against types, one by one.
+
 
 TYPES = {
     "Task": Record(
@@ -41,7 +55,7 @@ TYPES = {
     ],
 )
 def test_the_canonical_form(type_: str, value: object, canonical: Json) -> None:
-    reading = Reading(TYPES)
+    reading = ValueReader(TYPES)
     found = reading.value(parse_type(type_), value, ())
     assert reading.problems == []
     assert found == canonical
@@ -74,7 +88,100 @@ def test_the_canonical_form(type_: str, value: object, canonical: Json) -> None:
     ],
 )
 def test_the_problem(type_: str, value: object, problem: str) -> None:
-    reading = Reading(TYPES)
+    reading = ValueReader(TYPES)
     reading.value(parse_type(type_), value, ())
     (found,) = reading.problems
     assert problem in str(found)
+
+
+# Ids are fit for branches, files and commands.
+
+
+@pytest.mark.parametrize("text", ["AC-1", "US-001", "REQ-102", "Σ", "σ₁", "AC#2", "ä_1.2", "_x", "x" * MAX_ID, "lock"])
+def test_accepts(text: str) -> None:
+    assert id_fault(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "a letter or digit first"),
+        ("-rf --", "a letter or digit first"),
+        (".hidden", "a letter or digit first"),
+        ("a b", "cannot be an id"),
+        ("a/b", "cannot be an id"),
+        ("a\\b", "cannot be an id"),
+        ("k~2", "cannot be an id"),
+        ("a..b", "must not hold .."),
+        ("a.", "end with . or .lock"),
+        ("a.Lock", "end with . or .lock"),
+        ("a\u202eb", "cannot be seen"),
+        ("a\n", "cannot be seen"),
+        ("a\u00a0b", "cannot be seen"),
+        ("x" * (MAX_ID + 1), "has 101 characters, the limit is 100"),
+        ("漢" * MAX_ID, "has 300 bytes, which is too long for the name of a file"),
+    ],
+)
+def test_refuses(text: str, fault: str) -> None:
+    assert fault in id_fault(text)
+
+
+@given(st.text(max_size=20) | st.text(alphabet="aZ9_.#-", max_size=8))
+def test_what_is_accepted_can_be_a_file_and_a_branch(text: str) -> None:
+    if id_fault(text):
+        return
+    assert text.isprintable()
+    assert not text.startswith(("-", "."))
+    assert not text.endswith((".", ".lock"))
+    assert ".." not in text
+    assert not set(text) & set(" /\\~^:?*[@{'\"`$&|;<>!")
+
+
+@given(st.text())
+def test_of_every_text_an_id_can_be_made(text: str) -> None:
+    assert id_fault(id_of(text)) == ""
+    assert id_fault(text) or id_of(text) == text or text.startswith("#") or text[-1] in "#-"
+
+
+def test_an_id_is_near_to_its_text() -> None:
+    assert [id_of(it) for it in ("my shop: 1", "cart-app", "..", "a..b.lock")] == [
+        "my-shop-1",
+        "cart-app",
+        "project",
+        "project",
+    ]
+
+
+# Problems quote foreign text safely.
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ((), "is bad"),
+        (("exit",), "exit: is bad"),
+        (("exit", "tests", 2, "line"), "exit.tests[2].line: is bad"),
+        ((0, "a"), "[0].a: is bad"),
+        (("a\x1b[2J",), r"a\x1b[2J: is bad"),
+    ],
+)
+def test_a_path_is_written_as_people_do(path: ValuePath, text: str) -> None:
+    assert str(ValueProblem(path, "is bad")) == text
+
+
+@given(st.text(st.characters()))
+def test_foreign_text_is_short_and_printable(text: str) -> None:
+    shown = printable(text)
+    assert shown.isprintable()
+    assert len(shown) <= 60 * len(r"\U0001f600")
+    if text.isprintable() and len(text) <= 60:
+        assert shown == text
+
+
+def test_a_kind_never_shows_the_inside() -> None:
+    cyclic: list[object] = []
+    cyclic.append(cyclic)
+    assert describe_value(cyclic) == "a list"
+    assert describe_value({"a": cyclic}) == "an object"
+    assert describe_value(10**5000) == "a number"
+    assert describe_value(describe_value) == "a value of type function"

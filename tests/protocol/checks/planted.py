@@ -1,5 +1,6 @@
 """Three small clean protocols as model values, and ways to plant a single fault in them."""
 
+import re
 from typing import Any, Final
 
 import msgspec
@@ -375,6 +376,27 @@ def drop(protocol: Protocol, path: str, key: str) -> Protocol:
     rest = {entry: value[entry] for entry in value if entry != key}
     changed: Protocol = _change(protocol, owner.split("."), {name: rest})
     return changed
+
+
+def faults_of(protocol: Protocol, number: int | None = None) -> list[str]:
+    """The checker's findings as data, all of them or those of one check: `unknown_part main.fix: fixx -> fix`.
+
+    A fault is its code, its place, the names that its message quotes, and the name that its hint suggests.
+    """
+    found = [finding for finding in check(protocol) if number in (None, finding.check)]
+    assert all(finding.message and finding.hint for finding in found), "a finding says what is wrong and what to do"
+    return [_fault(finding) for finding in found]
+
+
+def _fault(finding: Finding) -> str:
+    names = [name for pair in _QUOTED.findall(finding.message) for name in pair if name]
+    near = _NEAREST.search(finding.hint)
+    fault = f"{finding.code.removeprefix('protocol.')} {finding.where}".rstrip()
+    return fault + (f": {', '.join(names)}" if names else "") + (f" -> {near[1]}" if near else "")
+
+
+_QUOTED = re.compile(r"(?<!\w)'([^']*)'(?!\w)|`([^`]*)`")
+_NEAREST = re.compile(r"did you mean '([^']*)'")
 
 
 def said(protocol: Protocol, number: int | None = None) -> list[str]:

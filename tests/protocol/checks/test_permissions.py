@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.protocol.checks.planted import bugfix, change, said
+from tests.protocol.checks.planted import bugfix, change, faults_of, gates, put, said, to
 from treadle.protocol.model import Artifact, Protection, Protocol
 
 
@@ -125,3 +125,48 @@ from treadle.protocol.model import Artifact, Protection, Protocol
 )
 def test_a_planted_fault_is_named(protocol: Protocol, expected: list[str]) -> None:
     assert said(protocol) == expected
+
+
+# A planted refusal of protected files that no person hears of.
+
+
+def _protected() -> Protocol:
+    protocol = put(bugfix(), "graphs.main.steps.repro.gates", "Reproduced", gates("commit scope red protection"))
+    checks = gates("commit scope build green tests_unmodified protection")
+    protocol = put(protocol, "graphs.main.steps.fix.gates", "Fixed", checks)
+    return put(protocol, "graphs.main.steps.repro.routes", "!gate.protection", to("human"))
+
+
+def test_a_refusal_that_is_only_tried_again() -> None:
+    assert faults_of(_protected()) == ["unasked_protection main.fix: protection"]
+
+
+def test_a_refusal_that_a_person_hears_of() -> None:
+    assert said(put(_protected(), "graphs.main.steps.fix.routes", "!gate.protection", to("human"))) == []
+
+
+# Planted write scopes that reach where the tests are written.
+
+
+@pytest.mark.parametrize(
+    ("writes", "reaches"),
+    [
+        (("{part}/**",), True),
+        (("{part}/**", "!tests/**"), False),
+        (("src/**",), False),
+        (("src/**", "setup.py"), False),
+        (("docs/{id}.md",), False),
+    ],
+)
+def test_the_scope_of_who_must_leave_the_tests_alone(writes: tuple[str, ...], reaches: bool) -> None:
+    found = [line for line in said(change(bugfix(), "roles.de", writes=writes), 16) if "where the tests are" in line]
+    expected = (
+        "16 main.fix: may write 'tests/**', where the tests are written, but its gates want them unmodified (exclude "
+        "it with '!tests/**')"
+    )
+    assert found == [expected] * reaches
+
+
+def test_a_file_that_the_authors_write_too() -> None:
+    both = change(change(bugfix(), "roles.qa", writes=("tests/**", "setup.py")), "roles.de", writes=("setup.py",))
+    assert [fault for fault in faults_of(both, 16) if "setup.py" in fault] == ["tests_in_reach main.fix: setup.py"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.protocol.checks.planted import batch, bugfix, change, needs, put, said, tree
+from tests.protocol.checks.planted import batch, bugfix, change, faults_of, needs, put, said, tree
 from treadle.protocol.check import check
 from treadle.protocol.findings import Place
 from treadle.protocol.model import Protocol
@@ -13,27 +13,22 @@ from treadle.protocol.model import Protocol
     [
         pytest.param(
             put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.commit }}\n{{ bgu.id }}"),
-            ["15 main.review: template uses 'bgu', which is not declared (did you mean 'bug'?)"],
+            ["unfit_template main.review: bgu -> bug"],
             id="an_undeclared_variable",
         ),
         pytest.param(
             put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.commit }}{{ fix.Stuck }}"),
-            [("15 main.review: template uses 'fix.Stuck', which is not declared (add 'fix.Stuck' to `needs`)")],
+            ["unfit_template main.review: fix.Stuck"],
             id="an_undeclared_slot",
         ),
         pytest.param(
             put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.commit }}{{ bug.txt }}"),
-            [("15 main.review: template reads 'bug.txt', but 'Bug' has no field 'txt' (did you mean 'text'?)")],
+            ["unfit_template main.review: bug.txt, Bug, txt -> text"],
             id="an_unknown_field_of_the_input",
         ),
         pytest.param(
             put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.comit }}"),
-            [
-                (
-                    "15 main.review: template reads 'fix.Fixed.comit', but 'fix.Fixed' has no field "
-                    "'comit' (did you mean 'commit'?)"
-                )
-            ],
+            ["unfit_template main.review: fix.Fixed.comit, fix.Fixed, comit -> commit"],
             id="an_unknown_field_of_an_exit",
         ),
         pytest.param(
@@ -44,7 +39,7 @@ from treadle.protocol.model import Protocol
                 "{{ repro.Reproduced.tests }}{% if review.Rejected %}"
                 "{% for fault in review.Rejected.faults | sort %}{{ fault.why }}{% endfor %}{% endif %}",
             ),
-            [("15 main.fix: template reads 'fault.why', but 'Fault' has no field 'why' (its fields are id, what)")],
+            ["unfit_template main.fix: fault.why, Fault, why"],
             id="an_unknown_field_of_an_item",
         ),
         pytest.param(
@@ -55,32 +50,22 @@ from treadle.protocol.model import Protocol
                 "{{ repro.Reproduced.tests }}{% if review.Rejected %}"
                 "{% set one = review.Rejected.faults | first %}{{ one.why }}{% endif %}",
             ),
-            [("15 main.fix: template reads 'one.why', but 'Fault' has no field 'why' (its fields are id, what)")],
+            ["unfit_template main.fix: one.why, Fault, why"],
             id="an_unknown_field_of_the_first_item",
         ),
         pytest.param(
             put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.commit.hash }}"),
-            [
-                (
-                    "15 main.review: template reads 'fix.Fixed.commit.hash', but 'text' has no field "
-                    "'hash' (it has no fields)"
-                )
-            ],
+            ["unfit_template main.review: fix.Fixed.commit.hash, text, hash"],
             id="a_field_of_a_text",
         ),
         pytest.param(
             put(bugfix(), "templates", "again.jinja", "{{ run.name }}"),
-            [("15 main.repro: template reads 'run.name', but 'run' has no field 'name' (its fields are id, protocol)")],
+            ["unfit_template main.repro: run.name, run, name"],
             id="an_unknown_part_of_the_run",
         ),
         pytest.param(
             put(bugfix(), "templates", "fix.jinja", "{{ repro.Reproduced.tests }}{{ review.Rejected.faults }}"),
-            [
-                (
-                    "15 main.fix: template reads 'review.Rejected.faults', but 'review.Rejected' may be "
-                    "absent (put it inside `if review.Rejected`)"
-                )
-            ],
+            ["unfit_template main.fix: review.Rejected.faults, review.Rejected"],
             id="an_absent_slot",
         ),
         pytest.param(
@@ -90,32 +75,17 @@ from treadle.protocol.model import Protocol
                 "fix.jinja",
                 "{{ repro.Reproduced.tests }}{% if not review.Rejected %}{{ review.Rejected.faults }}{% endif %}",
             ),
-            [
-                (
-                    "15 main.fix: template reads 'review.Rejected.faults', but 'review.Rejected' may be "
-                    "absent (put it inside `if review.Rejected`)"
-                )
-            ],
+            ["unfit_template main.fix: review.Rejected.faults, review.Rejected"],
             id="an_absent_slot_in_the_other_branch",
         ),
         pytest.param(
             put(tree(), "templates", "work.jinja", "{% for part in plan.Planned.parts %}{{ part.text }}{% endfor %}"),
-            [
-                (
-                    "15 node.work: template loops over 'plan.Planned.parts', which may be absent (put it "
-                    "inside `if plan.Planned.parts`)"
-                )
-            ],
+            ["unfit_template node.work: plan.Planned.parts"],
             id="a_loop_over_an_absent_list",
         ),
         pytest.param(
             put(tree(), "templates", "work.jinja", "{{ plan.Planned.parts | length }}"),
-            [
-                (
-                    "15 node.work: template takes 'length' of 'plan.Planned.parts', which may be absent "
-                    "(put it inside `if plan.Planned.parts`)"
-                )
-            ],
+            ["unfit_template node.work: length, plan.Planned.parts"],
             id="a_count_of_an_absent_list",
         ),
         pytest.param(
@@ -125,37 +95,32 @@ from treadle.protocol.model import Protocol
                 "repro.jinja",
                 "{{ bug.id }}{% include 'agian.jinja' %}{% include 'again.jinja' %}",
             ),
-            [("15 main.repro: template includes unknown template 'agian.jinja' (did you mean 'again.jinja'?)")],
+            ["unfit_template main.repro: agian.jinja -> again.jinja"],
             id="an_unknown_template",
         ),
         pytest.param(
             put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.commit }}{% include '../../etc/passwd' %}"),
-            [
-                (
-                    "15 main.review: template includes unknown template '../../etc/passwd' (templates are named by "
-                    "their path below templates/, as in '_part.jinja')"
-                )
-            ],
+            ["unfit_template main.review: ../../etc/passwd"],
             id="a_template_outside_of_the_folder",
         ),
         pytest.param(
             put(bugfix(), "templates", "repro.jinja", "{{ bug.id }}{% include bug.id %}{% include 'again.jinja' %}"),
-            ["15 main.repro: template names another template by an expression (write its name as a text)"],
+            ["unfit_template main.repro"],
             id="a_computed_template",
         ),
         pytest.param(
             put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.commit | fense }}"),
-            ["15 main.review: template uses unknown filter 'fense' (did you mean 'fence'?)"],
+            ["unfit_template main.review: fense -> fence"],
             id="an_unknown_filter",
         ),
         pytest.param(
             put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.commit is definde }}"),
-            ["15 main.review: template uses unknown test 'definde' (did you mean 'defined'?)"],
+            ["unfit_template main.review: definde -> defined"],
             id="an_unknown_test",
         ),
         pytest.param(
             put(bugfix(), "templates", "review.jinja", "{{ fix.Fixed.commit.__class__ }}"),
-            [("15 main.review: template looks into '__class__', which templates may not (use declared fields only)")],
+            ["unfit_template main.review: __class__"],
             id="a_private_attribute",
         ),
         pytest.param(
@@ -165,27 +130,17 @@ from treadle.protocol.model import Protocol
                 "review.jinja",
                 "{% import 'parts.jinja' as parts %}{{ parts.m(fix.Fixed.commit) }}",
             ),
-            ["15 main.review: template uses 'bug', which is not declared (declare it in `needs`)"],
+            ["unfit_template main.review: bug"],
             id="an_import_without_context",
         ),
         pytest.param(
             put(bugfix(), "templates", "review.jinja", "{% for it in reports %}{{ it.data.comit }}{% endfor %}"),
-            [
-                (
-                    "15 main.review: template reads 'it.data.comit', but 'report.data' has no field 'comit' "
-                    "(did you mean 'commit'?)"
-                )
-            ],
+            ["unfit_template main.review: it.data.comit, report.data, comit -> commit"],
             id="a_field_that_no_exit_has",
         ),
         pytest.param(
             put(bugfix(), "templates", "review.jinja", "Look at it."),
-            [
-                (
-                    "15 warning: main.review: needs 'fix.Fixed', but its template never shows it (use it "
-                    "in the template, or remove it)"
-                )
-            ],
+            ["unfit_template main.review: fix.Fixed"],
             id="a_need_that_is_never_shown",
         ),
         pytest.param(
@@ -201,31 +156,23 @@ from treadle.protocol.model import Protocol
                 "{{ fix.Stuck and fix.Stuck.why }}",
             ),
             [
-                ("15 main.fix: reads step 'review', but in templates 'review' means something else (rename the step)"),
-                (
-                    "15 warning: main.human: needs 'review.Rejected?', but its template never shows it "
-                    "(use it in the template, or remove it)"
-                ),
-                (
-                    "15 main.human: reads step 'review', but in templates 'review' means something else "
-                    "(rename the step)"
-                ),
+                "unfit_template main.fix: review, review",
+                "unfit_template main.human: review.Rejected?",
+                "unfit_template main.human: review, review",
             ],
             id="a_step_whose_name_is_taken",
         ),
     ],
 )
 def test_a_planted_fault_is_named(protocol: Protocol, expected: list[str]) -> None:
-    assert said(protocol) == expected
+    assert faults_of(protocol) == expected
 
 
 def test_a_syntax_error_has_its_line() -> None:
     protocol = put(bugfix(), "templates", "repro.jinja", "{{ bug.id }}\n{% if bug %}")
     [finding] = check(protocol)
-    assert finding.check == 15
-    assert finding.where == "repro.jinja"
-    assert finding.message.startswith("is not a template: Unexpected end of template.")
-    assert finding.place.line == 2
+    assert (finding.code, finding.where, finding.place.line) == ("protocol.unfit_template", "repro.jinja", 2)
+    assert "Unexpected end of template" in finding.message
 
 
 def test_a_fault_has_its_line_in_the_template_it_stands_in() -> None:
@@ -269,15 +216,12 @@ def test_a_default_for_the_undefined_leaves_none() -> None:
 
 def test_a_private_name_in_a_filter() -> None:
     text = "{{ fix.Fixed.commit }}{{ [attempt] | map(attribute='__class__') | list }}"
-    [line] = said(put(bugfix(), "templates", "review.jinja", text))
-    assert "looks into '__class__', which templates may not" in line
+    assert faults_of(put(bugfix(), "templates", "review.jinja", text)) == ["unfit_template main.review: __class__"]
 
 
 def test_a_template_that_cannot_be_read_is_the_only_thing_said() -> None:
     broken = put(bugfix(), "templates", "fix.jinja", "{{ nobody }}{% if %}")
-    assert said(broken) == [
-        "15 fix.jinja: is not a template: Expected an expression, got 'end of statement block' (see the Jinja syntax)"
-    ]
+    assert faults_of(broken) == ["unfit_template fix.jinja: end of statement block"]
 
 
 def test_an_included_template_that_cannot_be_read_is_the_only_thing_said() -> None:
@@ -357,21 +301,15 @@ def test_a_macro_that_is_right(text: str) -> None:
 def test_a_part_of_a_list_has_the_items_of_the_list() -> None:
     text = "{{ fix.Fixed.commit }}{% for one in review.Rejected[-2:] %}{{ one.fault }}{% endfor %}"
     listed = change(bugfix(), "graphs.main.steps.review", needs=needs("fix.Fixed", "review.Rejected*"))
-    assert said(put(listed, "templates", "review.jinja", text)) == [
-        (
-            "15 main.review: template reads 'one.fault', but 'review.Rejected' has no field 'fault' (did you "
-            "mean 'faults'?)"
-        )
+    assert faults_of(put(listed, "templates", "review.jinja", text)) == [
+        "unfit_template main.review: one.fault, review.Rejected, fault -> faults"
     ]
 
 
 def test_a_signal_brings_the_fields_of_the_exit_that_asks() -> None:
     text = "{{ plan.Planned }}{% for signal in signals %}{{ signal.data.quetsion }}{% endfor %}"
-    assert said(put(tree(), "templates", "answer.jinja", text)) == [
-        (
-            "15 node.answer: template reads 'signal.data.quetsion', but 'signal.data' has no field 'quetsion' (did you "
-            "mean 'question'?)"
-        )
+    assert faults_of(put(tree(), "templates", "answer.jinja", text)) == [
+        "unfit_template node.answer: signal.data.quetsion, signal.data, quetsion -> question"
     ]
 
 
@@ -404,17 +342,13 @@ def test_the_result_of_a_map_has_known_parts() -> None:
     wrong = put(
         protocol, "templates", "halt.jinja", "{% if cycles.SomeFailed %}{{ cycles.SomeFailed.totl }}{% endif %}"
     )
-    [line] = said(wrong)
-    assert line == (
-        "15 main.halt: template reads 'cycles.SomeFailed.totl', but 'cycles.SomeFailed' has no field 'totl' "
-        "(did you mean 'total'?)"
-    )
+    assert faults_of(wrong) == ["unfit_template main.halt: cycles.SomeFailed.totl, cycles.SomeFailed, totl -> total"]
 
 
 @pytest.mark.parametrize("name", ["step", "run", "range", "loop", "vars", "none"])
 def test_an_input_does_not_take_a_name_that_means_something_else(name: str) -> None:
-    found = said(change(bugfix(), "graphs.main", input=(name, "Bug")), 15)
-    assert f"15 main: is given '{name}', but in templates that means something else (rename the input)" in found
+    found = faults_of(change(bugfix(), "graphs.main", input=(name, "Bug")), 15)
+    assert f"unfit_template main: {name}" in found
 
 
 @pytest.mark.parametrize(
@@ -432,9 +366,67 @@ def test_a_slot_that_is_defined_is_there(text: str) -> None:
 
 def test_a_field_that_is_defined_may_be_null() -> None:
     text = "{{ fix.Fixed.commit }}{% if fix.Fixed.note is defined %}{{ fix.Fixed.note | length }}{% endif %}"
-    assert said(put(bugfix(), "templates", "review.jinja", text)) == [
-        (
-            "15 main.review: template takes 'length' of 'fix.Fixed.note', which may be absent (put it inside "
-            "`if fix.Fixed.note`)"
-        )
+    assert faults_of(put(bugfix(), "templates", "review.jinja", text)) == [
+        "unfit_template main.review: length, fix.Fixed.note"
     ]
+
+
+# Templates that lead back to themselves, by whatever statement.
+
+
+SHOWN = "{{ fix.Fixed.commit }}"
+
+
+def with_templates(**texts: str) -> Protocol:
+    new = {f"{name}.jinja": text for name, text in texts.items()}
+    return change(bugfix(), "", templates={**bugfix().templates, **new})
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "{% include 'review.jinja' %}",
+        "{% extends 'review.jinja' %}",
+        "{% import 'review.jinja' as r %}",
+        "{% from 'review.jinja' import r %}",
+        "{% include ['review.jinja', 'again.jinja'] ignore missing %}",
+        "{% include 'review.jinja' if attempt > 3 else 'again.jinja' %}",
+        "{% if attempt > 9 %}{% include 'review.jinja' %}{% endif %}",
+        "{% macro m() %}{% include 'review.jinja' %}{% endmacro %}",
+    ],
+)
+def test_a_template_that_leads_to_itself(statement: str) -> None:
+    [line] = said(with_templates(review=SHOWN + statement))
+    assert line.startswith("15 review.jinja: ")
+    assert ": review.jinja → review.jinja " in line
+
+
+def test_a_circle_is_spelled_out_once_where_it_begins() -> None:
+    circle = with_templates(
+        review=f"{SHOWN}\n\n{{% include 'b.jinja' %}}",
+        b="{% import 'c.jinja' as c %}",
+        c="{% include 'review.jinja' %}",
+    )
+    [finding] = check(circle, Place)
+    assert (finding.place.file, finding.place.line) == ("templates.review.jinja", 3)
+    assert finding.message.endswith(": review.jinja → b.jinja → c.jinja → review.jinja")
+
+
+def test_the_shortest_way_round_is_told() -> None:
+    circle = with_templates(
+        review=SHOWN + "{% include 'b.jinja' %}{% include 'c.jinja' %}",
+        b="{% include 'c.jinja' %}",
+        c="{% include 'review.jinja' %}",
+    )
+    [line] = said(circle)
+    assert "review.jinja → c.jinja → review.jinja" in line
+
+
+def test_two_circles_are_two_findings() -> None:
+    apart = with_templates(review=SHOWN + "{% include 'review.jinja' %}", human="{% include 'human.jinja' %}")
+    assert sorted(line.partition(":")[0] for line in said(apart)) == ["15 human.jinja", "15 review.jinja"]
+
+
+def test_a_template_may_be_included_many_times_by_many() -> None:
+    twice = "{% include 'again.jinja' %}" * 2
+    assert said(with_templates(review=SHOWN + twice)) == []

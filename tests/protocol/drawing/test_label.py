@@ -1,7 +1,7 @@
 import pytest
 
-from treadle.protocol.drawing.label import Label, merged, short
-from treadle.protocol.drawing.row import Row
+from treadle.protocol.drawing.picture import Label, merged, short
+from treadle.protocol.drawing.table import Row
 
 
 def row(exit_: str, *do: str) -> Row:

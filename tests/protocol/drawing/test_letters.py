@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.protocol.drawing.letters import width, wrap
+from treadle.protocol.drawing.svg import width, wrap
 
 
 @given(st.text(), st.floats(30, 300))

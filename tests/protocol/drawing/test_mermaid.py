@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from tests.node_tools import check_mermaid
 from tests.protocol.sample import SAMPLE, rows
-from treadle.protocol.drawing.mermaid import mermaid, text
+from treadle.protocol.drawing.picture import mermaid, text
 from treadle.protocol.model import Exit, Graph, Protocol, Role, Step
 
 HOSTILE = [

@@ -1,7 +1,7 @@
 from msgspec.structs import replace
 
 from tests.protocol.sample import SAMPLE
-from treadle.protocol.drawing.page import exits, fields_table, given, heading, overview, page, roles
+from treadle.protocol.drawing.page import exits, fields_table, heading, input_section, overview, page, roles
 from treadle.protocol.model import Artifact, Exit, Field, Limits, Protection, Protocol
 
 
@@ -61,5 +61,5 @@ def test_fields_show_other_names_and_routing() -> None:
 
 def test_input_names_the_type_and_lists_records() -> None:
     root = replace(SAMPLE, root="node")
-    assert given(root).startswith("## Input\n\nA run is given one `Spec`, in templates `spec`.\n\n### Spec\n")
-    assert given(SAMPLE).startswith("## Input\n\nNone.\n")
+    assert input_section(root).startswith("## Input\n\nA run is given one `Spec`, in templates `spec`.\n\n### Spec\n")
+    assert input_section(SAMPLE).startswith("## Input\n\nNone.\n")

@@ -1,19 +1,18 @@
 from tests.protocol.sample import SAMPLE, rows
-from treadle.protocol.drawing.label import Label
-from treadle.protocol.drawing.picture import Edge, Part, picture
+from treadle.protocol.drawing.picture import Label, PictureEdge, PicturePart, picture
 from treadle.protocol.model import Budget, Graph, Protocol, Route, Step
 
 
-def drawn(graph: str = "node") -> tuple[Part, ...]:
+def drawn(graph: str = "node") -> tuple[PicturePart, ...]:
     return picture(SAMPLE, graph).parts
 
 
-def edge(part: Part, source: str, target: str) -> Edge:
+def edge(part: PicturePart, source: str, target: str) -> PictureEdge:
     (found,) = [it for it in part.edges if (it.source, it.target) == (source, target)]
     return found
 
 
-def titles(part: Part) -> set[str]:
+def titles(part: PicturePart) -> set[str]:
     return {node.title for node in part.nodes}
 
 

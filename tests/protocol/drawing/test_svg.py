@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.protocol.sample import SAMPLE, rows
-from treadle.protocol.drawing.mermaid import mermaid
+from treadle.protocol.drawing.picture import mermaid
 from treadle.protocol.drawing.svg import svg
 from treadle.protocol.model import Budget, Graph, Handler, Protocol, Route, Step
 

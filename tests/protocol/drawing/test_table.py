@@ -2,9 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.protocol.sample import SAMPLE, rows
-from treadle.protocol.drawing.markdown import escape_markdown, markdown, markdown_table
-from treadle.protocol.drawing.row import Row
-from treadle.protocol.drawing.table import table
+from treadle.protocol.drawing.table import Row, escape_markdown, markdown, markdown_table, table
 from treadle.protocol.model import Graph, Protocol, Route, Step
 
 

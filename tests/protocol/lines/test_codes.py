@@ -5,24 +5,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.protocol.lines.test_quoting import HOSTILE
-from treadle.protocol.lines.codes import Code, heard, parse, render
-from treadle.protocol.lines.quoting import quoted
+from treadle.protocol.agent_lines import Code, parse_code, quote_json, render_code, unquote_message
 
 NAMES = st.sampled_from(["PC", "NEEDS_CHANGE", "P0C", "ACCEPT", "✅"])
-MESSAGES = HOSTILE | HOSTILE.map(quoted) | HOSTILE.map(quoted).map(quoted)
+MESSAGES = HOSTILE | HOSTILE.map(quote_json) | HOSTILE.map(quote_json).map(quote_json)
 
 
 @given(NAMES, MESSAGES, st.booleans())
 def test_what_is_written_comes_back(name: str, message: str, bracketed: bool) -> None:
     code = Code(name, message, bracketed)
-    assert len(render(code).splitlines()) == 1
-    assert parse(render(code)) == code
+    assert len(render_code(code).splitlines()) == 1
+    assert parse_code(render_code(code)) == code
 
 
 @given(MESSAGES)
 def test_whatever_is_read_there_is_a_result(text: str) -> None:
-    assert isinstance(parse(text), Code | None)
-    assert isinstance(parse(f"→{text}"), Code | None)
+    assert isinstance(parse_code(text), Code | None)
+    assert isinstance(parse_code(f"→{text}"), Code | None)
 
 
 @pytest.mark.parametrize(
@@ -42,10 +41,10 @@ def test_whatever_is_read_there_is_a_result(text: str) -> None:
     ],
 )
 def test_lines(line: str, code: Code | None) -> None:
-    assert parse(line) == code
+    assert parse_code(line) == code
 
 
 def test_a_message_stands_as_it_is_if_it_can() -> None:
-    assert render(Code("PC", 'say "yes" | → [no]')) == '→[PC,say "yes" | → [no]]'
-    assert render(Code("PC", "a\nb", bracketed=False)) == '→PC: "a\\nb"'
-    assert heard(' "a\\n" ') == "a\n"
+    assert render_code(Code("PC", 'say "yes" | → [no]')) == '→[PC,say "yes" | → [no]]'
+    assert render_code(Code("PC", "a\nb", bracketed=False)) == '→PC: "a\\nb"'
+    assert unquote_message(' "a\\n" ') == "a\n"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.protocol.lines.test_quoting import HOSTILE
-from treadle.protocol.lines.observations import Observation, parse, pattern, render
+from treadle.protocol.agent_lines import Observation, parse_observation, parse_pattern, render_observation
 
 TIMES = st.just(0) | st.integers(1, 250_000_000_000_000)
 SAID = st.builds(Observation, HOSTILE, HOSTILE, HOSTILE, HOSTILE, TIMES)
@@ -13,13 +13,13 @@ SAID = st.builds(Observation, HOSTILE, HOSTILE, HOSTILE, HOSTILE, TIMES)
 
 @given(SAID)
 def test_what_is_written_comes_back(observation: Observation) -> None:
-    assert parse(render(observation)) == observation
+    assert parse_observation(render_observation(observation)) == observation
 
 
 @given(HOSTILE | st.text(st.sampled_from('OBS[]SRAT:,*"\\ a')))
 def test_whatever_is_read_there_is_a_result(text: str) -> None:
-    assert isinstance(parse(f"OBS[S{text}"), Observation | None)
-    assert isinstance(pattern(f"OBS[{text}"), Observation | None)
+    assert isinstance(parse_observation(f"OBS[S{text}"), Observation | None)
+    assert isinstance(parse_pattern(f"OBS[{text}"), Observation | None)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_whatever_is_read_there_is_a_result(text: str) -> None:
     ],
 )
 def test_lines(text: str, observation: Observation | None) -> None:
-    assert parse(text) == observation
+    assert parse_observation(text) == observation
 
 
 @pytest.mark.parametrize(
@@ -52,4 +52,4 @@ def test_lines(text: str, observation: Observation | None) -> None:
     ],
 )
 def test_queries(text: str, wanted: Observation | None) -> None:
-    assert pattern(text) == wanted
+    assert parse_pattern(text) == wanted

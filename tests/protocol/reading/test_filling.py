@@ -4,17 +4,16 @@ import pytest
 
 from treadle.errors import ProtocolError
 from treadle.protocol.findings import Place
-from treadle.protocol.reading.filling import Filling, size
-from treadle.protocol.reading.fragments import Library, expand
+from treadle.protocol.reading.fragments import Filling, FragmentLibrary, expand, size
 from treadle.protocol.reading.part import Log
-from treadle.protocol.reading.source import MAX_TEXT, Node, read
+from treadle.protocol.reading.yaml import MAX_TEXT, Node, read_yaml
 
 HERE = Place("here.yaml", 1, 1)
 
 
 def filled(text: str, **args: str) -> object:
-    arguments = {name: read(value, "args.yaml") for name, value in args.items()}
-    return Filling(Log()).tree(read(text, "fragment.yaml"), arguments, HERE).plain()
+    arguments = {name: read_yaml(value, "args.yaml") for name, value in args.items()}
+    return Filling(Log()).tree(read_yaml(text, "fragment.yaml"), arguments, HERE).plain()
 
 
 def test_parameters_are_filled_in_keys_and_values() -> None:
@@ -24,10 +23,10 @@ def test_parameters_are_filled_in_keys_and_values() -> None:
 
 
 def test_a_value_costs_its_characters_and_its_parts() -> None:
-    one = size(read("x", "f"))
-    assert size(read("xx", "f")) == one + 1
-    assert size(read("[x, x]", "f")) > 2 * one
-    assert size(read("{abc: x}", "f")) > one + 3
+    one = size(read_yaml("x", "f"))
+    assert size(read_yaml("xx", "f")) == one + 1
+    assert size(read_yaml("[x, x]", "f")) > 2 * one
+    assert size(read_yaml("{abc: x}", "f")) > one + 3
 
 
 @pytest.mark.parametrize(
@@ -36,19 +35,19 @@ def test_a_value_costs_its_characters_and_its_parts() -> None:
 def test_values_that_double_at_every_include_come_to_an_end(value: str) -> None:
     def fragment(name: str) -> Node:
         following = f"e{int(name[1:]) + 1}"
-        return read(f"fragment: {name}\nparams: [x]\ninclude: [{{{following}: {{x: {value}}}}}]\n", f"{name}.yaml")
+        return read_yaml(f"fragment: {name}\nparams: [x]\ninclude: [{{{following}: {{x: {value}}}}}]\n", f"{name}.yaml")
 
-    library = Library([f"e{number}" for number in range(40)], fragment)
+    library = FragmentLibrary([f"e{number}" for number in range(40)], fragment)
     with pytest.raises(ProtocolError) as caught:
-        expand(read("include: [{e0: {x: aaaaaaaa}}]", "protocol.yaml"), library, Log())
+        expand(read_yaml("include: [{e0: {x: aaaaaaaa}}]", "protocol.yaml"), library, Log())
     [finding] = caught.value.findings
-    assert f"fragments bring more than {MAX_TEXT} characters" in str(finding)
+    assert f"more than {MAX_TEXT} characters" in str(finding)
 
 
 def test_many_includes_of_a_long_fragment_come_to_an_end() -> None:
-    library = Library(
-        ["long"], lambda _: read(f"{{fragment: long, roles: {{de: {{display: {'a' * 50_000}}}}}}}", "long.yaml")
+    library = FragmentLibrary(
+        ["long"], lambda _: read_yaml(f"{{fragment: long, roles: {{de: {{display: {'a' * 50_000}}}}}}}", "long.yaml")
     )
-    many = read(f"include: [{', '.join(['long'] * 100)}]", "protocol.yaml")
+    many = read_yaml(f"include: [{', '.join(['long'] * 100)}]", "protocol.yaml")
     with pytest.raises(ProtocolError, match="cannot be loaded"):
         expand(many, library, Log())

@@ -178,4 +178,4 @@ def test_mistakes(folder: Path, main: str, fragments: dict[str, str], expected: 
 def test_includes_that_multiply_are_refused(folder: Path) -> None:
     fragments = {f"f{n}": f"fragment: f{n}\ninclude: [f{n + 1}, f{n + 1}]\n" for n in range(20)}
     write(folder, HEAD + MAIN.replace("{retry: {step: work, max: 3}}", "f0"), **fragments, f20="fragment: f20\n")
-    assert any("more than 200 includes (include each fragment once)" in problem for problem in problems(folder))
+    assert any("more than 200 includes" in problem for problem in problems(folder))

@@ -1,3 +1,5 @@
+"""Overlays: patches by path, and which keys belong to the language."""
+
 from pathlib import Path
 
 import pytest
@@ -5,6 +7,7 @@ import pytest
 from treadle.errors import ProtocolError
 from treadle.protocol.load import load_source
 from treadle.protocol.model import Protocol, Route
+from treadle.protocol.reading.overlay import is_keyword
 
 BASE = """\
 protocol: base
@@ -188,7 +191,7 @@ def test_a_folder_that_extends_itself_is_refused(tmp_path: Path) -> None:
     for name, other in (("a", "b"), ("b", "a")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "protocol.yaml").write_text(f"extends: {other}\n")
-    with pytest.raises(ProtocolError, match=r"b/protocol.yaml:1: it extends itself: a → b → a \(extend another"):
+    with pytest.raises(ProtocolError, match=r"b/protocol.yaml:1: .*: a → b → a "):
         load_source("a", search=[tmp_path])
 
 
@@ -196,7 +199,7 @@ def test_a_folder_that_extends_itself_is_refused(tmp_path: Path) -> None:
 def test_a_folder_that_extends_its_own_name_is_refused(tmp_path: Path, by_name: bool) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/protocol.yaml").write_text("protocol: mine\nextends: mine\n")
-    with pytest.raises(ProtocolError, match=r"mine/protocol.yaml:2: it extends itself: mine → mine \(extend another"):
+    with pytest.raises(ProtocolError, match=r"mine/protocol.yaml:2: .*: mine → mine "):
         load_source("mine" if by_name else tmp_path / "mine", search=[tmp_path] if by_name else [])
 
 
@@ -209,7 +212,7 @@ def test_a_folder_may_extend_the_built_in_protocol_of_its_name(tmp_path: Path) -
 def test_a_base_that_is_not_there_is_missed_at_its_line(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/protocol.yaml").write_text("protocol: mine\nextends: dptrr\n")
-    with pytest.raises(ProtocolError, match=r"mine/protocol.yaml:2: there is no protocol 'dptrr' \(did you mean 'd"):
+    with pytest.raises(ProtocolError, match=r"mine/protocol.yaml:2: .*'dptrr' .*'dptr'"):
         load_source("mine", search=[tmp_path])
 
 
@@ -217,7 +220,7 @@ def test_a_long_chain_is_refused(tmp_path: Path) -> None:
     for number in range(12):
         (tmp_path / f"p{number}").mkdir()
         (tmp_path / f"p{number}/protocol.yaml").write_text(f"protocol: p{number}\nextends: p{number + 1}\n")
-    with pytest.raises(ProtocolError, match=r"p8/protocol.yaml:2: a chain of more than 8 protocols"):
+    with pytest.raises(ProtocolError, match=r"p8/protocol.yaml:2: .* more than 8 protocols"):
         load_source("p0", search=[tmp_path])
 
 
@@ -246,7 +249,7 @@ def test_words_of_exits_types_and_fields_are_set_and_names_are_new(base: Path) -
     assert (found.exits["Ok"].severity, found.exits["Ok"].fields["why"].help) == ("WARN", "Why?")
     assert found.types["T"].key == "name"
     (missing,) = problems(base, records, "extends: base\nexits: {Ok: {wy: text}}\n")
-    assert "there is no 'wy' to change (did you mean 'why'? otherwise write '+wy' if it is new)" in missing
+    assert [text for text in ("'wy'", "'why'", "'+wy'") if text not in missing] == []
 
 
 def test_the_agents_of_a_shipped_protocol_are_limited_without_further_ado(tmp_path: Path) -> None:
@@ -257,16 +260,13 @@ def test_the_agents_of_a_shipped_protocol_are_limited_without_further_ado(tmp_pa
 
 def test_step_rules_come_too_late_in_an_overlay(base: Path) -> None:
     (found,) = problems(base, "extends: base\nstep_rules: {file: x.yaml, graph: main}\n")
-    assert found.startswith("overlay0.yaml:2: step_rules: step rules are compiled before overlays apply (change the")
+    assert found.startswith("overlay0.yaml:2: step_rules: ")
 
 
 def test_an_overlay_that_renames_the_protocol_is_at_fault_itself(base: Path) -> None:
-    assert problems(base, "extends: base\nprotocol: foo\n") == [
-        (
-            "overlay0.yaml:2: protocol: an overlay cannot rename 'base' to 'foo' (remove `protocol`; a protocol of its "
-            "own is a folder that begins with `extends: base`)"
-        )
-    ]
+    (found,) = problems(base, "extends: base\nprotocol: foo\n")
+    assert found.startswith("overlay0.yaml:2: protocol: ")
+    assert [text for text in ("'base' to 'foo'", "`extends: base`") if text not in found] == []
 
 
 def test_a_template_stands_where_it_was_found(base: Path) -> None:
@@ -284,3 +284,39 @@ def test_a_template_stands_where_it_was_found(base: Path) -> None:
         "work.jinja": str(base / "templates/work.jinja"),
         "shared.jinja": str(fragments / "shared.jinja"),
     }
+
+
+# Words of the language, and names that authors give.
+
+
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [
+        ("", "limits"),
+        ("limits", "agents"),
+        ("graphs main steps work", "attempts"),
+        ("graphs main steps work routes Stuck.Loop", "charge"),
+        ("exits Done", "severity"),
+        ("exits Done why", "help"),
+        ("types Bug", "about"),
+    ],
+)
+def test_a_word(path: str, key: str) -> None:
+    assert is_keyword(tuple(path.split()), key)
+
+
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [
+        ("graphs", "main"),
+        ("graphs main steps", "work"),
+        ("graphs main steps work routes", "Done"),
+        ("roles", "de"),
+        ("pools", "merges"),
+        ("exits", "Done"),
+        ("exits Done", "why"),
+        ("types Bug", "severity"),
+    ],
+)
+def test_a_name(path: str, key: str) -> None:
+    assert not is_keyword(tuple(path.split()), key)

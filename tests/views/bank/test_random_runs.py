@@ -11,15 +11,12 @@ from treadle.kernel.events import Event
 from treadle.kernel.reduce import reduce
 from treadle.kernel.replay import encode_event
 from treadle.kernel.state import State
-from treadle.protocol.memory_bank import SECTIONS
+from treadle.protocol.artifacts import SECTIONS, sections
 from treadle.protocol.model import Protocol
-from treadle.protocol.sections import sections
-from treadle.simulate.ledger import Ledger
-from treadle.simulate.world import World
-from treadle.views.bank.context import state_of
-from treadle.views.bank.course import Course
-from treadle.views.bank.designing import decisions
-from treadle.views.bank.files import VIEWS, bank, run_of
+from treadle.simulate.world import Ledger, RandomWorld
+from treadle.views.bank.cycles import decisions
+from treadle.views.bank.documents import VIEWS, bank, run_of, state_of
+from treadle.views.evidence_records import EvidenceLog
 
 MODES = {
     "riper": {"Ω₁ᴾ", "Ω₂ᴬ", "Ω₃ᴾ", "Ω₄ᶜ", "Ω₅ᵀ", "Ω₆ⱽ"},
@@ -39,7 +36,12 @@ def nothing(_ref: str) -> None:
 @pytest.mark.parametrize("protocol", [RIPER, DPTR], ids=lambda it: str(it.name))
 @pytest.mark.parametrize("seed", range(6))
 def test_after_every_event(protocol: Protocol, seed: int) -> None:
-    world, state, ledger, course = World(protocol, Random(seed), 0.2), State(), Ledger(), Course(lambda _: protocol)
+    world, state, ledger, course = (
+        RandomWorld(protocol, Random(seed), 0.2),
+        State(),
+        Ledger(),
+        EvidenceLog(lambda _: protocol),
+    )
     event: Event | None = world.start()
     count = 0
     while event is not None and count < 600:
@@ -55,7 +57,7 @@ def test_after_every_event(protocol: Protocol, seed: int) -> None:
     assert course.state == state
 
 
-def _says_what_is_so(protocol: Protocol, course: Course) -> None:
+def _says_what_is_so(protocol: Protocol, course: EvidenceLog) -> None:
     told: dict[str, Any] = state_of(protocol, course, nothing, decisions(protocol, course, nothing))
     running = [act.command for act in course.state.acts.values() if act.phase == "running"]
     roles = {it.role for it in running if isinstance(it, RunAgent)}
@@ -67,7 +69,7 @@ def _says_what_is_so(protocol: Protocol, course: Course) -> None:
         assert {it for it in told["refactor_stage"] if "@" not in it} <= STAGES
 
 
-def _is_whole(course: Course) -> None:
+def _is_whole(course: EvidenceLog) -> None:
     for view, text in zip(VIEWS, bank(course, nothing).values(), strict=False):
         assert run_of(text) == course.state.run
         assert [one.name for one in sections(text) if one.number] == list(SECTIONS[view])

@@ -1,27 +1,70 @@
-"""Who gets which part: `plan_covers_criteria`, `children_partition`, `disjoint_writes`."""
+"""The division of work: `plan_covers_criteria`, `children_partition`, `disjoint_writes`; and `judged_child`."""
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import combinations
 from typing import Final
 
 from treadle.evidence.criteria import criteria_in, own_criteria, texts_in
-from treadle.evidence.findings import Found, Problem, found, problem
-from treadle.evidence.globs import overlap
-from treadle.evidence.past import handed_down, merged_children, payload
-from treadle.evidence.python_stubs import stubs
-from treadle.evidence.subject import Subject
-from treadle.protocol.answers.paths import clean_path, path_overlap
+from treadle.evidence.findings import CheckOutcome, CheckProblem, conclude, problem, refuse
+from treadle.evidence.stubs import stubs
+from treadle.evidence.subject import Subject, children_inputs, merged_children, payload
 from treadle.protocol.fields import parse_type, record_of
-from treadle.protocol.globs import glob_fault
 from treadle.protocol.items import Json
 from treadle.protocol.model import tag_of
+from treadle.protocol.paths import clean_path, glob_fault, path_overlap
+
+# Decides whether two globs can match the same path.
+
+
+def globs_overlap(one: str, other: str) -> bool:
+    """Whether some path is named by both; `*` and `?` stay inside a folder, `**` does not."""
+    return _segments(tuple(_parts(one)), tuple(_parts(other)))
+
+
+def _parts(glob: str) -> list[str]:
+    return [part for part in glob.removeprefix("./").rstrip("/").split("/") if part]
+
+
+@cache
+def _segments(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    if not one and not other:
+        return True
+    if one and one[0] == "**":
+        return _any_depth(one, other)
+    if other and other[0] == "**":
+        return _any_depth(other, one)
+    if not one or not other:
+        return False
+    return _characters(one[0], other[0]) and _segments(one[1:], other[1:])
+
+
+def _any_depth(deep: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """`**` stands for any number of folders; at the end, for at least a name."""
+    if len(deep) == 1:
+        return bool(other)
+    return _segments(deep[1:], other) or (bool(other) and _segments(deep, other[1:]))
+
+
+@cache
+def _characters(one: str, other: str) -> bool:
+    if not one and not other:
+        return True
+    if one.startswith("*"):
+        return _characters(one[1:], other) or (bool(other) and _characters(one, other[1:]))
+    if other.startswith("*"):
+        return _characters(other, one)
+    if not one or not other:
+        return False
+    return (one[0] == other[0] or "?" in (one[0], other[0])) and _characters(one[1:], other[1:])
+
 
 Record = Mapping[str, Json]
 _SAME: Final = "the criterion word for word; what else there is to say about it belongs in the child's description"
 _BESIDE: Final = "the skeleton in a file beside it, and here only what stays: types, protocols, imports from that file"
 
 
-async def plan_covers_criteria(s: Subject) -> Found:
+async def plan_covers_criteria(s: Subject) -> CheckOutcome:
     """The plan and the children together cover every criterion."""
     own, children = own_criteria(s), await _children(s)
     planned = {test: one for one, test in _planned(s)}
@@ -37,17 +80,17 @@ async def plan_covers_criteria(s: Subject) -> Found:
     ]
     problems += [
         problem(
-            f"the planned test '{test}' stands for '{one}', which is no criterion",
+            f"the planned test '{test}' stands for '{one}', which is not a criterion",
             expected=f"one of {', '.join(own)}",
             code="plan.unknown_criterion",
         )
         for test, one in planned.items()
         if one not in own
     ]
-    return found(problems)
+    return conclude(problems)
 
 
-async def children_partition(s: Subject) -> Found:
+async def children_partition(s: Subject) -> CheckOutcome:
     """Children have disjoint criteria and paths inside of their parent's, the interfaces exist, merged work stays."""
     children = await _children(s)
     problems = [*_criteria_of(s, children), *_reworded(s, children), *_paths_of(s, children)]
@@ -58,7 +101,7 @@ async def children_partition(s: Subject) -> Found:
         for id_ in dict.fromkeys(ids)
         if ids.count(id_) > 1
     ]
-    return found(problems)
+    return conclude(problems)
 
 
 def _planned(s: Subject) -> Iterator[tuple[str, str]]:
@@ -73,7 +116,7 @@ async def _children(s: Subject) -> list[Record]:
     """The children that the claim names; those there are, if it names none."""
     named = [value for name, value in s.case.claim.items() if _is_spawned_over(s, name) and value is not None]
     if not named:
-        return [item for _, item in handed_down(s.case, s.inst)] if _spawns(s) else []
+        return [item for _, item in children_inputs(s.case, s.inst)] if _spawns(s) else []
     return [one for value in named if isinstance(value, list) for one in value if isinstance(one, dict)]
 
 
@@ -94,7 +137,7 @@ def _criteria(s: Subject, child: Record) -> list[str]:
     return criteria_in(s.case.protocol, s.graph.input[1], child)
 
 
-def _criteria_of(s: Subject, children: list[Record]) -> Iterator[Problem]:
+def _criteria_of(s: Subject, children: list[Record]) -> Iterator[CheckProblem]:
     owner: dict[str, str] = {}
     for child in children:
         name = str(child.get("id", ""))
@@ -114,8 +157,8 @@ def _criteria_of(s: Subject, children: list[Record]) -> Iterator[Problem]:
             )
 
 
-def _reworded(s: Subject, children: list[Record]) -> Iterator[Problem]:
-    """Criteria of this node that a child is to read otherwise than whoever asked for them has put them."""
+def _reworded(s: Subject, children: list[Record]) -> Iterator[CheckProblem]:
+    """Refuse a child's criterion with another wording than this node's own."""
     own = texts_in(s.case.protocol, s.graph.input[1], s.input)
     for child in children:
         for id_, text in texts_in(s.case.protocol, s.graph.input[1], child):
@@ -130,7 +173,7 @@ def _path_fields(s: Subject) -> list[str]:
     return [name for name, field in record.fields.items() if field.type == "path"] if record else []
 
 
-def _paths_of(s: Subject, children: list[Record]) -> Iterator[Problem]:
+def _paths_of(s: Subject, children: list[Record]) -> Iterator[CheckProblem]:
     placed = [
         (str(child.get("id", "")), name, clean_path(value))
         for child in children
@@ -149,7 +192,7 @@ def _paths_of(s: Subject, children: list[Record]) -> Iterator[Problem]:
         if own and not any(path_overlap(path, mine) for mine in own):
             wanted = f"a path inside of {' or '.join(own)}"
             yield problem(
-                f"{name} {path} of '{child}' lies outside of what this node was given",
+                f"{name} {path} of '{child}' lies outside the paths of this node",
                 expected=wanted,
                 code="children.path_outside",
             )
@@ -162,8 +205,8 @@ def _paths_of(s: Subject, children: list[Record]) -> Iterator[Problem]:
                 )
 
 
-def _undone(s: Subject, children: list[Record]) -> Iterator[Problem]:
-    """Files of children that are done, and that nobody will write again under the same name."""
+def _undone(s: Subject, children: list[Record]) -> Iterator[CheckProblem]:
+    """Refuse changes to files of merged children, because no child of the same name will write them again."""
     kept = {str(child.get("id", "")) for child in children}
     for child in merged_children(s.case, s.job.inst):
         if child.live or child.key not in kept:
@@ -188,7 +231,7 @@ def _own_interfaces(s: Subject) -> list[str]:
     return [path for path in (*paths, *named) if isinstance(path, str)]
 
 
-async def _interfaces(s: Subject) -> list[Problem]:
+async def _interfaces(s: Subject) -> list[CheckProblem]:
     entries = await s.entries()
     missing = [path for path in _own_interfaces(s) if clean_path(path) not in entries]
     problems = [
@@ -203,8 +246,8 @@ async def _interfaces(s: Subject) -> list[Problem]:
     return problems
 
 
-def _bodies(path: str, text: str) -> list[Problem]:
-    """Bodies in an interface file that are to be written: nobody could, for it may not change any more."""
+def _bodies(path: str, text: str) -> list[CheckProblem]:
+    """Refuse unimplemented bodies in an interface file: it may not change any more, so no step could write them."""
     try:
         missing = stubs(text)
     except (SyntaxError, ValueError, RecursionError):
@@ -221,12 +264,12 @@ def _bodies(path: str, text: str) -> list[Problem]:
     ]
 
 
-async def disjoint_writes(s: Subject) -> Found:
+async def disjoint_writes(s: Subject) -> CheckOutcome:
     """The tasks' files do not overlap."""
     tasks = list(_tasks(s))
-    problems: list[Problem] = []
+    problems: list[CheckProblem] = []
     for (one, globs), (other, others) in combinations(tasks, 2):
-        shared = [(a, b) for a in globs for b in others if overlap(a, b)]
+        shared = [(a, b) for a in globs for b in others if globs_overlap(a, b)]
         problems += [
             problem(
                 f"'{one}' and '{other}' both own {a if a == b else f'{a} and {b}'}",
@@ -247,7 +290,7 @@ async def disjoint_writes(s: Subject) -> Found:
         for name in dict.fromkeys(names)
         if names.count(name) > 1
     ]
-    return found(problems)
+    return conclude(problems)
 
 
 def _tasks(s: Subject) -> Iterator[tuple[str, list[str]]]:
@@ -267,5 +310,35 @@ def _tasks(s: Subject) -> Iterator[tuple[str, list[str]]]:
 
 
 def owners(s: Subject) -> list[str]:
-    """Who owns what, for people."""
+    """List each owned glob with its task, for people."""
     return [f"{glob}: {name}" for name, globs in _tasks(s) for glob in globs]
+
+
+# `judged_child`: a judgement names the right child.
+
+
+async def judged_child(s: Subject) -> CheckOutcome:
+    """Require that the exit names a child that asked to be judged."""
+    asking = _asking(s)
+    named = s.case.claim.get("child")
+    if not asking:
+        return refuse(
+            "no child has asked to be judged here",
+            expected="a judgement of a child that has asked",
+            code="judgement.not_asked",
+        )
+    if named in asking:
+        return conclude()
+    wanted = " or ".join(f"'{one}'" for one in asking)
+    return refuse(
+        f"the exit names '{named}', but the child to judge is {wanted}",
+        expected=f"a judgement of {wanted}",
+        code="judgement.wrong_child",
+    )
+
+
+def _asking(s: Subject) -> list[str]:
+    """Return the keys of the children that sent the signals this step serves."""
+    served = [message for frame in s.inst.frames if frame.step == s.job.step for message in frame.signals]
+    senders = [s.case.state.insts[one.sender] for one in served if one.sender in s.case.state.insts]
+    return list(dict.fromkeys(one.key for one in senders if one.parent == s.job.inst))

@@ -13,39 +13,41 @@ from typing import Final
 import msgspec
 
 from treadle.evidence.checks.contract import of_command
-from treadle.evidence.findings import Found, Problem, found, note, problem, some
-from treadle.evidence.frozen import measured_tree
+from treadle.evidence.checks.scope import measured_tree
+from treadle.evidence.findings import CheckOutcome, CheckProblem, conclude, join_names, note, problem
 from treadle.evidence.subject import Subject
-from treadle.toolchains.results import Built
+from treadle.toolchains.results import CommandResult
 
 _SHELL: Final = re.compile(r"[*?\[\]{}~!#\n]|(?:^|&&)\s*\w+=")
-"""What only a shell understands, beside what divides commands: patterns, comments, variables."""
+"""Shell syntax other than command separators: patterns, comments, variables."""
 _LEADING: Final = 4
 """Words at the start of a line among which a tool names a file: `a.go:1:2: …`, `--> a.py:1`, `Would reformat: a.py`."""
 _SIGNS: Final = "\"'`()[]"
 _PLACE: Final = re.compile(r":\d.*|::.*|\(\d[\d,]*\)?.*")
-"""What follows the name of a file: a line, a test, or `(line,column)`."""
+"""The suffix of a file name in a tool's output: a line, a test, or `(line,column)`."""
 
 
-async def build(s: Subject) -> Found:
+async def build(s: Subject) -> CheckOutcome:
     """The build command succeeds."""
     return await _command(s, "build", code="build.failing")
 
 
-async def format_(s: Subject) -> Found:
+async def format_(s: Subject) -> CheckOutcome:
     """The formatter finds nothing."""
     return await _command(s, "format", code="format.failing")
 
 
-async def lint(s: Subject) -> Found:
+async def lint(s: Subject) -> CheckOutcome:
     """The linter finds nothing."""
     return await _command(s, "lint", code="lint.failing")
 
 
-async def _command(s: Subject, name: str, *, code: str) -> Found:
+async def _command(s: Subject, name: str, *, code: str) -> CheckOutcome:
     built = await s.measure.command(name, await measured_tree(s))
     if built is None:
-        return found(notes=[note(f"the project has no {name} command (`toolchain.{name}`)", code="check.no_command")])
+        return conclude(
+            notes=[note(f"the project has no {name} command (`toolchain.{name}`)", code="check.no_command")]
+        )
     done = of_command(built, name, code=code)
     if done.ok:
         return done
@@ -53,11 +55,11 @@ async def _command(s: Subject, name: str, *, code: str) -> Found:
     return await _charged(s, done, built, before, needs_names=name == "build")
 
 
-async def post_check(s: Subject) -> Found:
+async def post_check(s: Subject) -> CheckOutcome:
     """The project's own line succeeds: plain commands by themselves, anything else in a shell."""
     tree = await measured_tree(s)
-    last = found()
-    notes: list[Problem] = []
+    last = conclude()
+    notes: list[CheckProblem] = []
     for command in (commands := commands_of(s.arg)):
         line = s.arg if len(commands) == 1 else ""
         built = await s.measure.run(command, tree)
@@ -72,18 +74,20 @@ async def post_check(s: Subject) -> Found:
 
 
 async def _start_tree(s: Subject) -> str:
-    return await s.git.tree(await s.git.start(s.case.state.run))
+    return await s.git.tree(await s.start())
 
 
-async def _charged(s: Subject, done: Found, now: Built, before: Built | None, *, needs_names: bool) -> Found:
-    """The outcome of a failed command, less what failed on the run's base commit, too.
+async def _charged(
+    s: Subject, done: CheckOutcome, now: CommandResult, before: CommandResult | None, *, needs_names: bool
+) -> CheckOutcome:
+    """Return the outcome of a failed command, without the failures that the run's base commit has too.
 
     A build, or a line that a project wrote for one step, may fail on the base because the work is not there yet: with
     `needs_names`, only a command that names the files at fault is compared.
     """
     if before is None or before.is_well or (now.ended, before.ended) != ("done", "done"):
         return done
-    start = await s.git.start(s.case.state.run)
+    start = await s.start()
     then, files = await s.git.entries(start), await s.entries()
     named, known = named_files(now.output, files), named_files(before.output, then)
     fresh = [path for path in named if path not in known and then.get(path) != files[path]]
@@ -93,9 +97,9 @@ async def _charged(s: Subject, done: Found, now: Built, before: Built | None, *,
         return msgspec.structs.replace(done, problems=(whole, *new))
     if not named and (needs_names or known or now.exit != before.exit):
         return done  # another failure than that of the base, or one that cannot be compared
-    where = f", with {some(sorted(named))}" if named else ""
+    where = f", with {join_names(sorted(named))}" if named else ""
     said = f"`{shlex.join(now.command)}` fails on the base commit, too{where}; this work is not charged for it"
-    return found(notes=[note(said, code="baseline.lint")], ran=done.ran)
+    return conclude(notes=[note(said, code="baseline.lint")], ran=done.ran)
 
 
 def named_files(output: str, files: Container[str]) -> list[str]:
@@ -119,7 +123,7 @@ def _paths(word: str) -> list[str]:
 
 
 def commands_of(line: str) -> list[list[str]]:
-    """What is run for a line, up to the first that fails."""
+    """Return the commands to run for a line, in order; the first failure ends them."""
     return ([] if _SHELL.search(line) else words_of(line)) or [["sh", "-c", line]]
 
 

@@ -5,20 +5,20 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 from typing import Final
 
+from treadle.evidence.checks.documents import names_of, scenario_place, scenario_text
 from treadle.evidence.criteria import own_criteria
-from treadle.evidence.findings import Found, Problem, found, problem, some
+from treadle.evidence.findings import CheckOutcome, CheckProblem, conclude, join_names, problem
+from treadle.evidence.gherkin import MARK, GherkinScenario, heading, open_questions, scenarios
 from treadle.evidence.manifest import read_manifest
-from treadle.evidence.scenario_document import names_of, scenario_place, scenario_text
-from treadle.evidence.schemas.gherkin import MARK, Scenario, heading, open_questions, scenarios
 from treadle.evidence.subject import Subject
-from treadle.evidence.suite import collected, measured, ran, unbelievable
+from treadle.evidence.suite import collect_tests, reason_for_doubt, run_evidence, suite_on_work
 
 _WORD: Final = re.compile(r"\w+")
 _SIZES: Final = re.compile(r"\[\s*([SML])\s*\]")
 _ANSWER: Final = "the answer in its place, or its test skipped with the question as its reason"
 
 
-async def clarifications(s: Subject) -> Found:
+async def clarifications(s: Subject) -> CheckOutcome:
     """Every question that the scenarios leave open is listed with a suggested answer, and none besides."""
     place = scenario_place(s)
     marked = open_questions(await scenario_text(s))
@@ -54,23 +54,23 @@ async def clarifications(s: Subject) -> Found:
         for one in asked
         if not str(one.get("suggestion", "")).strip()
     ]
-    return found(problems)
+    return conclude(problems)
 
 
 _ANSWER_LISTED: Final = "an entry of `clarifications` with the same question and the answer that you suggest"
 
 
-async def clarified(s: Subject) -> Found:
-    """Whoever writes the tests has changed the scenarios only where they were unclear."""
+async def clarified(s: Subject) -> CheckOutcome:
+    """Refuse changes of the scenarios by a test-writing step, except where they were unclear."""
     place = scenario_place(s)
     before, after = await scenario_text(s, s.work.base), await scenario_text(s)
     if before == after:
-        return found()
+        return conclude()
     old, new = before.splitlines(), after.splitlines()
-    problems: list[Problem] = []
+    problems: list[CheckProblem] = []
     for kind, first, last, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind != "equal" and not (first < last and all(MARK.search(line) for line in old[first:last])):
-            said = some([repr(line.strip()) for line in (new[start:end] or old[first:last]) if line.strip()], 2)
+            said = join_names([repr(line.strip()) for line in (new[start:end] or old[first:last]) if line.strip()], 2)
             what = f"was reviewed, and says something else now: {said or 'an empty line'}"
             problems.append(
                 problem(
@@ -87,10 +87,10 @@ async def clarified(s: Subject) -> Found:
                 "has other scenarios or tags now", place, expected="those that were reviewed", code="scenario.changed"
             )
         )
-    return found(problems)
+    return conclude(problems)
 
 
-async def scenarios_complete(s: Subject) -> Found:
+async def scenarios_complete(s: Subject) -> CheckOutcome:
     """Every criterion has a scenario that is tagged with it, and the document is headed as its story is."""
     place, text = scenario_place(s), await scenario_text(s)
     tags = {tag.removeprefix("@"): one.line for one in scenarios(text) for tag in one.tags}
@@ -110,17 +110,17 @@ async def scenarios_complete(s: Subject) -> Found:
             f"@{tag} is no criterion of this story",
             place,
             line,
-            expected=f"one of {some(mine, 20)}",
+            expected=f"one of {join_names(mine, 20)}",
             code="scenario.unknown_criterion",
         )
         for tag, line in tags.items()
         if tag not in mine and _series(tag) in map(_series, mine)
     ]
-    return found([*problems, *_misheaded(s, place, text)])
+    return conclude([*problems, *_misheaded(s, place, text)])
 
 
-def _misheaded(s: Subject, place: str, text: str) -> list[Problem]:
-    """A heading of another story, or of another size than was given."""
+def _misheaded(s: Subject, place: str, text: str) -> list[CheckProblem]:
+    """Refuse a heading that does not name the story, or that has another size than the story's input."""
     story, given, said = str(s.input.get("id") or ""), str(s.input.get("complexity") or ""), heading(text)
     problems = []
     if story and not re.search(rf"(?<![\w-]){re.escape(story)}(?![\w-])", said):
@@ -135,17 +135,20 @@ def _misheaded(s: Subject, place: str, text: str) -> list[Problem]:
 
 
 def _series(criterion: str) -> str:
-    """What criteria have in common: `AC-1` and `AC-99` are of one series."""
+    """Return the common prefix of a series of criteria: `AC-` for both `AC-1` and `AC-99`."""
     return criterion.rstrip("0123456789")
 
 
-async def scenarios_tested(s: Subject) -> Found:
-    """Every scenario has a test of its own; that of one with an open question is skipped, for nobody may guess."""
+async def scenarios_tested(s: Subject) -> CheckOutcome:
+    """Require a test for every scenario.
+
+    The tests of a scenario with an open question must be skipped, because they would guess the answer.
+    """
     listed = scenarios(await scenario_text(s))
-    there = (await collected(s)).ids
-    run = await measured(s)
+    there = (await collect_tests(s)).ids
+    run = await suite_on_work(s)
     skipped = set(run.with_verdict("skipped"))
-    problems = [*unbelievable(run)]
+    problems = [*reason_for_doubt(run)]
     for one, tests in (await _tests(s, listed, there)).items():
         if not tests:
             problems.append(_untested(s, one))
@@ -153,22 +156,22 @@ async def scenarios_tested(s: Subject) -> Found:
             open_ = [id_ for id_ in tests if id_ not in skipped]
             problems.append(
                 problem(
-                    f"'{one.name}' is unclear, and {some(open_)} guesses",
+                    f"'{one.name}' is unclear, and {join_names(open_)} guesses",
                     scenario_place(s),
                     one.line,
                     expected=_ANSWER,
                     code="scenario.guessed",
                 )
             )
-    return found(problems, ran=ran(run))
+    return conclude(problems, ran=run_evidence(run))
 
 
-async def scenarios_pass(s: Subject) -> Found:
+async def scenarios_pass(s: Subject) -> CheckOutcome:
     """Every scenario has a test that passes, and no question is open."""
     text = await scenario_text(s)
     listed = scenarios(text)
-    run = await measured(s)
-    problems = [*unbelievable(run)]
+    run = await suite_on_work(s)
+    problems = [*reason_for_doubt(run)]
     problems += [
         problem(
             f"still asks: {one}",
@@ -186,14 +189,14 @@ async def scenarios_pass(s: Subject) -> Found:
         if not tests:
             problems.append(_untested(s, one))
         elif not any(id_ in run.passed for id_ in tests):
-            what = f"'{one.name}' has no passing test: {some(tests)}"
+            what = f"'{one.name}' has no passing test: {join_names(tests)}"
             problems.append(
                 problem(what, scenario_place(s), one.line, expected="one that passes", code="scenario.not_passed")
             )
-    return found(problems, ran=ran(run))
+    return conclude(problems, ran=run_evidence(run))
 
 
-async def _tests(s: Subject, listed: list[Scenario], there: Iterable[str]) -> dict[Scenario, list[str]]:
+async def _tests(s: Subject, listed: list[GherkinScenario], there: Iterable[str]) -> dict[GherkinScenario, list[str]]:
     """The tests of each scenario."""
     by_name = (await read_manifest(s)).by_criterion(there)
     return {
@@ -202,7 +205,7 @@ async def _tests(s: Subject, listed: list[Scenario], there: Iterable[str]) -> di
     }
 
 
-def _untested(s: Subject, one: Scenario) -> Problem:
+def _untested(s: Subject, one: GherkinScenario) -> CheckProblem:
     wanted = f'a test that stands for "{one.name}" in test_manifest.json'
     return problem(
         f"the scenario '{one.name}' has no test", scenario_place(s), one.line, expected=wanted, code="scenario.untested"
@@ -210,6 +213,6 @@ def _untested(s: Subject, one: Scenario) -> Problem:
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether two texts are the same question, whatever its marks and capitals."""
+    """Whether two texts are the same question, ignoring punctuation and case."""
     words = [" ".join(_WORD.findall(text.lower())) for text in (one, other)]
     return bool(words[0] and words[1]) and (words[0] in words[1] or words[1] in words[0])

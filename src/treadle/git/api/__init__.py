@@ -1,1 +1,1 @@
-"""What a tree offers to others, read without running anything: one reader for each language, one list of them."""
+"""Read the exports of a tree without running its code: one reader for each language."""

@@ -1,4 +1,4 @@
-"""Go's reader: what a package offers to others, which is what begins with a capital letter."""
+"""The reader for Go: a package exports the names that begin with a capital letter."""
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
@@ -6,24 +6,24 @@ from pathlib import PurePosixPath
 import tree_sitter_go
 from tree_sitter import Node
 
-from treadle.git.api.symbol import Api, Reading, Symbol, merged, symbol
-from treadle.git.api.syntax import Source, children, parsed, signature, structure, text
+from treadle.git.api.languages import Api, FileExports, Symbol, make_symbol, merge_apis
+from treadle.git.api.syntax import SyntaxSource, children, parse_syntax, signature, structure, text
 
 
-def syntax(_path: str, source: bytes) -> Source:
+def syntax(_path: str, source: bytes) -> SyntaxSource:
     """The file's syntax tree; a `SyntaxError` if it is no Go."""
-    return parsed(source, tree_sitter_go.language)
+    return parse_syntax(source, tree_sitter_go.language)
 
 
-def read(path: str, source: bytes) -> Reading:
-    """What a Go file offers to other packages; a `SyntaxError` if it is no Go."""
+def read(path: str, source: bytes) -> FileExports:
+    """Return the exports of a Go file; raise `SyntaxError` if it cannot be parsed."""
     file = syntax(path, source)
     folder = str(PurePosixPath(path).parent)
     package = folder if folder != "." else next((text(one) for one in _package(file)), "main")
-    return Reading(symbols=_prefixed(package, merged({name: one} for name, one in _found(file))))
+    return FileExports(symbols=_prefixed(package, merge_apis({name: one} for name, one in _found(file))))
 
 
-def _package(file: Source) -> Iterator[Node]:
+def _package(file: SyntaxSource) -> Iterator[Node]:
     for one in children(file.root):
         if one.type == "package_clause":
             yield from children(one)
@@ -37,7 +37,7 @@ def _is_exported(name: str) -> bool:
     return all(part[:1].isupper() for part in name.split("."))
 
 
-def _found(file: Source) -> Iterator[tuple[str, Symbol]]:
+def _found(file: SyntaxSource) -> Iterator[tuple[str, Symbol]]:
     for node in children(file.root):
         match node.type:
             case "function_declaration":
@@ -51,11 +51,11 @@ def _found(file: Source) -> Iterator[tuple[str, Symbol]]:
                 yield from _values(file, node)
 
 
-def _function(file: Source, node: Node) -> Symbol:
+def _function(file: SyntaxSource, node: Node) -> Symbol:
     body = node.child_by_field_name("body")
     receiver = children(node.child_by_field_name("receiver"))
     names = [one for part in receiver for one in part.children_by_field_name("name")]  # its name is nobody's business
-    return symbol(signature(node, [one for one in (body, *names) if one is not None]), structure(file, body))
+    return make_symbol(signature(node, [one for one in (body, *names) if one is not None]), structure(file, body))
 
 
 def _owner(method: Node) -> str:
@@ -68,20 +68,20 @@ def _owner(method: Node) -> str:
     return "?"
 
 
-def _type(file: Source, node: Node) -> Iterator[tuple[str, Symbol]]:
+def _type(file: SyntaxSource, node: Node) -> Iterator[tuple[str, Symbol]]:
     name, shape = text(node.child_by_field_name("name")), node.child_by_field_name("type")
     if shape is None or shape.type != "struct_type":
-        yield name, symbol(f"type {signature(node)}")
+        yield name, make_symbol(f"type {signature(node)}")
         return
     fields = [one for part in children(shape) for one in children(part)]
     offered = [(label, one) for one in fields for label in _labels(one) if _is_exported(label)]
     hidden = [one for one in fields if not any(_is_exported(label) for label in _labels(one))]
     head = signature(node, [one for one in children(shape) if one.type == "field_declaration_list"])
-    yield name, symbol(f"type {head}", "\n".join(structure(file, one) for one in hidden))
+    yield name, make_symbol(f"type {head}", "\n".join(structure(file, one) for one in hidden))
     for label, one in offered:
         others = [each for each in one.children_by_field_name("name") if text(each) != label]
         commas = [each for each in one.children if each.type == ","]
-        yield f"{name}.{label}", symbol(signature(one, [*others, *commas]))
+        yield f"{name}.{label}", make_symbol(signature(one, [*others, *commas]))
 
 
 def _labels(field: Node) -> list[str]:
@@ -90,7 +90,7 @@ def _labels(field: Node) -> list[str]:
     return names or [text(field.child_by_field_name("type")).partition("[")[0].rpartition(".")[2].lstrip("*")]
 
 
-def _values(file: Source, node: Node) -> Iterator[tuple[str, Symbol]]:
+def _values(file: SyntaxSource, node: Node) -> Iterator[tuple[str, Symbol]]:
     kind = "const" if node.type == "const_declaration" else "var"
     specs = [one for part in children(node) for one in (children(part) if part.type == "var_spec_list" else [part])]
     last = ""
@@ -98,8 +98,8 @@ def _values(file: Source, node: Node) -> Iterator[tuple[str, Symbol]]:
         typed, value = spec.child_by_field_name("type"), spec.child_by_field_name("value")
         names = [one for one in spec.children_by_field_name("name") if one.is_named]
         last = structure(file, value) if value is not None or kind == "var" else last
-        given = f"{number} {last}" if value is None or "iota" in last else last  # iota counts lines
+        counted = f"{number} {last}" if value is None or "iota" in last else last  # iota counts lines
         for place, name in enumerate(names):
             shown = f"{kind} {text(name)}" + (f" {signature(typed)}" if typed is not None else "")
-            several = f"{place} {given}" if len(names) > 1 else given
-            yield text(name), symbol(shown, several)
+            several = f"{place} {counted}" if len(names) > 1 else counted
+            yield text(name), make_symbol(shown, several)

@@ -1,6 +1,6 @@
-"""The reader for JavaScript and TypeScript: what a module exports, in either manner of exporting."""
+"""The reader for JavaScript and TypeScript: ES module exports and CommonJS exports."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -8,9 +8,127 @@ import tree_sitter_javascript
 import tree_sitter_typescript
 from tree_sitter import Node
 
-from treadle.git.api.script_names import Named, declared, members, of_value
-from treadle.git.api.symbol import Reading, Symbol, merged, symbol
-from treadle.git.api.syntax import Source, children, parsed, signature, structure, text
+from treadle.git.api.languages import FileExports, Symbol, make_symbol, merge_apis
+from treadle.git.api.syntax import SyntaxSource, children, parse_syntax, signature, structure, text
+
+# The names that a declaration in JavaScript or TypeScript defines: its own, and those of class members.
+
+Named = tuple[str, Symbol]
+_FUNCTIONS: Final = frozenset(
+    "function_declaration generator_function_declaration function_signature function_expression generator_function "
+    "arrow_function method_definition method_signature abstract_method_signature".split()
+)
+_CLASSES: Final = frozenset({"class_declaration", "abstract_class_declaration", "class"})
+_WHOLE: Final = frozenset({"interface_declaration", "type_alias_declaration", "enum_declaration", "import_alias"})
+"""Nothing but a signature."""
+_FIELDS: Final = frozenset({"public_field_definition", "field_definition", "property_signature"})
+_PATTERNS: Final = frozenset({"identifier", "shorthand_property_identifier_pattern"})
+
+
+def declared(file: SyntaxSource, node: Node | None) -> Iterator[Named]:
+    """Yield the names that a declaration defines; none for any other node."""
+    if node is None:
+        return
+    name = text(node.child_by_field_name("name")) or "default"
+    if node.type in _FUNCTIONS:
+        yield name, _function(file, node)
+    elif node.type in _CLASSES:
+        yield from _class(file, name, node)
+    elif node.type in _WHOLE:
+        yield name, make_symbol(signature(node))
+    elif node.type in ("lexical_declaration", "variable_declaration"):
+        for one in children(node):
+            yield from _variable(file, node, one)
+    elif node.type in ("internal_module", "module"):
+        yield from _namespace(file, name, node)
+    elif node.type in ("ambient_declaration", "expression_statement"):
+        inner = [one for one in children(node) if one.type not in ("call_expression", "assignment_expression")]
+        for one in inner:
+            yield from declared(file, one)
+
+
+def of_value(file: SyntaxSource, name: str, shown: str, value: Node) -> Iterator[Named]:
+    """Yield a name and its value: a function, a class, or a variable with the value as its body."""
+    if value.type in _CLASSES:
+        yield from _class(file, name, value)
+    elif value.type in _FUNCTIONS:
+        one = _function(file, value)
+        yield name, Symbol(make_symbol(f"{shown} = {one.signature}").signature, one.body)
+    else:
+        yield name, make_symbol(shown, structure(file, value))
+
+
+def members(file: SyntaxSource, nodes: Iterable[Node]) -> Iterator[Named]:
+    """Yield the public members of a class."""
+    for node in nodes:
+        name = text(node.child_by_field_name("name") or node.child_by_field_name("property"))
+        if node.type in _FUNCTIONS:
+            yield name, _function(file, node)
+        elif node.type in _FIELDS:
+            value = node.child_by_field_name("value")
+            equals = [one for one in node.children if one.type == "="]
+            head = signature(node, [one for one in (value, *equals) if one is not None])
+            yield from of_value(file, name, head, value) if value is not None else [(name, make_symbol(head))]
+
+
+def _function(file: SyntaxSource, node: Node) -> Symbol:
+    body = node.child_by_field_name("body")
+    return make_symbol(signature(node, [body] if body is not None else []), structure(file, body))
+
+
+def _class(file: SyntaxSource, name: str, node: Node) -> Iterator[Named]:
+    body = node.child_by_field_name("body")
+    inside = children(body)
+    offered = [one for one in inside if _is_offered(one)]
+    rest = "\n".join(structure(file, one) for one in inside if one not in offered)
+    yield name, make_symbol(signature(node, [body] if body is not None else []), rest)
+    yield from ((f"{name}.{member}", one) for member, one in members(file, offered))
+
+
+def _is_offered(member: Node) -> bool:
+    if member.type not in _FUNCTIONS and member.type not in _FIELDS:
+        return False
+    name = member.child_by_field_name("name") or member.child_by_field_name("property")
+    hidden = any(one.type == "accessibility_modifier" and text(one) != "public" for one in member.children)
+    return not hidden and not text(name).startswith(("#", "_"))
+
+
+def _variable(file: SyntaxSource, declaration: Node, node: Node) -> Iterator[Named]:
+    if node.type != "variable_declarator":
+        return
+    kind = text(declaration.child_by_field_name("kind")) or "var"
+    name, typed, value = (node.child_by_field_name(one) for one in ("name", "type", "value"))
+    for place, label in enumerate(_labels(name)):
+        shown = f"{kind} {label}" + (signature(typed).replace(":", ": ", 1) if typed is not None else "")
+        shown = " ".join(shown.split())
+        if value is None:
+            yield label, make_symbol(shown)
+        elif name is not None and name.type in _PATTERNS:
+            yield from of_value(file, label, shown, value)
+        else:
+            yield label, make_symbol(shown, f"{place} {structure(file, name)} {structure(file, value)}")
+
+
+def _labels(pattern: Node | None) -> Iterator[str]:
+    """The names that a pattern binds."""
+    if pattern is None:
+        return
+    if pattern.type in _PATTERNS:
+        yield text(pattern)
+        return
+    inner = pattern.child_by_field_name("value") or pattern.child_by_field_name("left")
+    for one in [inner] if inner is not None else children(pattern):
+        yield from _labels(one)
+
+
+def _namespace(file: SyntaxSource, name: str, node: Node) -> Iterator[Named]:
+    yield name, make_symbol(f"namespace {name}")
+    for one in children(node.child_by_field_name("body")):
+        inner = one.child_by_field_name("declaration") if one.type == "export_statement" else one
+        is_ambient = node.parent is not None and node.parent.type == "ambient_declaration"
+        if one.type == "export_statement" or is_ambient:
+            yield from ((f"{name}.{label}", each) for label, each in declared(file, inner))
+
 
 _GRAMMARS: Final[dict[str, Callable[[], object]]] = {
     ".ts": tree_sitter_typescript.language_typescript,
@@ -21,17 +139,17 @@ _GRAMMARS: Final[dict[str, Callable[[], object]]] = {
 _EXPORTS: Final = ("module.exports", "exports")
 
 
-def syntax(path: str, source: bytes) -> Source:
-    """The file's syntax tree; a `SyntaxError` if the grammar does not fit."""
-    return parsed(source, _GRAMMARS.get(PurePosixPath(path).suffix, tree_sitter_javascript.language))
+def syntax(path: str, source: bytes) -> SyntaxSource:
+    """Parse a file; raise `SyntaxError` if the grammar does not fit."""
+    return parse_syntax(source, _GRAMMARS.get(PurePosixPath(path).suffix, tree_sitter_javascript.language))
 
 
-def read(path: str, source: bytes) -> Reading:
-    """What a script exports; a `SyntaxError` if the grammar does not fit."""
+def read(path: str, source: bytes) -> FileExports:
+    """Return the exports of a script; raise `SyntaxError` if the grammar does not fit."""
     file = syntax(path, source)
     module = module_name(path)
-    names = merged({name: one} for name, one in _Module(file, path.endswith(".d.ts")).exports())
-    return Reading(symbols={f"{module}.{name}": one for name, one in names.items()})
+    names = merge_apis({name: one} for name, one in _Module(file, path.endswith(".d.ts")).exports())
+    return FileExports(symbols={f"{module}.{name}": one for name, one in names.items()})
 
 
 def module_name(path: str) -> str:
@@ -42,9 +160,9 @@ def module_name(path: str) -> str:
 
 
 class _Module:
-    """One file, with what its names stand for."""
+    """One file, with the definitions of its local names."""
 
-    def __init__(self, file: Source, is_ambient: bool) -> None:
+    def __init__(self, file: SyntaxSource, is_ambient: bool) -> None:
         self._file = file
         self._is_ambient = is_ambient
         self._local: dict[str, list[Named]] = {}
@@ -54,7 +172,7 @@ class _Module:
                 self._local.setdefault(name.partition(".")[0], []).append((name, one))
 
     def exports(self) -> Iterator[Named]:
-        """Every exported name; the members of a class are names too."""
+        """Yield every exported name, including the members of classes."""
         nodes = children(self._file.root)
         for node in nodes:
             if node.type == "export_statement":
@@ -88,10 +206,10 @@ class _Module:
             yield renamed, Symbol(marked, one.body)
 
     def _named(self, name: str, local: str) -> Iterator[Named]:
-        """What a name of this file stands for, under the name that others know it by."""
+        """Yield the definition of a local name under its exported name."""
         known = self._local.get(local)
         if known is None:
-            yield name, symbol(f"{name} = {local}" if name != local else name)
+            yield name, make_symbol(f"{name} = {local}" if name != local else name)
         for full, one in known or ():
             yield name + full.removeprefix(local), one
 
@@ -132,17 +250,17 @@ class _Module:
             elif one.type == "method_definition":
                 yield from members(self._file, [one])
             else:
-                yield signature(one), symbol(signature(one), structure(self._file, one))
+                yield signature(one), make_symbol(signature(one), structure(self._file, one))
 
 
 def _passed_on(node: Node, place: str) -> Iterator[Named]:
-    """`export … from`: the names are known by another module, which tells of their changes itself."""
+    """Yield the names of `export … from`: only names, because the other module reports their changes."""
     for part in children(node):
         if part.type == "namespace_export":
             name = text(children(part)[-1])
-            yield name, symbol(f"* as {name} from {place}")
+            yield name, make_symbol(f"* as {name} from {place}")
         for one in children(part) if part.type == "export_clause" else ():
             name, alias = text(one.child_by_field_name("name")), text(one.child_by_field_name("alias"))
-            yield alias or name, symbol(f"{name} from {place}")
+            yield alias or name, make_symbol(f"{name} from {place}")
     if any(one.type == "*" for one in node.children):
-        yield f"* from {place}", symbol(f"* from {place}")
+        yield f"* from {place}", make_symbol(f"* from {place}")

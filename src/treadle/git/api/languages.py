@@ -1,41 +1,108 @@
-"""The languages whose exports are understood, one reader each; of any other, a file is one name."""
+"""The languages with a reader for exports; a file of any other language counts as one name.
 
-from collections.abc import Callable
+The readers load heavy libraries, so each is imported when it meets the first file of its language. They return
+`FileExports`: exported names, each with its signature and a hash of its body.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Final
 
-from treadle.git.api.symbol import Api, Reading, whole_file
-from treadle.protocol.test_paths import is_test
+import msgspec
+
+from treadle.protocol.paths import is_test
+
+# The result of a reader: exported names, each with its signature and a hash of its body.
+
+LONGEST: Final = 500
+"""The length at which a displayed signature is cut; a longer one ends with a hash of the whole."""
+WHOLE: Final = "file"
+"""The signature of a file that counts as one name."""
+
+
+class Symbol(msgspec.Struct, frozen=True):
+    """An exported name: its signature and a hash of its body."""
+
+    signature: str
+    body: str
+
+
+Api = dict[str, Symbol]
+
+
+class FileExports(msgspec.Struct, frozen=True, kw_only=True):
+    """The exports of one file."""
+
+    symbols: Api
+    links: dict[str, str] = {}
+    """Re-exported names, each with its origin; `*` stands for all names there."""
+    is_private: bool = False
+    """The file is not meant to be imported; its definitions count where another file re-exports them."""
+    broken: str = ""
+    """The reason why the file could not be parsed; it then counts as one name, its path."""
+
+
+def make_symbol(signature: str, body: str = "") -> Symbol:
+    """Return a symbol with a hashed body and a signature short enough to display."""
+    shown = signature if len(signature) <= LONGEST else f"{signature[:LONGEST]}… #{_hash(signature)[:8]}"
+    return Symbol(shown, _hash(body) if body else "")
+
+
+def join_symbols(one: Symbol, other: Symbol) -> Symbol:
+    """Join two definitions of one name: overloads, a getter and its setter, or one for each platform."""
+    signatures = dict.fromkeys((one.signature, other.signature))
+    return make_symbol("; ".join(signatures), f"{one.body}{other.body}")
+
+
+def merge_apis(all_: Iterable[Mapping[str, Symbol]]) -> Api:
+    """Merge several sets of names into one."""
+    found: Api = {}
+    for some in all_:
+        for name, one in some.items():
+            found[name] = join_symbols(found[name], one) if name in found else one
+    return found
+
+
+def whole_file(path: str, source: bytes, broken: str = "") -> FileExports:
+    """Return the exports of a file without a reader: one name, its path."""
+    signature = f"{WHOLE} ({broken})" if broken else WHOLE
+    return FileExports(symbols={path: Symbol(signature, hashlib.sha256(source).hexdigest())}, broken=broken)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
+
 
 LARGEST: Final = 500_000
-"""Bytes of a file that is read; a larger one was hardly written by hand."""
+"""The size limit in bytes of a file to parse; a larger one was hardly written by hand."""
 _OTHERS: Final = frozenset(
     """
     .c .cc .cpp .cs .dart .ex .exs .graphql .h .hpp .hs .java .kt .lua .ml .mli .php .proto .rb .rs .scala .svelte
     .swift .vue .zig
     """.split()
 )
-Read = Callable[[str, bytes], Reading]
+Read = Callable[[str, bytes], FileExports]
 _REMEMBERED: Final = 100_000
 
 
-# A reader's library is loaded when the first file of its language is read: most commands need none.
+# A reader's library is loaded with the first file of its language: most commands need none.
 
 
-def _python(path: str, source: bytes) -> Reading:
+def _python(path: str, source: bytes) -> FileExports:
     from treadle.git.api.python import read  # noqa: PLC0415
 
     return read(path, source)
 
 
-def _script(path: str, source: bytes) -> Reading:
+def _script(path: str, source: bytes) -> FileExports:
     from treadle.git.api.javascript import read  # noqa: PLC0415
 
     return read(path, source)
 
 
-def _go(path: str, source: bytes) -> Reading:
+def _go(path: str, source: bytes) -> FileExports:
     from treadle.git.api.go import read  # noqa: PLC0415
 
     return read(path, source)
@@ -56,15 +123,15 @@ def is_source(path: str) -> bool:
 
 
 def is_understood(path: str) -> bool:
-    """Whether what a file exports can be read name by name."""
+    """Whether a reader exists for the file's language."""
     return PurePosixPath(path).suffix in READERS
 
 
-def read_api(path: str, source: bytes) -> Reading:
-    """What a file exports. One that is not understood, or cannot be parsed, counts as one name: its path."""
+def read_api(path: str, source: bytes) -> FileExports:
+    """Return the exports of a file; one without a reader, or with a syntax error, counts as one name: its path."""
     reader = READERS.get(PurePosixPath(path).suffix)
     if not is_source(path):
-        return Reading(symbols={})
+        return FileExports(symbols={})
     if reader is None:
         return whole_file(path, source)
     if len(source) > LARGEST:
@@ -78,6 +145,27 @@ def read_api(path: str, source: bytes) -> Reading:
 
 
 def api_of(path: str, source: bytes) -> Api:
-    """What a file exports by itself, whoever passes it on."""
+    """Return the public exports of a file itself, without re-exports."""
     reading = read_api(path, source)
     return {} if reading.is_private else reading.symbols
+
+
+# Python's module names.
+
+
+@lru_cache(maxsize=100_000)
+def module_name(path: str) -> str:
+    """`src/shop/cart.py` → `shop.cart`, `shop/__init__.py` → `shop`."""
+    parts = PurePosixPath(path).with_suffix("").parts
+    parts = parts[1:] if parts[0] in ("src", "lib") and len(parts) > 1 else parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+def is_private(module: str) -> bool:
+    """Whether a module is private: a part of its name starts with one underscore."""
+    return any(part.startswith("_") and not part.startswith("__") for part in module.split("."))
+
+
+def is_python(path: str) -> bool:
+    """Whether a file is a Python module."""
+    return path.endswith((".py", ".pyi"))

@@ -1,4 +1,4 @@
-"""Python's reader: griffe on the source text. Nothing is imported, nothing is run."""
+"""The reader for Python: griffe on the source text. It imports and runs nothing."""
 
 import ast
 import io
@@ -12,8 +12,7 @@ from typing import Any, Final
 import griffe
 import msgspec
 
-from treadle.git.api.modules import is_private, module_name
-from treadle.git.api.symbol import Reading, merged, symbol
+from treadle.git.api.languages import FileExports, is_private, make_symbol, merge_apis, module_name
 
 logging.getLogger("griffe").disabled = True  # what it cannot make sense of is no news for people
 
@@ -32,7 +31,7 @@ class Definition(msgspec.Struct, frozen=True):
     marks: str
     """Its decorators."""
     body: str
-    """What it does, whatever its comments, documentation and layout are."""
+    """Its code without comments, docstrings and layout."""
     is_value: bool
     """Neither a function nor a class."""
 
@@ -47,8 +46,8 @@ class _Import(msgspec.Struct, frozen=True):
     is_relative: bool
 
 
-def read(path: str, source: bytes) -> Reading:
-    """What a Python file exports; a `SyntaxError` or `ValueError` if it is no program."""
+def read(path: str, source: bytes) -> FileExports:
+    """Return the exports of a Python file; raise `SyntaxError` or `ValueError` if it cannot be parsed."""
     module, is_package = module_name(path), PurePosixPath(path).stem == "__init__"
     is_inner = is_private(module)
     seen, exports = _seen(source, module, is_package=is_package)
@@ -59,13 +58,13 @@ def read(path: str, source: bytes) -> Reading:
         return outside and all(_is_open(part) for part in rest.split(".") if rest)
 
     offered = [one for one in seen.definitions() if is_offered(one.name) and one.name != "__all__"]
-    symbols = merged({f"{module}.{one.name}": symbol(one.marks + one.shape, one.body)} for one in offered)
+    symbols = merge_apis({f"{module}.{one.name}": make_symbol(one.marks + one.shape, one.body)} for one in offered)
     links = {
         f"{module}.{one.name}": one.target
         for one in seen.imports
         if f"{module}.{one.name}" not in symbols and _is_passed_on(one, module, exports, is_package or is_inner)
     }
-    return Reading(symbols=symbols, links=links, is_private=is_inner)
+    return FileExports(symbols=symbols, links=links, is_private=is_inner)
 
 
 def definitions(source: str) -> list[Definition]:
@@ -140,7 +139,7 @@ class _Seen(griffe.Extension):
             yield _definition(name, obj, node)
         declared = {name for name, _, _ in self._found}
         for name, value in self._assigned:
-            if name not in declared:  # what `self.x = …` does is told by `__init__`
+            if name not in declared:  # the body of `__init__` has what `self.x = …` does
                 yield Definition(name, _value(name, value), "", "", is_value=True)
 
 
@@ -208,7 +207,7 @@ def _marks(node: _Function | ast.ClassDef) -> str:
 
 
 def _fields(node: ast.ClassDef) -> list[ast.stmt]:
-    """What makes a class besides its methods, which are names of their own."""
+    """Return the statements of a class besides its methods, which are names of their own."""
     inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     return [one for one in _without_docstring(node.body) if not (isinstance(one, inner) and _is_open(one.name))]
 
@@ -226,7 +225,7 @@ def _dumped(nodes: Iterable[ast.AST]) -> str:
 
 
 class _Undocumented(ast.NodeTransformer):
-    """Takes documentation out."""
+    """A transformer that removes docstrings."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         return self._bare(node)

@@ -1,4 +1,4 @@
-"""Syntax trees by tree-sitter, and their text without comments and layout; the ground of several readers."""
+"""Syntax trees by tree-sitter, and their text without comments and layout; the base of several readers."""
 
 import re
 from collections.abc import Callable, Container, Iterator, Mapping
@@ -20,7 +20,7 @@ _STEPS: Final = 2_000_000
 """Nodes of one file that are looked at."""
 
 
-class Source(msgspec.Struct, frozen=True):
+class SyntaxSource(msgspec.Struct, frozen=True):
     """A file as a syntax tree."""
 
     root: Node
@@ -32,9 +32,9 @@ def _parser(language: Callable[[], object]) -> Parser:
     return Parser(Language(language()))
 
 
-def parsed(data: bytes, language: Callable[[], object]) -> Source:
-    """The syntax tree of a file; a `SyntaxError` if the grammar does not fit."""
-    source = Source(_parser(language).parse(data).root_node, data)
+def parse_syntax(data: bytes, language: Callable[[], object]) -> SyntaxSource:
+    """Parse a file; raise `SyntaxError` if the grammar does not fit."""
+    source = SyntaxSource(_parser(language).parse(data).root_node, data)
     if source.root.has_error and (line := _first_error(source.root)):
         raise SyntaxError("invalid syntax", ("", line, None, None))
     return source
@@ -61,15 +61,15 @@ def children(node: Node | None) -> list[Node]:
     return [one for one in node.named_children if one.type not in _NO_TEXT] if node is not None else []
 
 
-def structure(source: Source, node: Node | None, erased: Mapping[str, str] = _NOTHING) -> str:
-    """What a node says, whatever its comments, layout, trailing commas and semicolons are.
+def structure(source: SyntaxSource, node: Node | None, erased: Mapping[str, str] = _NOTHING) -> str:
+    """Return a node's text without comments, layout, trailing commas and semicolons.
 
-    `erased` has the kinds of parts that count for nothing else than the word that is given.
+    `erased` maps kinds of nodes to the word that replaces them.
     """
     return " ".join(_walk(source, node, erased)) if node is not None else ""
 
 
-def _walk(source: Source, node: Node, erased: Mapping[str, str]) -> Iterator[str]:
+def _walk(source: SyntaxSource, node: Node, erased: Mapping[str, str]) -> Iterator[str]:
     stack: list[str | Node] = [node]
     for _ in range(_STEPS):
         if not stack:
@@ -91,11 +91,11 @@ def _walk(source: Source, node: Node, erased: Mapping[str, str]) -> Iterator[str
 
 
 def _leaf(node: Node) -> str:
-    said = text(node)
-    return '"' if said == "'" else repr(said) if " " in said or ")" in said else said
+    word = text(node)
+    return '"' if word == "'" else repr(word) if " " in word or ")" in word else word
 
 
-def _parts(source: Source, node: Node) -> Iterator[str | Node]:
+def _parts(source: SyntaxSource, node: Node) -> Iterator[str | Node]:
     """The parts of a node, with the text between them that the grammar has no name for."""
     inside, at = node.children, node.start_byte
     for number, child in enumerate(inside):
@@ -115,7 +115,7 @@ def _is_trailing_comma(inside: list[Node], number: int) -> bool:
 
 
 def signature(node: Node, without: Container[Node] = ()) -> str:
-    """The words of a node on one line, some of its parts left out."""
+    """Return the words of a node on one line, without some of its parts."""
     every = list(_words(node, without))
     words = [one for one, after in zip(every, [*every[1:], ""], strict=True) if one != "," or after not in _CLOSING]
     pairs = zip(["", *words[:-1]], words, strict=True)
@@ -136,8 +136,8 @@ def _words(node: Node, without: Container[Node]) -> Iterator[str]:
     if node in without or node.type in _NO_TEXT:
         return
     if node.type in _VERBATIM or not node.children:
-        if said := text(node):
-            yield said
+        if word := text(node):
+            yield word
     elif node.type in _LISTS:
         yield "{"
         for number, one in enumerate(children(node)):

@@ -1,1 +1,1 @@
-"""What agents and people hand in: JSON Schema, validation, the input of a run."""
+"""Answers of agents and people: JSON Schema, validation, the input of a run."""

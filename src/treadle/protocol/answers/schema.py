@@ -1,7 +1,8 @@
-"""The JSON Schema that an agent sees: which exits there are, and what each must bring.
+"""The JSON Schema that an agent sees: the exits it may claim, and the fields of each.
 
-It stays inside what the strictest model APIs take: an object at the top and no union beside it, unions as `anyOf`,
-`$ref` only to `#/$defs` and without neighbours, no keyword that limits lengths, ranges or patterns (`validate` does).
+It stays inside the subset that the strictest model APIs accept: an object at the top and no union beside it, unions as
+`anyOf`, `$ref` only to `#/$defs` and without neighbours, no keyword that limits lengths, ranges or patterns (`validate`
+does).
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,16 +16,16 @@ from treadle.protocol.fields import (
     ScalarName,
     ScalarType,
     TypeExpr,
-    asked,
+    agent_fields,
 )
-from treadle.protocol.model import Exit, Field, Protocol, Step
+from treadle.protocol.model import Field, Protocol, Step
 
 Schema: TypeAlias = dict[str, Any]
 Exits: TypeAlias = Step | Iterable[str]
 """A step, or the names of its exits."""
 
 TAG: Final = "type"
-"""Says which exit an answer is; no exit has a field of this name."""
+"""The key that names the claimed exit; no exit has a field of this name."""
 TOOL: Final = "exit_"
 _SCALARS: Final[dict[ScalarName, str]] = {
     "text": "string",
@@ -33,6 +34,7 @@ _SCALARS: Final[dict[ScalarName, str]] = {
     "number": "number",
     "bool": "boolean",
 }
+_JSON_TYPES: Final = {str: "string", int: "integer", float: "number"}
 _PATH_HELP: Final = "A path relative to the root of the repository, with /."
 
 
@@ -47,20 +49,24 @@ def schema(protocol: Protocol, exits: Exits, *, strict: bool = False) -> Schema:
     Optional fields may be left out or null; with `strict` they must be there, as null, which some APIs insist on.
     """
     writer = _Writer(protocol, strict)
-    union = {"description": "How this step ends: exactly one of these.", "anyOf": writer.exits(exit_names(exits))}
+    claims = []
+    for name in exit_names(exits):
+        properties, required = writer.properties(protocol.exits[name].fields)
+        tag = {TAG: {"type": "string", "const": name}}
+        claims.append(_object(tag | properties, [TAG, *required], protocol.exits[name].help))
+    union = {"description": "How this step ends: exactly one of these.", "anyOf": claims}
     return writer.root({"exit": union}, required=["exit"])
 
 
 def tool_schemas(protocol: Protocol, exits: Exits, *, strict: bool = False) -> dict[str, Schema]:
     """One schema per exit, under the name of its tool: `exit_TestsReady`."""
-    return {TOOL + name: _tool_schema(protocol, name, strict) for name in exit_names(exits)}
-
-
-def _tool_schema(protocol: Protocol, name: str, strict: bool) -> Schema:
-    writer = _Writer(protocol, strict)
-    exit_ = protocol.exits[name]
-    properties, required = writer.properties(exit_.fields)
-    return writer.root(properties, required, exit_.help)
+    schemas = {}
+    for name in exit_names(exits):
+        writer = _Writer(protocol, strict)
+        schemas[TOOL + name] = writer.root(
+            *writer.properties(protocol.exits[name].fields), help_=protocol.exits[name].help
+        )
+    return schemas
 
 
 class _Writer:
@@ -74,24 +80,19 @@ class _Writer:
         document = _object(properties, required, help_)
         return {**document, "$defs": self.defs} if self.defs else document
 
-    def exits(self, names: Iterable[str]) -> list[Schema]:
-        return [self._exit(name, self.protocol.exits[name]) for name in names]
-
-    def _exit(self, name: str, exit_: Exit) -> Schema:
-        properties, required = self.properties(exit_.fields)
-        tag = {"type": "string", "const": name}
-        return _object({TAG: tag, **properties}, [TAG, *required], exit_.help)
-
     def properties(self, fields: Mapping[str, Field]) -> tuple[dict[str, Schema], list[str]]:
         """The properties that an agent fills in, and which of them it must."""
-        known = list(asked(fields))
-        properties = {name: self._described(self._type(expr), field.help) for name, field, expr in known}
-        return properties, [name for name, _, expr in known if self.strict or not isinstance(expr, OptionalType)]
-
-    def _described(self, body: Schema, help_: str) -> Schema:
-        if not help_:
-            return body
-        return {"description": help_, **({"anyOf": [body]} if "$ref" in body else _without_help(body))}
+        properties: dict[str, Schema] = {}
+        required = []
+        for name, field, expr in agent_fields(fields):
+            body = self._type(expr)
+            if field.help:
+                shape = {"anyOf": [body]} if "$ref" in body else body  # a reference may have no neighbours
+                body = {"description": field.help, **{key: shape[key] for key in shape if key != "description"}}
+            properties[name] = body
+            if self.strict or not isinstance(expr, OptionalType):
+                required.append(name)
+        return properties, required
 
     def _type(self, expr: TypeExpr) -> Schema:
         match expr:
@@ -100,7 +101,8 @@ class _Writer:
             case ScalarType(name=name):
                 return {"type": _SCALARS[name]}
             case EnumType(values=values):
-                return {"type": _enum_type(values), "enum": list(values)}
+                kinds = list(dict.fromkeys(_JSON_TYPES[type(value)] for value in values))
+                return {"type": kinds[0] if len(kinds) == 1 else kinds, "enum": list(values)}
             case ListType(item=item):
                 return {"type": "array", "items": self._type(item)}
             case RecordType(name=name):
@@ -122,19 +124,9 @@ def _object(properties: Mapping[str, Schema], required: list[str], help_: str) -
     return {**about, **shape}
 
 
-def _enum_type(values: Iterable[str | int | float]) -> str | list[str]:
-    names = {str: "string", int: "integer", float: "number"}
-    found = list(dict.fromkeys(names[type(value)] for value in values))
-    return found[0] if len(found) == 1 else found
-
-
 def _nullable(body: Schema) -> Schema:
     if "$ref" in body:
         return {"anyOf": [body, {"type": "null"}]}
     kinds = body["type"] if isinstance(body["type"], list) else [body["type"]]
     null = {"enum": [*body["enum"], None]} if "enum" in body else {}
     return {**body, "type": [*kinds, "null"], **null}
-
-
-def _without_help(body: Schema) -> Schema:
-    return {key: value for key, value in body.items() if key != "description"}

@@ -1,1 +1,1 @@
-"""The static checks, one family per file; `treadle.protocol.check` says what they prove together."""
+"""The static checks, one family per file; `treadle.protocol.check` explains the proof they form together."""

@@ -1,57 +1,235 @@
 """Check 18: guards and assignments can be read, mention known names, and decide between values that can occur."""
 
-from collections.abc import Iterable, Iterator
-from typing import Final
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
+from typing import Final, Literal, NamedTuple
 
-from treadle.protocol.checks.flow import Flow, step_path
-from treadle.protocol.checks.lookup import copied, written
-from treadle.protocol.checks.results import result_fields
-from treadle.protocol.checks.sense import senseless, undecided
-from treadle.protocol.checks.sight import Sight
-from treadle.protocol.checks.subject import Subject
+from treadle.protocol.checks.children import result_fields
+from treadle.protocol.checks.names import authored_names, clone_fault
+from treadle.protocol.checks.subject import TRYING_KINDS, Flow, ProtocolSubject, step_path
+from treadle.protocol.fields import BareType, EnumType, ListType, ScalarType, TypeNotationError, bare, parse_type
 from treadle.protocol.findings import Finding, suggest
 from treadle.protocol.guards import NAMES, ROOTS, Guard, GuardError, parse
-from treadle.protocol.model import Field, Route, Step, base_of, tag_of
+from treadle.protocol.model import Exit, Field, Rows, base_of, system_keys, tag_of
+
+# Check 18, guards that decide nothing: constants, mixed kinds, tests with a constant result.
+
+Kind = Literal["", "number", "text", "list"]
+"""The kind of a part of a guard; empty if unknown, or for nothing at all."""
+_MOST: Final = 20_000
+"""How many combinations of values are tried."""
+_SIGNS: Final = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+
+
+def kind_mistake(guard: Guard, kind_of: Callable[[str], Kind]) -> str:
+    """Return the first use of a value of the wrong kind, as the rest of a sentence; empty if there is none."""
+    tree = ast.parse(guard.text.strip(), mode="eval").body
+    return next(_mistakes(tree, kind_of), "")
+
+
+def constant_result(guard: Guard, values: Mapping[str, list[object]]) -> str:
+    """Why a guard always comes out the same, as the rest of a sentence; empty if it may not.
+
+    `values` lists all possible values of the names that have a finite list of them.
+    """
+    if not guard.names:
+        return "looks at nothing, so it decides nothing"
+    if not guard.names <= values.keys():
+        return ""
+    names = sorted(guard.names)
+    lists = [values[name] for name in names]
+    if prod(map(len, lists)) > _MOST:
+        return ""
+    results = {bool(guard.evaluate(_lookup(dict(zip(names, chosen, strict=True))))) for chosen in product(*lists)}
+    if len(results) != 1:
+        return ""
+    ranges = "; ".join(f"{name} is {_range_text(found)}" for name, found in zip(names, lists, strict=True))
+    return f"{'always' if True in results else 'never'} holds ({ranges})"
+
+
+def _lookup(values: Mapping[str, object]) -> Callable[[str, str], object]:
+    return lambda root, name: values[f"{root}.{name}" if name else root]
+
+
+def _range_text(values: list[object]) -> str:
+    if all(isinstance(value, int) and not isinstance(value, bool) for value in values) and len(values) > 1:
+        return f"{values[0]} to {values[-1]}"
+    words = [str(value) for value in values]
+    return " or ".join(words[:6]) + (" …" if len(words) > 6 else "")
+
+
+def _mistakes(node: ast.expr, kind_of: Callable[[str], Kind]) -> Iterator[str]:
+    computed: list[ast.expr] = []
+    match node:
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            for one, op, other in zip([left, *others], ops, others, strict=False):
+                yield from _comparison_mistakes(one, op, other, kind_of)
+        case ast.BinOp(left=left, right=right):
+            computed = [left, right]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            computed = [operand]
+    for part in computed:
+        if _expression_kind(part, kind_of) in ("text", "list"):
+            yield f"computes with {ast.unparse(part)}, which is no number"
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            yield from _mistakes(child, kind_of)
+
+
+def _comparison_mistakes(
+    one: ast.expr, op: ast.cmpop, other: ast.expr, kind_of: Callable[[str], Kind]
+) -> Iterator[str]:
+    left, right = _expression_kind(one, kind_of), _expression_kind(other, kind_of)
+    if isinstance(op, ast.In | ast.NotIn):
+        if right != "list":
+            yield f"looks for {ast.unparse(one)} in {ast.unparse(other)}, which is no list"
+        return
+    # Absent values have no order, as in `attempt < None`.
+    absent = any(isinstance(side, ast.Constant) and side.value is None for side in (one, other))
+    unordered = absent and not isinstance(op, ast.Eq | ast.NotEq)
+    if "list" in (left, right) or (left and right and left != right) or unordered:
+        yield f"compares {ast.unparse(one)} {_SIGNS[type(op)]} {ast.unparse(other)}, which are of different kinds"
+
+
+def _expression_kind(node: ast.expr, kind_of: Callable[[str], Kind]) -> Kind:
+    match node:
+        case ast.Constant(value=str()):
+            return "text"
+        case ast.Constant(value=int() | float()) | ast.BinOp() | ast.Compare():
+            return "number"
+        case ast.UnaryOp(op=ast.USub() | ast.Not()):
+            return "number"
+        case ast.Tuple() | ast.List():
+            return "list"
+        case ast.Name(id=name):
+            return kind_of(name)
+        case ast.Attribute(value=ast.Name(id=root), attr=name):
+            return kind_of(f"{root}.{name}")
+        case ast.Subscript(value=ast.Name(id=root), slice=ast.Constant(value=str(name))):
+            return kind_of(f"{root}.{name}")
+    return ""
+
+
+# The scope of one row's guards: the names they may read, with their possible values where these can be listed.
+
+_NUMBERS: Final = ("attempt", "same_failure", "same_question", "depth")
+_DEEPEST: Final = 100
+"""The deepest that any run goes; the protocol's own limit does not count, because a project may raise it."""
+
+
+class GuardScope(NamedTuple):
+    """The graph, the fields of the exit that is being routed, and how often its step is tried (0: without an end)."""
+
+    flow: Flow
+    fields: dict[str, Field]
+    attempts: int
+
+    def kind(self, full: str) -> Kind:
+        """Whether a name stands for a number or a text; true and false count as numbers."""
+        root, _, name = full.partition(".")
+        if root == "last":
+            return "text"
+        if root == "data":
+            match _type_of(self.fields, name):
+                case ScalarType(name=scalar):
+                    return "text" if scalar in ("text", "path") else "number"
+                case ListType():  # routes see how many items it has
+                    return "number"
+                case EnumType(values=values):
+                    texts = {isinstance(value, str) for value in values}
+                    return "" if len(texts) > 1 else "text" if True in texts else "number"
+            return ""
+        return "number" if root in (*_NUMBERS, "spent", "root") else ""
+
+    def words(self, full: str) -> list[object]:
+        """The words and the like that a name can be, if they can be listed; None where it may be absent."""
+        root, _, name = full.partition(".")
+        if root == "last" and name in self.flow.graph.steps:
+            step = self.flow.graph.steps[name]
+            return [None, *dict.fromkeys([*self.flow.keys(name), *system_keys(step)])]
+        type_ = _type_of(self.fields, name) if root == "data" else None
+        return [None, *type_.values] if isinstance(type_, EnumType) else []
+
+    def listed(self, names: frozenset[str]) -> dict[str, list[object]]:
+        """Return all possible values of each name that has a finite list of them."""
+        return {name: values for name in names if (values := self.words(name) or self._range(name))}
+
+    def _range(self, full: str) -> list[object]:
+        root, _, name = full.partition(".")
+        match root:
+            case "attempt":
+                return list(range(self.attempts + 1)) if self.attempts else []
+            case "depth":
+                return list(range(_DEEPEST + 1))
+            case "root":
+                return [False, True]
+            case "spent" if name in self.flow.graph.budgets:
+                return list(range(self.flow.graph.budgets[name].max + 1))
+            case "data" if _type_of(self.fields, name) == ScalarType("bool"):
+                return [None, False, True]
+        return []
+
+
+def _type_of(fields: Mapping[str, Field], name: str) -> BareType | None:
+    """The type of a field, if it can be read."""
+    try:
+        return bare(parse_type(fields[name].type)) if name in fields else None
+    except TypeNotationError:
+        return None
+
 
 MAP_FIELDS = {"total": Field(type="int", route="value"), "failed": Field(type="int", route="value")}
-"""What guards may see of a map's result."""
+"""The fields of a map's result that guards may read."""
 _SHOWN: Final = 80
 
 
-def guards_can_be_read(subject: Subject) -> Iterator[Finding]:
-    """18. Every `when` and every value of `sets` parses and speaks of what is there; every `when` decides something."""
+def guards_can_be_read(subject: ProtocolSubject) -> Iterator[Finding]:
+    """18. Every `when` and every value of `sets` parses and uses existing names; every `when` decides something."""
     for flow in subject.flows.values():
         for variable in flow.graph.vars:
             if variable in NAMES | ROOTS:
                 message = f"variable '{variable}' cannot be read: in guards that name means something else"
                 yield subject.finding(18, flow.name, f"graphs.{flow.name}.vars.{variable}", message, "rename it")
+        most = 0
         for name, step in flow.graph.steps.items():
             where, path = f"{flow.name}.{base_of(name)}", step_path(flow.name, name)
+            attempts = step.attempts if step.kind in TRYING_KINDS else 0  # others count their entries without an end
+            most = max(most, attempts)
             for key, rows in step.routes.items():
-                seen = Sight(flow, _fields(subject, flow, name, key), _attempts(step))
-                for way in rows:
-                    yield from _row(subject, seen, where, f"{path}.routes.{key}", way)
+                scope = GuardScope(flow, _fields(subject, flow, name, key), attempts)
+                yield from _row_faults(subject, scope, where, f"{path}.routes.{key}", rows)
+            scope = GuardScope(flow, {}, attempts)
             for becomes in step.becomes:
-                seen = Sight(flow, {}, _attempts(step))
-                yield from _expression(subject, seen, where, f"{path}.becomes", becomes.when, decides=True)
-        seen = Sight(flow, {}, max(map(_attempts, flow.graph.steps.values()), default=0))
+                yield from _expression_faults(subject, scope, where, f"{path}.becomes", becomes.when, decides=True)
         for key, rows in flow.graph.system.items():
-            for way in rows:
-                yield from _row(subject, seen, flow.name, f"graphs.{flow.name}.system.{key}", way)
+            scope = GuardScope(flow, {}, most)
+            yield from _row_faults(subject, scope, flow.name, f"graphs.{flow.name}.system.{key}", rows)
 
 
-def _attempts(step: Step) -> int:
-    """How often a step is tried; questions and maps count their entries without an end."""
-    return step.attempts if step.kind in ("agent", "effect", "check") else 0
+def _fields(subject: ProtocolSubject, flow: Flow, name: str, key: str) -> dict[str, Field]:
+    """Return the fields of `data.` in the rows of a key; a parent's answer brings its exit's routed fields."""
+    step, exits = flow.graph.steps[name], subject.protocol.exits
+    if step.kind == "map":
+        return MAP_FIELDS if step.over else result_fields(subject, flow.name, name) or {}
+    if step.kind == "ask" and step.asks != "parent":
+        return {}
+    if step.kind == "ask" and key not in exits:
+        return {name: field for exit_ in exits.values() for name, field in exit_.fields.items() if field.route}
+    return dict(exits[tag_of(key)].fields) if tag_of(key) in exits else {}
 
 
-def _row(subject: Subject, seen: Sight, where: str, path: str, way: Route) -> Iterator[Finding]:
-    yield from _expression(subject, seen, where, path, way.when, decides=True)
-    for text in way.sets.values():
-        yield from _expression(subject, seen, where, path, text, decides=False)
+def _row_faults(subject: ProtocolSubject, scope: GuardScope, where: str, path: str, rows: Rows) -> Iterator[Finding]:
+    for way in rows:
+        yield from _expression_faults(subject, scope, where, path, way.when, decides=True)
+        for text in way.sets.values():
+            yield from _expression_faults(subject, scope, where, path, text, decides=False)
 
 
-def _expression(subject: Subject, seen: Sight, where: str, path: str, text: str, *, decides: bool) -> Iterator[Finding]:
+def _expression_faults(
+    subject: ProtocolSubject, scope: GuardScope, where: str, path: str, text: str, *, decides: bool
+) -> Iterator[Finding]:
     if not text:
         return
     try:
@@ -60,73 +238,86 @@ def _expression(subject: Subject, seen: Sight, where: str, path: str, text: str,
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
         yield subject.finding(18, where, path, f"guard `{shown}` {error}", "see the table of `when`")
         return
-    faults = [*_names(seen.flow, guard, seen.fields), *_literals(seen, guard)]
-    for message, hint in faults or _idle(seen, guard, decides):
+    faults = [*_unknown_names(scope, guard), *_impossible_values(guard, scope.words)]
+    # A guard that names unknown things cannot be evaluated; only one that is sound so far is tried.
+    if not faults and (message := kind_mistake(guard, scope.kind)):
+        faults.append((message, "compare numbers with numbers, texts with texts, and look `in (…)`"))
+    elif not faults and decides and (message := constant_result(guard, scope.listed(guard.names))):
+        faults.append((message, "look at something that differs, or leave the guard away"))
+    for message, hint in faults:
         yield subject.finding(18, where, path, f"guard `{text}` {message}", hint)
 
 
-def _idle(seen: Sight, guard: Guard, decides: bool) -> Iterator[tuple[str, str]]:
-    """What parses and speaks of what is there, and yet makes no sense."""
-    if message := senseless(guard, seen.kind):
-        yield message, "compare numbers with numbers, texts with texts, and look `in (…)`"
-    elif decides and (message := undecided(guard, seen.listed(guard.names))):
-        yield message, "look at something that differs, or leave the guard away"
+def _unknown_names(scope: GuardScope, guard: Guard) -> Iterator[tuple[str, str]]:
+    graph, fields = scope.flow.graph, scope.fields
 
+    def unknown(what: str, name: str, known: Iterable[str], otherwise: str) -> tuple[str, str]:
+        return f"mentions unknown {what} '{name}'", suggest(name, known) or otherwise
 
-def _fields(subject: Subject, flow: Flow, name: str, key: str) -> dict[str, Field]:
-    """What `data.` can mean in the rows of a key. A parent's answer brings what its exit routes."""
-    step = flow.graph.steps[name]
-    if step.kind == "map":
-        return MAP_FIELDS if step.over else result_fields(subject, flow.name, name) or {}
-    if step.kind == "ask" and (step.asks != "parent" or key not in subject.protocol.exits):
-        return _all_fields(subject) if step.asks == "parent" else {}
-    exit_ = subject.protocol.exits.get(tag_of(key))
-    return dict(exit_.fields) if exit_ else {}
-
-
-def _all_fields(subject: Subject) -> dict[str, Field]:
-    exits = subject.protocol.exits.values()
-    return {name: field for exit_ in exits for name, field in exit_.fields.items() if field.route}
-
-
-def _names(flow: Flow, guard: Guard, fields: dict[str, Field]) -> Iterator[tuple[str, str]]:
-    graph = flow.graph
     for full in sorted(guard.names):
         root, _, name = full.partition(".")
         match root:
             case "data":
                 if name not in fields:
-                    yield _unknown("field", name, fields, "this exit has no such field")
+                    yield unknown("field", name, fields, "this exit has no such field")
                 elif fields[name].route in ("", "asked"):
                     yield f"looks at field '{name}', which is not routed", "add `route: true` to the field"
             case "same_question" if all(field.route != "asked" for field in fields.values()):
                 yield "counts a question, and this exit asks none", "add `route: asked` to the field that asks"
             case "last" if name not in graph.steps:
-                yield _unknown_step(name, list(graph.steps))
+                if copies := [step for step in graph.steps if base_of(step) == name]:
+                    why, hint = clone_fault(copies)
+                    yield f"looks at '{name}', {why}", f"{hint}, as in `last['{copies[0]}']`"
+                else:
+                    yield unknown("step", name, authored_names(graph.steps), "name a step of this graph")
             case "spent" if name not in graph.budgets:
-                yield _unknown("budget", name, graph.budgets, "name a budget of this graph")
+                yield unknown("budget", name, graph.budgets, "name a budget of this graph")
             case _ if not name and root not in NAMES and root not in graph.vars:
                 known = [*NAMES, *graph.vars]
-                yield _unknown("name", root, known, f"names are data.x, last.x, spent.x, {', '.join(sorted(known))}")
+                yield unknown("name", root, known, f"names are data.x, last.x, spent.x, {', '.join(sorted(known))}")
 
 
-def _unknown_step(name: str, steps: list[str]) -> tuple[str, str]:
-    copies = [step for step in steps if base_of(step) == name]
-    if copies:
-        why, hint = copied(copies)
-        return f"looks at '{name}', {why}", f"{hint}, as in `last['{copies[0]}']`"
-    return _unknown("step", name, written(steps), "name a step of this graph")
-
-
-def _unknown(what: str, name: str, known: Iterable[str], otherwise: str) -> tuple[str, str]:
-    return f"mentions unknown {what} '{name}'", suggest(name, known) or otherwise
-
-
-def _literals(seen: Sight, guard: Guard) -> Iterator[tuple[str, str]]:
+def _impossible_values(guard: Guard, values_of: Callable[[str], Sequence[object]]) -> Iterator[tuple[str, str]]:
+    """The literals that a name is compared with and never is; `values_of` is empty where anything is possible."""
     for name, literals in guard.comparisons:
-        values = seen.words(name)
+        values = values_of(name)
         for literal in literals:
             if values and literal not in values:
                 shown = [str(value) for value in values if value is not None]
                 hint = suggest(str(literal), shown) or f"values are {', '.join(shown[:8])}"
                 yield f"compares '{name}' with {literal!r}, which it never is", hint
+
+
+# Check 18, `proves_when`: it parses, and compares the exit's own fields with values they can have.
+
+
+def proofs_can_be_read(subject: ProtocolSubject) -> Iterator[Finding]:
+    """18. Every `proves_when` parses, and looks at nothing but fields that routes see."""
+    for name, exit_ in subject.protocol.exits.items():
+        for message, hint in _proof_faults(exit_) if exit_.proves_when else ():
+            yield subject.finding(18, name, f"exits.{name}", message, hint)
+
+
+def _proof_faults(exit_: Exit) -> Iterator[tuple[str, str]]:
+    if not exit_.proves:
+        yield "has `proves_when`, but proves nothing", "add `proves`, or leave it away"
+    try:
+        guard = parse(exit_.proves_when)
+    except GuardError as error:
+        yield f"guard `{exit_.proves_when[:_SHOWN]}` {error}", "see the table of `when`"
+        return
+    shown = f"guard `{exit_.proves_when}`"
+    routed = [name for name, field in exit_.fields.items() if field.route or name == exit_.route_on]
+    for full in sorted(guard.names):
+        root, _, name = full.partition(".")
+        if root != "data" or name not in routed:
+            near = suggest(name, routed) or f"name one of data.{', data.'.join(routed)}"
+            hint = near if routed else "route a field first"
+            yield f"{shown} looks at '{full}', which is no routed field of this exit", hint
+
+    def values_of(full: str) -> Sequence[object]:
+        kind = _type_of(exit_.fields, full.partition(".")[2])
+        return kind.values if isinstance(kind, EnumType) else ()
+
+    for message, hint in _impossible_values(guard, values_of):
+        yield f"{shown} {message}", hint

@@ -1,34 +1,30 @@
-"""Check 16, who may touch what: write scopes, permissions, protections and the writers of artifacts."""
+"""Check 16, permissions: write scopes, permissions, protections and the writers of artifacts."""
 
 import re
 from collections.abc import Iterable, Iterator
 
-from treadle.protocol.checks.flow import Flow, step_path
-from treadle.protocol.checks.subject import Subject
+from treadle.protocol.checks.subject import Flow, ProtocolSubject, step_path
 from treadle.protocol.findings import Finding, suggest
-from treadle.protocol.globs import glob_fault, shown
-from treadle.protocol.model import CheckRef, Protocol, Step, tag_of
-from treadle.protocol.test_paths import names_tests
+from treadle.protocol.model import CheckRef, Protocol, Step, row, tag_of
+from treadle.protocol.paths import glob_fault, names_tests, quote_glob
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _DOCUMENT = re.compile(r"(^|/)(docs?|memory-bank)/|\.(md|rst|adoc|txt|json|ya?ml|toml)$")
 _EVERYTHING = re.compile(r"(\*\*/)?\*\*?(\.\w+)?")
 
 
-def scopes_make_sense(subject: Subject) -> Iterator[Finding]:
+def scopes_make_sense(subject: ProtocolSubject) -> Iterator[Finding]:
     """16. Scopes stay inside the repository, permissions fit them, placeholders, levels and writers exist."""
     protocol = subject.protocol
-    yield from _globs(subject)
+    yield from _glob_faults(subject)
     for name, role in protocol.roles.items():
         if role.writes and "modify" not in role.perms:
             message = "has a write scope but not the permission 'modify'"
             yield subject.finding(16, name, f"roles.{name}", message, "add `modify` to `perms`, or empty `writes`")
-    for flow in subject.flows.values():
-        for name, step in flow.graph.steps.items():
-            if step.kind == "agent" and step.role in protocol.roles:
-                for part, message, hint in _step(protocol, flow, step):
-                    path = f"{step_path(flow.name, name)}{part}"
-                    yield subject.finding(16, f"{flow.name}.{name}", path, message, hint)
+    for flow, name, step in subject.steps():
+        if step.kind == "agent" and step.role in protocol.roles:
+            for part, message, hint in _step_faults(protocol, flow, step):
+                yield subject.at_step(16, flow, name, message, hint, part)
     for protection in protocol.protections:
         if protection.level not in range(1, 7):
             message = f"'{protection.glob}' has protection level {protection.level}"
@@ -40,37 +36,35 @@ def scopes_make_sense(subject: Subject) -> Iterator[Finding]:
             yield subject.finding(16, "", f"artifacts.{name}.writer", message, hint)
 
 
-def _globs(subject: Subject) -> Iterator[Finding]:
-    """What may be written, what is protected and what the protocol is about lies inside the repository."""
+def _glob_faults(subject: ProtocolSubject) -> Iterator[Finding]:
+    """Report write scopes, protections and artifacts outside of the repository."""
     protocol = subject.protocol
     listed = [(name, f"roles.{name}.writes", role.writes) for name, role in protocol.roles.items()]
-    listed += [
-        (f"{flow.name}.{name}", f"{step_path(flow.name, name)}.{key}", globs)
-        for flow in subject.flows.values()
-        for name, step in flow.graph.steps.items()
-        for key, globs in (("writes", step.writes or ()), ("stubs", step.stubs))
-    ]
+    for flow, name, step in subject.steps():
+        path = step_path(flow.name, name)
+        listed.append((f"{flow.name}.{name}", f"{path}.writes", step.writes or ()))
+        listed.append((f"{flow.name}.{name}", f"{path}.stubs", step.stubs))
     listed.append(("", "protections", tuple(protection.glob for protection in protocol.protections)))
     listed += [("", f"artifacts.{name}.path", (artifact.path,)) for name, artifact in protocol.artifacts.items()]
     for where, path, globs in listed:
         among = "its write scope" if where else f"the {path.partition('.')[0]}"
         if where and globs and all(glob.startswith("!") for glob in globs):
-            message = f"its write scope only excludes ({', '.join(map(shown, globs))}), so nothing may be written"
+            message = f"its write scope only excludes ({', '.join(map(quote_glob, globs))}), so nothing may be written"
             yield subject.finding(16, where, path, message, "say first what may be written, as in 'src/**'")
         for number, glob in enumerate(globs):
             if fault := glob_fault(glob):
                 what, hint = fault
-                yield subject.finding(16, where, f"{path}.{number}", f"{shown(glob)} in {among} {what}", hint)
+                yield subject.finding(16, where, f"{path}.{number}", f"{quote_glob(glob)} in {among} {what}", hint)
 
 
-def _step(protocol: Protocol, flow: Flow, step: Step) -> Iterator[tuple[str, str, str]]:
+def _step_faults(protocol: Protocol, flow: Flow, step: Step) -> Iterator[tuple[str, str, str]]:
     role = protocol.roles[step.role]
     if step.writes and "modify" not in role.perms:
         hint = f"add `modify` to role '{step.role}', or empty `writes`"
-        yield ".writes", f"has a write scope, but role '{step.role}' may not modify", hint
+        yield "writes", f"has a write scope, but role '{step.role}' may not modify", hint
     if any(has_gate(gates, "tests_unmodified") for gates in step.gates.values()) and writes_tests(protocol, step):
         message = f"may write tests ({', '.join(write_scope(protocol, step))}), but its gates want them unmodified"
-        yield ".gates", message, "exclude them with `!`, e.g. '!tests/**'"
+        yield "gates", message, "exclude them with `!`, e.g. '!tests/**'"
     known = protocol.types.get(flow.graph.input[1])
     fields = list(known.fields) if known else []
     reads = role.reads if step.reads is None else step.reads
@@ -90,7 +84,7 @@ def write_scope(protocol: Protocol, step: Step) -> tuple[str, ...]:
 
 
 def writes_tests(protocol: Protocol, step: Step) -> bool:
-    """Whether the scope plainly holds test files: names them, or holds everything without excluding them."""
+    """Whether the scope plainly includes test files: it names them, or includes everything without excluding them."""
     scope = write_scope(protocol, step)
     if any(glob.startswith("!") and names_tests(glob[1:]) for glob in scope):
         return False
@@ -110,3 +104,17 @@ def gates_of(step: Step, key: str) -> tuple[CheckRef, ...]:
 def has_gate(gates: Iterable[CheckRef], *names: str) -> bool:
     """Whether one of these checks is among the gates and can refuse."""
     return any(gate.name in names and not gate.advisory for gate in gates)
+
+
+# Check 16, protected files: a protected change that needs a person's consent leads to a question for a person.
+
+
+def protected_files_ask_a_person(subject: ProtocolSubject) -> Iterator[Finding]:
+    """16. Where `protection` is a gate, its refusal leads to a person."""
+    for flow, name, step in subject.steps():
+        if not any(has_gate(gates, "protection") for gates in step.gates.values()):
+            continue
+        goals = [flow.graph.steps.get(way.to) for way in row(flow.graph, name, "!gate.protection") or ()]
+        if not all(goal is not None and goal.asks == "human" for goal in goals):
+            message = "is gated by 'protection', but its refusal does not lead to a person"
+            yield subject.at_step(16, flow, name, message, "lead '!gate.protection' to an `ask: human`", "routes")

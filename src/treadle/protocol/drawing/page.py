@@ -1,9 +1,8 @@
-"""A protocol described for people, as Markdown: what it is for, who works, what may come out, what it is given."""
+"""A protocol described for people, as Markdown: its purpose, roles, exits and input."""
 
 from collections.abc import Iterable, Iterator
 
-from treadle.protocol.drawing.markdown import escape_markdown as plain
-from treadle.protocol.drawing.markdown import markdown_table
+from treadle.protocol.drawing.table import escape_markdown, markdown_table
 from treadle.protocol.model import PERMS, Exit, Field, Graph, Limits, Protocol, Record, Role, base_of
 
 FIELD_COLUMNS = ("Field", "Type", "Filled in by", "Routing", "Meaning")
@@ -12,21 +11,21 @@ WRITERS = {"agent": "the agent", "kernel": "the orchestrator"}
 
 def page(protocol: Protocol) -> str:
     """Everything about a protocol but its tables and drawings."""
-    return "\n".join([heading(protocol), overview(protocol), roles(protocol), exits(protocol), given(protocol)])
+    return "\n".join([heading(protocol), overview(protocol), roles(protocol), exits(protocol), input_section(protocol)])
 
 
 def heading(protocol: Protocol) -> str:
-    """Its name, its title, and what its author says about it."""
+    """Return the protocol's name, title and description."""
     title = f"{protocol.name}: {protocol.title}" if protocol.title else protocol.name
-    text = f"# {plain(title)}\n"
-    return f"{text}\n{plain(protocol.help)}\n" if protocol.help else text
+    text = f"# {escape_markdown(title)}\n"
+    return f"{text}\n{escape_markdown(protocol.help)}\n" if protocol.help else text
 
 
 def overview(protocol: Protocol) -> str:
     """Its graphs, and the limits within which a run stays."""
     lines = [_graph_line(protocol, name, graph) for name, graph in protocol.graphs.items()]
     graphs = markdown_table(("Graph", "Title", "Given", "Steps", "Ends", "Spawns or maps"), lines)
-    facts = [f"Version {plain(protocol.version)}, starts with `{protocol.root}`.", _limits(protocol.limits)]
+    facts = [f"Version {escape_markdown(protocol.version)}, starts with `{protocol.root}`.", _limits(protocol.limits)]
     if protocol.pools:
         facts.append("Pools: " + ", ".join(f"`{name}` {size}" for name, size in protocol.pools.items()) + ".")
     if protocol.toolchain:
@@ -61,7 +60,7 @@ def _limits(limits: Limits) -> str:
 
 
 def _span(seconds: int) -> str:
-    """`8 h`, `1 h 30 min`, `45 s`: the largest units that say it exactly."""
+    """Format a duration exactly, in the largest units: `8 h`, `1 h 30 min`, `45 s`."""
     parts = ((seconds // 3600, "h"), (seconds % 3600 // 60, "min"), (seconds % 60, "s"))
     return " ".join(f"{count} {unit}" for count, unit in parts if count)
 
@@ -82,7 +81,7 @@ def _protections(protocol: Protocol) -> str:
 
 
 def roles(protocol: Protocol) -> str:
-    """Who works, with what, and where they may write."""
+    """Return the table of roles with their exits, permissions, paths and models."""
     lines = [line for name, role in protocol.roles.items() for line in _role_lines(name, role)]
     columns = ("Role", "Mode", "Exits", "Permissions", "Reads", "Writes", "Does not see", "Models")
     return f"## Roles\n\n{markdown_table(columns, lines)}"
@@ -99,7 +98,7 @@ def _role_lines(name: str, role: Role) -> Iterator[tuple[str, ...]]:
 
 
 def exits(protocol: Protocol) -> str:
-    """Every typed exit with its fields and who fills them in."""
+    """Return every typed exit with its fields and their sources."""
     used = _leaving(protocol)
     parts = [_exit(name, exit_, used.get(name, ())) for name, exit_ in protocol.exits.items()]
     return "## Exits\n\n" + "\n".join(parts)
@@ -115,9 +114,9 @@ def _leaving(protocol: Protocol) -> dict[str, list[str]]:
 
 
 def _exit(name: str, exit_: Exit, steps: Iterable[str]) -> str:
-    text = f"### {plain(f'{exit_.symbol} {name}'.strip())}\n\n"
+    text = f"### {escape_markdown(f'{exit_.symbol} {name}'.strip())}\n\n"
     facts = [
-        plain(exit_.help.strip().rstrip(".")),
+        escape_markdown(exit_.help.strip().rstrip(".")),
         f"Leaves {', '.join(map(_code, steps))}" if steps else "",
         f"Proves {exit_.proves}" if exit_.proves and not exit_.proves_when else "",
         f"Proves {exit_.proves} where {_code(exit_.proves_when)}" if exit_.proves_when else "",
@@ -132,7 +131,7 @@ def _exit(name: str, exit_: Exit, steps: Iterable[str]) -> str:
 
 
 def fields_table(fields: dict[str, Field]) -> str:
-    """Fields with their types, who fills them in, and what they mean."""
+    """Return a table of fields with their types, sources and meanings."""
     routing = {"": "", "value": "value", "items": "items", "asked": "asked"}
     lines = [
         (
@@ -147,8 +146,8 @@ def fields_table(fields: dict[str, Field]) -> str:
     return markdown_table(FIELD_COLUMNS, lines)
 
 
-def given(protocol: Protocol) -> str:
-    """What a run is given, and every record."""
+def input_section(protocol: Protocol) -> str:
+    """Return the section about a run's input, with every record."""
     name, type_ = protocol.graphs[protocol.root].input if protocol.root in protocol.graphs else ("", "")
     text = (
         f"## Input\n\nA run is given one {_code(type_)}, in templates `{name}`.\n" if type_ else "## Input\n\nNone.\n"
@@ -157,10 +156,10 @@ def given(protocol: Protocol) -> str:
 
 
 def _record(name: str, record: Record) -> str:
-    about = f"{plain(record.help)}\n\n" if record.help else ""
-    return f"### {plain(name)}\n\n{about}{fields_table(record.fields)}"
+    about = f"{escape_markdown(record.help)}\n\n" if record.help else ""
+    return f"### {escape_markdown(name)}\n\n{about}{fields_table(record.fields)}"
 
 
 def _code(text: str) -> str:
     """A name as code; a backtick in it cannot end that."""
-    return f"`{text}`" if "`" not in text else plain(text)
+    return f"`{text}`" if "`" not in text else escape_markdown(text)

@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from treadle.protocol.findings import suggest
 from treadle.protocol.model import CheckRef, Need, Thread, Wait
-from treadle.protocol.reading.part import NAME, STEP, Part, quoted
+from treadle.protocol.reading.part import NAME, STEP, Part, quote_name
 
 _STEP: Final = r"[A-Za-z0-9_-]+(?:@[A-Za-z0-9_-]+)*"
 _NEED = re.compile(rf"(?P<up>up\.)?(?:(?P<step>{_STEP})\.)?(?P<exit>!\*|!?[A-Za-z][A-Za-z0-9_-]*)(?P<flag>[?*]?)")
@@ -13,74 +13,54 @@ _REFINED = re.compile(rf"(?P<slot>(?:up\.)?{_STEP}\.[A-Za-z][A-Za-z0-9_-]*)\.[A-
 _CHECK = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<mark>\??)(?::(?P<arg>.*?)(?P<late>\??))?")
 _TARGET = re.compile(rf"\^?{_STEP}|@end:[A-Za-z][A-Za-z0-9_-]*|@resume|@back|@self")
 _TARGETS: Final = ("@self", "@end:", "@resume", "@back")
+_THREADS: Final[tuple[Literal["new", "resume", "fork"], ...]] = ("new", "resume", "fork")
+_DEGRADE: Final[tuple[Literal["payloads", "fail"], ...]] = ("payloads", "fail")
 
 
-def need(part: Part) -> Need | None:
-    """`step.Exit`, `step.Exit?`, `step.Exit*`, `up.step.Exit`, `!crash?`, `!*?`."""
-    text = part.as_text().strip()
-    match = _NEED.fullmatch(text)
-    if match and (match["step"] or match["exit"].startswith("!")) and match["step"] != "up":
-        return Need(
-            exit=match["exit"],
-            step=match["step"] or "",
-            up=bool(match["up"]),
-            optional=match["flag"] == "?",
-            every=match["flag"] == "*",
-        )
-    if isinstance(part.node.value, str):
-        refined = _REFINED.fullmatch(text)
-        hint = f"write {refined['slot']}{refined['flag']}: a slot holds every kind of it" if refined else ""
-        part.problem(f"{quoted(text)} is not a slot", hint or "write step.Exit, step.Exit?, step.Exit* or !crash?")
-    return None
-
-
-def needs(part: Part | None) -> tuple[Need, ...]:
-    """A list of needs, or a single one."""
-    found = [need(item) for item in part.items()] if part else []
-    return tuple(one for one in found if one is not None)
+def needs(part: Part) -> tuple[Need, ...]:
+    """One or several of `step.Exit`, `step.Exit?`, `step.Exit*`, `up.step.Exit`, `!crash?`, `!*?`."""
+    found = []
+    for item in part.items():
+        text = item.as_text().strip()
+        match = _NEED.fullmatch(text)
+        if match and (match["step"] or match["exit"].startswith("!")) and match["step"] != "up":
+            marks = {"up": bool(match["up"]), "optional": match["flag"] == "?", "every": match["flag"] == "*"}
+            found.append(Need(exit=match["exit"], step=match["step"] or "", **marks))
+        elif isinstance(item.node.value, str):
+            hint = "write step.Exit, step.Exit?, step.Exit* or !crash?"
+            if refined := _REFINED.fullmatch(text):
+                hint = f"write {refined['slot']}{refined['flag']}: a slot holds every kind of it"
+            item.problem(f"{quote_name(text)} is not a slot", hint)
+    return tuple(found)
 
 
 def target(part: Part, step: str) -> str:
     """A route's target with `@self` resolved; `step` is the one the row belongs to (none for a graph's rows)."""
     text = part.as_text().strip()
     if isinstance(part.node.value, str) and not _TARGET.fullmatch(text):
-        hint = (
-            "write @end:Outcome"
-            if text.startswith("@end")
-            else suggest(text, _TARGETS) or "write a step, or @end:Outcome"
-        )
-        part.problem(f"{quoted(text)} is not a target", hint)
-    if text == "@self" and not step:
-        return text
-    return step if text == "@self" else text
+        hint = suggest(text, _TARGETS) or "write a step, or @end:Outcome"
+        part.problem(f"{quote_name(text)} is not a target", "write @end:Outcome" if text.startswith("@end") else hint)
+    return step if text == "@self" and step else text
 
 
-def checks(part: Part | None) -> tuple[CheckRef, ...]:
+def checks(part: Part) -> tuple[CheckRef, ...]:
     """`commit scope? post_check:make` as text, or a list of such words and of `{check, arg, advisory}`."""
-    found: list[CheckRef | None] = []
-    for item in part.items() if part else ():
+    found = []
+    for item in part.items():
         if isinstance(item.node.value, dict):
-            found.append(_long_check(item))
-        else:
-            found += [_short_check(item, word) for word in item.as_text().split()]
-    return tuple(one for one in found if one is not None)
-
-
-def _short_check(part: Part, word: str) -> CheckRef | None:
-    match = _CHECK.fullmatch(word)
-    if match is None:
-        part.problem(f"{quoted(word)} is not a check", "write name, name? or name:argument")
-        return None
-    return CheckRef(name=match["name"], arg=match["arg"] or "", advisory=bool(match["mark"] or match["late"]))
-
-
-def _long_check(part: Part) -> CheckRef | None:
-    part.known("check", "arg", "advisory")
-    name = part.name_of("check")
-    if not name:
-        part.problem("a check without a name", "write {check: name, arg: …}")
-        return None
-    return CheckRef(name=name, arg=part.text("arg"), advisory=part.flag("advisory"))
+            item.known("check", "arg", "advisory")
+            if name := item.name_of("check"):
+                found.append(CheckRef(name=name, arg=item.text("arg"), advisory=item.flag("advisory")))
+            else:
+                item.problem("a check without a name", "write {check: name, arg: …}")
+            continue
+        for word in item.as_text().split():
+            if match := _CHECK.fullmatch(word):
+                advisory = bool(match["mark"] or match["late"])
+                found.append(CheckRef(name=match["name"], arg=match["arg"] or "", advisory=advisory))
+            else:
+                item.problem(f"{quote_name(word)} is not a check", "write name, name? or name:argument")
+    return tuple(found)
 
 
 def check_words(refs: tuple[CheckRef, ...]) -> str | None:
@@ -90,10 +70,10 @@ def check_words(refs: tuple[CheckRef, ...]) -> str | None:
     return " ".join(words) if fits and words else None
 
 
-def waits(part: Part | None) -> tuple[Wait, ...]:
+def waits(part: Part) -> tuple[Wait, ...]:
     """`manual`, `group:NAME`."""
     found = []
-    for item in part.items() if part else ():
+    for item in part.items():
         text = item.as_text().strip()
         kind, _, group = text.partition(":")
         if text == "manual":
@@ -101,36 +81,27 @@ def waits(part: Part | None) -> tuple[Wait, ...]:
         elif kind == "group" and NAME.fullmatch(group):
             found.append(Wait(kind="group", group=group))
         elif isinstance(item.node.value, str):
-            item.problem(f"{quoted(text)} is nothing to wait for", "write manual, or group:NAME")
+            item.problem(f"{quote_name(text)} is nothing to wait for", "write manual, or group:NAME")
     return tuple(found)
 
 
-_THREADS: Final[tuple[Literal["new", "resume", "fork"], ...]] = ("new", "resume", "fork")
-
-
-def thread(part: Part | None) -> Thread:
+def thread(part: Part) -> Thread:
     """`new`, `resume`, `resume:STEP`, `fork:STEP`, `fork:up.STEP`, or the long form `{kind, step, up, degrade}`."""
-    if part is None:
-        return Thread()
-    if not isinstance(part.node.value, dict):
-        kind, _, step = part.as_text("new").strip().partition(":")
-        return _thread(part, kind, step, up=False, degrade="payloads")
-    part.known("kind", "step", "up", "degrade")
-    degrade = part.one_of("degrade", ("payloads", "fail"), "payloads")
-    kind, _, step = part.text("kind", "new").partition(":")
-    return _thread(part, kind, step or part.text("step"), up=part.flag("up"), degrade=degrade)
-
-
-def _thread(part: Part, kind: str, step: str, up: bool, degrade: str) -> Thread:
-    up = up or step.startswith("up.")
+    is_long = isinstance(part.node.value, dict)
+    if is_long:
+        part.known("kind", "step", "up", "degrade")
+    degrade = part.one_of("degrade", _DEGRADE, "payloads")
+    word, _, step = (part.text("kind", "new") if is_long else part.as_text("new").strip()).partition(":")
+    step = step or part.text("step")
+    up = part.flag("up") or step.startswith("up.")
     step = step.removeprefix("up.")
-    known = next((one for one in _THREADS if one == kind), None)
-    fits = {"new": not step, "fork": bool(step)}.get(kind, True) and (not step or STEP.fullmatch(step))
-    if known is None or not fits:
-        text = f"{kind}:{step}" if step else kind
-        part.problem(f"{quoted(text)} is not a thread", "write new, resume, resume:STEP or fork:STEP")
+    kind = next((one for one in _THREADS if one == word), None)
+    needs_step = {"new": False, "fork": True}.get(word, bool(step))
+    if kind is None or needs_step != bool(step) or (step and not STEP.fullmatch(step)):
+        text = f"{word}:{step}" if step else word
+        part.problem(f"{quote_name(text)} is not a thread", "write new, resume, resume:STEP or fork:STEP")
         return Thread()
-    return Thread(kind=known, step=step, up=up, degrade="fail" if degrade == "fail" else "payloads")
+    return Thread(kind=kind, step=step, up=up, degrade=degrade)
 
 
 def thread_text(value: Thread) -> str:

@@ -4,15 +4,41 @@ import re
 from typing import Final, NamedTuple
 
 from treadle.protocol.findings import Place, suggest
-from treadle.protocol.reading.keywords import is_keyword
-from treadle.protocol.reading.part import Log, quoted
-from treadle.protocol.reading.source import Node
+from treadle.protocol.reading.fragments import without
+from treadle.protocol.reading.parse import EXIT_KEYS, RECORD_KEYS
+from treadle.protocol.reading.part import Log, quote_name
+from treadle.protocol.reading.yaml import Node
+
+# Keywords of the language versus names that an author chose: `attempts` is a keyword, `impl` a name.
+
+
+def is_keyword(path: tuple[str, ...], key: str) -> bool:
+    """Whether a key below this path belongs to the language.
+
+    Where only keywords can stand, any key counts as one: the strict reader knows them all and suggests the right one.
+    """
+    match path:
+        case () | ("limits",) | ("roles" | "artifacts" | "graphs", _):
+            return True
+        case ("types" | "exits", _, _) | ("roles", _, "modes", _):
+            return True
+        case ("graphs", _, "steps" | "budgets" | "handlers" | "system", _):
+            return True
+        case ("graphs", _, "steps", _, "thread") | ("graphs", _, "steps", _, "routes", _):
+            return True
+        case ("types", _):
+            return key in RECORD_KEYS
+        case ("exits", _):
+            return key in EXIT_KEYS
+        case _:
+            return False
+
 
 _EXTENDS: Final = re.compile(r"(?P<name>[A-Za-z0-9_-]+)(@(?P<version>\S+))?")
 
 
 class Extends(NamedTuple):
-    """What an overlay is for."""
+    """The protocol that an overlay changes."""
 
     name: str
     version: str
@@ -37,18 +63,13 @@ def apply(base: Node, overlay: Node, log: Log) -> Node:
         return base
     name, version = _text(base, "protocol", "?"), _text(base, "version", "1")
     if wanted.name != name:
-        log.add(wanted.place, "extends", f"this overlay is for {quoted(wanted.name)}, not for {quoted(name)}")
+        log.add(wanted.place, "extends", f"this overlay is for {quote_name(wanted.name)}, not for {quote_name(name)}")
         return base
     if wanted.version and wanted.version != version:
         hint = f"check it against {name} {version}, then write `extends: {name}@{version}`"
         log.add(wanted.place, "extends", f"this overlay is for {name} {wanted.version}, and this is {version}", hint)
         return base
-    return _merge(base, _patch(overlay), (), log)
-
-
-def _patch(overlay: Node) -> Node:
-    assert isinstance(overlay.value, dict)
-    return Node({key: value for key, value in overlay.value.items() if key != "extends"}, overlay.place, overlay.keys)
+    return _merge(base, without(overlay, "extends"), (), log)
 
 
 def _text(node: Node, key: str, default: str) -> str:
@@ -63,30 +84,24 @@ def _merge(base: Node, patch: Node, path: tuple[str, ...], log: Log) -> Node:
     for written, value in patch.value.items():
         key, place = written.removeprefix("+"), patch.key_place(written)
         inner = (*path, key)
+        if written != key and key in entries:
+            message = f"{quote_name(key)} is there already, at {entries[key].place}"
+            log.add(place, ".".join(inner), message, f"write '{key}' to change it")
+            continue
         # A word that the base does not use has its default there: it is set, never new, and cannot be deleted.
-        absent = key not in entries and not (value.value is not None and is_keyword(path, key))
-        if not _fits(written, entries, absent, place, ".".join(inner), log):
+        is_set = value.value is not None and is_keyword(path, key)
+        if written == key and key not in entries and not is_set:
+            near, new = suggest(key, entries), f"write '+{key}' if it is new"
+            hint = f"{near} otherwise {new}" if near else new
+            log.add(place, ".".join(inner), f"there is no {quote_name(key)} to change", hint)
             continue
         if value.value is None and written == key:
             del entries[key], keys[key]
             continue
-        known = key in entries
-        entries[key] = _merge(entries[key], value, inner, log) if known else _new(value, ".".join(inner), log)
+        is_known = key in entries
+        entries[key] = _merge(entries[key], value, inner, log) if is_known else _new(value, ".".join(inner), log)
         keys[key] = keys.get(key, place) if isinstance(value.value, dict) and written == key else place
     return Node(entries, base.place, keys)
-
-
-def _fits(written: str, entries: dict[str, Node], absent: bool, place: Place, path: str, log: Log) -> bool:
-    key = written.removeprefix("+")
-    if written == key and absent:
-        near = suggest(key, entries)
-        new = f"write '+{key}' if it is new"
-        log.add(place, path, f"there is no {quoted(key)} to change", f"{near} otherwise {new}" if near else new)
-        return False
-    if written != key and key in entries:
-        log.add(place, path, f"{quoted(key)} is there already, at {entries[key].place}", f"write '{key}' to change it")
-        return False
-    return True
 
 
 def _new(node: Node, path: str, log: Log) -> Node:
@@ -97,6 +112,6 @@ def _new(node: Node, path: str, log: Log) -> Node:
         return node
     for key in node.value:
         if key.startswith("+"):
-            hint = f"write {quoted(key[1:])}: everything below a new value is new"
-            log.add(node.key_place(key), f"{path}.{key}", f"there is no mapping to add {quoted(key)} to", hint)
+            hint = f"write {quote_name(key[1:])}: everything below a new value is new"
+            log.add(node.key_place(key), f"{path}.{key}", f"there is no mapping to add {quote_name(key)} to", hint)
     return Node({key: _new(value, path, log) for key, value in node.value.items()}, node.place, node.keys)

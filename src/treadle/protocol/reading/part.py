@@ -1,18 +1,19 @@
-"""A strict reader for one part of a protocol's tree: what is wrong is collected, and reading goes on.
+"""A strict reader for one part of a protocol's tree: it collects problems and reads on.
 
-Every part knows its dotted path (`graphs.node.steps.impl.routes.Stuck`), and the log remembers where each path stands
-so that later findings can point at lines.
+Every part knows its dotted path (`graphs.node.steps.impl.routes.Stuck`), and the log remembers the place of each path,
+for the lines of later findings.
 """
 
 import re
-from collections.abc import Collection, Iterator
-from typing import Final, TypeVar
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
+from typing import Any, Final, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
 from treadle.errors import ProtocolError
 from treadle.protocol.findings import Finding, Place, suggest
-from treadle.protocol.reading.source import Node, kind_of
+from treadle.protocol.reading.yaml import Node, kind_of
 
 NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
 STEP: Final = re.compile(r"[A-Za-z0-9_-]{1,80}(@[A-Za-z0-9_-]{1,80}){0,8}")
@@ -32,6 +33,9 @@ _DURATION = re.compile(r"([0-9]{1,9})\s*([smhd])")
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 Choice = TypeVar("Choice", bound=str)
+AnyModel = TypeVar("AnyModel", bound=msgspec.Struct)
+Reader = Callable[["Part"], Any]
+"""Reads the value of one key; after noting a problem it returns anything of the right type."""
 
 
 class Log:
@@ -62,10 +66,12 @@ class Log:
     def settle(self, name: str, code: str = "protocol.malformed") -> None:
         """Raise everything that was noted, if anything was; where it is all in one file, that is the one at fault."""
         if self.findings:
-            found = tuple(sorted(dict.fromkeys(self.findings), key=lambda finding: finding.place))
-            name = name if len({finding.place.file for finding in found}) > 1 else found[0].place.file
-            count = "one problem" if len(found) == 1 else f"{len(found)} problems"
-            raise ProtocolError(f"{name} cannot be loaded: {count}", found, code=code)
+            findings = tuple(sorted(dict.fromkeys(self.findings), key=lambda finding: finding.place))
+            files = {finding.place.file for finding in findings}
+            count = "one problem" if len(findings) == 1 else f"{len(findings)} problems"
+            raise ProtocolError(
+                f"{name if len(files) > 1 else files.pop()} cannot be loaded: {count}", findings, code=code
+            )
 
 
 def where(path: str) -> str:
@@ -79,13 +85,16 @@ def where(path: str) -> str:
             return ".".join(parts[:2])
 
 
-def quoted(word: str) -> str:
+def quote_name(word: str) -> str:
     """A word from the file, short enough for a message."""
     return f"'{word if len(word) <= 60 else word[:57] + '…'}'"
 
 
 class Part(msgspec.Struct, frozen=True):
-    """A value of the tree with its name, its path and the log that takes its problems."""
+    """A value of the tree with its name, its path and the log for its problems.
+
+    `as_…` reads this value; the methods with a key read the value under it, and return a default where it is absent.
+    """
 
     node: Node
     name: str
@@ -98,39 +107,25 @@ class Part(msgspec.Struct, frozen=True):
 
     def expected(self, what: str, hint: str = "") -> None:
         """Note that the value is of the wrong kind."""
-        self.problem(f"{quoted(self.name)} must be {what}, not {kind_of(self.node)}", hint)
+        self.problem(f"{quote_name(self.name)} must be {what}, not {kind_of(self.node)}", hint)
 
-    # mappings
-
-    def entries(self) -> Iterator[tuple[str, "Part"]]:
-        """The entries of a mapping; nothing at all counts as an empty one."""
+    def entries(self, rule: re.Pattern[str] | None = None) -> Iterator[tuple[str, "Part"]]:
+        """The entries of a mapping, nothing counting as an empty one; with a rule, only those that are named by it."""
         if isinstance(self.node.value, dict):
             for key in self.node.value:
-                yield key, self._entry(key)
+                entry = self._entry(key)
+                if rule is None or rule.fullmatch(key):
+                    yield key, entry
+                else:
+                    message, hint = f"{quote_name(key)} is not a name", f"use {_RULES[rule]}"
+                    self.log.add(self.node.key_place(key), entry.path, message, hint)
         elif self.node.value is not None:
             self.expected("a mapping", "write `key: value`")
-
-    def named(self, key: str, rule: re.Pattern[str]) -> Iterator[tuple[str, "Part"]]:
-        """The entries of the mapping under a key whose own keys are names."""
-        part = self.get(key)
-        for name, entry in part.entries() if part else ():
-            if rule.fullmatch(name):
-                yield name, entry
-            else:
-                place = part.node.key_place(name) if part else entry.node.place
-                self.log.add(place, entry.path, f"{quoted(name)} is not a name", f"use {_RULES[rule]}")
 
     def get(self, key: str) -> "Part | None":
         """The entry under a key, if there is one."""
         present = isinstance(self.node.value, dict) and key in self.node.value
         return self._entry(key) if present else None
-
-    def known(self, *keys: str) -> None:
-        """Note every key that is not one of these."""
-        for key in self.node.keys:
-            if key not in keys:
-                hint = suggest(key, keys) or f"known here: {', '.join(keys)}"
-                self.log.add(self.node.key_place(key), self.path, f"unknown key {quoted(key)}", hint)
 
     def _entry(self, key: str) -> "Part":
         assert isinstance(self.node.value, dict)
@@ -138,57 +133,22 @@ class Part(msgspec.Struct, frozen=True):
         self.log.places[path] = self.node.key_place(key)
         return Part(self.node.value[key], key, path, self.log)
 
-    # values under a key
+    def known(self, *keys: str) -> None:
+        """Note every key that is not one of these."""
+        for key in self.node.keys:
+            if key not in keys:
+                hint = suggest(key, keys) or f"known here: {', '.join(keys)}"
+                self.problem_at(key, f"unknown key {quote_name(key)}", hint)
 
-    def text(self, key: str, default: str = "") -> str:
-        """Text under a key."""
-        part = self.get(key)
-        return part.as_text(default) if part else default
+    def problem_at(self, key: str, message: str, hint: str = "") -> None:
+        """Note a problem of this mapping in the line of one of its keys."""
+        self.log.add(self.node.key_place(key), self.path, message, hint)
 
-    def name_of(self, key: str, rule: re.Pattern[str] = NAME, default: str = "") -> str:
-        """A name under a key."""
-        part = self.get(key)
-        return part.as_name(rule) if part else default
-
-    def whole(self, key: str, default: int, least: int = 0) -> int:
-        """A whole number under a key."""
-        part = self.get(key)
-        return part.as_whole(default, least) if part else default
-
-    def flag(self, key: str, default: bool = False) -> bool:
-        """`true` or `false` under a key."""
-        part = self.get(key)
-        if part is None or isinstance(part.node.value, bool):
-            return bool(part.node.value) if part else default
-        part.expected("true or false")
-        return default
-
-    def seconds(self, key: str, default: int) -> int:
-        """A duration under a key: seconds, or text such as `10m`."""
-        part = self.get(key)
-        return part.as_seconds(default) if part else default
-
-    def one_of(self, key: str, choices: Collection[Choice], default: Choice) -> Choice:
-        """One of a few words under a key."""
-        part = self.get(key)
-        return part.as_choice(choices, default) if part else default
-
-    def words(self, key: str, rule: re.Pattern[str] = NAME) -> tuple[str, ...]:
-        """Names under a key: a list, or text with spaces between them."""
-        part = self.get(key)
-        return part.as_words(rule) if part else ()
-
-    def texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """Texts under a key: a list, or a single one."""
-        part = self.get(key)
-        return part.as_texts() if part else default
-
-    # this value
-
-    def texts_by_name(self, key: str) -> dict[str, str]:
-        """A mapping of texts."""
-        part = self.get(key)
-        return {name: entry.as_text() for name, entry in part.entries()} if part else {}
+    def demand(self, what: str, *keys: str) -> None:
+        """Note every key of these that is absent."""
+        for key in keys:
+            if self.get(key) is None:
+                self.problem(f"{what} has no {quote_name(key)}", f"add `{key}:`")
 
     def items(self) -> list["Part"]:
         """The items of a list; a single value counts as a list of one, nothing as an empty one."""
@@ -196,12 +156,75 @@ class Part(msgspec.Struct, frozen=True):
             return []
         if not isinstance(self.node.value, list):
             return [self]
-        found = []
+        parts = []
         for number, node in enumerate(self.node.value):
             path = f"{self.path}.{number}"
             self.log.places[path] = node.place
-            found.append(Part(node, self.name, path, self.log))
-        return found
+            parts.append(Part(node, self.name, path, self.log))
+        return parts
+
+    # mappings as models
+
+    def as_model(self, model: type[AnyModel], **readers: Reader) -> AnyModel:
+        """Read a mapping into a model: the fields are the known keys, and their types say how each value is read.
+
+        `readers` has the keys with a notation or a rule of their own. An absent key has the model's default.
+        """
+        fields = msgspec.structs.fields(model)
+        required = [field.name for field in fields if field.required]
+        kind = model.__name__.lower()
+        if isinstance(self.node.value, dict | None):
+            self.known(*model.__struct_fields__)
+            what = quote_name(self.name) if self.name == kind else f"the {kind} {quote_name(self.name)}"
+            self.demand(what, *required)
+        else:
+            self.expected("a mapping", "write `key: value`")
+        neutral = {field.name: 1 if field.type is int else "?" for field in fields if field.required}
+        return model(**neutral | self.values(model, model.__struct_fields__, readers))
+
+    def values(
+        self, model: type[msgspec.Struct], keys: Collection[str], readers: Mapping[str, Reader]
+    ) -> dict[str, Any]:
+        """The values of those keys that are there, each read by its reader or by the type of the model's field."""
+        types = {field.name: field.type for field in msgspec.structs.fields(model)}
+        entries = {key: entry for key in keys if (entry := self.get(key))}
+        return {key: (readers.get(key) or _reader_of(types[key]))(entry) for key, entry in entries.items()}
+
+    # values under a key
+
+    def text(self, key: str, default: str = "") -> str:
+        part = self.get(key)
+        return part.as_text(default) if part else default
+
+    def texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
+        part = self.get(key)
+        return part.as_texts() if part else default
+
+    def name_of(self, key: str, rule: re.Pattern[str] = NAME, default: str = "") -> str:
+        part = self.get(key)
+        return part.as_name(rule) if part else default
+
+    def words(self, key: str, rule: re.Pattern[str] = NAME) -> tuple[str, ...]:
+        part = self.get(key)
+        return part.as_words(rule) if part else ()
+
+    def whole(self, key: str, default: int, least: int = 0) -> int:
+        part = self.get(key)
+        return part.as_whole(default, least) if part else default
+
+    def flag(self, key: str) -> bool:
+        part = self.get(key)
+        return part.as_flag() if part else False
+
+    def one_of(self, key: str, choices: Collection[Choice], default: Choice) -> Choice:
+        part = self.get(key)
+        return part.as_choice(choices, default) if part else default
+
+    def named(self, key: str, rule: re.Pattern[str]) -> Iterator[tuple[str, "Part"]]:
+        part = self.get(key)
+        yield from part.entries(rule) if part else ()
+
+    # this value
 
     def as_text(self, default: str = "") -> str:
         """The value as text."""
@@ -215,7 +238,7 @@ class Part(msgspec.Struct, frozen=True):
         """The value as a name."""
         text = self.as_text("?")
         if text != "?" and not rule.fullmatch(text):
-            self.problem(f"{quoted(text)} is not a name", f"use {_RULES[rule]}")
+            self.problem(f"{quote_name(text)} is not a name", f"use {_RULES[rule]}")
         return text
 
     def as_whole(self, default: int = 0, least: int = 0) -> int:
@@ -225,18 +248,25 @@ class Part(msgspec.Struct, frozen=True):
             self.expected("a whole number")
             return default
         if value < least:
-            self.problem(f"{quoted(self.name)} is {value}", f"it must be {least} or more")
+            self.problem(f"{quote_name(self.name)} is {value}", f"it must be {least} or more")
         return value
 
+    def as_flag(self) -> bool:
+        """The value as `true` or `false`."""
+        if isinstance(self.node.value, bool):
+            return self.node.value
+        self.expected("true or false")
+        return False
+
     def as_seconds(self, default: int = 0) -> int:
-        """The value as a duration."""
+        """The value as a duration: seconds, or text such as `10m`."""
         value = self.node.value
         match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
         if match:
             return int(match[1]) * _SECONDS[match[2]]
         if isinstance(value, int) and not isinstance(value, bool):
             return self.as_whole(default)
-        self.problem(f"{quoted(self.name)} is not a duration", "write seconds, or text such as 90s, 10m, 2h")
+        self.problem(f"{quote_name(self.name)} is not a duration", "write seconds, or text such as 90s, 10m, 2h")
         return default
 
     def as_choice(self, choices: Collection[Choice], default: Choice) -> Choice:
@@ -248,18 +278,51 @@ class Part(msgspec.Struct, frozen=True):
         if isinstance(self.node.value, str):
             known = ", ".join(choice for choice in choices if choice)
             hint = suggest(text, choices) or f"write one of {known}"
-            self.problem(f"{quoted(self.name)} cannot be {quoted(text)}", hint)
+            self.problem(f"{quote_name(self.name)} cannot be {quote_name(text)}", hint)
         return default
 
     def as_words(self, rule: re.Pattern[str] = NAME) -> tuple[str, ...]:
-        """The value as names."""
+        """The value as names: a list, or text with spaces between them."""
+        parts = self.items()
         if isinstance(self.node.value, str):
-            place = self.node.place
-            return tuple(
-                Part(Node(w, place), self.name, self.path, self.log).as_name(rule) for w in self.node.value.split()
-            )
-        return tuple(part.as_name(rule) for part in self.items())
+            words = self.node.value.split()
+            parts = [Part(Node(word, self.node.place), self.name, self.path, self.log) for word in words]
+        return tuple(part.as_name(rule) for part in parts)
 
     def as_texts(self) -> tuple[str, ...]:
-        """The value as texts."""
+        """The value as texts: a list, or a single one."""
         return tuple(part.as_text() for part in self.items())
+
+    def as_texts_by_name(self) -> dict[str, str]:
+        """The value as a mapping of texts."""
+        return {name: entry.as_text() for name, entry in self.entries()}
+
+
+_READERS: Final[dict[Any, Reader]] = {
+    str: Part.as_text,
+    bool: Part.as_flag,
+    int: Part.as_whole,
+    tuple[str, ...]: Part.as_texts,
+    dict[str, str]: Part.as_texts_by_name,
+}
+
+
+def _reader_of(kind: Any) -> Reader:
+    if get_origin(kind) is Literal:
+        return partial(Part.as_choice, choices=get_args(kind), default=get_args(kind)[0])
+    return _READERS[kind]
+
+
+def name_by(rule: re.Pattern[str]) -> Reader:
+    """A reader of names by a rule."""
+    return partial(Part.as_name, rule=rule)
+
+
+def names_by(rule: re.Pattern[str]) -> Reader:
+    """A reader of several names by a rule."""
+    return partial(Part.as_words, rule=rule)
+
+
+def mapping_of(read: Reader, rule: re.Pattern[str] | None = None) -> Reader:
+    """A reader of mappings with values of one kind, under names by a rule."""
+    return lambda part: {name: read(entry) for name, entry in part.entries(rule)}

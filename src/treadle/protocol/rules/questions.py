@@ -1,9 +1,9 @@
-"""The questions that a step rules table stands for: what a person is asked, and where each answer leads."""
+"""The questions to a person that a step rules table stands for, and the routes of their answers."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from treadle.protocol.rules.table import Rule
+from treadle.protocol.rules.table import StepRule
 
 ABORT: Final = "@end:Aborted"
 _GIVE_UP: Final = {"abort": "give the story up"}
@@ -11,7 +11,7 @@ _GIVEN_UP: Final = {"abort": ABORT}
 _AGAIN: Final = "do the step again, with your note"
 
 
-def review(rule: Rule, onward: Any, choices: Mapping[str, str], routes: Mapping[str, Any]) -> dict[str, Any]:
+def review(rule: StepRule, onward: Any, choices: Mapping[str, str], routes: Mapping[str, Any]) -> dict[str, Any]:
     """A row that a person does: approve, or one of the rejections."""
     return {
         **rule.copied,
@@ -24,7 +24,7 @@ def review(rule: Rule, onward: Any, choices: Mapping[str, str], routes: Mapping[
     }
 
 
-def confirmation(rule: Rule, step: str, choices: Mapping[str, str], routes: Mapping[str, Any]) -> dict[str, Any]:
+def confirmation(rule: StepRule, step: str, choices: Mapping[str, str], routes: Mapping[str, Any]) -> dict[str, Any]:
     """Whether a step may begin."""
     return {
         "title": f"{_title(rule)}: may it begin?",
@@ -35,8 +35,8 @@ def confirmation(rule: Rule, step: str, choices: Mapping[str, str], routes: Mapp
     }
 
 
-def sent_back(rule: Rule, ways: Mapping[str, Any]) -> dict[str, Any]:
-    """What is to be done with a row that has been sent back too often."""
+def sent_back(rule: StepRule, ways: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the question about a row that was sent back too often."""
     return {
         "title": f"{_title(rule)}: sent back too often",
         "row": rule.name,
@@ -51,7 +51,7 @@ def sent_back(rule: Rule, ways: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stuck() -> dict[str, Any]:
-    """What is to be done with a step that cannot go on."""
+    """Return the question about a step that cannot go on."""
     return {
         "title": "Stuck",
         "ask": "human",
@@ -61,7 +61,7 @@ def stuck() -> dict[str, Any]:
     }
 
 
-def skippable(rule: Rule, onward: Any) -> dict[str, Any]:
+def skippable(rule: StepRule, onward: Any) -> dict[str, Any]:
     """The same of a row that may be left out (A25)."""
     return {
         **stuck(),
@@ -72,5 +72,5 @@ def skippable(rule: Rule, onward: Any) -> dict[str, Any]:
     }
 
 
-def _title(rule: Rule) -> str:
+def _title(rule: StepRule) -> str:
     return str(rule.copied["title"].value) if "title" in rule.copied else rule.name

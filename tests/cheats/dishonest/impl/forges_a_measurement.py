@@ -10,10 +10,9 @@ import sys
 from pathlib import Path
 
 from treadle.config.project import Project
-from treadle.engines.opening import opened_store
-from treadle.engines.pinned import pinned
-from treadle.evidence.cache import Cache
-from treadle.evidence.project_tools import ProjectTools
+from treadle.engines.run_settings import opened_store, settings_of
+from treadle.evidence.measurements import Cache
+from treadle.evidence.project_facts import ProjectTools
 from treadle.toolchains.results import TestResult, TestRun
 from treadle.toolchains.toolchain import toolchain_of
 
@@ -44,7 +43,7 @@ def tree_of(lane: Path) -> str:
 async def forge(project: Project, tree: str) -> None:
     with opened_store(project) as store:
         (run,) = store.runs()
-    identity = ProjectTools(toolchain_of(pinned(run).config, project, None)).identity
+    identity = ProjectTools(toolchain_of(settings_of(run).config, project, None)).identity
     tests = {id_: TestResult(id=id_, verdict="passed", file=id_.partition("::")[0]) for id_ in IDS}
     tests[DESK] = TestResult(id=DESK, verdict="skipped", file=DESK.partition("::")[0])
     ids = tuple(tests)

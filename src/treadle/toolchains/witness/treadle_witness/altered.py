@@ -10,13 +10,88 @@ from itertools import islice
 from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any, Iterator  # noqa: UP035 - this runs on old versions too
 
-from .near import far, near
+# Other values than the right one: far from it, which nobody can expect, and near it, which size does not give away.
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def far(value: Any, draw: random.Random) -> Any:
+    """A value of the same kind as another one, that nobody can expect."""
+    word = f"{draw.getrandbits(96):024x}"
+    number = draw.randrange(10**12, 10**15)
+    if isinstance(value, (bool, int)):
+        return number
+    if isinstance(value, (float, complex)):
+        return type(value)(number) / 7
+    if isinstance(value, bytes):
+        return word.encode()
+    if isinstance(value, dict):
+        return {word: word}
+    return type(value)([word]) if isinstance(value, (list, tuple, set)) else word
+
+
+def near(value: Any, draw: random.Random) -> list[Any]:
+    """Some values of the same kind and about the same size, all of them other ones; none if there are too few.
+
+    One of them is so far off that a comparison with a tolerance, or by a remainder, does not take it too.
+    """
+    if isinstance(value, bool):
+        return []
+    if isinstance(value, (int, float, complex)):
+        return _numbers(value, draw)
+    if isinstance(value, str):
+        return _texts(value, draw)
+    if isinstance(value, bytes):
+        return [text.encode("latin-1") for text in _texts(value.decode("latin-1"), draw)]
+    if isinstance(value, (list, tuple)):
+        return [type(value)(parts.values()) for parts in _part_by_part(dict(enumerate(value)), draw)]
+    if isinstance(value, dict):
+        return _part_by_part(value, draw)
+    return []
+
+
+def _numbers(value: Any, draw: random.Random) -> list[Any]:
+    if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 - not a number
+        return []
+    step = 2 if value == 1 else -1 if value else 3
+    found = [value + 1, value + step, value * 2 if value else 2, value * 10 + draw.randrange(11, 99)]
+    return [type(value)(one) for one in found if one != value]
+
+
+def _texts(text: str, draw: random.Random) -> list[str]:
+    if not text:
+        return [*draw.sample(_LETTERS, 3), "".join(draw.sample(_LETTERS, 8))]
+    places = [draw.randrange(len(text)) for _ in range(3)]
+    return [*(text[:at] + _other_sign(text[at], draw) + text[at + 1 :] for at in places), _all_other_signs(text, draw)]
+
+
+def _all_other_signs(text: str, draw: random.Random) -> str:
+    return "".join(_other_sign(one, draw) for one in text)
+
+
+def _other_sign(sign: str, draw: random.Random) -> str:
+    """Another sign of the same kind, which is no other way to write this one."""
+    kind = "0123456789" if sign in "0123456789" else _LETTERS.upper() if sign.isupper() else _LETTERS
+    return draw.choice([one for one in kind if one.lower() != sign.lower()])
+
+
+def _part_by_part(value: dict[Any, Any], draw: random.Random) -> list[Any]:
+    """Copies with another value in one place, for some places in turn, and one with other values in all of them.
+
+    An honest comparison may ignore a part, as versions ignore what they were built from. It cannot ignore all of them.
+    """
+    others = {key: found for key, one in value.items() if (found := near(one, draw))}
+    places = draw.sample(list(others), min(_PLACES, len(others)))
+    found = [{**value, key: one} for key in places for one in (draw.choice(others[key]), others[key][-1])]
+    return [*found, {**value, **{key: some[-1] for key, some in others.items()}}] if found else []
+
 
 _OWN = type.__dict__["__dict__"].__get__
 _MRO = type.__dict__["__mro__"].__get__
 _SINGLE = (bool, int, float, complex, str, bytes, bytearray, type(None))
 _ROWS = (list, tuple)
 _MOST, _WIDEST = 300, 20
+_PLACES = 3
 
 
 def state(value: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from .imports import FromSource
 from .judge import Judge
 from .machinery import is_of_tests
 from .reached import Reached
-from .syntax import FUNCTIONS, SCOPES, fetch_first, load, placed
+from .written import FUNCTIONS, SCOPES, fetch_first, load, placed
 
 _JUDGE, _LEFT, _RIGHT, _TAKEN = "@judge", "@left", "@right", "@py_assert_"
 _REWRITING = "@pytest_ar"

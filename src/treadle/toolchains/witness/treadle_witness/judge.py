@@ -6,17 +6,69 @@ test compares them and as often as nobody can count; and where they are numbers 
 
 from __future__ import annotations
 
+import os
 import random
+import re
 import sys
 import unicodedata
 from types import FunctionType
 from typing import Any, Callable, Iterator  # noqa: UP035 - this runs on old versions too
 
-from .altered import altered, differ, shown, state
+from .altered import altered, differ, far, near, shown, state
 from .audit import AUDIT
 from .machinery import is_of_tests
-from .matchers import Named, is_matcher
-from .near import far, near
+
+# Values of libraries that equal everything: a test may expect one, an implementation may not be one.
+
+_HOMES = ("unittest.mock", "mock.mock", "mock")
+_WORD = re.compile(rb"\bANY\b")
+_open = open  # tests exchange it for a while
+_MRO = type.__dict__["__mro__"].__get__
+
+
+def is_matcher(kind: type) -> bool:
+    """Whether values of a class are `unittest.mock.ANY`."""
+    return any(one.__name__ == "_ANY" and one.__module__ in _HOMES for one in _MRO(kind))
+
+
+class Named:
+    """Which tests speak of `ANY`, in their own file or in one that tests share."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, bool] = {}
+
+    def in_test(self, test: str) -> bool:
+        """Whether a test may have put it where it is."""
+        own = test.partition("::")[0]
+        if own not in self._known:
+            with AUDIT.unheard():
+                self._known[own] = any(_speaks(file) for file in _files() if _is_shared(file) or file.endswith(own))
+        return self._known[own]
+
+
+def _files() -> list[str]:
+    modules: dict[str, Any] = dict(sys.modules)
+    files = {getattr(module, "__file__", None) for module in modules.values()}
+    return [file for file in files if isinstance(file, str) and _is_of_tests(file)]
+
+
+def _is_of_tests(file: str) -> bool:
+    root = AUDIT.root + os.sep
+    return file.startswith(root) and "site-packages" not in file and is_of_tests(file[len(root) :])
+
+
+def _is_shared(file: str) -> bool:
+    name = os.path.basename(file)  # noqa: PTH119
+    return not (name.startswith("test_") or name.endswith("_test.py"))
+
+
+def _speaks(file: str) -> bool:
+    try:
+        with _open(file, "rb") as opened:
+            return _WORD.search(opened.read()) is not None
+    except OSError:
+        return False
+
 
 _NUMBERS = (int, float, complex)
 _BASES = (*_NUMBERS, str, bytes, bytearray, list, tuple, dict, set, frozenset)
@@ -26,14 +78,15 @@ _METHODS = {"==": "__eq__", "!=": "__ne__", "<": "__lt__", "<=": "__le__", ">": 
 _FEWEST, _MOST = 8, 14
 _DEEPEST, _WIDEST = 3, 20
 _OWN = type.__dict__["__dict__"].__get__
-_MRO = type.__dict__["__mro__"].__get__
 
 
 class Judge:
     """Judges the values of one run."""
 
-    def __init__(self, send: Callable[..., None], seed: str) -> None:
+    def __init__(self, send: Callable[..., None], seed: str, *, has_mirrors: bool = True) -> None:
+        """Without mirrors, nothing is said about tests that pass whatever value they expect."""
         self._send, self._draw, self._named = send, random.Random(seed), Named()
+        self._has_mirrors = has_mirrors
         self.is_silent = False
         """While copies of tests run, which expect what is wrong."""
 
@@ -53,7 +106,7 @@ class Judge:
         ):
             return
         for value, expected in _pairs(left, right, 0):
-            if self._says_nothing(value, expected, sign, others):
+            if self._has_mirrors and self._says_nothing(value, expected, sign, others):
                 self._send("mirror", id=AUDIT.test, line=line, text=text, verdict="passed")
             self._of_one(value, expected, sign)
 

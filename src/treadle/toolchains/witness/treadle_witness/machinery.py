@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import operator
+import os
 import sys
 from itertools import chain, compress, islice
 from types import FunctionType, MethodType, ModuleType
@@ -16,6 +17,70 @@ from typing import Any, Callable, Iterator, Mapping  # noqa: UP035 - this runs o
 import pytest
 
 from .audit import AUDIT
+
+# The functions that decide about verdicts, compared with those from before any code of the project ran.
+
+_MODULES = (
+    "_pytest.runner _pytest.reports _pytest.main _pytest.python _pytest.outcomes _pytest.skipping _pytest.junitxml"
+    " _pytest.python_api _pytest.raises _pytest.unittest _pytest.assertion _pytest.assertion.rewrite"
+    " _pytest.assertion.util unittest.case"
+).split()
+_WHOLE = ("re", "operator", "math", "ast")
+"""What verdicts rest on outside of pytest: `raises(match=…)`, comparisons, `approx`, and how tests are rewritten."""
+_BORN = set(vars(builtins)) - {"_"}  # the last result of a prompt, or a translation
+
+
+def identities() -> dict[tuple[str, str], tuple[Any, ...]]:
+    """The functions by module and name, each with its code and defaults."""
+    found: dict[tuple[str, str], tuple[Any, ...]] = {
+        ("builtins", name): (getattr(builtins, name, None),) for name in _BORN
+    }
+    tool: Any = sys.modules.get("pytest")
+    found.update({("pytest", name): (vars(tool).get(name),) for name in getattr(tool, "__all__", ())})
+    found[("sys", "exit")] = (sys.exit,)
+    found[("os", "_exit")] = (os._exit,)
+    found[("sys", "settrace")] = (sys.gettrace(),)
+    found[("sys", "setprofile")] = (sys.getprofile(),)
+    for name, module in list(sys.modules.items()):
+        if name in _MODULES or name.startswith("pluggy."):
+            found.update(_functions(name, module))
+        elif name in _WHOLE:
+            found.update(_callables(name, module))
+    return found
+
+
+def differences(before: dict[tuple[str, str], tuple[Any, ...]]) -> list[str]:
+    """The names of those that are no longer what they were."""
+    after = identities()
+    return [".".join(key) for key, value in before.items() if not _same(value, after.get(key, ()))]
+
+
+def _same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    return len(one) == len(other) and all(a is b for a, b in zip(one, other))  # noqa: B905
+
+
+def _functions(name: str, module: Any) -> Iterator[tuple[tuple[str, str], tuple[Any, ...]]]:
+    for attribute, value in list(vars(module).items()):
+        if getattr(value, "__module__", None) != name:
+            continue
+        if isinstance(value, type):
+            for method, function in list(vars(value).items()):
+                yield from _one(name, f"{attribute}.{method}", function)
+        else:
+            yield from _one(name, attribute, value)
+
+
+def _callables(name: str, module: Any) -> Iterator[tuple[tuple[str, str], tuple[Any, ...]]]:
+    for attribute, value in list(vars(module).items()):
+        if callable(value):
+            yield (name, attribute), (value, getattr(value, "__code__", None), getattr(value, "__defaults__", None))
+
+
+def _one(module: str, name: str, value: Any) -> Iterator[tuple[tuple[str, str], tuple[Any, ...]]]:
+    inner = getattr(value, "__func__", value)  # of class methods and static methods
+    if isinstance(inner, FunctionType):
+        yield (module, name), (inner, inner.__code__, inner.__defaults__)
+
 
 Verify = Callable[[], None]
 _PACKAGES = ("_pytest", "pluggy", "pytest", "treadle_witness")
@@ -30,14 +95,14 @@ _SHARED = ("builtins", "re", "operator", "math", "ast", "importlib._bootstrap_ex
 """What verdicts rest on, and what tests may well exchange for a while."""
 _CHANGING = frozenset("_reprcompare _assertion_pass _config".split())
 _MOVING = _CHANGING | frozenset(
-    "__warningregistry__ __annotations__ __annotations_cache__ __annotate_func__ __abstractmethods__ __doc__".split()
+    "_ __warningregistry__ __annotations__ __annotations_cache__ __annotate_func__ __abstractmethods__ __doc__".split()
 )
-"""Names by which pytest and Python keep what changes."""
+"""Names by which pytest and Python keep what changes; `_` is the last result in a doctest, or a translation."""
 _MISSING = object()
 _every, _pairwise = all, map  # whatever stands by these names later
 
 
-class Part:
+class MachineryPart:
     """A module or a class, with everything it had by name."""
 
     def __init__(self, name: str, names: Mapping[str, Any], is_shared: bool = False, is_kind: bool = False) -> None:
@@ -64,11 +129,11 @@ def _suspects(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
     return [*before, *(one for one in now if one not in before)]
 
 
-def watched(parts: list[Part], tell: Callable[[str], None]) -> Verify:
+def watched(parts: list[MachineryPart], tell: Callable[[str], None]) -> Verify:
     """What tells which of the parts have been exchanged since they were taken down, each thing once."""
     known: set[str] = set()
 
-    def deviates(part: Part) -> None:
+    def deviates(part: MachineryPart) -> None:
         for name, value in part.changes():
             if name not in known and (not part.is_shared or is_of_the_work(value)):
                 known.add(name)
@@ -89,7 +154,7 @@ def _verify(self: tuple[Any, ...]) -> None:
                     deviates(part)
 
 
-def _row(parts: list[Part]) -> tuple[Any, ...]:
+def _row(parts: list[MachineryPart]) -> tuple[Any, ...]:
     """Parts that are compared at one go, through views that show what their names stand for at any time."""
     views = tuple(part.names.values() for part in parts)
     values = tuple(chain.from_iterable(views))
@@ -97,14 +162,14 @@ def _row(parts: list[Part]) -> tuple[Any, ...]:
     return views, tuple(map(len, views)), values, members
 
 
-def _grouped(parts: list[Part]) -> Iterator[list[Part]]:
+def _grouped(parts: list[MachineryPart]) -> Iterator[list[MachineryPart]]:
     """What nobody changes together; what pytest and tests do change, each by itself."""
     apart = [part for part in parts if part.is_shared or not _CHANGING.isdisjoint(part.names) or part.is_kind]
     yield [part for part in parts if part not in apart]
     yield from ([part] for part in apart)
 
 
-def functions(parts: list[Part]) -> Iterator[tuple[str, FunctionType]]:
+def functions(parts: list[MachineryPart]) -> Iterator[tuple[str, FunctionType]]:
     """Every function of what is watched, by name: exchanging its code would leave it the same."""
     for part in parts:
         if not part.is_shared:
@@ -147,7 +212,7 @@ def _code(value: Any) -> Any:
     return None
 
 
-def _is_new(part: Part, name: str, value: Any) -> bool:
+def _is_new(part: MachineryPart, name: str, value: Any) -> bool:
     """Whether it is what importing adds to a package, a mark that pytest sets, or an old way to ask for a path."""
     if name not in part.before and isinstance(value, (ModuleType, bool, str)):
         return True
@@ -155,25 +220,25 @@ def _is_new(part: Part, name: str, value: Any) -> bool:
     return asked == "_pytest.legacypath"  # by each run of pytest within this one
 
 
-def taken_down() -> list[Part]:
+def taken_down() -> list[MachineryPart]:
     """Everything that is watched, as it is now."""
     return list(_parts())
 
 
-def _parts() -> Iterator[Part]:
+def _parts() -> Iterator[MachineryPart]:
     for name, module in list(sys.modules.items()):
         top, *inner = name.split(".")
         if (top in _PACKAGES and not _AFTERWARDS.intersection(inner)) or name in _BESIDE:
-            yield Part(name, vars(module))
+            yield MachineryPart(name, vars(module))
             for kind in _classes(name, module):
-                yield Part(f"{name}.{kind.__name__}", kind.__dict__, is_kind=pytest.Item in kind.__mro__)
+                yield MachineryPart(f"{name}.{kind.__name__}", kind.__dict__, is_kind=pytest.Item in kind.__mro__)
     for name in _SHARED:
         shared: Any = builtins if name == "builtins" else sys.modules.get(name)
         if shared is not None:
-            yield Part(name, vars(shared), is_shared=True)
+            yield MachineryPart(name, vars(shared), is_shared=True)
     loaders: Any = sys.modules.get("importlib._bootstrap_external") or sys.modules.get("_frozen_importlib_external")
     for one in ("SourceFileLoader", "SourceLoader", "FileLoader", "PathFinder", "FileFinder"):
-        yield Part(f"importlib.{one}", getattr(loaders, one).__dict__)
+        yield MachineryPart(f"importlib.{one}", getattr(loaders, one).__dict__)
 
 
 def _classes(name: str, module: Any) -> list[type]:

@@ -3,28 +3,63 @@
 from __future__ import annotations
 
 import gc
+import hashlib
+import json
 import os
 import signal
 import sys
 from importlib import metadata
-from typing import Any, Iterator  # noqa: UP035 - this runs on old versions too
+from typing import (  # noqa: UP035 - this runs on old versions too
+    Any,
+    Callable,
+    Iterator,
+)
 
 import pytest
 
 from .asserts import judged
 from .audit import AUDIT
-from .boundaries import Boundaries
+from .boundaries import Boundaries, Registered
 from .canaries import Canary, sing
-from .identity import differences, identities
 from .imports import FromSource, Hidden, compile_afresh, put_checkout_first, strangers
 from .judge import Judge
-from .machinery import functions, taken_down, watched
+from .machinery import differences, functions, identities, taken_down, watched
 from .mirrors import Mirrors
 from .reached import Reached
 from .reasons import TestTimeout, kind_of, place_of, places_of, raw
-from .registered import Registered
-from .report import read_order
 from .written import Written
+
+# The line from the test process to Treadle: numbered, signed, and written by this process alone.
+
+Send = Callable[..., None]
+
+
+def read_order() -> tuple[dict[str, Any], Send]:
+    """What is to be done, and the way to tell about it; neither can be asked for a second time."""
+    order_file, _, report_file = os.environ.pop("TREADLE_WITNESS").partition(":")
+    with os.fdopen(int(order_file), "r") as file:
+        order: dict[str, Any] = json.load(file)
+    return order, _sender(int(report_file), bytes.fromhex(order.pop("key")))
+
+
+def _sender(file: int, key: bytes) -> Send:
+    os.set_inheritable(file, False)
+    mine, number = os.getpid(), 0
+    getpid, write, dumps, sign = os.getpid, os.write, json.dumps, hashlib.blake2s
+
+    def send(what: str, **fields: Any) -> None:
+        nonlocal number
+        if getpid() != mine:
+            return
+        body = dumps({"what": what, **fields})
+        signature = sign(f"{number} {body}".encode(), key=key).hexdigest()
+        line = f"{signature} {body}\n".encode()
+        number += 1
+        while line:
+            line = line[write(file, line) :]
+
+    return send
+
 
 _MAX = 4_000
 
@@ -39,7 +74,7 @@ class Witness:
         self.made: dict[Any, str] = {}
         self.canaries: list[dict[str, Any]] = list(self.order["canaries"])
         self.mirrors = Mirrors(self.order["mirrors"], self.order["seed"])
-        self.judge = Judge(self.send, self.order["seed"])
+        self.judge = Judge(self.send, self.order["seed"], has_mirrors=bool(self.order["mirrors"]))
         self.written, self.reached = Written(), Reached()
         self.item: Any = None
         self.at, self.total = 0, 0

@@ -11,8 +11,7 @@ import re
 from inspect import unwrap
 from typing import Any, Callable, Iterator  # noqa: UP035 - this runs on old versions too
 
-from .syntax import FUNCTIONS, SCOPES, fetch_first, inside, load, placed
-from .written import as_written
+from .written import FUNCTIONS, SCOPES, as_written, fetch_first, inside, load, placed
 
 _REACH = "@reach"
 _ASKS = re.compile(

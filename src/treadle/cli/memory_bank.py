@@ -1,0 +1,166 @@
+"""The memory bank of a run: read, show and check it."""
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+import msgspec
+
+from treadle.cli.documents import Bank, BankDocument, BankExamination, BankSection, Fault
+from treadle.cli.run_reader import find_run, open_for_reading
+from treadle.config.project import Project, open_project
+from treadle.engines.evidence import GrowingLog, read_bank
+from treadle.engines.status import describe_driver
+from treadle.engines.surroundings import checkout_of
+from treadle.errors import TreadleError
+from treadle.git.files import read_plain_file
+from treadle.protocol.artifacts import (
+    Reference,
+    artifacts_named,
+    canonical_symbol,
+    documents,
+    has_bank,
+    is_document,
+    is_view,
+    known_names,
+    sections,
+    symbols,
+    unresolved_references,
+)
+from treadle.protocol.findings import Finding, Place, suggest, to_json
+from treadle.protocol.model import Protocol
+from treadle.store.records import Run
+from treadle.views.bank.documents import Texts, run_of
+
+# Read and show the memory bank of a run.
+
+_TYPED: Final = re.compile(r"\A[sS](?=[0-9₀-₉])")
+"""σ is on few keyboards."""
+
+
+class RunBank(NamedTuple):
+    """A run's bank as it stands."""
+
+    project: Project
+    run: Run
+    protocol: Protocol
+    texts: Texts
+    driven: bool
+
+
+def read_run_bank(word: str | None) -> RunBank:
+    """Read the bank of the named run, else of the latest run that has one."""
+    project = open_project()
+    with open_for_reading(project) as store:
+        if word:
+            run = find_run(store, word)
+        else:
+            runs = [one for one in store.runs() if has_bank(store.protocol(one.protocol))]
+            if not runs:
+                raise TreadleError("no run has a memory bank; runs of dptr and riper have one", code="bank.none")
+            run = runs[0]
+        log = GrowingLog(store, run.id)
+        log.catch_up()
+        protocol = log.protocol or store.protocol(run.protocol)
+        if not has_bank(protocol):
+            raise TreadleError(
+                f"{run.id} has no memory bank: {protocol.name} has none; name a run of dptr or riper", code="bank.none"
+            )
+        texts = asyncio.run(read_bank(project, run, log, store.payloads))
+        return RunBank(project, run, protocol, texts, bool(describe_driver(run)))
+
+
+def select_documents(found: RunBank, what: str) -> Bank:
+    """The documents that are meant; all of them if nothing is named."""
+    target, _, section = what.partition(":")
+    target = _TYPED.sub("σ", target)
+    names = artifacts_named(found.protocol, target) if target else list(found.protocol.artifacts)
+    if not names:
+        known = known_names(found.protocol)
+        near = suggest(canonical_symbol(target), known) or f"there are {', '.join(known)}"
+        raise TreadleError(f"there is no document '{target[:80]}'; {near}", code="bank.unknown")
+    chosen: list[BankDocument] = []
+    for name in names:
+        artifact = found.protocol.artifacts[name]
+        if not is_document(artifact):
+            continue
+        texts: Mapping[str, str] = found.texts.get(name) or {artifact.path: ""}
+        for path, text in sorted(texts.items()):
+            document = BankDocument(
+                artifact=name,
+                symbols=symbols(artifact),
+                path=path,
+                writer=artifact.writer,
+                there=bool(text),
+                text=text,
+                sections=tuple(BankSection(number=it.number, name=it.name, line=it.line) for it in sections(text)),
+            )
+            chosen.append(document)
+    if section:
+        chosen = [_cut_to_section(chosen, Reference(canonical_symbol(target), section))]
+    return Bank(run=found.run.id, documents=tuple(chosen))
+
+
+def list_documents(found: Bank) -> list[tuple[str, ...]]:
+    """The documents, a line each."""
+    return [
+        (", ".join(it.symbols), it.artifact, it.path, it.writer, "there" if it.there else "not written yet")
+        for it in found.documents
+    ]
+
+
+def _cut_to_section(documents: list[BankDocument], wanted: Reference) -> BankDocument:
+    """The first document that has a section, with only that section and all below it."""
+    for document in documents:
+        lines, listed = document.text.splitlines(), list(sections(document.text))
+        # The depth of a heading is its number of `#`; a section ends at the next heading that is not deeper.
+        depths = {
+            one.line: len(bare) - len(bare.lstrip("#")) for one in listed if (bare := lines[one.line - 1].lstrip())
+        }
+        for one in listed:
+            if one.number == wanted.number if wanted.number else one.is_called(wanted.section):
+                ends = [it.line for it in listed if it.line > one.line and depths[it.line] <= depths[one.line]]
+                part = lines[one.line - 1 : ends[0] - 1 if ends else len(lines)]
+                return msgspec.structs.replace(document, text="\n".join(part).rstrip() + "\n")
+    there = [f"R{it.number} {it.name}" if it.number else it.name for one in documents for it in one.sections]
+    near = suggest(wanted.section, there) or f"there are {'; '.join(there)}"
+    raise TreadleError(f"there is no section '{wanted.section[:80]}'; {near}", code="bank.unknown")
+
+
+# Check the memory bank of a run.
+
+
+def check_bank(found: RunBank) -> list[Finding]:
+    """Return dead references, and files in the checkout that differ from the log."""
+    findings: list[Finding] = []
+    known = documents(found.protocol, found.texts)
+    for name, texts in found.texts.items():
+        if is_view(found.protocol.artifacts[name]):  # documents made from the log only quote references of others
+            continue
+        for path, text in texts.items():
+            for one in unresolved_references(text, found.protocol, known):
+                place = Place(path, one.line)
+                findings.append(Finding(place, name, one.what, one.hint, code="bank.dead_reference"))
+
+    root = checkout_of(found.project)
+    for name, artifact in found.protocol.artifacts.items():
+        data = read_plain_file(root, artifact.path) if root and is_view(artifact) else None
+        if data is None:
+            continue
+        there = data.decode(errors="replace")
+        place, run = Place(artifact.path), run_of(there)
+        if not run:
+            hint = "nothing reads it; remove it, or keep it elsewhere, and it is made again when the run moves"
+            what = "was changed by somebody, or is somebody's own"
+            findings.append(Finding(place, name, what, hint, code="bank.changed"))
+        elif run == found.run.id and there != found.texts[name][artifact.path] and not found.driven:
+            hint = f"`treadle memory show {name}` has it as it is; it is made again when the run moves"
+            findings.append(Finding(place, name, "is older than the log", hint, level="warning", code="bank.stale"))
+    return findings
+
+
+def examine_bank(found: RunBank) -> BankExamination:
+    """The same for programs."""
+    faults = msgspec.convert(to_json(check_bank(found)), tuple[Fault, ...])
+    return BankExamination(run=found.run.id, findings=faults)

@@ -1,0 +1,338 @@
+"""From the arguments of `treadle run` to a run in the store."""
+
+import asyncio
+import os
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from fnmatch import fnmatchcase
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from treadle.cli import library
+from treadle.cli.guard import complain, quote_word
+from treadle.cli.library import load_sound_protocol
+from treadle.cli.moves import run_interruptibly
+from treadle.cli.output import console, is_terminal
+from treadle.cli.programs import ask_git
+from treadle.cli.project import PARTS
+from treadle.cli.settings import load_current_settings
+from treadle.cli.spec import find_accepting_protocols, read_spec
+from treadle.cli.toolchain_health import advise_parts_ahead, toolchain_lines
+from treadle.cli.unfinished_stories import find_unfinished_stories
+from treadle.config.project import Project
+from treadle.engines.baseline import base_commit, is_needed, take_baseline
+from treadle.engines.containers import uses_containers
+from treadle.engines.run_settings import Level
+from treadle.engines.start import (
+    InspectedRequest,
+    StartRequest,
+    enclosure_of,
+    ineffective_limits,
+    inspect_request,
+    load_run_input,
+)
+from treadle.errors import ProtocolError, TreadleError, Unfit
+from treadle.git.ref_names import slug
+from treadle.git.refs import Refs, refuse_blocking_refs
+from treadle.git.repository import open_repository
+from treadle.prompts.foreign import inline
+from treadle.protocol.alone import MissingFile, SelectedPart, select_part
+from treadle.protocol.answers.values import id_of
+from treadle.protocol.artifacts import view_paths
+from treadle.protocol.items import Json
+from treadle.protocol.load import read_text
+from treadle.protocol.model import Protocol
+from treadle.store.sqlite import Store
+from treadle.toolchains.toolchain import complete_settings
+from treadle.views.status import Baseline, baseline_line
+from treadle.views.story_files import story_globs
+from treadle.views.work_order import LeftOff
+
+# A step that runs alone: the files that earlier steps would have made must be committed.
+
+
+def refuse_missing_inputs(project: Project, part: SelectedPart, value: Json, command: str) -> None:
+    """Refuse to run a step alone if files that it needs are not committed; name the command that makes them."""
+    if not part.terms.given:
+        return
+    said = asyncio.run(ask_git(project.root, "ls-tree", "-r", "--name-only", "-z", "HEAD"))
+    names = said.text.split("\0") if said.is_well else []
+
+    def is_there(path: str) -> bool:
+        return any(fnmatchcase(name, path) for name in names) if "*" in path else path in names
+
+    if lacks := list(_describe_missing(project, part.missing(value, is_there), command)):
+        raise TreadleError(f"--only {part.step}: {'; '.join(lacks)}", code="spec.incomplete")
+
+
+def _describe_missing(project: Project, missing: Iterator[MissingFile], command: str) -> Iterator[str]:
+    for one in missing:
+        name = one.paths[0]
+        if (project.root / name).is_file():
+            yield f"{name} is not committed, and a run sees only what is: commit it first"
+        else:
+            first = f"`{command} --only {one.by}`" if one.by else "whoever writes it"
+            yield f"there is no {' and no '.join(one.paths)}; {first} comes first"
+
+
+# The input of a run: a whole spec, a part of it, or the input that a protocol bundles for a part.
+
+_PROJECT: Final = "{project}"
+"""Stands there for the name of the project's folder."""
+
+
+class RunInput(msgspec.Struct, frozen=True):
+    """The protocol as far as it is wanted, and its input."""
+
+    protocol: Protocol
+    text: str
+    file: str
+
+
+def resolve_input(project: Project, protocol: Protocol, name: str, spec: Path | None, only: str) -> RunInput:
+    """Return the protocol and the input of a run.
+
+    Raise `TreadleError` if a spec is missing or a part cannot be run alone.
+    """
+    text, file = (read_spec(spec), str(spec)) if spec else _own(project, name, only)
+    if not text and protocol.graphs[protocol.root].input[1]:
+        raise TreadleError(
+            f"{name} needs a SPEC; `treadle spec new --protocol {name}` writes an example", code="spec.missing"
+        )
+    if not only:
+        return RunInput(protocol, text, file)
+    part = select_part(protocol, only, library.read_protocol_terms(name))
+    value: Json = load_run_input(project, protocol, text, file).value
+    refuse_missing_inputs(project, part, value, f"treadle run {quote_word(spec) if spec else ''}".rstrip())
+    left = {key: one for key, one in _fields(part.narrowed(value)).items() if one is not None}
+    return RunInput(part.protocol, msgspec.json.encode(left).decode(), f"{Path(file).with_suffix('')}.json")
+
+
+def _own(project: Project, name: str, only: str) -> tuple[str, str]:
+    """The input that a protocol brings for a part of it; nothing if it brings none."""
+    part = only.rpartition(":")[2]
+    path = library.find_folder(name) / PARTS / f"{part}.yaml"
+    if not part or Path(part).name != part or not path.is_file():
+        return "", ""
+    quoted = msgspec.json.encode(id_of(project.root.name)).decode()
+    return read_text(path, 100_000).replace(_PROJECT, quoted), path.name
+
+
+def _fields(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+# From the arguments of `treadle run` to a run in the store.
+
+_NAMED: Final = 5
+"""Tests of the base commit that are named when a run starts."""
+_OLD: Final = {"baseline.failing": "fails", "baseline.flaky": "passes and fails by chance"}
+
+
+class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """The arguments of `treadle run` for a new run."""
+
+    spec: Path | None
+    protocol: str | None
+    agents: Sequence[str]
+    changes: Sequence[str]
+    name: str
+    level: Level
+    merge: str | None
+    only: str = ""
+    """A part of the protocol, or a step, to run alone."""
+
+
+class PreparedRun(msgspec.Struct, frozen=True):
+    """A run that can be started."""
+
+    request: InspectedRequest
+    used: frozenset[str]
+    """Slugs of runs with refs in the repository, including runs that the store has forgotten."""
+
+    @property
+    def notes(self) -> list[str]:
+        """Warnings before the start: unfinished stories, and limits that cannot stop its agents."""
+        asked = self.request
+        blind = [str(one) for one in ineffective_limits(asked.project, asked.protocol, asked.settings)]
+        return [*(self._words(one) for one in self._left_off()), *blind]
+
+    @property
+    def made(self) -> list[str]:
+        """Globs of the files that runs write themselves, and give to agents as they are then."""
+        return [*view_paths(self.request.protocol), *story_globs(self.request.protocol)]
+
+    def _left_off(self) -> list[LeftOff]:
+        """Return the unfinished stories among this run's items; none with `--only`, which continues them."""
+        protocol, value = self.request.protocol, self.request.input.value
+        if any(graph.only for graph in protocol.graphs.values()):
+            return []
+        lists = [one for one in value.values() if isinstance(one, list)] if isinstance(value, dict) else []
+        ids = [inline(str(item.get("id", ""))) for items in lists for item in items if isinstance(item, dict)]
+        return [one for one in find_unfinished_stories(self.request.project, protocol) if one.story in ids]
+
+    def _words(self, one: LeftOff) -> str:
+        instead = f"; `--only {quote_word(one.part)}` does the step where it stands" if one.part else ""
+        return f"{one.file} says that {one.stands}; this run {one.begins}{instead}"
+
+    @property
+    def files(self) -> list[str]:
+        """The files that Treadle reads the run's agents from; the agents themselves do not look for them."""
+        root, agents = self.request.project.root, self.request.settings.agents.values()
+        return [str(root / word) for agent in agents for word in agent.partition(":")[2].split()]
+
+    async def base(self) -> str:
+        """Return the base commit to run the tests on before the start; empty if no check needs them."""
+        asked = self.request
+        is_tested = is_needed(asked.protocol, asked.settings.config, asked.reach)
+        return await base_commit(asked.project) if is_tested else ""
+
+    async def baseline(self, store: Store, commit: str) -> Baseline:
+        """Run the tests on a commit and return the results; raise `TreadleError` if they cannot be run."""
+        asked, config = self.request, self.request.settings.config
+        return await take_baseline(
+            asked.project,
+            store,
+            asked.protocol,
+            config,
+            commit,
+            await enclosure_of(asked.project, config) if uses_containers(config) else None,
+            say=lambda line: complain(f"baseline: {line}"),
+        )
+
+
+def prepare_run(project: Project, order: RunRequest) -> PreparedRun:
+    """Check and collect everything that a run needs; raise any error before writing anything."""
+    said = load_current_settings(order.changes)
+    name = order.protocol or said.config().protocol
+    asked = resolve_input(project, load_sound_protocol(name), name, order.spec, order.only)
+    protocol = asked.protocol
+    config = said.config(protocol.name)
+    if order.merge is not None:
+        config = msgspec.structs.replace(config, git=msgspec.structs.replace(config.git, merge=order.merge))
+    wanted = StartRequest(
+        config=config,
+        spec=asked.text,
+        file=asked.file,
+        agents=tuple(order.agents),
+        name=order.name,
+        level=order.level,
+    )
+    try:
+        request = inspect_request(project, protocol, wanted)
+    except Unfit as error:
+        hints = advise_parts_ahead(name, load_sound_protocol(name), complete_settings(config.toolchain, project.root))
+        raise TreadleError("; ".join([str(error), *hints]), code=error.code) from None
+    except ProtocolError as error:
+        raise ProtocolError(
+            error.message + _others(order, wanted.spec, protocol.name), error.findings, code=error.code
+        ) from None
+    # Refuse the run if `treadle doctor` would call a command that its checks need missing.
+    lines = asyncio.run(toolchain_lines(config, project, protocol, request.reach))
+    if broken := [line for line in lines if line.is_fatal]:
+        told = "; ".join(f"{line.what}: {line.detail} ({line.fix})" for line in broken)
+        code = next((line.code for line in broken if line.code), "env.missing")
+        raise TreadleError(f"what the checks of {protocol.name} run cannot start here: {told}", code=code)
+    used = asyncio.run(_used(project, config.git.branch_prefix))
+    if slug(order.name) in used:
+        raise TreadleError(
+            f"there is a run {order.name} already, or its branches and refs are; give another --name",
+            code="run.exists",
+        )
+    return PreparedRun(request, used)
+
+
+def _others(order: RunRequest, spec: str, asked: str) -> str:
+    """Suggest protocols that accept the spec, if the user named none and the default one does not accept it."""
+    found = find_accepting_protocols(order.spec, spec) if order.spec and not order.protocol else ()
+    if not found or asked in found:
+        return ""
+    return f"; it is good for {', '.join(found)}, so name the one you mean: --protocol {quote_word(found[0])}"
+
+
+async def _used(project: Project, prefix: str) -> frozenset[str]:
+    """Return the run names that refs and branches already use; raise an error if a ref blocks every run."""
+    repository = await open_repository(project)
+    refs = Refs(repository)
+    await refuse_blocking_refs(refs, prefix)
+    spaces = ("refs/treadle/", f"refs/heads/{prefix}/")
+    return frozenset(ref.removeprefix(space).partition("/")[0] for ref in await refs.below(*spaces) for space in spaces)
+
+
+def run_baseline(launch: PreparedRun, store: Store, *, quiet: bool) -> Baseline | None:
+    """Run the tests of the base commit and print the results; return None if no check of the run needs them."""
+    commit = asyncio.run(launch.base())
+    if not commit:
+        return None
+    with _turning("running the tests") if is_terminal() and not quiet else nullcontext():
+        found = run_interruptibly(launch.baseline(store, commit), "ending the tests; once more ends at once")
+    if found is None:
+        raise KeyboardInterrupt
+    complain(f"baseline: {baseline_line(found)}")
+    for one in found.tests[:_NAMED]:
+        complain(f"baseline: {one.test} {_OLD.get(one.code, '')} [{one.code}]; no agent is charged for it")
+    if found.failed > _NAMED:
+        complain(f"baseline: and {found.failed - _NAMED} more")
+    for name in found.commands:
+        complain(f"baseline: `toolchain.{name}` fails [baseline.lint]; only new failures are charged to agents")
+    return found
+
+
+def _turning(words: str) -> AbstractContextManager[object]:
+    """Return a spinner for the terminal, with the elapsed time."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    shown = Progress(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console())
+    shown.live.transient = True
+    shown.add_task(words, total=None)
+    return shown
+
+
+# Warn about changes in the user's checkout that agents will not see, because they are in no commit.
+
+_SHOWN: Final = 3
+_MOST: Final = 100
+
+
+def describe_uncommitted(root: Path, known: Collection[str], made: Collection[str] = ()) -> str:
+    """Return a warning about uncommitted files, except those that only Treadle reads or writes; else empty."""
+    said = asyncio.run(ask_git(root, "status", "--porcelain", "-z", "--untracked-files=normal"))
+    ours = {os.path.relpath(name, root) for name in known if name} | {"treadle.toml"}
+    names = [name for name in _names(said.text) if name not in ours and not name.startswith(".treadle/")]
+    found = [name for name in names if not _is_made_by_a_run(root, root / name, made)]
+    if not said.is_well or not found:
+        return ""
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    return f"agents see only what is committed, which these are not: {', '.join(found[:_SHOWN])}{more}"
+
+
+def _is_made_by_a_run(root: Path, path: Path, made: Collection[str]) -> bool:
+    """Whether there is nothing but files that runs make, by their places, or as they were made from a log."""
+    from treadle.config.project import Project
+    from treadle.git.globs import naming
+    from treadle.runtime.placed_files import PlacedFiles
+    from treadle.runtime.view_files import is_foreign
+
+    placed, is_made = PlacedFiles(Project(root).local), naming(made)
+    files = [one for one in islice(path.rglob("*"), _MOST) if not one.is_dir()] if path.is_dir() else [path]
+
+    def is_ours(file: Path) -> bool:
+        name = file.relative_to(root).as_posix()
+        return is_made(name) or placed.is_ours(name, data := file.read_bytes()) or not is_foreign(data)
+
+    try:
+        return bool(files) and len(files) < _MOST and all(map(is_ours, files))
+    except OSError:
+        return False
+
+
+def _names(porcelain: str) -> Iterator[str]:
+    """The paths of `git status --porcelain -z`; after a rename stands the old name, which is left out."""
+    parts = iter(part for part in porcelain.split("\0") if part)
+    for part in parts:
+        yield part[3:]
+        if part[0] in "RC":
+            next(parts, None)

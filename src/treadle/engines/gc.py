@@ -1,0 +1,341 @@
+"""Garbage collection (`treadle gc`): removes unneeded files and refs, and on request ended runs with their refs."""
+
+import asyncio
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from treadle.agents.processes import find_process
+from treadle.config.project import Project
+from treadle.engines.containers import remove_containers
+from treadle.engines.result import move_older_branches, result_of
+from treadle.engines.run_settings import settings_of
+from treadle.errors import PortError, TreadleError
+from treadle.git.files import abandoned_folders
+from treadle.git.lanes import LaneRules, ProjectRepository, SpareSlots, disk_size, forget_run, open_git, remove_spare
+from treadle.git.ref_names import short_ref
+from treadle.git.refs import pack_refs
+from treadle.git.slots import SlotLeases, remove_path
+from treadle.kernel.commands import RunAgent
+from treadle.kernel.instances import ROOT
+from treadle.kernel.state import State
+from treadle.memory.dialogue import dialogues_in
+from treadle.memory.store import FILE as MEMORY
+from treadle.store.gc import Freed
+from treadle.store.leases import driver_of
+from treadle.store.records import Run
+from treadle.store.sqlite import Store
+
+CACHE_AGE: Final = 30 * 86400
+CACHE_BYTES: Final = 256_000_000
+_HOUR: Final = 3600
+_DRAFT: Final = re.compile(r"\..+\.(\d+)\.[0-9a-f]{8}")
+"""The name of a temporary file, beside its target, with the pid of its writer."""
+_CONVERSATIONS: Final = "conversations"
+
+
+class Heap(msgspec.Struct, frozen=True):
+    """The number and size of things of one kind that were, or would be, removed."""
+
+    count: int = 0
+    bytes: int = 0
+
+    def __add__(self, other: "Heap") -> "Heap":
+        return Heap(self.count + other.count, self.bytes + other.bytes)
+
+
+class Tidied(msgspec.Struct, frozen=True, kw_only=True):
+    """The things that were, or would be, removed without removing any run."""
+
+    moved: int = 0
+    """Branches of older versions, moved below `refs/treadle/`."""
+    refs: int = 0
+    """The number of refs saved by packing those of finished runs."""
+    branches: tuple[str, ...] = ()
+    """Result branches that were removed, because a branch of the user's has the result."""
+    undelivered: tuple[str, ...] = ()
+    """Result branches that stay, because no other branch has the result."""
+    lanes: int = 0
+    """Lanes of ended runs; their content is saved."""
+    worktrees: Heap = Heap()
+    """Lanes and checkouts without a run."""
+    conversations: Heap = Heap()
+    """Homes of agents' conversations in ended runs."""
+    cache: Heap = Heap()
+    """Measurements that are old, or too many."""
+    leftovers: Heap = Heap()
+    """Files that processes left when they were killed, and folders of runs that the store does not know."""
+    containers: int = 0
+    is_busy: bool = False
+    """Whether another process drives a run, so worktrees and leftovers stay."""
+    problem: str = ""
+    """Why nothing in the repository was touched."""
+
+    @property
+    def bytes(self) -> int:
+        return sum(one.bytes for one in (self.worktrees, self.conversations, self.cache, self.leftovers))
+
+
+async def tidy(project: Project, store: Store, *, dry: bool) -> Tidied:
+    """Remove everything that no person and no run needs any more; unfinished runs keep all their files."""
+    runs = store.runs()
+    ended = [run for run in runs if run.outcome and not driver_of(run)]
+    busy = any(driver_of(run) for run in runs)
+    try:
+        found = await _tidy_repository(project, store, ended, dry=dry)
+    except PortError as error:
+        found = Tidied(problem=str(error))
+    spare = SpareSlots() if busy or found.problem else await remove_spare(project.worktrees, dry=dry)
+    return msgspec.structs.replace(
+        found,
+        worktrees=Heap(len(spare.paths), spare.bytes),
+        conversations=await asyncio.to_thread(_remove_all, _conversations(project, ended), dry=dry),
+        cache=await asyncio.to_thread(_remove_all, _outworn(project.local / "measured", time.time()), dry=dry),
+        leftovers=Heap() if busy else await asyncio.to_thread(_remove_all, _leftovers(project, runs), dry=dry),
+        containers=await remove_containers(project, ended, dry=dry),
+        is_busy=busy,
+    )
+
+
+async def _tidy_repository(project: Project, store: Store, ended: Sequence[Run], *, dry: bool) -> Tidied:
+    known = {run.id for run in store.runs()}
+    held = [lease for _, lease in SlotLeases(project.worktrees).all()]
+    lost = {lease.run for lease in held} - known
+    count = sum(lease.run in lost or lease.run in {run.id for run in ended} for lease in held)
+    opened = await open_git(project, _no_rules)
+    moved = await move_older_branches(opened.repository, opened.refs, store, dry=dry)
+    if not dry:
+        for stranger in lost:
+            await opened.lanes.close(stranger)
+    refs, branches, stay = 0, list[str](), list[str]()
+    for run in ended:
+        with suppress(PortError):  # a run of another version is left to that one
+            opened = await open_git(project, _no_rules, settings_of(run).config.git.branch_prefix)
+            if not dry and any(lease.run == run.id for lease in held):
+                await opened.lanes.close(run.id)
+            fewer, gone, kept = await _pack_run(opened, project, run, dry=dry)
+            refs, branches, stay = refs + fewer, branches + gone, stay + kept
+    return Tidied(moved=len(moved), refs=refs, branches=tuple(branches), undelivered=tuple(stay), lanes=count)
+
+
+async def _pack_run(
+    opened: ProjectRepository, project: Project, run: Run, *, dry: bool
+) -> tuple[int, list[str], list[str]]:
+    """Pack the refs of a run; return how many were saved, the removed result branch, and the kept one."""
+    names = opened.integration.names(run.id)
+    there = await opened.refs.below(*names.spaces)
+    found = await result_of(project, run)
+    is_wanted = found is not None and not found.taken
+    holder = next((ref for ref in (names.result, names.integration(ROOT)) if ref in there), "")
+    stays = {names.packed} | ({holder} if is_wanted else set())
+    if names.result in await opened.refs.checked_out():
+        stays.add(names.result)
+    if found is not None and found.altered:  # commits that a person has put on the branch are not Treadle's to hide
+        stays |= {names.result, names.verified_result}
+    chosen = {ref: value for ref, value in there.items() if ref not in stays}
+    if dry:
+        fewer = max(len(chosen) - (names.packed not in there), 0)
+    else:
+        fewer = await pack_refs(opened.repository, opened.refs, names, chosen)
+    gone = [names.result.removeprefix("refs/heads/")] if names.result in chosen else []
+    return fewer, gone, [found.branch] if found and is_wanted else []
+
+
+def _conversations(project: Project, ended: Sequence[Run]) -> Iterator[Path]:
+    """Yield the agents' conversation homes (logins, transcripts): no agent needs one after its run has ended."""
+    folders = {path.name: path for path in _inside(project.runs) if not path.is_symlink()}
+    for run in ended:
+        inside = _inside(folders[run.id] / "acts") if run.id in folders else []
+        yield from (path for path in inside if path.name == _CONVERSATIONS)
+
+
+def _outworn(folder: Path, now: float) -> Iterator[Path]:
+    """Yield stale measurements: those older than a month, and the oldest ones beyond the total size."""
+    states = [(path.lstat(), path) for part in _inside(folder) for path in _inside(part)]
+    room = CACHE_BYTES
+    for state, path in sorted(states, key=lambda one: one[0].st_mtime, reverse=True):
+        room -= state.st_size
+        if room < 0 or now - state.st_mtime > CACHE_AGE:
+            yield path
+
+
+def _leftovers(project: Project, runs: Sequence[Run]) -> Iterator[Path]:
+    known, now = {run.id for run in runs}, time.time()
+    for folder in (project.worktrees, project.local, project.local / "git", *_inside(project.local / "measured")):
+        for path in _inside(folder):
+            draft = _DRAFT.fullmatch(path.name)
+            if draft and path.is_file() and find_process(int(draft[1])) is None:
+                yield path
+    yield from (path for path in _inside(project.runs) if path.name not in known and _is_older(path, now, _HOUR))
+    yield from abandoned_folders()
+
+
+def _is_older(path: Path, now: float, age: int) -> bool:
+    try:
+        return now - path.lstat().st_mtime > age
+    except OSError:
+        return False
+
+
+def _inside(folder: Path) -> list[Path]:
+    """Return the entries of a folder; empty if it is a link or missing."""
+    try:
+        return [] if folder.is_symlink() else sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
+def _remove_all(paths: Iterator[Path], *, dry: bool) -> Heap:
+    heap = Heap()
+    for path in list(paths):
+        heap += Heap(1, disk_size(path))
+        if not dry:
+            with suppress(OSError):
+                remove_path(path)
+    return heap
+
+
+def _no_rules(_state: State, _job: RunAgent) -> LaneRules:
+    """Return empty rules: no lane is opened here."""
+    return LaneRules()
+
+
+# Branches and refs of ended runs in the repository.
+
+
+class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
+    """The refs that were, or would be, removed from the repository."""
+
+    refs: int = 0
+    kept: tuple[str, ...] = ()
+    """Kept branches, with a result or with accepted work."""
+    problem: str = ""
+    """Why nothing was removed."""
+
+
+async def forget_runs(project: Project, store: Store, runs: Sequence[Run], *, branches: bool, dry: bool) -> Forgotten:
+    """Remove the refs of runs; a branch with a result stays, unless `branches` is set."""
+    if not runs:
+        return Forgotten()
+    try:
+        opened = await open_git(project, _no_rules)
+        await move_older_branches(opened.repository, opened.refs, store, dry=dry)
+        found = [await _forget_run(project, run, branches=branches, dry=dry) for run in runs]
+    except PortError as error:
+        return Forgotten(problem=str(error))
+    kept = tuple(branch for _, branches_kept in found for branch in branches_kept)
+    return Forgotten(refs=sum(count for count, _ in found), kept=kept)
+
+
+async def _forget_run(project: Project, run: Run, *, branches: bool, dry: bool) -> tuple[int, tuple[str, ...]]:
+    """Remove the refs of one run; return their number and the kept branches.
+
+    The result branch keeps its name, because people may have been asked to merge it.
+    """
+    opened = await open_git(project, _no_rules, settings_of(run).config.git.branch_prefix)
+    names = opened.integration.names(run.id)
+    there = await opened.refs.below(*names.spaces)
+    is_used = names.result in await opened.refs.checked_out()
+    found = await result_of(project, run)
+    # The ref with the result or the accepted work, unless the user's branch has it.
+    held: list[str] = []
+    if found is not None and found.tip:
+        held.append(names.result)  # with commits of a person's, which may have left the verified one behind
+        if not found.taken and not await opened.repository.is_ancestor(found.commit, found.tip):
+            held += [ref for ref in (names.integration(ROOT),) if there.get(ref) == found.commit]
+    elif found is not None and (is_used or not found.taken):
+        held += [ref for ref in (names.result, names.integration(ROOT)) if ref in there][:1]
+    kept = tuple(ref for ref in held if not branches or (is_used and ref == names.result))
+    if not dry:
+        await forget_run(opened.lanes, run.id, keep=kept)
+    return len(there) - len(kept), tuple(map(short_ref, kept))
+
+
+# Removing ended runs from a project: their files first, so that a removal that failed half-way can be repeated.
+
+Cleaner = Callable[[Project, str, bool], int]
+"""Removes one kind of a run's files, or only measures them if the last argument is true; returns the freed bytes."""
+
+
+class Cleaned(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that was, or would be, removed with the runs."""
+
+    freed: Freed
+    files: int
+    """Bytes in files."""
+    shrunk: int
+    """Bytes by which the store shrank."""
+    forgotten: Forgotten
+    """Removed refs of the repository."""
+    containers: int = 0
+    """Leftover containers."""
+
+
+def clean_runs(project: Project, store: Store, runs: Sequence[Run], *, dry: bool, branches: bool = False) -> Cleaned:
+    """Remove ended runs; unfinished runs among them are always left alone."""
+    refuse_links(project)
+    ended = store.clean([run.id for run in runs], dry=True).runs
+    known = [run for run in runs if run.id in ended]
+    forgotten = asyncio.run(forget_runs(project, store, known, branches=branches, dry=dry))
+    containers = asyncio.run(remove_containers(project, known, dry=dry))
+    files = sum(cleaner(project, run, dry) for run in ended for cleaner in CLEANERS)
+    before = _size(project)
+    freed = store.clean(ended, dry=dry)
+    shrunk = before - _size(project)
+    return Cleaned(freed=freed, files=files, shrunk=shrunk, forgotten=forgotten, containers=containers)
+
+
+def refuse_links(project: Project) -> None:
+    """Raise a `TreadleError` if Treadle's own folder is a link out of the project."""
+    if project.own.is_symlink() or project.local.is_symlink():
+        text = f"{project.local} is a link; Treadle removes only what is inside the project: remove the link"
+        raise TreadleError(text, code="file.link")
+
+
+def _size(project: Project) -> int:
+    """Return the size of the store in bytes, including its journal."""
+    files = (project.store, project.store.with_name(f"{project.store.name}-wal"))
+    return sum(path.stat().st_size for path in files if path.exists())
+
+
+def remove_activity_folders(project: Project, run: str, dry: bool) -> int:
+    """Remove the folders of a run's activities: prompts, bundles, answers, output."""
+    folder = project.runs / run
+    is_odd = run in ("", ".", "..") or "/" in run or project.runs.is_symlink() or folder.is_symlink()
+    if is_odd or not folder.is_dir():
+        return 0
+    count = 0
+    for root, folders, names in os.walk(folder):
+        if not dry:
+            for inner in (Path(root) / one for one in folders):
+                if not inner.is_symlink():
+                    inner.chmod(0o700)  # an agent may have locked it
+        count += sum((Path(root) / one).lstat().st_size for one in names)
+    if not dry:
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            raise PortError(
+                f"{folder} cannot be removed: {error.strerror}; check the permissions", code="file.unwritable"
+            ) from None
+    return count
+
+
+def remove_dialogues(project: Project, run: str, dry: bool) -> int:
+    """Remove the dialogues between a run's agents; the database reuses the space and does not shrink, so return 0."""
+    path = project.local / MEMORY
+    if not dry and path.is_file():
+        with dialogues_in(path) as found:
+            found.forget(run)
+    return 0
+
+
+CLEANERS: Final[tuple[Cleaner, ...]] = (remove_activity_folders, remove_dialogues)
+"""The cleaners of all files of a run."""

@@ -1,0 +1,91 @@
+"""The settings of a run, pinned in its record at the start, and the project's store, opened for a command."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Final, Literal
+
+import msgspec
+
+from treadle.config.agents import parse_agent
+from treadle.config.model import Config
+from treadle.config.project import Project, make_local
+from treadle.errors import PortError, TreadleError
+from treadle.kernel.commands import RunAgent
+from treadle.protocol.model import Protocol
+from treadle.store.records import Run
+from treadle.store.sqlite import Store
+from treadle.views.status import Baseline
+
+FORMAT: Final = 1
+MANUAL: Final = "manual"
+Level = Literal[0, 1, 2]
+
+
+class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of a run, as its record in the store keeps them."""
+
+    protocol: str
+    """The protocol's name, for people; the run itself is pinned to a digest."""
+    config: Config
+    agents: dict[str, str]
+    """Role → its agent, as written in the settings."""
+    spec: str = ""
+    """The name of its input file."""
+    level: Level = 2
+    """The initial level; 0: people are the agents; 1: each agent waits for a person's go; 2: as in the protocol."""
+    format: int = FORMAT
+    baseline: Baseline | None = None
+    """How the tests ended on the base commit; None if no check needs them, or an older version started the run."""
+
+    def agent_of(self, role: str) -> str:
+        return self.agents.get(role) or self.config.agent_of(role)
+
+    def kind_of(self, role: str) -> str:
+        """The word before the colon of a role's agent."""
+        return parse_agent(self.agent_of(role)).kind
+
+    def is_by_person(self, job: RunAgent) -> bool:
+        """Whether a person does this job."""
+        return job.by_person or self.kind_of(job.role) == MANUAL
+
+
+def settings_of(run: Run) -> RunSettings:
+    """Return the settings of a run; raise a `PortError` if this version cannot read them."""
+    try:
+        found = msgspec.convert(run.settings, RunSettings)
+    except msgspec.ValidationError as error:
+        raise PortError(
+            f"run {run.id}: its settings cannot be read ({error}); was it started by another version of Treadle?",
+            code="run.settings",
+        ) from None
+    if found.format != FORMAT:
+        raise PortError(
+            f"run {run.id} was started by another version of Treadle (format {found.format}); use that version",
+            code="run.newer",
+        )
+    return found
+
+
+def agents_of(run: Run, protocol: Protocol | None) -> dict[str, str]:
+    """Return role → agent of a run; empty before it has begun, and for unreadable settings."""
+    with suppress(PortError):
+        settings = settings_of(run)
+        return {role: settings.agent_of(role) for role in protocol.roles} if protocol else {}
+    return {}
+
+
+# The store of a project, opened for a command.
+
+
+@contextmanager
+def opened_store(project: Project, *, create: bool = False) -> Iterator[Store]:
+    """Open the project's store; a missing one is created only for a first run."""
+    if create:
+        make_local(project)
+    elif not project.store.exists():
+        raise TreadleError(f"{project.root} has no runs yet; `treadle run SPEC` starts one", code="run.none")
+    store = Store(project.store, create=create)
+    try:
+        yield store
+    finally:
+        store.close()

@@ -1,0 +1,264 @@
+"""The baseline: tests that failed or were flaky before the run began.
+
+The evidence names these tests, and no agent is charged for them. A flaky test changes its verdict though nothing else
+changes: it proves nothing, and the step's exits define how to send it back to its author.
+"""
+
+import ast
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from treadle.evidence.checks.scope import measured_tree
+from treadle.evidence.findings import CheckProblem, join_names, note, problem
+from treadle.evidence.manifest import has_own_manifest, read_manifest
+from treadle.evidence.measurements import ActivityMeasurements, CheckRepository
+from treadle.evidence.subject import WRITES_TESTS, Subject
+from treadle.evidence.suite import bad_tests, describe_test, file_of, suite_before, suite_on_work
+from treadle.protocol.model import Graph, tag_of
+from treadle.toolchains.results import TestRun
+
+# The exits by which a step can send tests back to the steps that write them.
+
+
+def ways_back(s: Subject) -> list[str]:
+    """The exits of a step that lead to a step that writes tests before anything else judges the code."""
+    exits = [name for name in s.step.routes if not name.startswith("!") and tag_of(name) != tag_of(s.job.exit)]
+    return [name for name in exits if _leads_to_tests(s.graph, s.job.step, name)]
+
+
+def _leads_to_tests(graph: Graph, start: str, exit_: str) -> bool:
+    seen = {start}
+    ahead = [route.to for route in graph.steps[start].routes[exit_]]
+    while ahead:
+        name = ahead.pop()
+        if name in seen or name not in graph.steps or graph.steps[name].kind != "agent":
+            continue
+        seen.add(name)
+        step = graph.steps[name]
+        if any(ref.name in WRITES_TESTS for refs in step.gates.values() for ref in refs):
+            return True
+        ahead += [route.to for routes in step.routes.values() for route in routes]
+    return False
+
+
+# Flaky tests change their verdict though nothing else changes. The evidence names them, and they prove nothing.
+#
+# A failing test is rerun; if it then passes, it is flaky. A new test that fails once and passes once is not red.
+
+MOST: Final = 25
+"""Tests that are run again; where more fail, chance is not the reason."""
+_SAME: Final = "the same verdict every time, whatever the clock, the order and the other tests"
+_CERTAIN: Final = ("import", "not_implemented")
+
+
+async def flaky_among(s: Subject, tree: str, run: TestRun, ids: Iterable[str], times: int | None = None) -> list[str]:
+    """Those of some tests that failed in a run and pass in another one."""
+    left = [id_ for id_ in ids if id_ in run.collected][:MOST]
+    found: list[str] = []
+    for again in range(1, 1 + min(s.measure.settings.reruns, times or s.measure.settings.reruns)):
+        if not left:
+            break
+        other = await s.measure.suite(tree, ids=left, again=again, mirrors=False)
+        if not other.is_believable:
+            break
+        found += [id_ for id_ in left if id_ in other.passed]
+        left = [id_ for id_ in left if id_ not in other.passed]
+    return sorted(found)
+
+
+def may_be_chance(run: TestRun, ids: Iterable[str]) -> list[str]:
+    """Return the failing tests that may fail for another reason next time: all but import errors and missing code."""
+    return [id_ for id_ in ids if run.tests[id_].kind not in _CERTAIN]
+
+
+def describe_flaky(run: TestRun, id_: str, advice: str = "") -> CheckProblem:
+    """Describe a flaky test, with the first line of its failure message."""
+    test = run.tests[id_]
+    message = test.message.strip().partition("\n")[0][:300]
+    said = f" ({message})" if message else ""
+    what = f"is flaky: it failed{said}, then passed on the same code"
+    return problem(what, test.file, test.line, id_, _SAME + advice, code="green.flaky")
+
+
+def sent_back(s: Subject) -> str:
+    """Describe how to send a flaky test back to its author; empty where the step may change tests itself."""
+    if not s.is_frozen:
+        return ""
+    exits = ways_back(s)
+    how = f"answer with {' or '.join(exits)} and name the test" if exits else "say so in the answer"
+    return f". If the code is deterministic, the test is at fault, and this step may not change it: {how}"
+
+
+FAILING: Final = "baseline.failing"
+FLAKY: Final = "baseline.flaky"
+BY_CHANCE: Final = "baseline.chance"
+EXCUSED: Final = "excused"
+"""The name under which a check's evidence has the tests that it did not charge: test → code."""
+TOO: Final = "failed before this run, too"
+_WORDS: Final = {
+    FAILING: TOO,
+    FLAKY: "passed and failed by chance before this run, too",
+    BY_CHANCE: "passed before this run, failed once with this work, and passed in every rerun",
+}
+_RERUNS: Final = 12
+"""The number of reruns of a test on the base; a project may ask for more, or for none at all.
+
+The reruns stop at the first other verdict. A test that fails every second time is charged to an agent once in 4,096
+times.
+"""
+
+
+class SuiteBaseline:
+    """The test verdicts from before a piece of work: at the run's start, and at the commit where the work began."""
+
+    def __init__(self, git: CheckRepository, measure: ActivityMeasurements, start: str, origin: str) -> None:
+        self._git, self._measure, self._start, self._origin = git, measure, start, origin
+
+    async def excuses(
+        self, run: TestRun, tree: str, ids: Collection[str], head: str, earlier: TestRun, adopted: Collection[str] = ()
+    ) -> dict[str, str]:
+        """Return the tests that the work at `head` is not charged for: test → code of the reason.
+
+        `run`: all tests on `tree`, the work as it is measured. `earlier`: the tests where the work began; a test that
+        was repaired between the run's start and there must pass. `adopted`: old tests that the work has made its own.
+        """
+        found: dict[str, str] = {}
+        for base in dict.fromkeys((self._start, self._origin)):
+            left = [id_ for id_ in ids if id_ not in found and id_ not in adopted]
+            if not left:
+                break
+            base_tree = await self._git.tree(base)
+            seen = await self._measure.known_suite(base_tree)
+            if not seen.is_believable:
+                continue
+            old = await self._unchanged(base, head, run, left)
+            failing = {id_ for id_ in old & red_at_start(seen, run) if id_ not in earlier.passed}
+            if base == self._start:
+                found |= dict.fromkeys(failing, FAILING)
+            else:  # what failed there, and not at the start, waits for somebody's work
+                old, failing = old & seen.passed, set()
+            found |= dict.fromkeys(await self._unstable(base_tree, seen, run, sorted(old), failing), FLAKY)
+            steady = [id_ for id_ in left if id_ in old & seen.passed and id_ not in found]
+            found |= dict.fromkeys(await self._by_chance(tree, run, steady), BY_CHANCE)
+        return found
+
+    async def _unstable(
+        self, tree: str, seen: TestRun, run: TestRun, ids: list[str], failing: Collection[str]
+    ) -> set[str]:
+        """Return the tests that pass and fail on the base; of `failing`, only those already known as unstable."""
+        known = await self._measure.unstable(tree, sorted(failing), times=0)
+        tried = [id_ for id_ in ids if id_ not in failing and id_ in seen.tests]
+        tried = may_be_chance(run, [id_ for id_ in tried if id_ in run.tests])
+        return known | (await self._measure.unstable(tree, tried, self._reruns) if len(tried) <= MOST else set())
+
+    async def _by_chance(self, tree: str, run: TestRun, ids: list[str]) -> set[str]:
+        """Return the tests that failed in one run of the whole suite and pass in every other run of the same files.
+
+        A test with a short timeout fails on a busy machine, but hardly ever when it is rerun by itself, so reruns on
+        the base do not show it. Code that makes an old test unstable has to be lucky in every rerun here, and a lucky
+        first run would not have been questioned either.
+        """
+        left = may_be_chance(run, [id_ for id_ in ids if id_ in run.failed])
+        if not left or len(left) > MOST:
+            return set()
+        for again in range(1, 1 + self._reruns):
+            other = await self._measure.suite(tree, ids=left, again=again, mirrors=False)
+            left = [id_ for id_ in left if other.is_believable and id_ in other.passed]
+            if not left:
+                return set()
+        company = await self._measure.suite(tree, again=1, mirrors=False) if self._reruns else None
+        return {id_ for id_ in left if company is not None and company.is_believable and id_ in company.passed}
+
+    @property
+    def _reruns(self) -> int:
+        """How often a test is run again; 0 if the project wants no reruns."""
+        return max(_RERUNS, self._measure.settings.reruns) if self._measure.settings.reruns else 0
+
+    async def _unchanged(self, base: str, head: str, run: TestRun, ids: list[str]) -> set[str]:
+        """Those of some tests that are written at `head` as they were at `base`."""
+        then, now = await self._git.entries(base), await self._git.entries(head)
+        changed = [path for path in {*then, *now} if then.get(path) != now.get(path)]
+        if not changed:
+            return set(ids)
+        texts = {commit: await self._git.shows(commit, changed) for commit in (base, head)}
+        found: set[str] = set()
+        for id_ in ids:
+            file = file_of(id_, run)
+            if file in changed:
+                old, new = (_definition(texts[commit].get(file), id_) for commit in (base, head))
+                is_same = bool(old) and old == new
+            elif file in now:
+                is_same = True
+            else:  # the toolchain does not say where it is written
+                name = id_.rpartition("::")[2].partition("[")[0].encode()
+                is_same = not any(name in (texts[head].get(path) or b"") for path in changed)
+            found |= {id_} if is_same else set()
+        return found
+
+
+def red_at_start(start: TestRun, run: TestRun) -> set[str]:
+    """Return the failing tests of `run` that failed, or could not be collected with their file, at the start."""
+    known = bad_tests(start) if start.is_believable else {}
+    return {id_ for id_ in bad_tests(run) if id_ in known or file_of(id_, run) in known}
+
+
+def _definition(data: bytes | None, id_: str) -> str:
+    """A Python test function as it is written, without layout; empty if there is none."""
+    try:
+        node: ast.AST = ast.parse((data or b"").decode())
+    except (SyntaxError, ValueError, RecursionError):
+        return ""
+    for name in id_.partition("[")[0].split("::")[1:]:
+        inside = [one for one in getattr(node, "body", []) if getattr(one, "name", "") == name]
+        if not inside:
+            return ""
+        node = inside[-1]
+    return "" if isinstance(node, ast.Module) else ast.dump(node)
+
+
+async def excused_tests(s: Subject, run: TestRun, ids: Iterable[str]) -> dict[str, str]:
+    """Those of some tests that this activity is not charged for: test → code."""
+    asked = list(ids)
+    if not asked:
+        return {}
+    start, origin = await s.start(), await s.origin()
+    adopted: set[str] = set()
+    if has_own_manifest(s.case.protocol):
+        adopted = (await read_manifest(s)).tests(run)
+    baseline = SuiteBaseline(s.git, s.measure, start, origin)
+    return await baseline.excuses(run, await measured_tree(s), asked, s.work.commit, await suite_before(s), adopted)
+
+
+async def failing_before(s: Subject, run: TestRun) -> set[str]:
+    """Failing tests that failed when the run began, and have not passed where this work began."""
+    if not bad_tests(run):
+        return set()
+    start = await s.measure.known_suite(await s.git.tree(await s.start()))
+    known = red_at_start(start, run)
+    return known - (await suite_before(s)).passed if known else set()
+
+
+def excuse_notes(found: dict[str, str]) -> list[CheckProblem]:
+    """A note for each test that is not charged."""
+    return [note(_WORDS[code], test=id_, code=code) for id_, code in sorted(found.items())]
+
+
+def describe_with_past(run: TestRun, id_: str, known: Iterable[str]) -> CheckProblem:
+    """A test that did not pass, and whether that is anything new."""
+    one = describe_test(run.tests[id_])
+    if id_ not in known:
+        return one
+    said = f"{TOO}, and this work has changed it or lists it in its manifest; {one.what}"
+    return problem(said, one.file, one.line, one.test, one.expected, code=one.code)
+
+
+async def baseline_notes(s: Subject) -> tuple[CheckProblem, ...]:
+    """Return notes for people about tests that were failing or unstable before the run began."""
+    run = await suite_on_work(s)
+    found = await excused_tests(s, run, bad_tests(run)) if run.is_believable else {}
+    notes: list[CheckProblem] = []
+    for code, words in _WORDS.items():
+        if ids := sorted(id_ for id_ in found if found[id_] == code):
+            count, refuse = ("1 test", "refuses") if len(ids) == 1 else (f"{len(ids)} tests", "refuse")
+            notes.append(note(f"{count} {words}, and {refuse} nothing: {join_names(ids)}", code=code))
+    return tuple(notes)

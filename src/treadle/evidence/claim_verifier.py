@@ -1,0 +1,242 @@
+"""Turns claims into facts: records an agent's work, runs the checks of its exit, and computes the derived fields."""
+
+import asyncio
+import hashlib
+import time
+from contextlib import suppress
+from typing import Literal
+
+import msgspec
+
+from treadle.errors import PortError
+from treadle.evidence.baseline import baseline_notes
+from treadle.evidence.catalogue import CHECKS, POINTLESS_AFTER
+from treadle.evidence.checks.commits import changes_meanwhile
+from treadle.evidence.derived_fields import derive_fields
+from treadle.evidence.findings import CheckOutcome, CommandRun, refuse
+from treadle.evidence.measurements import ActivityMeasurements, Cache, CheckRepository, CheckTools
+from treadle.evidence.subject import ProofOf, ScopeOf, Subject, no_proof
+from treadle.evidence.suite import (
+    RUN_THE_SUITE,
+    bad_tests,
+    changed_files,
+    count_tests,
+    results_by_criterion,
+    suite_on_work,
+)
+from treadle.git.checkpoint import Checkpoint
+from treadle.git.commit_message import papers_of, work_subject
+from treadle.kernel.commands import RunChecks
+from treadle.kernel.events import CheckResult
+from treadle.ports import Case, CheckProgress, Checks, Progress, Verdict
+from treadle.protocol import vocabulary
+from treadle.protocol.artifacts import documents_of, place_of
+from treadle.protocol.items import Json, canonical
+from treadle.protocol.model import CheckRef
+from treadle.toolchains.process import COUNT
+
+
+class ClaimVerifier(Checks):
+    """`ports.Checks` over a repository and a project's tools."""
+
+    def __init__(
+        self, git: CheckRepository, tools: CheckTools, cache: Cache, scope_of: ScopeOf, proof_of: ProofOf = no_proof
+    ) -> None:
+        self._git, self._tools, self._cache, self._scope_of, self._proof_of = git, tools, cache, scope_of, proof_of
+
+    async def verify(self, job: RunChecks, case: Case) -> Verdict:
+        """Return the verdict on a claim, or on a step of checks. A check that could not run has not passed."""
+        subject = await self._subject(job, case)
+        outcomes = await _run_all(subject)
+        fields = await _fields(subject, outcomes)
+        passed = _passed(job.checks, outcomes)
+        if passed and job.exit and subject.has_lane:
+            await self._note_pending(subject)
+        return Verdict(
+            results=tuple(_result(subject, ref, outcomes[_name(ref)]) for ref in job.checks),
+            fields=fields if passed else {},
+            report="" if passed else report(job.checks, outcomes),
+            fingerprint=await _fingerprint(subject, outcomes, passed=passed),
+            notes=await _notes(subject, outcomes),
+        )
+
+    async def _subject(self, job: RunChecks, case: Case) -> Subject:
+        has_lane = case.protocol.graphs[job.graph].steps[job.step].kind == "agent"
+        if has_lane:
+            work = await self._git.record(case.state, job.id, work_subject(job, case))
+        else:  # the accepted work of the instance, seen from where the instance started
+            commit = await self._git.head(case.state, job.inst, job.id)
+            origin = await self._git.origin(case.state, job.inst)
+            changed = tuple(await self._git.changes(origin, commit))
+            work = Checkpoint(commit=commit, tree=await self._git.tree(commit), base=origin, changed=changed)
+        return Subject(
+            job=job,
+            case=case,
+            git=self._git,
+            measure=ActivityMeasurements(self._git, self._tools, self._cache, case.state.run, job.id, papers_of(case)),
+            work=work,
+            has_lane=has_lane,
+            scope_of=self._scope_of,
+            proof_of=self._proof_of,
+        )
+
+    async def _note_pending(self, s: Subject) -> None:
+        """Make accepted work part of the instance: the recorded commit, and the documents that the exit returns."""
+        protocol = s.case.protocol
+        given = documents_of(protocol, s.job.exit, s.case.claim)
+        files = {place_of(protocol.artifacts[name], s.input): text.encode() for name, text in given.items()}
+        work = await self._git.amended(s.work, files) if files else s.work
+        if files or any(ref.name in vocabulary.RECORDS for ref in s.job.checks):
+            await self._git.note_pending(s.case.state, s.job, work.commit)
+
+
+async def _run_all(s: Subject) -> dict[str, CheckOutcome]:
+    """Run the checks in the order of the gate.
+
+    A check that an earlier failure makes pointless is skipped, and has not passed.
+    """
+    outcomes: dict[str, CheckOutcome] = {}
+    refused: list[str] = []
+    for number, ref in enumerate(s.job.checks, 1):
+        reason = next((name for name in refused if ref.name in POINTLESS_AFTER.get(name, ())), "")
+        if reason:
+            said = refuse(f"was not looked at, because '{reason}' failed", code="check.skipped")
+            outcomes[_name(ref)] = msgspec.structs.replace(said, skipped=True)
+        else:
+            outcomes[_name(ref)] = await _run(msgspec.structs.replace(s, arg=ref.arg), ref, number)
+        _tell(s, ref, number, outcomes[_name(ref)])
+        if not outcomes[_name(ref)].ok and not ref.advisory:
+            refused.append(ref.name)
+    return changed_files(s, outcomes)
+
+
+async def _run(s: Subject, ref: CheckRef, number: int) -> CheckOutcome:
+    """One check, and how long it took; its tests are counted while they run."""
+    began = time.monotonic()
+    _tell(s, ref, number)
+    counting = COUNT.set(lambda done, tests: _tell(s, ref, number, tests=(done, tests)))
+    try:
+        one = await _asked(s, ref)
+    finally:
+        COUNT.reset(counting)
+    return msgspec.structs.replace(one, took=time.monotonic() - began)
+
+
+def _tell(
+    s: Subject, ref: CheckRef, number: int, outcome: CheckOutcome | None = None, tests: tuple[int, int] = (0, 0)
+) -> None:
+    """Report the progress of the checks to the live view; without an outcome, the check is running."""
+    ended: Literal["passed", "failed", "skipped"] = "passed"
+    if outcome and not outcome.ok:
+        ended = "skipped" if outcome.skipped else "failed"
+    now = CheckProgress(
+        check=_called(ref),
+        number=number,
+        of=len(s.job.checks),
+        state=ended if outcome else "running",
+        advisory=ref.advisory,
+        elapsed=outcome.took if outcome else 0.0,
+        tests_done=tests[0],
+        tests=tests[1],
+    )
+    with suppress(Exception):  # a view that fails, such as a closed pipe, decides nothing about the work
+        s.case.watch(Progress(check=now))
+
+
+async def _asked(s: Subject, ref: CheckRef) -> CheckOutcome:
+    """Run one check; a bug of Treadle, or a fault of its surroundings, becomes a failed check that reports it."""
+    check = CHECKS.get(ref.name)
+    if check is None:
+        return refuse(f"there is no check '{ref.name}'", code="check.unknown")
+    try:
+        one = await check(s)
+        told = (
+            {**await results_by_criterion(s), **await count_tests(s)} if one.ran and ref.name in RUN_THE_SUITE else {}
+        )
+        return msgspec.structs.replace(one, facts={**one.facts, **told})
+    except asyncio.CancelledError:
+        raise
+    except PortError as error:
+        if error.retryable and not ref.advisory:
+            raise
+        return refuse(f"could not be checked: {error}", code="check.unavailable")
+    except Exception as error:
+        return refuse(
+            f"could not be checked, which is a bug in treadle: {type(error).__name__}: {error}", code="check.crashed"
+        )
+
+
+async def _notes(s: Subject, outcomes: dict[str, CheckOutcome]) -> tuple[str, ...]:
+    """Return notes on changes beside the work, and, where a check ran the suite, on its tests before the run."""
+    ran = [name for name, one in outcomes.items() if one.ran and name.partition(":")[0] in RUN_THE_SUITE]
+    return (*map(str, changes_meanwhile(s)), *map(str, await baseline_notes(s) if ran else ()))
+
+
+async def _fields(s: Subject, outcomes: dict[str, CheckOutcome]) -> dict[str, Json]:
+    """Computed fields; a claim without them would be half a fact, so failing to compute one fails the check for it."""
+    if not s.job.exit or not _passed(s.job.checks, outcomes):
+        return {}
+    try:
+        return await derive_fields(s)
+    except PortError as error:
+        deriving = {name for name, spec in vocabulary.CHECKS.items() if spec.derives}
+        ref = next((ref for ref in reversed(s.job.checks) if not ref.advisory and ref.name in deriving), None)
+        if error.retryable or ref is None:
+            raise
+        outcomes[_name(ref)] = refuse(f"its fields could not be computed: {error}", code="check.unavailable")
+        return {}
+
+
+def _passed(refs: tuple[CheckRef, ...], outcomes: dict[str, CheckOutcome]) -> bool:
+    return all(ref.advisory or outcomes[_name(ref)].ok for ref in refs)
+
+
+def _name(ref: CheckRef) -> str:
+    return f"{ref.name}:{ref.arg}" if ref.arg else ref.name
+
+
+def _called(ref: CheckRef) -> str:
+    return vocabulary.check_name(ref.name, ref.arg)
+
+
+def _result(s: Subject, ref: CheckRef, one: CheckOutcome) -> CheckResult:
+    """A check's outcome, with its evidence in the payload store; without a command, treadle itself has looked."""
+    evidence: dict[str, Json] = {
+        "check": _called(ref),
+        "ok": one.ok,
+        "commit": s.work.commit,
+        "tree": one.tree or s.work.tree,
+        **(one.ran or CommandRun(duration=one.took)).evidence,
+        "report": one.report,
+        "findings": one.findings,
+        **one.facts,
+    }
+    if ref.advisory:
+        evidence["advisory"] = True
+    if one.skipped:
+        evidence["skipped"] = True
+    ref_ = s.case.payloads.put(evidence)
+    return CheckResult(check=ref.name, ok=one.ok, report_ref=ref_, skipped=one.skipped)
+
+
+def report(refs: tuple[CheckRef, ...], outcomes: dict[str, CheckOutcome]) -> str:
+    """Format the problems that an agent must repair: refusing checks first, then advice."""
+    skipped = [_called(ref) for ref in refs if outcomes[_name(ref)].skipped]
+    bad_ones = [(ref, one) for ref in refs if not (one := outcomes[_name(ref)]).ok and not one.skipped]
+    parts = [f"### {_called(ref)}\n{one.report}" for ref, one in bad_ones if not ref.advisory]
+    parts += [f"### {_called(ref)} (advice, refuses nothing)\n{one.report}" for ref, one in bad_ones if ref.advisory]
+    parts += [f"Not looked at because of that: {', '.join(skipped)}"] if skipped else []
+    return "\n\n".join(parts)
+
+
+async def _fingerprint(s: Subject, outcomes: dict[str, CheckOutcome], *, passed: bool) -> str:
+    """Hash the failures and the tree, but not the claim: equal fingerprints mean the same failure again."""
+    problems = [(name, one) for name, found in outcomes.items() for one in found.problems]
+    tests = {one.test for _, one in problems if one.test}
+    if passed:
+        tests = set(bad_tests(await suite_on_work(s))) if any(ref.name == "measure" for ref in s.job.checks) else set()
+    named: list[Json] = [*sorted(tests)] or [[name, one.file] for name, one in problems]
+    if passed and not tests:
+        return ""
+    value: Json = {"failed": named, "tree": s.work.tree}
+    return hashlib.sha256(canonical(value)).hexdigest()

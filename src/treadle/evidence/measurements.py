@@ -1,0 +1,445 @@
+"""Runs the project's tools in clean checkouts, each question once.
+
+A good result is valid for its tree for ever. A bad one may have other causes than the tree: it is cached only for the
+activity that asked, so a verification that is repeated after a crash gives the same answer.
+
+`CheckRepository` and `CheckTools` are all that the checks need from the repository and from the project's tools;
+`project_facts` implements them.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import os
+import re
+import shlex
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from pathlib import Path
+from typing import Final, Protocol, TypeVar
+
+import msgspec
+
+from treadle.config.model import ToolchainSettings
+from treadle.errors import PortError
+from treadle.git.api.reader import TreeApi
+from treadle.git.checkpoint import Checkpoint
+from treadle.git.trees import PathChange, TreeEntry
+from treadle.kernel.commands import RunChecks
+from treadle.kernel.state import State
+from treadle.toolchains.line_coverage import LineCoverage
+from treadle.toolchains.results import CollectedTests, CommandResult, TestRun
+from treadle.toolchains.scaling import ScalingMeasurement, ScalingProbe
+
+# The interfaces of the checks to the repository and to the project's tools, with no more than they need.
+
+
+class CheckRepository(Protocol):
+    """Facts about commits. Methods that expect a tree accept a commit, too."""
+
+    async def record(self, state: State, act: str, subject: str) -> Checkpoint:
+        """Record the content of an activity's lane as one commit."""
+        ...
+
+    async def note_pending(self, state: State, job: RunChecks, commit: str) -> None:
+        """All checks of a claim have passed on that commit."""
+        ...
+
+    async def head(self, state: State, inst: str, current: str = "") -> str:
+        """The accepted work of an instance."""
+        ...
+
+    async def origin(self, state: State, inst: str) -> str:
+        """The commit that an instance started from; it moves when the instance is rebased."""
+        ...
+
+    async def start(self, run: str) -> str:
+        """The commit that the run started from."""
+        ...
+
+    async def parent_head(self, state: State, inst: str) -> str:
+        """Return the commit that the instance will be merged into."""
+        ...
+
+    async def tree(self, commit: str) -> str: ...
+
+    async def entries(self, commit: str) -> dict[str, TreeEntry]:
+        """Every file by its path."""
+        ...
+
+    async def changes(self, base: str, commit: str) -> list[PathChange]: ...
+
+    async def diff(self, base: str, commit: str) -> str: ...
+
+    async def show(self, commit: str, path: str) -> bytes | None: ...
+
+    async def shows(self, commit: str, paths: Sequence[str]) -> dict[str, bytes | None]:
+        """Many files at once."""
+        ...
+
+    async def holding(self, commit: str, word: str, ending: str) -> list[str]:
+        """Return the files with this ending that contain a word."""
+        ...
+
+    async def api(self, commit: str, paths: Iterable[str]) -> TreeApi:
+        """Return the exported names of some files of a commit."""
+        ...
+
+    async def offers(self, commit: str, name: str) -> list[tuple[str, str]]:
+        """Where a commit exports something of that name: the full names, each with its file."""
+        ...
+
+    async def contains(self, commit: str, ancestor: str) -> bool:
+        """Whether a commit has another one in its history."""
+        ...
+
+    async def with_files(self, commit: str, files: dict[str, TreeEntry | None]) -> str:
+        """The tree of a commit with some files replaced or (None) removed."""
+        ...
+
+    async def blobs(self, contents: Sequence[bytes]) -> list[str]:
+        """The ids of files' contents, which are kept."""
+        ...
+
+    async def amended(self, work: Checkpoint, files: dict[str, bytes]) -> Checkpoint:
+        """A recorded commit with files of the orchestrator's own in it."""
+        ...
+
+    def checkout(self, tree: str) -> AbstractAsyncContextManager[Path]:
+        """A clean folder with the files of a tree and nothing else."""
+        ...
+
+
+class CheckTools(Protocol):
+    """The project's commands to build, test and lint; a missing command gives None."""
+
+    @property
+    def identity(self) -> str:
+        """Differs wherever results could."""
+        ...
+
+    @property
+    def settings(self) -> ToolchainSettings:
+        """The project's settings for its tools and for strictness."""
+        ...
+
+    async def test(
+        self,
+        path: Path,
+        ids: tuple[str, ...] | None = None,
+        files: tuple[str, ...] | None = None,
+        limit: float | None = None,
+        *,
+        mirrors: bool = True,
+    ) -> TestRun:
+        """Run the tests; `limit` shortens the project's timeout, in seconds."""
+        ...
+
+    async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests: ...
+
+    async def coverage(self, path: Path) -> LineCoverage:
+        """The lines that the tests execute."""
+        ...
+
+    async def scaling(self, path: Path, probe: ScalingProbe) -> ScalingMeasurement:
+        """Measure the costs of a function for inputs of growing size."""
+        ...
+
+    async def command(self, name: str, path: Path) -> CommandResult | None:
+        """Run `build`, `lint`, `format`, `contract` or `interface` in a checkout."""
+        ...
+
+    async def run(self, argv: Sequence[str], path: Path) -> CommandResult:
+        """Run a command of the project's own in a checkout."""
+        ...
+
+
+# The cache of measurements: results that depend only on a tree, a command and its parameters.
+#
+# Each result is signed together with its cache key. The signing key lies in another place, so write access to the
+# folder is not enough to forge a result or to swap two of them. An unreadable or altered file is measured again.
+
+Kept = TypeVar("Kept")
+VERSION: Final = 2
+_LARGEST: Final = 64_000_000
+
+
+class Cache:
+    """A folder of results, named by the hash of their inputs."""
+
+    def __init__(self, folder: Path, key: bytes) -> None:
+        self._folder, self._key = folder, key
+
+    async def get(self, key: tuple[object, ...], kind: type[Kept]) -> Kept | None:
+        """Return the cached result; None if it is missing or damaged."""
+        return await asyncio.to_thread(self._get, key, kind)
+
+    async def put(self, key: tuple[object, ...], value: msgspec.Struct) -> None:
+        """Keep a result; failing to do so costs time, nothing else."""
+        with suppress(OSError):
+            await asyncio.to_thread(self._put, key, value)
+
+    def _get(self, key: tuple[object, ...], kind: type[Kept]) -> Kept | None:
+        path = self._path(key)
+        try:
+            if path.is_symlink() or path.stat().st_size > _LARGEST:
+                return None
+            signature, _, body = path.read_bytes().partition(b"\n")
+            if not hmac.compare_digest(signature, self._signature(path, body)):
+                return None
+            return msgspec.json.decode(body, type=kind)
+        except (OSError, ValueError, msgspec.MsgspecError):
+            return None
+
+    def _put(self, key: tuple[object, ...], value: msgspec.Struct) -> None:
+        path = self._path(key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        body = msgspec.json.encode(value)
+        draft = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
+        draft.write_bytes(self._signature(path, body) + b"\n" + body)
+        draft.replace(path)
+
+    def _signature(self, path: Path, body: bytes) -> bytes:
+        question = f"{path.parent.name}{path.name}".encode()
+        return hmac.new(self._key, question + b"\n" + body, hashlib.sha256).hexdigest().encode()
+
+    def _path(self, key: tuple[object, ...]) -> Path:
+        name = hashlib.sha256(msgspec.json.encode([VERSION, *key])).hexdigest()
+        return self._folder / name[:2] / f"{name[2:]}.json"
+
+
+# Measurements.
+
+T = TypeVar("T", bound=msgspec.Struct)
+Asked = TypeVar("Asked", TestRun, CollectedTests)
+_INSTALL: Final = "install it on this machine, then answer with a retry"
+_SHOWN: Final = 30
+"""Lines of a broken tool's output to show; the reason is at its end."""
+
+
+class UnstableTests(msgspec.Struct, frozen=True):
+    """The tests that were seen to pass and to fail on one tree."""
+
+    tests: tuple[str, ...] = ()
+
+
+class ActivityMeasurements:
+    """Measurements for one activity."""
+
+    def __init__(
+        self, git: CheckRepository, tools: CheckTools, cache: Cache, run: str, asker: str, papers: Sequence[str] = ()
+    ) -> None:
+        """`papers` are files of the run that its result does not carry, so no test sees them."""
+        self._git, self._tools, self._cache, self._run, self._asker = git, tools, cache, run, f"{run}/{asker}"
+        self._papers = papers
+        self._known: dict[tuple[object, ...], msgspec.Struct] = {}
+        self._delivered: dict[str, str] = {}
+
+    @property
+    def settings(self) -> ToolchainSettings:
+        """The project's settings for its tools."""
+        return self._tools.settings
+
+    async def known_suite(self, tree: str) -> TestRun:
+        """Return a run of all tests on an earlier tree: the last one by any activity, or else a new one."""
+        return await self.earlier_suite(tree) or await self.suite(tree, mirrors=False)
+
+    async def earlier_suite(self, tree: str) -> TestRun | None:
+        """The last run of all tests on a tree with the same tools and settings; None if there is none."""
+        return await self._cache.get(("seen", await self._as_delivered(tree), self._tools.identity), TestRun)
+
+    async def _as_delivered(self, tree: str) -> str:
+        """Return a tree with the run's papers as they were on the base commit.
+
+        Tests run on the tree as it is delivered; so the tree of a result, which carries no papers, has already been
+        tested when the work was accepted.
+        """
+        if self._papers and tree not in self._delivered:
+            before = await self._git.entries(await self._git.start(self._run))
+            now = await self._git.entries(tree)
+            files = {path: before.get(path) for path in self._papers if now.get(path) != before.get(path)}
+            self._delivered[tree] = await self._git.with_files(tree, files) if files else tree
+        return self._delivered.get(tree, tree)
+
+    async def suite(
+        self,
+        tree: str,
+        ids: Sequence[str] | None = None,
+        files: Sequence[str] | None = None,
+        again: int = 0,
+        limit: float | None = None,
+        *,
+        mirrors: bool = True,
+    ) -> TestRun:
+        """Run the tests: all of them, those with some ids, or those in some files.
+
+        `again` numbers a rerun after the first run; its result is cached for this activity only. `limit` ends the run
+        after so many seconds. `mirrors=False` runs no copies of tests: for questions on which the acceptance of the
+        work does not depend.
+        """
+        tree = await self._as_delivered(tree)
+        chosen = None if ids is None else tuple(sorted(ids))
+        wanted = None if files is None else tuple(sorted(files))
+
+        async def run(path: Path) -> TestRun:
+            return await self._begun(await self._tools.test(path, chosen, wanted, limit, mirrors=mirrors))
+
+        question: tuple[object, ...] = ("test", chosen, wanted, *([again] if again else []))
+        if not mirrors:
+            full = await self._kept((*question, tree, self._tools.identity), TestRun)
+            if full is not None and full.is_green:  # it ran the same tests, and copies of some besides
+                return full
+            question = (*question, "without mirrors")
+        done = await self._once(question, tree, TestRun, run, lambda one: one.is_green and not again)
+        if not again and chosen is None and wanted is None and done.is_believable:
+            await self._cache.put(("seen", tree, self._tools.identity), done)
+        return done
+
+    async def unstable(self, tree: str, ids: Sequence[str], times: int) -> set[str]:
+        """Return the tests with a verdict on a tree that changes from run to run. The cache remembers unstable tests.
+
+        They are run `times` times by themselves. A test that always fails alone, and passed in the run of all tests,
+        may need the others: it is unstable only if another run of all tests gives it another verdict.
+        """
+        tree = await self._as_delivered(tree)
+        place = ("unstable", tree, self._tools.identity)
+        noted = set((await self._cache.get(place, UnstableTests) or UnstableTests()).tests)
+        seen = await self.known_suite(tree)
+        asked = [id_ for id_ in ids if id_ in seen.tests and id_ not in noted]
+        verdicts: dict[str, set[bool]] = {id_: set() for id_ in asked}
+        for again in range(1, 1 + times):
+            left = [id_ for id_ in asked if len(verdicts[id_]) < 2 and id_ in seen.collected]
+            other = await self.suite(tree, ids=left, again=again, mirrors=False) if left else None
+            if other is None or not other.is_believable:
+                break
+            for id_ in left:
+                verdicts[id_].add(id_ in other.passed)
+        changed = {id_ for id_, ends in verdicts.items() if len(ends) == 2}
+        if alone := [id_ for id_, ends in verdicts.items() if ends == {id_ not in seen.passed}]:
+            company = await self.suite(tree, again=1, mirrors=False)
+            changed |= {id_ for id_ in alone if (id_ in company.passed) != (id_ in seen.passed)}
+        if changed:
+            await self._cache.put(place, UnstableTests(tuple(sorted(noted | changed))))
+        return {id_ for id_ in ids if id_ in noted or id_ in changed}
+
+    async def collected(self, tree: str, files: Sequence[str] | None = None) -> CollectedTests:
+        """The tests there are."""
+        tree = await self._as_delivered(tree)
+        wanted = None if files is None else tuple(sorted(files))
+
+        async def run(path: Path) -> CollectedTests:
+            return await self._begun(await self._tools.collect(path, wanted))
+
+        return await self._once(("collect", wanted), tree, CollectedTests, run, lambda one: one.is_complete)
+
+    async def coverage(self, tree: str) -> LineCoverage:
+        """The lines that a run of all tests executes."""
+        return await self._once(("lines",), tree, LineCoverage, self._tools.coverage, lambda one: one.is_known)
+
+    async def scaling(self, probe: ScalingProbe, tree: str) -> ScalingMeasurement:
+        """Measure the costs of a function for inputs of growing size."""
+
+        async def run(path: Path) -> ScalingMeasurement:
+            return await self._tools.scaling(path, probe)
+
+        return await self._once(
+            ("scaling", probe), tree, ScalingMeasurement, run, lambda one: one.exit == 0 and not one.problem
+        )
+
+    async def command(self, name: str, tree: str) -> CommandResult | None:
+        """One of the project's commands; None if it has none of that name."""
+
+        async def run(path: Path) -> CommandResult:
+            return _installed(await self._tools.command(name, path) or _NO_SUCH)
+
+        built = await self._once(("command", name), tree, CommandResult, run, lambda one: one.is_well)
+        return None if built == _NO_SUCH else built
+
+    async def run(self, argv: Sequence[str], tree: str) -> CommandResult:
+        """Any command."""
+        words = tuple(argv)
+
+        async def run(path: Path) -> CommandResult:
+            return _installed(await self._tools.run(words, path))
+
+        return await self._once(("run", words), tree, CommandResult, run, lambda one: one.is_well)
+
+    async def _begun(self, done: Asked) -> Asked:
+        """Return a test tool's result; raise `PortError` if the tool cannot even start on the run's base commit.
+
+        In that case no agent is to blame, and nothing is cached: a person has to repair the environment.
+        """
+        if done.never_began:
+            async with self._git.checkout(await self._git.tree(await self._git.start(self._run))) as path:
+                if (await self._tools.collect(path)).never_began:
+                    raise PortError(_no_tool(done, self._run), retryable=True, code="env.tests")
+        return done
+
+    async def _once(
+        self,
+        question: tuple[object, ...],
+        tree: str,
+        kind: type[T],
+        run: Callable[[Path], Awaitable[T]],
+        is_well: Callable[[T], bool],
+    ) -> T:
+        key = (*question, tree, self._tools.identity)
+        if (known := await self._kept(key, kind)) is not None:
+            return known
+        async with self._git.checkout(tree) as path:
+            value = await run(path)
+        place = key if is_well(value) else (*key, self._asker)
+        self._known[place] = value
+        await self._cache.put(place, value)
+        return value
+
+    async def _kept(self, key: tuple[object, ...], kind: type[T]) -> T | None:
+        """Return a cached answer that is valid for every activity, or one that this activity got before."""
+        for place in (key, (*key, self._asker)):
+            known = self._known.get(place) or await self._cache.get(place, kind)
+            if isinstance(known, kind):
+                self._known[place] = known
+                return known
+        return None
+
+
+def _installed(built: CommandResult) -> CommandResult:
+    """A command, unless this machine lacks its program: no agent can mend that, so none is charged for it.
+
+    A program by a relative path (`./gradlew`) is part of the checkout, and so of the work.
+    """
+    program = built.command[0] if built.command else ""
+    if built.ended == "missing" and ("/" not in program or program.startswith("/")):
+        raise PortError(f"the program {program} cannot be started: {_INSTALL}", retryable=True, code="env.missing")
+    if module := missing_module(built):
+        if module.partition(".")[0] in sys.stdlib_module_names:  # part of Python, and no package
+            said = f"{program} has no module {module}, which is part of Python: make its environment again"
+        else:
+            said = f"{program} has no module {module}: install it ({program} -m pip install {module})"
+        raise PortError(f"{said}, then answer with a retry", retryable=True, code="env.missing")
+    return built
+
+
+def missing_module(built: CommandResult) -> str:
+    """The module that a `python -m` command could not find in its environment; empty if that is not why it failed."""
+    if built.is_well or built.command[1:2] != ("-m",) or len(built.command) < 3:
+        return ""
+    module = built.command[2]
+    lacks = re.compile(rf"No module named '?{re.escape(module)}'?")
+    lines = [line for line in built.output.splitlines() if line.strip()]
+    return module if len(lines) == 1 and lacks.search(lines[0]) else ""
+
+
+def _no_tool(done: TestRun | CollectedTests, run: str) -> str:
+    lines = [line for line in done.output.strip().splitlines() if line.strip()]
+    reason = lines[-1].strip() if lines else "; ".join(done.problems)
+    advice = (
+        "mend what it needs on this machine, then answer with a retry; this run keeps the settings it began with, so "
+        f"for another `toolchain.test`, `treadle abort {shlex.quote(run)}` and start another run"
+    )
+    said = "\n".join(lines[-_SHOWN:])
+    return f"the test tool cannot start, not even on what there was before this run: {reason}; {advice}\n{said}"
+
+
+_NO_SUCH = CommandResult(command=(), exit=None)

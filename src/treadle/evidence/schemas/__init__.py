@@ -1,1 +1,0 @@
-"""Documents that people and programs read: what makes them well formed."""

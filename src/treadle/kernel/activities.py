@@ -1,0 +1,297 @@
+"""Running activities, from start to exit.
+
+An exit is a claim: the checks verify it, then the kernel accepts it or turns it into a system exit (R2, R3, R17). Usage
+counts towards the limits of the run (R19). The agent's service may have an outage (R21), and a deadline may pass (R16).
+"""
+
+from typing import Final
+
+import msgspec
+
+from treadle.kernel.advance import LIMIT_ASK, OUTAGE, is_out
+from treadle.kernel.commands import ActivityCommand, AskHuman, Cancel, Inputs, Nudge, RunAgent, RunChecks
+from treadle.kernel.events import (
+    Checked,
+    Envelope,
+    Exited,
+    Failed,
+    Idle,
+    SessionStarted,
+    TimerFired,
+    Unavailable,
+    Usage,
+)
+from treadle.kernel.instances import ROOT
+from treadle.kernel.mailbox import preempt, reply
+from treadle.kernel.routing import choose, follow, leave, spawn_refused
+from treadle.kernel.state import Activity, Ask, Frame, Instance, Outage, Slot
+from treadle.kernel.turn import Turn
+from treadle.protocol.model import system_keys, tag_of
+
+# Limits on a run's cost, tokens and time (R19). Beyond one of them a person is asked, and nothing starts while the
+# question is open.
+
+
+def add_usage(t: Turn, usage: Usage) -> None:
+    """Add up the usage; beyond a limit, ask a person before anything else starts (R19)."""
+    if usage == Usage():
+        return
+    t.usage = t.usage.plus(usage)
+    limits, tokens = t.protocol.limits, t.usage.tokens_in + t.usage.tokens_out
+    if limits.cost and t.usage.cost >= limits.cost * t.allowances:
+        open_limit(t, "cost")
+    elif limits.tokens and tokens >= limits.tokens * t.allowances:
+        open_limit(t, "tokens")
+
+
+def open_limit(t: Turn, what: str) -> None:
+    if LIMIT_ASK not in t.asks:
+        choices = ("continue", "abort")
+        command = AskHuman(id=LIMIT_ASK, inst=ROOT, graph="", step=what, choices=choices)
+        t.put_ask(LIMIT_ASK, Ask(ROOT, what, command))
+        t.commands.append(command)
+
+
+def session_started(t: Turn, e: SessionStarted) -> bool:
+    act = t.activity(e.act, "running", "verifying")
+    if act is None:
+        return False
+    t.edit(act.command.inst).threads[act.command.step] = e.session
+    t.put_activity(msgspec.structs.replace(act, session=e.session))
+    return True
+
+
+def exited(t: Turn, e: Exited) -> bool:
+    """R2: receive a claim, and verify it if there is anything to check or to compute."""
+    act = t.activity(e.act, "running")
+    if act is None:
+        return False
+    add_usage(t, e.usage)
+    if isinstance(act.command, RunAgent) and not is_out(t):
+        t.outage = None
+    command = act.command
+    known = t.protocol.routing_keys[command.graph][command.step]
+    if e.envelope.key not in known:
+        fail(t, act, "!invalid", e.envelope.payload_ref)
+        return True
+    t.cancel_timer(e.act)
+    checks = t.protocol.checks_of_exit[command.graph][command.step].get(e.envelope.key)
+    if checks is None:
+        _accept(t, act, e.envelope)
+    else:
+        act = msgspec.structs.replace(act, phase="verifying", claim=e.envelope, checks=checks)
+        t.put_activity(act)
+        t.commands.append(open_job(act))
+    return True
+
+
+def checked(t: Turn, e: Checked) -> bool:
+    """R3: accept a claim if all its checks ran and passed; a failed or missing check refuses it."""
+    act = t.activity(e.act, "verifying")
+    if act is None:
+        return False
+    inst = t.edit(act.command.inst)
+    if e.fingerprint:
+        seen = (*inst.failures.get(act.command.step, ("", 0))[0].splitlines(), e.fingerprint)
+        inst.failures[act.command.step] = ("\n".join(seen), seen.count(e.fingerprint))
+
+    # A check counts as passed only if the world says so and does not say the opposite as well; one without a result
+    # has failed. Skipped checks refuse the claim too, but the row is chosen by those that really ran.
+    denied = {result.check for result in e.results if not result.ok}
+    passed = {result.check for result in e.results if result.ok} - denied
+    failed = [check.name for check in act.checks if not check.advisory and check.name not in passed]
+    skipped = {result.check for result in e.results if result.skipped}
+    refusing = [name for name in failed if name not in skipped]
+
+    if act.claim is None:
+        # A check step has no claim; it leaves by `Passed` or `Failed`.
+        key = _refined(t, act, "Failed", refusing) if failed else "Passed"
+        _accept(t, act, Envelope(key, payload_ref=e.payload_ref))
+    elif failed:
+        reports = {result.check: result.report_ref for result in e.results}
+        fail(t, act, _refined(t, act, "!gate", refusing), e.payload_ref or reports.get(failed[0], ""))
+    else:
+        fields = {**act.claim.fields, **e.derived}
+        ref = e.payload_ref or act.claim.payload_ref
+        _accept(t, act, msgspec.structs.replace(act.claim, fields=fields, payload_ref=ref))
+    return True
+
+
+def _refined(t: Turn, act: Activity, tag: str, failed: list[str]) -> str:
+    """`!gate.<check>` for the first failed check that has a row of its own."""
+    graph = t.protocol.graphs[act.command.graph]
+    routes = graph.steps[act.command.step].routes
+    return next((key for name in failed if (key := f"{tag}.{name}") in routes or key in graph.system), tag)
+
+
+def _accept(t: Turn, act: Activity, envelope: Envelope) -> None:
+    inst, frame = _position(t, act)
+    slot = Slot(envelope.payload_ref, envelope.fields, t.seq)
+    # The row is chosen before anything is recorded: a spawn beyond the limits turns the exit into `!gate`, and a
+    # refused exit must leave no slot behind.
+    route = choose(t, inst, frame, envelope.key, slot)
+    refused = spawn_refused(t, inst, route, slot)
+    if refused:
+        fail(t, act, "!gate", f"text:{refused}")
+        return
+    t.end_activity(act)
+    frame.status, frame.id = "queued", ""
+    # A person's note has been read once work that saw it is accepted. A note that came meanwhile is another one.
+    if act.command.inputs.get("human_note") == (frame.note_ref,) and route.to != frame.step:
+        frame.note_ref = ""
+    follow(t, inst, frame, envelope.key, slot, route)
+
+
+def fail(t: Turn, act: Activity, key: str, ref: str) -> None:
+    """Leave by a system exit; `!crash` replaces an exit that this kind of step does not have, as that is a fault of
+    ours.
+    """
+    inst, frame = _position(t, act)
+    if tag_of(key) not in system_keys(t.step(inst, frame)):
+        key = "!crash"
+    t.end_activity(act)
+    frame.status, frame.id = "queued", ""
+    leave(t, inst, frame, key, Slot(ref, {}, t.seq))
+
+
+def _position(t: Turn, act: Activity) -> tuple[Instance, Frame]:
+    inst = t.edit(act.command.inst)
+    return inst, next(frame for frame in inst.frames if frame.id == act.command.id)
+
+
+def failed(t: Turn, e: Failed) -> bool:
+    """R17: an activity that its runner lost is issued again a few times; other failures are system exits."""
+    act = t.activity(e.act, "running", "verifying")
+    if act is None:
+        return False
+    add_usage(t, e.usage)
+    if e.why == "crash" and act.losses < t.protocol.limits.infra_retries:
+        command = msgspec.structs.replace(act.command, retry=act.command.retry + 1)
+        act = msgspec.structs.replace(act, command=command, losses=act.losses + 1)
+        t.put_activity(act)
+        t.commands.append(open_job(act))
+    else:
+        fail(t, act, f"!{e.why}", e.detail_ref)
+    return True
+
+
+def open_job(act: Activity) -> ActivityCommand:
+    """The command that an activity is waiting for."""
+    job = act.command
+    if act.phase == "running" or act.claim is None:
+        return job
+    return RunChecks(
+        id=job.id,
+        inst=job.inst,
+        graph=job.graph,
+        step=job.step,
+        visit=job.visit,
+        attempt=job.attempt,
+        inputs=job.inputs,
+        retry=job.retry,
+        checks=act.checks,
+        exit=act.claim.key,
+        payload_ref=act.claim.payload_ref,
+    )
+
+
+# Outages of an agent's service (R21): the run waits for a time or for a person, and no attempt is charged.
+#
+# The activities that met the outage are suspended (phase `held`) with their attempt, pools and conversation, and
+# issued again when it is over. Meanwhile nothing else starts, as it would meet the same outage. Running activities go
+# on.
+
+FIRST_WAIT: Final = 30
+LONGEST_WAIT: Final = 3600
+_FOR_PEOPLE: Final = ("billing", "login")
+
+
+def unavailable(t: Turn, e: Unavailable) -> bool:
+    """Suspend an activity at no cost to it, until the time that its service names or until a person has fixed the
+    problem.
+    """
+    act = t.activity(e.act, "running")
+    if act is None:
+        return False
+    add_usage(t, e.usage)
+    t.cancel_timer(e.act)
+    command = msgspec.structs.replace(act.command, retry=act.command.retry + 1)
+    t.put_activity(msgspec.structs.replace(act, command=command, phase="held", grant=e.grant))
+    known = t.outage.count if t.outage else 0
+    count = known if is_out(t) else known + 1  # agents side by side meet one outage
+    t.outage = Outage(e.why, e.detail_ref, count)
+
+    if e.why in _FOR_PEOPLE or e.grant:
+        t.cancel_timer(OUTAGE)  # waiting alone would not end it
+        if OUTAGE not in t.asks:
+            inputs: Inputs = {"gate_report": (e.detail_ref,)} if e.detail_ref else {}
+            choices = ("continue", "abort")
+            question = AskHuman(id=OUTAGE, inst=ROOT, graph="", step=e.why, choices=choices, inputs=inputs)
+            t.put_ask(OUTAGE, Ask(ROOT, e.why, question))
+            t.commands.append(question)
+    elif OUTAGE not in t.asks:
+        # Doubled from one outage to the next, unless the service names a time. Of several, the latest time counts.
+        seconds = e.wait or min(FIRST_WAIT << min(count - 1, 10), LONGEST_WAIT)
+        if t.timers.get(OUTAGE, 0) < t.now + seconds * 1000:
+            t.set_timer(OUTAGE, seconds)
+            t.notify(ROOT, "outage", f"an agent is held up ({e.why})")
+    return True
+
+
+def go_on(t: Turn) -> None:
+    """End the outage: suspended activities start again, unless something else stops them. Harmless without an
+    outage.
+    """
+    t.cancel_timer(OUTAGE)
+    t.end_ask(OUTAGE)
+    granted = [act for _, act in sorted(t.acts.items()) if act.grant]
+    for grant in sorted({act.grant for act in granted}):
+        t.grants = t.grants.set(grant, t.grants.get(grant, 0) + 1)
+    for act in granted:
+        t.put_activity(msgspec.structs.replace(act, grant=""))
+    for inst in t.everyone():
+        t.touch(inst)
+
+
+# Time enters as events: deadlines, reminders, default answers, grace periods, silence (R16).
+
+DEADLINE: Final = "the deadline has passed"
+
+
+def timer_fired(t: Turn, e: TimerFired) -> bool:
+    """R16: a deadline, a reminder, a default answer, the end of a grace period, or the run's time."""
+    if e.timer not in t.timers:
+        return False
+    t.timers = t.timers.delete(e.timer)
+    id_, _, what = e.timer.rpartition("!")
+    if act := t.activity(e.timer, "running", "verifying"):
+        t.commands.append(Cancel(id=e.timer, why="timeout"))
+        fail(t, act, "!timeout", e.detail_ref or f"text:{DEADLINE}")
+    elif e.timer == OUTAGE:
+        go_on(t)
+    elif what == "wall":
+        open_limit(t, "wall")
+    elif what.startswith("preempt:"):
+        preempt(t, t.edit(id_), what.removeprefix("preempt:"))
+    else:
+        ask = t.asks[id_]
+        inst = t.edit(ask.inst)
+        step = t.graph(inst).steps[ask.step]
+        if what == "default":
+            reply(t, id_, step.default, Slot("text:decided by time", {}, t.seq))
+        else:
+            t.notify(inst.id, "reminder", id_)
+            t.set_timer(f"{id_}!remind", step.remind)
+    return True
+
+
+def idle(t: Turn, e: Idle) -> bool:
+    act = t.activity(e.act, "running")
+    if act is None:
+        return False
+    step = t.protocol.graphs[act.command.graph].steps[act.command.step]
+    if act.nudges >= step.nudges:
+        return False
+    t.put_activity(msgspec.structs.replace(act, nudges=act.nudges + 1))
+    t.commands.append(Nudge(id=e.act, count=act.nudges + 1))
+    return True

@@ -1,0 +1,483 @@
+"""A step rules table compiled into the protocol language.
+
+`pass`, `failing.<reason>` and `needs_human` become exits, rows become routes, `requires_human` becomes a question. This
+module decides the points that the published table leaves open: reasons route before attempts are counted (A6), going
+back charges a budget (A7), and every stop of a step leads to a person (A5). Everything after this is the ordinary
+loader.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from treadle.protocol.findings import Place, suggest
+from treadle.protocol.model import CheckRef
+from treadle.protocol.reading.notation import checks
+from treadle.protocol.reading.part import Log, Part, quote_name
+from treadle.protocol.reading.yaml import Node, fail
+from treadle.protocol.rules import questions
+from treadle.protocol.rules.table import (
+    CONFIRM,
+    DONE,
+    REASONS,
+    REWORK,
+    SKIPPABLE,
+    STUCK,
+    Effect,
+    RuleTable,
+    StepRule,
+    TeamRole,
+    read_rules,
+)
+from treadle.protocol.vocabulary import RECORDS, REQUIRED
+
+# Plain values as trees, at the place of the row they were made from.
+
+
+def placed_tree(value: Any, place: Place) -> Node:
+    """Return a plain value as a tree at one place; parts that already have a place keep it."""
+    match value:
+        case Node():
+            return value
+        case dict():
+            entries = {key: placed_tree(item, place) for key, item in value.items()}
+            return Node(entries, place, dict.fromkeys(value, place))
+        case list() | tuple():
+            return Node([placed_tree(item, place) for item in value], place)
+    return Node(value, place)
+
+
+# The checks and write scopes that a row of the rules table implies.
+
+
+def scope_checks(writes: tuple[str, ...], gates: Node | None, *scopes: str) -> list[str]:
+    """Return the checks that a write scope implies, except those that the row names itself."""
+    named = set(check_names(gates))
+    # Where a check verifies the file that the row writes, a correct file may stay unchanged.
+    verified = any(ref.name == "schema" and ref.arg in REQUIRED and not ref.advisory for ref in _refs(gates))
+    recorded = () if named & RECORDS else ("commit_once" if writes and not verified else "checkpoint",)
+    return [name for name in (*recorded, *(scopes if writes else ("readonly",))) if name not in named]
+
+
+def rule_scope_checks(rule: StepRule) -> list[str]:
+    """Those of a pass of this row."""
+    return scope_checks((*rule.writes, *rule.amends), rule.gates.get("pass"), "scope")
+
+
+def enforced_checks(rule: StepRule) -> set[str]:
+    """The checks that can refuse a pass of this row."""
+    named = check_names(rule.gates.get("pass"), advice=False)
+    return {*rule_scope_checks(rule), *named, *(["post_check"] if rule.post_check else [])}
+
+
+def writable_globs(writes: tuple[str, ...], gates: Node | None, table: RuleTable) -> tuple[str, ...]:
+    """X10: return the write scope; exclude tests that must stay unmodified, even if a glob such as `*.go` matches."""
+    if "tests_unmodified" not in check_names(gates) or not any("*" in glob for glob in writes):
+        return writes
+    authors = [rule for rule in table.steps.values() if {"red", "red_one"} & set(check_names(rule.gates.get("pass")))]
+    tests = (glob for rule in authors for glob in excluded_globs((*rule.writes, *rule.amends)))
+    return tuple(dict.fromkeys((*writes, *tests)))
+
+
+def excluded_globs(globs: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"!{glob}" for glob in globs if not glob.startswith("!"))
+
+
+def post_check(rule: StepRule) -> list[Any]:
+    return [{"check": "post_check", "arg": rule.post_check}] if rule.post_check else []
+
+
+def check_names(gates: Node | None, advice: bool = True) -> Iterator[str]:
+    """Yield the names of the checks, without arguments and marks; without `advice`, only those that can refuse."""
+    yield from (ref.name for ref in _refs(gates) if advice or not ref.advisory)
+
+
+def _refs(gates: Node | None) -> tuple[CheckRef, ...]:
+    """Parse the checks; the loader reports their faults later."""
+    return checks(Part(gates, "gates", "", Log())) if gates else ()
+
+
+def list_gates(gates: Node | None) -> list[Node]:
+    """Return checks as a list; the loader handles a value that is neither text nor a list."""
+    if gates is None or gates.value is None:
+        return []
+    return list(gates.value) if isinstance(gates.value, list) else [gates]
+
+
+# Teams in the table: the stories that get one, and the paths that each role may read, write and see.
+
+
+def compile_team(rules: Node) -> Node:
+    """The part of a protocol that `team_roles` stand for: each role's paths, and the checks of graph `task-ROLE`."""
+    table = read_rules(rules)
+    teamed = table.teamed
+    if teamed is None:
+        return placed_tree({}, rules.place)
+    roles = {name: _role(role, table, teamed) for name, role in teamed.team.items()}
+    graphs = {f"task-{name}": _task(role, teamed) for name, role in teamed.team.items()}
+    return placed_tree({"roles": roles, "graphs": graphs}, rules.place)
+
+
+def team_guard(table: RuleTable) -> str:
+    """A18: `auto` is a team if at least two tasks can go side by side."""
+    sizes = [
+        f"data.complexity == '{size}'" + (" and data.parallel_tasks >= 2" if mode == "auto" else "")
+        for size, mode in table.dispatch.items()
+        if mode != "single"
+    ]
+    return " or ".join(f"({size})" for size in sizes) or "False"
+
+
+def _task(role: TeamRole, teamed: StepRule) -> Node:
+    owned = "owned_files?" if role.advisory else "owned_files"
+    checks = [*scope_checks(role.writes, role.gates, "scope", owned), *list_gates(role.gates)]
+    gates: dict[str, Any] = {"task_done": [*checks, *(post_check(teamed) if role.writes else ())]}
+    gates |= {} if role.writes else {"blocker": "readonly", "conflict": "readonly"}
+    return placed_tree({"steps": {"work": {"gates": gates}}}, role.place)
+
+
+def _role(role: TeamRole, table: RuleTable, teamed: StepRule) -> Node:
+    """A24: a role's paths are a boundary; an advisory role has those of the whole step besides."""
+    writes = tuple(dict.fromkeys((*teamed.writes, *role.writes))) if role.advisory else role.writes
+    hidden = (*role.hidden, *excluded_globs(role.writes)) if role.hidden else ()
+    bounded = (glob.replace("{id}", "{story}") for glob in writable_globs(writes, role.gates, table))
+    paths = {"reads": role.reads, "writes": tuple(bounded), "hidden": hidden}
+    return placed_tree(paths, role.place)
+
+
+NEEDS_HUMAN: Final = "needs_human"
+TEAM: Final = "team"
+"""The variable for whether a team works on the story."""
+_WRITTEN_AS: Final = {
+    "attempts": "max_attempts",
+    "timeout": "timeout_min",
+    "remind": "timeout_min",
+    "reads": "claude_reads",
+    "writes": "claude_writes",
+    "stubs": "stubs_for",
+    "ask": "requires_human",
+}
+"""Keys of a step that a row of the table calls otherwise."""
+_REFUSED: Final = ("!gate", "!invalid")
+_FAILING: Final = "failing"
+"""The exit of a team's lead that cannot go on."""
+_PASSED: Final = "Passed"
+
+
+def compile_rules(rules: Node, start: str = "") -> Node:
+    """Return the part of a graph that the table stands for: steps, budgets, variables and system rows.
+
+    `own` holds its additions to the graph's own steps, and `start` the question before the first row, if there is one.
+    """
+    return _TableCompiler(read_rules(rules)).graph(start)
+
+
+class _TableCompiler:
+    """A compiler of one table's rows into steps; it remembers the slots that lead to each step."""
+
+    def __init__(self, table: RuleTable) -> None:
+        self.table = table
+        self.arrivals: dict[str, list[str]] = {}
+        self.budgets: dict[str, Any] = {}
+        self.asks: dict[str, Any] = {}
+        self.own: dict[str, dict[str, Any]] = {}
+
+    def graph(self, start: str) -> Node:
+        rules = self.table.steps.values()
+        steps = {rule.name: self._ask(rule) if rule.human else self._work(rule) for rule in rules}
+        steps |= {effect.name: self._effect(effect) for effect in self.table.effects.values()}
+        self._lead()
+        first = self._entry(start)
+        steps |= self.asks | {STUCK: questions.stuck()}
+        # The graph's own steps that the table adds to.
+        others = [name for name in dict.fromkeys((*self.own, *self.arrivals)) if name not in steps and name[0] != "@"]
+        parts = {
+            "start": first if first != start else None,
+            "vars": {TEAM: False} if self.table.has_team else {},
+            "budgets": self.budgets,
+            "system": {"!*": STUCK},
+            "steps": self._placed({name: self._delivered(name, step) for name, step in steps.items()}),
+            "own": {name: self._delivered(name, self.own.get(name, {})) for name in others},
+        }
+        return placed_tree({key: part for key, part in parts.items() if part}, self.table.place)
+
+    def _placed(self, steps: dict[str, dict[str, Any]]) -> Node:
+        """Return the steps, each key at the place of the row's key it was made from, for the lines of findings."""
+        rows = self.table.steps | self.table.effects
+        placed, places = {}, {}
+        for name, step in steps.items():
+            # A question stands at the row that it was made for.
+            row = rows.get(name) or rows.get(name.removeprefix(SKIPPABLE).removeprefix(CONFIRM).removesuffix(REWORK))
+            place = places[name] = row.place if row else self.table.place
+            written = self.table.steps[name].keys if name in self.table.steps else {}
+            keys = {key: written.get(_WRITTEN_AS.get(key, key), place) for key in step}
+            placed[name] = Node({key: placed_tree(value, keys[key]) for key, value in step.items()}, place, keys)
+        return Node(placed, self.table.place, places)
+
+    # steps
+
+    def _work(self, rule: StepRule) -> dict[str, Any]:
+        routes = {rule.pass_exit: self._passed(rule), **self._failed(rule), **self._refused(rule)}
+        routes[NEEDS_HUMAN] = self._halt(rule)
+        routes |= self._skip(rule) if rule.skippable else {}
+        # It may add stubs where the step that replaces them may write.
+        other = self.table.steps.get(rule.stubs_for)
+        stubs = {"stubs": writable_globs(other.writes, other.gates.get("pass"), self.table)} if other else {}
+        return {
+            **rule.copied,
+            "row": rule.name,
+            "role": rule.role,
+            "exits": [rule.pass_exit, rule.fail_exit, NEEDS_HUMAN],
+            "attempts": rule.attempts,
+            "timeout": f"{rule.minutes}m",
+            "reads": rule.reads,
+            "writes": (*writable_globs(rule.writes, rule.gates.get("pass"), self.table), *rule.amends),
+            **stubs,
+            "gates": self._gates(rule),
+            "needs": rule.needs,
+            "routes": routes,
+        }
+
+    def _ask(self, rule: StepRule) -> dict[str, Any]:
+        return questions.review(rule, self._onward(rule), *self._rejections(rule))
+
+    def _effect(self, effect: Effect) -> dict[str, Any]:
+        rule = self.table.steps[effect.after]
+        self._arrive(effect.name, f"{rule.name}.{rule.pass_exit}")
+        for target in self._targets(rule):
+            self._arrive(target, f"{effect.name}.{effect.exit}")
+        return {**effect.copied, "row": rule.name, "exits": [effect.exit], "routes": {effect.exit: self._onward(rule)}}
+
+    def _lead(self) -> None:
+        """Route a team's reasons as its row routes them, and a team's pass as the row's pass."""
+        teamed, table = self.table.teamed, self.table
+        if teamed and table.has_team and table.team_rework:
+            rows = {_reasoned(_FAILING, reason): self._sent(to, teamed) for reason, to in teamed.fails.items()}
+            self.own[table.team] = {"routes": rows}
+        if teamed and table.has_team and table.team_passes:
+            self.own[table.team_passes] = {"routes": {_PASSED: self._ahead(teamed, f"{table.team_passes}.{_PASSED}")}}
+
+    # routes
+
+    def _entry(self, step: str, asked: bool = False) -> str:
+        """A step, or the question before it if a person confirms that it begins, and has not just sent it there."""
+        teamed = self.table.teamed
+        rule = teamed if teamed and step == self.table.team else self.table.steps.get(step)
+        if rule is None or not rule.confirmed or asked:
+            return step
+        self.asks[CONFIRM + step] = questions.confirmation(rule, step, *self._rejections(rule))
+        return CONFIRM + step
+
+    def _rejections(self, rule: StepRule) -> tuple[dict[str, str], dict[str, Any]]:
+        """A1: return a person's other answers; each carries its reason and leads where the reason's row leads."""
+        rows = {
+            "reject" if reason == "default" else reason: to
+            for reason, to in rule.fails.items()
+            if rule.human or to.value != rule.name
+        }
+        helps = {reason: f"{REASONS.get(reason, 'not like this')}: back to {to.value}" for reason, to in rows.items()}
+        return helps, {choice: self._goto(to) for choice, to in rows.items()}
+
+    def _passed(self, rule: StepRule) -> Any:
+        rows = self._ahead(rule, f"{rule.name}.{rule.pass_exit}")
+        if self.table.has_team and rule.name == self.table.sized_by:
+            sets = {"sets": {TEAM: team_guard(self.table)}}
+            rows = [{**row, **sets} for row in rows] if isinstance(rows, list) else {"to": rows, **sets}
+        return rows
+
+    def _ahead(self, rule: StepRule, slot: str) -> Any:
+        """Return the target after a row, the effect behind it or the next row, and deliver the pass to it."""
+        effect = next((one.name for one in self.table.effects.values() if one.after == rule.name), None)
+        for target in [effect] if effect else self._targets(rule):
+            self._arrive(target, slot)
+        return effect or self._onward(rule)
+
+    def _onward(self, rule: StepRule) -> Any:
+        """Return the target of a pass; a team replaces the step it works on (A18)."""
+        *team, step = self._targets(rule)
+        return [{"to": team[0], "when": TEAM}, {"to": step}] if team else placed_tree(step, rule.passes.place)
+
+    def _targets(self, rule: StepRule) -> list[str]:
+        step = str(rule.passes.value)
+        teamed = self.table.teamed
+        if self.table.has_team and teamed and step == teamed.name:
+            return [self._entry(name, rule.human) for name in (self.table.team, step)]
+        return [self.table.done if step == DONE else self._entry(step, rule.human)]
+
+    def _failed(self, rule: StepRule) -> dict[str, Any]:
+        """A6: reasons first, only `@self` counts attempts. A7: other steps charge a budget unless a person is there."""
+        rows, back = {}, {}
+        for reason, to in rule.fails.items():
+            key = _reasoned(rule.fail_exit, reason)
+            rows[key] = self._goto(to, rule)
+            if isinstance(rows[key], dict):
+                back[str(to.value)] = rows[key]["to"]
+        if back:
+            self._rework(rule, back)
+        return rows
+
+    def _refused(self, rule: StepRule) -> dict[str, Any]:
+        """Route a refused pass as a failure where another step has to repair the cause (`fails_by`)."""
+        there, default = enforced_checks(rule), rule.fails["default"]
+        named = [name for name in rule.fails_by if name in there]
+        if not named or default.value == rule.name:
+            return {}
+        row = self._goto(default, rule)
+        for step in (self._entry(str(default.value)), *([f"{rule.name}{REWORK}"] if isinstance(row, dict) else ())):
+            self._arrive(step, _REFUSED[0])
+        # Whoever wrote what it may not has only itself to blame for what else is found.
+        again = "@self" if rule.attempts > 1 else self._halt(rule)
+        own = {f"!gate.{name}": again for name in ("scope", "readonly") if name in there}
+        return own | {f"!gate.{name}": row for name in named}
+
+    def _goto(self, to: Node, rule: StepRule | None = None) -> Any:
+        """Return the target of a row; deliver an executor's failure there, and charge a way to another executor."""
+        step = self.table.done if to.value == DONE else str(to.value)
+        if rule is None:
+            return placed_tree(step, to.place)
+        return self._back(step, to.place, rule, f"{rule.name}.{rule.fail_exit}", f"{rule.name}{REWORK}")
+
+    def _sent(self, to: Node, teamed: StepRule) -> Any:
+        """Where a reason of the lead leads."""
+        step = self.table.done if to.value == DONE else str(to.value)
+        return self._back(step, to.place, teamed, f"{self.table.team}.{_FAILING}", self.table.team_rework)
+
+    def _back(self, step: str, place: Place, rule: StepRule, slot: str, budget: str) -> Any:
+        if step == rule.name:
+            self._arrive(slot.partition(".")[0], slot)
+            return placed_tree("@self", place)
+        entry = self._entry(step)
+        self._arrive(entry, slot)
+        target = self.table.steps.get(step)
+        if target is not None and target.human:
+            self._pass_on(target, slot)
+            return placed_tree(step, place)
+        return {"to": placed_tree(entry, place), "charge": budget}
+
+    def _pass_on(self, asked: StepRule, slot: str) -> None:
+        """Deliver the subject of a question to the steps that work on it next, too."""
+        back = [str(to.value) for to in asked.fails.values()]
+        for step in (*self._targets(asked), *back):
+            rule = self.table.steps.get(step)
+            if step == self.table.team or (rule is not None and not rule.human):
+                self._arrive(step, slot)
+
+    def _rework(self, rule: StepRule, back: dict[str, Any]) -> None:
+        """The budget of the edges that go back, and the question when it is spent."""
+        name = f"{rule.name}{REWORK}"
+        people = [other.name for other in self.table.steps.values() if other.human]
+        self.budgets[name] = {"max": self.table.max_rework, "to": name, "resets": people}
+        self._arrive(name, f"{rule.name}.{rule.fail_exit}")
+        ways = back | {step: step for step in people if self._is_before(step, rule.name)}
+        self.asks[name] = questions.sent_back(rule, ways)
+
+    def _is_before(self, step: str, other: str) -> bool:
+        """Whether passes lead from one step to another; work sent past a step would leave that step undone."""
+        seen: list[str] = []
+        while step in self.table.steps and step not in seen:
+            seen.append(step)
+            step = str(self.table.steps[step].passes.value)
+        return other in seen
+
+    def _halt(self, rule: StepRule) -> str:
+        """Return the question that every stop of a step leads to."""
+        name = f"{SKIPPABLE}{rule.name}" if rule.skippable else STUCK
+        self._arrive(name, f"{rule.name}.{NEEDS_HUMAN}")
+        return name
+
+    def _skip(self, rule: StepRule) -> dict[str, Any]:
+        """A25: a step that may be skipped has a question of its own, with that answer."""
+        name = self._halt(rule)
+        self.asks[name] = questions.skippable(rule, self._onward(rule))
+        again = dict.fromkeys(_REFUSED if rule.attempts > 1 else (), "@self")
+        return {**again, "!*": name}
+
+    # checks and needs
+
+    def _gates(self, rule: StepRule) -> dict[str, Any]:
+        checks = [*rule_scope_checks(rule), *list_gates(rule.gates.get("pass")), *post_check(rule)]
+        others = {
+            exit_: [*([] if (*rule.writes, *rule.amends) else ["readonly"]), *list_gates(rule.gates.get(key))]
+            for key, exit_ in (("failing", rule.fail_exit), (NEEDS_HUMAN, NEEDS_HUMAN))
+        }
+        return {rule.pass_exit: checks, **{exit_: found for exit_, found in others.items() if found}}
+
+    def _arrive(self, step: str, slot: str) -> None:
+        """Note that a slot leads to a step; if that is the question before a step, the step gets the slot too."""
+        for name in dict.fromkeys((step, step.removeprefix(CONFIRM))):
+            self.arrivals.setdefault(name, []).append(slot)
+
+    def _delivered(self, name: str, step: dict[str, Any]) -> dict[str, Any]:
+        """The step with everything that leads to it among its needs."""
+        needs = list(step.get("needs", ()))
+        given = {need.rstrip("?*") for need in needs}
+        needs += [f"{slot}?" for slot in dict.fromkeys(self.arrivals.get(name, ())) if slot not in given]
+        return {**step, "needs": needs} if needs else {key: value for key, value in step.items() if key != "needs"}
+
+
+def _reasoned(exit_: str, reason: str) -> str:
+    return exit_ if reason == "default" else f"{exit_}.{reason}"
+
+
+# Step rules: a project's table laid over the defaults, compiled, and woven into a protocol.
+
+__all__ = ["compile_rules", "compile_team", "merge_rules", "weave"]
+
+
+def merge_rules(default: Node, override: Node) -> Node:
+    """A project's table over the defaults: mappings merge, anything else replaces, nothing (`null`) removes."""
+    return _merge(_one_default(default), _one_default(override))
+
+
+def weave(base: Node, addition: Node, path: str = "") -> Node:
+    """Put a part into a tree that has room for it: names of roles and graphs must be there, values must not."""
+    if not isinstance(base.value, dict) or not isinstance(addition.value, dict):
+        message = f"{quote_name(path)} is also at {base.place}"
+        fail(addition.place, message, "leave one of them out", code="protocol.malformed")
+    entries, keys = dict(base.value), dict(base.keys)
+    for key, node in addition.value.items():
+        inner = f"{path}.{key}".lstrip(".")
+        if key in entries:
+            entries[key] = weave(entries[key], node, inner)
+        elif path in ("roles", "graphs"):
+            hint = suggest(key, entries) or f"known: {', '.join(entries)}"
+            fail(node.place, f"the protocol has no {path[:-1]} {quote_name(key)}", hint, code="protocol.malformed")
+        else:
+            entries[key], keys[key] = node, addition.key_place(key)
+    return Node(entries, base.place, keys)
+
+
+def _merge(base: Node, patch: Node) -> Node:
+    if not isinstance(base.value, dict) or not isinstance(patch.value, dict):
+        return patch
+    entries, keys = dict(base.value), dict(base.keys)
+    for key, node in patch.value.items():
+        if node.value is None:
+            entries.pop(key, None)
+            keys.pop(key, None)
+        else:
+            entries[key] = _merge(entries[key], node) if key in entries else node
+            keys[key] = patch.key_place(key)
+    return Node(entries, base.place, keys)
+
+
+def _one_default(rules: Node) -> Node:
+    """Rewrite `next_on_fail` as `on_fail.default`: a project's value then replaces the default in either spelling."""
+    steps = rules.value.get("steps") if isinstance(rules.value, dict) else None
+    if steps is None or not isinstance(steps.value, dict) or not isinstance(rules.value, dict):
+        return rules
+    rewritten = Node({name: _rewritten(step) for name, step in steps.value.items()}, steps.place, steps.keys)
+    return Node({**rules.value, "steps": rewritten}, rules.place, rules.keys)
+
+
+def _rewritten(step: Node) -> Node:
+    if not isinstance(step.value, dict) or "next_on_fail" not in step.value:
+        return step
+    table = step.value.get("on_fail")
+    if table is not None and (not isinstance(table.value, dict) or "default" in table.value):
+        return step  # read_rules says what is wrong with it
+    target, place = step.value["next_on_fail"], step.key_place("next_on_fail")
+    rows = table.value if table is not None and isinstance(table.value, dict) else {}
+    on_fail = Node({**rows, "default": target}, place, {**(table.keys if table else {}), "default": place})
+    entries = {key: node for key, node in step.value.items() if key not in ("next_on_fail", "on_fail")}
+    keys = {key: at for key, at in step.keys.items() if key != "next_on_fail"}
+    return Node({**entries, "on_fail": on_fail}, step.place, {**keys, "on_fail": place})

@@ -1,0 +1,193 @@
+"""Turns the end of an agent into an event: its claim, or the reason why there is none.
+
+A claim carries an envelope for the kernel; the orchestrator fills in the fields that are its own (`by: kernel`).
+"""
+
+import re
+from typing import Any, Final
+
+import msgspec
+
+from treadle.kernel.commands import ActivityCommand, RunAgent
+from treadle.kernel.events import Envelope, Exited, Failed, Outages, Unavailable, Usage
+from treadle.kernel.state import State
+from treadle.ports import Ended, Payloads
+from treadle.prompts.outcomes import failure_report
+from treadle.protocol.answers.claim import Claim, routed_values, variant_of
+from treadle.protocol.items import Json
+from treadle.protocol.model import Protocol
+from treadle.results.channels import SessionAnswer, missing_answer_hint, missing_answer_reason
+from treadle.results.exits import Ways
+from treadle.results.handoff import NOTES
+from treadle.runtime.world import Breach, RunWorld, event_id
+
+# The kernel's view of a claim: an envelope; its full content goes into the payloads.
+
+
+def envelope_of(protocol: Protocol, exit_: str, fields: dict[str, Json], payloads: Payloads) -> Envelope:
+    """Return the envelope of an exit with these fields. Items that spawn children become separate payloads."""
+    declared = protocol.exits[exit_]
+    return Envelope(
+        exit_,
+        variant_of(protocol, exit_, fields),
+        routed_values(protocol, exit_, fields, payloads.put),
+        payloads.put(fields),
+        declared.severity,
+        declared.route_hint,
+    )
+
+
+# Fields of an exit that the orchestrator fills in by itself (`by: kernel`): it counts attempts and knows the author.
+
+
+def own_fields(
+    protocol: Protocol, exit_: str, job: ActivityCommand, state: State, payloads: Payloads
+) -> dict[str, Json]:
+    """Return the values of an exit's `by: kernel` fields; a field that is not listed here stays empty."""
+    inst = state.insts.get(job.inst)
+    values: dict[str, Json] = {}
+    for name, field in protocol.exits[exit_].fields.items():
+        if field.by != "kernel":
+            continue
+        match name:
+            case "iterations" | "attempts":
+                values[name] = job.attempt
+            case "author" | "task_id":
+                values[name] = inst.key if inst and inst.key else job.inst
+            case "status":
+                values[name] = "pass" if protocol.exits[exit_].severity == "INFO" else "failing"
+            case "report":
+                refs = job.inputs.get("gate_report", ())
+                value = payloads.get(refs[0]) if refs else ""
+                report = value.get("report", "") if isinstance(value, dict) else value
+                values[name] = report if isinstance(report, str) else ""
+            case "attemptHistory":
+                # The step's earlier approaches and outcomes, oldest first: its own exits that led back to it.
+                own = [refs for slot, refs in inst.history.items() if slot.startswith(f"{job.step}.")] if inst else []
+                tried = [payloads.get(ref) for refs in own for ref in refs]
+                values[name] = [
+                    {
+                        "approach": str(one.get("strategyFrom") or one.get("approach") or ""),
+                        "outcome": str(one.get("diagnosis", "")),
+                    }
+                    for one in tried
+                    if isinstance(one, dict)
+                ]
+            case _:
+                pass
+    return values
+
+
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+"""Lone surrogates, which represent invalid bytes; no file or message can contain them."""
+_REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
+_SHOWN: Final = 500
+_OUTPUT: Final = 4000
+_LONGEST_NAME: Final = 100
+
+
+class AgentReport(msgspec.Struct, frozen=True):
+    """The end of an agent's session, its answer, and the ways in which it could have answered."""
+
+    job: RunAgent
+    ended: Ended
+    reading: SessionAnswer
+    ways: Ways
+
+
+def claim_event(report: AgentReport, claim: Claim, protocol: Protocol, state: State, world: RunWorld) -> Exited:
+    """Return the claim, with the orchestrator's own fields filled in."""
+    job, notes = report.job, report.reading.notes
+    fields: dict[str, Any] = dict(claim.fields)
+    if notes and NOTES in report.ways.fields(claim.exit) and not claim.fields.get(NOTES):
+        fields[NOTES] = notes  # the agent's handoff notes, if the exit has an empty field for notes
+    fields |= own_fields(protocol, claim.exit, job, state, world.payloads)
+    # A person's name comes from a file that others may have written.
+    person = "".join(char for char in report.reading.by if char.isprintable())[:_LONGEST_NAME]
+    return Exited(
+        id=event_id(job, "exited"),
+        ts=world.clock.now(),
+        act=job.id,
+        envelope=envelope_of(protocol, claim.exit, fields, world.payloads),
+        channel=report.reading.channel,
+        actor=world.agents.name_of(job) or person,
+        usage=report.ended.usage,
+    )
+
+
+def failure_event(report: AgentReport, changed: tuple[str, ...], world: RunWorld) -> Failed:
+    """Return the failure of an agent without a claim.
+
+    `blocked` if it was refused something; else `crash` if the program broke, or `invalid` if the agent just did not
+    answer properly.
+    """
+    job, ended, reading = report.job, report.ended, report.reading
+    broke = ended.how != "done" or (bool(ended.code) and not reading.problems)
+    is_blocked = bool(ended.refused) and ended.how != "lost"
+
+    def explain(silence: str) -> str:
+        """Why there is no claim; the most important line first, because one-line views show only that."""
+        ignored = ignored_answers(reading)
+        why = [*reading.problems, *ignored] if reading.problems else [*ignored, silence]
+        is_explained = broke and bool(ended.detail)
+        detail = [ended.detail] if ended.detail else []
+        refused = [f"it was refused {what}" for what in ended.refused]
+        return "\n".join([*([] if is_explained else why), *detail, *refused])
+
+    # A person without any other explanation gets the agent's last line of output.
+    lines = [] if ended.detail else [line.strip() for line in ended.final.splitlines() if line.strip()]
+    last_words = [f"its last words: {_written(lines[-1][:_SHOWN])}"] if lines else []
+    for_person = "\n".join([explain(missing_answer_reason(report.ways)), *last_words])
+    detail: dict[str, Json] = {
+        **failure_report(explain(missing_answer_hint(report.ways)), for_person),
+        **({NOTES: reading.notes} if reading.notes else {}),
+        **({"files_changed": list(changed)} if changed else {}),
+        "code": ended.code,
+        "output": _written(ended.final[-_OUTPUT:]),
+    }
+    return Failed(
+        id=event_id(job, "failed"),
+        ts=world.clock.now(),
+        act=job.id,
+        why="blocked" if is_blocked else "crash" if broke else "invalid",
+        detail_ref=world.payloads.put(detail),
+        usage=ended.usage,
+    )
+
+
+def outage_event(report: AgentReport, why: Outages, world: RunWorld) -> Unavailable:
+    """Return the event for a service that is unavailable to the agent for now."""
+    job, ended = report.job, report.ended
+    return Unavailable(
+        id=event_id(job, "unavailable"),
+        ts=world.clock.now(),
+        act=job.id,
+        why=why,
+        wait=ended.wait,
+        grant=f"step:{job.id}" if why == "budget" else "",
+        detail_ref=world.payloads.put({"report": _written(ended.detail)}),
+        usage=ended.usage,
+    )
+
+
+def budget_event(job: RunAgent, breach: Breach, usage: Usage, world: RunWorld) -> Unavailable:
+    """Return the event for a used-up budget."""
+    return Unavailable(
+        id=event_id(job, "unavailable"),
+        ts=world.clock.now(),
+        act=job.id,
+        why="budget",
+        grant=breach.grant,
+        detail_ref=world.payloads.put({"report": breach.words}),
+        usage=usage,
+    )
+
+
+def ignored_answers(reading: SessionAnswer) -> list[str]:
+    """Return a line for each answer that does not count: an agent must learn that it has not answered."""
+    return [f"an answer that was there does not count: {warning}" for warning in reading.warnings]
+
+
+def _written(text: str) -> str:
+    """Replace lone surrogates, so that any file and message can contain the text."""
+    return _SURROGATES.sub(_REPLACED, text)

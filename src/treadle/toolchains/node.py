@@ -1,0 +1,120 @@
+"""Support for `node --test` and vitest: a reporter of our own, and a guard that watches tests from inside.
+
+Node's own reporter does not distinguish files. The guard is a file that node loads before any code of the project.
+"""
+
+import hashlib
+import hmac
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+import msgspec
+
+from treadle.toolchains.process import read_bytes
+
+GUARD: Final = Path(__file__).with_name("probes") / "node_guard.mjs"
+_MOST_FILES: Final = 5_000
+
+
+class GuardNote(msgspec.Struct, frozen=True):
+    """One note of the guard in one process."""
+
+    began: bool = False
+    """The process runs tests of `node --test`, and the guard sees each of them."""
+    test: str = ""
+    passed: bool | None = False
+    """None: this version of node does not report it."""
+    changed: str = ""
+    tried: str = ""
+    """A function that decides about tests, which the code tried and failed to replace."""
+
+
+class NodeGuard:
+    """The guard of one run, and its notes."""
+
+    def __init__(self, scratch: Path) -> None:
+        self._folder, self._key = scratch / secrets.token_hex(8), secrets.token_hex(24)
+        self._folder.mkdir()
+        self.environment = {
+            "NODE_OPTIONS": f"--import={GUARD.as_uri()}",
+            "TREADLE_WITNESS": f"{self._folder}|{self._key}",
+        }
+
+    def lines(self) -> list[GuardNote]:
+        """Read all notes with a valid signature; ignore the others."""
+        notes: list[GuardNote] = []
+        for file in sorted(self._folder.iterdir())[:_MOST_FILES]:
+            for row in (read_bytes(file) or b"").splitlines():
+                sign, _, text = row.partition(b" ")
+                own = hmac.new(self._key.encode(), text, hashlib.sha256).hexdigest().encode()
+                if hmac.compare_digest(sign, own):
+                    notes.append(msgspec.json.decode(text, type=GuardNote))
+        return notes
+
+
+def can_guard(command: tuple[str, ...]) -> bool:
+    """Whether the guard can watch a test command."""
+    names = [Path(word).name for word in command]
+    return (names[:1] == ["node"] and "--test" in names) or any(name in ("vitest", "vitest.mjs") for name in names)
+
+
+def saw_tests(lines: Iterable[GuardNote]) -> bool:
+    """Whether the guard watched each test, so that verdicts have a second witness besides the report."""
+    known = list(lines)
+    return any(line.began for line in known) and not any(line.passed is None for line in known)
+
+
+def guard_disagreements(lines: Iterable[GuardNote], passed: Iterable[str]) -> Iterator[str]:
+    """Yield contradictions between the guard's notes and the report, which names the tests that passed."""
+    known = list(lines)
+    for name in dict.fromkeys(line.changed for line in known if line.changed):
+        yield f"{name} was exchanged while the tests ran"
+    for name in dict.fromkeys(line.tried for line in known if line.tried):
+        yield f"{name} was to be exchanged while the tests ran"
+    seen = Counter(line.test for line in known if line.passed)
+    for name, times in Counter(passed).items() if saw_tests(known) else ():
+        if times > seen[name]:
+            yield f"'{name}' is reported as passed {times} times, and was seen to pass {seen[name]} times"
+
+
+# Our reporter for `node --test`: node's own does not distinguish files.
+
+REPORTER: Final = Path(__file__).with_name("probes") / "node_junit.mjs"
+_OWN: Final = "--test-reporter=junit"
+
+
+def with_files(command: tuple[str, ...], checkout: Path) -> tuple[str, ...]:
+    """Expand the globs of a `node --test` command as a shell would: node 20 accepts no globs."""
+    if not _is_node_test(command):
+        return command
+    return tuple(found for word in command for found in (_files(word, checkout) or (word,)))
+
+
+def _files(word: str, checkout: Path) -> list[str]:
+    pattern = PurePosixPath(word)
+    if (
+        word.startswith("-")
+        or not any(sign in word for sign in "*?[")
+        or pattern.is_absolute()
+        or ".." in pattern.parts
+    ):
+        return []
+    try:
+        found = [path.relative_to(checkout) for path in checkout.glob(word) if path.is_file()]
+    except (ValueError, OSError):  # no pattern after all
+        return []
+    return sorted(path.as_posix() for path in found if "node_modules" not in path.parts)
+
+
+def _is_node_test(command: tuple[str, ...]) -> bool:
+    return bool(command) and Path(command[0]).name == "node" and "--test" in command
+
+
+def with_reporter(command: tuple[str, ...]) -> tuple[str, ...]:
+    """Replace node's own JUnit reporter in a test command by ours."""
+    if not _is_node_test(command):
+        return command
+    return tuple(f"--test-reporter={REPORTER}" if word == _OWN else word for word in command)
