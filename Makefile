@@ -31,7 +31,7 @@ test-agents: $(READY) agents mcp-tools orchestrator-core ## the tests that start
 # Where packages cannot be had, this says so, and their tests are skipped with the same reason.
 test-real: $(READY) ## the tests that add features to real packages whose suites are quick
 	@$(PY) -m tools.real_projects.install || true
-	timeout --kill-after=30 1200 $(PYTEST) -rs -m "real and not soak_full" -n auto --dist worksteal
+	timeout --kill-after=30 1800 $(PYTEST) -rs -m "real and not soak_full" -n auto --dist worksteal
 
 check: $(READY) node-tools ## format, lint, types, import rules, generated docs, protocols
 	$(PY) -m ruff format --check .
