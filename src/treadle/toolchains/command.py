@@ -6,8 +6,7 @@ from typing import Final
 import msgspec
 
 from treadle.enclosures.port import Enclosure
-from treadle.git.files import temporary_folder
-from treadle.toolchains.process import problems_of, run_in_checkout
+from treadle.toolchains.process import run_in_checkout
 from treadle.toolchains.results import NO_CANARIES, CollectedTests, TestRun
 
 LIMITS: Final = (
@@ -30,20 +29,9 @@ class PlainCommand(msgspec.Struct, frozen=True, kw_only=True):
         self, path: Path, ids: tuple[str, ...] | None = None, files: tuple[str, ...] | None = None
     ) -> TestRun:
         """Run all tests."""
-        with temporary_folder("scratch") as scratch:
-            finished = await run_in_checkout(
-                path, self.command, scratch=scratch, timeout=self.timeout, sandbox=self.sandbox
-            )
-        return TestRun(
-            command=self.command,
-            exit=finished.exit,
-            duration=finished.duration,
-            ended=finished.ended,
-            output=finished.output,
-            problems=tuple(problems_of(self.command, finished)),
-            limits=(*LIMITS, *([NOT_CHOSEN] if ids is not None or files is not None else [])),
-            isolation=finished.isolation,
-        )
+        finished = await run_in_checkout(path, self.command, timeout=self.timeout, sandbox=self.sandbox)
+        limits = (*LIMITS, *([NOT_CHOSEN] if ids is not None or files is not None else []))
+        return finished.as_test_run(problems=finished.problems, limits=limits)
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests:
         """Return the tests that the listing command prints."""
@@ -57,16 +45,13 @@ async def list_tests(
     if not listing:
         why = "nothing lists the tests of this project (`toolchain.collect`)"
         return CollectedTests(ids=(), problems=(why,))
-    with temporary_folder("scratch") as scratch:
-        finished = await run_in_checkout(path, listing, scratch=scratch, timeout=timeout, sandbox=sandbox)
-    problems = problems_of(listing, finished)
-    if finished.exit:
-        problems.append(f"{listing[0]} ended with {finished.exit}")
+    finished = await run_in_checkout(path, listing, timeout=timeout, sandbox=sandbox)
+    problems = (f"{listing[0]} ended with {finished.exit}",) if finished.exit else finished.problems
     lines = (line.strip() for line in finished.output.splitlines())
     limits = () if files is None else (NOT_CHOSEN.replace("ran", "is listed"),)
     return CollectedTests(
         ids=tuple(dict.fromkeys(line for line in lines if line)),
-        problems=tuple(problems),
+        problems=problems,
         limits=limits,
         output=finished.output,
     )

@@ -23,8 +23,16 @@ from treadle.toolchains.node import (
     with_files,
     with_reporter,
 )
-from treadle.toolchains.process import FinishedCommand, problems_of, read_bytes, run_in_checkout
-from treadle.toolchains.results import NO_CANARIES, CollectedTests, FailureKind, TestResult, TestRun, Verdict
+from treadle.toolchains.process import read_bytes, run_in_checkout
+from treadle.toolchains.results import (
+    NO_CANARIES,
+    CollectedTests,
+    CommandResult,
+    FailureKind,
+    TestResult,
+    TestRun,
+    Verdict,
+)
 
 # Parsing JUnit files, which every tool writes in its own way.
 
@@ -193,7 +201,7 @@ class Junit(msgspec.Struct, frozen=True, kw_only=True):
             fresh = [file for file, stamp in _stamps(path, pattern).items() if before.get(file) != stamp]
             cases, problems = _read_all(fresh if pattern else [target] if target.exists() else [])
             seen = guard.lines() if guard else []
-        run = _judge(command, finished, [_below(case, path) for case in cases], problems, ids, files)
+        run = _judge(finished, [_below(case, path) for case in cases], problems, ids, files)
         passed = [case.name for case in cases if not case.statuses and not _is_whole_file(case)]
         limits = [_NAMED, GUARDED] if saw_tests(seen) else [*LIMITS]
         limits += [NOT_CHOSEN] if ids is not None or files is not None else []
@@ -254,8 +262,7 @@ def _below(case: JunitCase, path: Path) -> JunitCase:
 
 
 def _judge(
-    command: tuple[str, ...],
-    finished: FinishedCommand,
+    finished: CommandResult,
     cases: list[JunitCase],
     problems: list[str],
     ids: tuple[str, ...] | None,
@@ -264,7 +271,7 @@ def _judge(
     """Judge a run by its report and its exit code."""
     tests = results_of(cases)
     bad = [test.id for test in tests.values() if test.verdict in ("failed", "error")]
-    problems = [*problems_of(command, finished), *problems]
+    problems = [*finished.problems, *problems]
     if finished.exit and not tests:
         printed = finished.output.strip()[-_SHOWN:]
         words = f"; it printed:\n{printed}" if printed else ""
@@ -282,18 +289,12 @@ def _judge(
         if (ids is None or id in ids)
         and (files is None or any(test.file == file or id.startswith(f"{file}::") for file in files))
     }
-    return TestRun(
-        command=command,
-        exit=finished.exit,
-        duration=finished.duration,
-        ended=finished.ended,
+    return finished.as_test_run(
         tests=wanted,
         collected=tuple(tests),
         chosen=tuple(wanted),
-        output=finished.output,
         problems=tuple(problems),
         bent=(f"the command ended with 0, and {bad[0]} did not pass",) if finished.exit == 0 and bad else (),
-        isolation=finished.isolation,
     )
 
 

@@ -25,15 +25,8 @@ from treadle.enclosures.port import Enclosure
 from treadle.git.files import list_folder, temporary_folder
 from treadle.protocol.paths import is_test
 from treadle.toolchains.junit import JunitCase, read_junit
-from treadle.toolchains.process import (
-    COUNT,
-    FinishedCommand,
-    command_environment,
-    read_bytes,
-    read_text,
-    run,
-)
-from treadle.toolchains.results import CollectedTests, TestRun, Verdict
+from treadle.toolchains.process import COUNT, command_environment, read_bytes, read_text, run
+from treadle.toolchains.results import CollectedTests, CommandResult, TestRun, Verdict
 from treadle.toolchains.sandbox import find_sandbox
 from treadle.toolchains.testimony import MAX_LINE, Testimony, disagreements, problem_of_exit
 
@@ -290,13 +283,13 @@ class _PytestRun:
         handed_over = await asyncio.to_thread(stamp_test_files, self.checkout)
         finished = await self._execute(command)
         self.testimony.bent += await asyncio.to_thread(find_rewritten, self.checkout, handed_over)
-        return self._judge(command, finished)
+        return self._judge(finished)
 
     def _is_there(self, file: str) -> bool:
         path = (self.checkout / file).resolve()
         return path.is_relative_to(self.checkout) and path.exists()
 
-    async def _execute(self, command: tuple[str, ...]) -> FinishedCommand:
+    async def _execute(self, command: tuple[str, ...]) -> CommandResult:
         sandbox = self.settings.sandbox or await find_sandbox()
         order = json.dumps(self._order()).encode()
         with witness_line(order, self.scratch, is_apart=sandbox.is_apart) as line:
@@ -379,19 +372,14 @@ class _PytestRun:
                 self.testimony.timed_out(self.seconds)
                 self.stop.set()
 
-    def _judge(self, command: tuple[str, ...], finished: FinishedCommand) -> TestRun:
+    def _judge(self, finished: CommandResult) -> TestRun:
         testimony = self.testimony
         if finished.ended == "timeout":
             testimony.timed_out(finished.duration)
-        return TestRun(
-            command=command,
-            exit=finished.exit,
-            duration=finished.duration,
-            ended=finished.ended,
+        return finished.as_test_run(
             tests=testimony.tests,
             collected=tuple(testimony.collected),
             chosen=testimony.chosen or (),
-            output=finished.output,
             problems=tuple(self._problems(finished)),
             bent=tuple(self._bent(finished)),
             tampering=tuple(testimony.tampering),
@@ -401,11 +389,10 @@ class _PytestRun:
             mirrored=tuple(testimony.mirrored),
             toothless={id_: text for id_, text in testimony.toothless.items() if text in testimony.bent},
             limits=(_INSIDE, *([THROUGH_A_PIPE] if self._is_apart else [])),
-            isolation=finished.isolation,
             never_began=finished.ended == "missing" or (finished.exit is not None and not testimony.has_begun),
         )
 
-    def _problems(self, finished: FinishedCommand) -> list[str]:
+    def _problems(self, finished: CommandResult) -> list[str]:
         found = list(self.testimony.problems)
         if finished.ended == "timeout":
             named = f" in {self.testimony.running}" if self.testimony.running else ""
@@ -421,7 +408,7 @@ class _PytestRun:
             found += (f"{id} was not collected" for id in self.ids if id not in self.testimony.chosen)
         return found
 
-    def _bent(self, finished: FinishedCommand) -> list[str]:
+    def _bent(self, finished: CommandResult) -> list[str]:
         found = list(self.testimony.bent)
         if finished.exit is not None and not self.collect_only:
             found += disagreements(self.testimony, self._report(), finished.exit, self.canaries)

@@ -7,7 +7,7 @@ import msgspec
 
 from treadle.enclosures.port import Enclosure
 from treadle.git.files import temporary_folder
-from treadle.toolchains.process import problems_of, read_bytes, run_in_checkout
+from treadle.toolchains.process import read_bytes, run_in_checkout
 from treadle.toolchains.pytest import WITNESS
 from treadle.toolchains.results import CommandResult
 
@@ -78,6 +78,5 @@ async def measure_scaling(
     except msgspec.MsgspecError as error:
         measured = ScalingMeasurement(problem=f"the report of the measurement cannot be read: {error}")
     is_silent = not measured.points and not measured.problem
-    reasons = [measured.problem, *problems_of(command, finished), finished.output[-400:].strip() if is_silent else ""]
-    run = CommandResult(command=command, exit=finished.exit, duration=finished.duration, isolation=finished.isolation)
-    return msgspec.structs.replace(measured, problem="; ".join(filter(None, reasons)), run=run)
+    reasons = [measured.problem, *finished.problems, finished.output[-400:].strip() if is_silent else ""]
+    return msgspec.structs.replace(measured, problem="; ".join(filter(None, reasons)), run=finished)

@@ -22,7 +22,7 @@ from treadle.toolchains.command import PlainCommand
 from treadle.toolchains.gotest import GoTest
 from treadle.toolchains.junit import Junit
 from treadle.toolchains.line_coverage import LineCoverage, line_coverage, not_available
-from treadle.toolchains.process import problems_of, run_in_checkout
+from treadle.toolchains.process import run_in_checkout
 from treadle.toolchains.pytest import KNOWN_PLUGINS, Pytest, interpreter
 from treadle.toolchains.results import CollectedTests, CommandResult, TestRun
 from treadle.toolchains.scaling import ScalingMeasurement, ScalingProbe, measure_scaling
@@ -34,18 +34,9 @@ async def build(
     command: tuple[str, ...], path: Path, *, timeout: float, sandbox: Enclosure | None = None
 ) -> CommandResult:
     """Run a command in a checkout."""
-    with temporary_folder("scratch") as scratch:
-        finished = await run_in_checkout(path, command, scratch=scratch, timeout=timeout, sandbox=sandbox)
+    finished = await run_in_checkout(path, command, timeout=timeout, sandbox=sandbox)
     # A command that did not end by itself explains in its output why.
-    explained = "\n".join([*problems_of(command, finished), finished.output])
-    return CommandResult(
-        command=command,
-        exit=finished.exit,
-        output=explained if finished.exit is None else finished.output,
-        duration=finished.duration,
-        ended=finished.ended,
-        isolation=finished.isolation,
-    )
+    return msgspec.structs.replace(finished, output="\n".join([*finished.problems, finished.output]))
 
 
 class SuiteRunner(Protocol):
