@@ -34,24 +34,14 @@ class PlainCommand(msgspec.Struct, frozen=True, kw_only=True):
         return finished.as_test_run(problems=finished.problems, limits=limits)
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests:
-        """Return the tests that the listing command prints."""
-        return await list_tests(self.listing, path, files, timeout=self.timeout, sandbox=self.sandbox)
-
-
-async def list_tests(
-    listing: tuple[str, ...], path: Path, files: tuple[str, ...] | None, *, timeout: float, sandbox: Enclosure | None
-) -> CollectedTests:
-    """Run a listing command and return the tests that it prints, one per line."""
-    if not listing:
-        why = "nothing lists the tests of this project (`toolchain.collect`)"
-        return CollectedTests(ids=(), problems=(why,))
-    finished = await run_in_checkout(path, listing, timeout=timeout, sandbox=sandbox)
-    problems = (f"{listing[0]} ended with {finished.exit}",) if finished.exit else finished.problems
-    lines = (line.strip() for line in finished.output.splitlines())
-    limits = () if files is None else (NOT_CHOSEN.replace("ran", "is listed"),)
-    return CollectedTests(
-        ids=tuple(dict.fromkeys(line for line in lines if line)),
-        problems=problems,
-        limits=limits,
-        output=finished.output,
-    )
+        """Return the tests that the listing command prints, one per line."""
+        if not self.listing:
+            return CollectedTests(ids=(), problems=("nothing lists the tests of this project (`toolchain.collect`)",))
+        listed = await run_in_checkout(path, self.listing, timeout=self.timeout, sandbox=self.sandbox)
+        lines = (line.strip() for line in listed.output.splitlines())
+        return CollectedTests(
+            ids=tuple(dict.fromkeys(line for line in lines if line)),
+            problems=(f"{self.listing[0]} ended with {listed.exit}",) if listed.exit else listed.problems,
+            limits=() if files is None else (NOT_CHOSEN.replace("ran", "is listed"),),
+            output=listed.output,
+        )

@@ -192,7 +192,7 @@ def read_round(stream: GoStream, finished: CommandResult, canaries: GoCanaries) 
         if package not in stream.panicked
         and (stream.ended.get(package) != "fail" or canaries.is_misreported(stream, package))
     ]
-    bent += [f"{id_} is told to have ended after all tests had" for id_ in canaries.late(stream)]
+    bent += [f"{id_} is reported to have ended after all tests had" for id_ in canaries.late(stream)]
     started = tuple(id_ for id_ in stream.started if not canaries.is_own(id_))
     return GoRound(stream, finished, early, tests, started, (*bent, *conflicting_verdicts(stream)))
 
@@ -229,13 +229,6 @@ def unfinished_tests(
         id_ for one in rounds for id_ in one.stopped
     }
     return {id_ for id_ in written - known if names is None or _function_name(id_) in names}
-
-
-def is_all_well(rounds: Sequence[GoRound]) -> bool:
-    """Whether a single round passed without objections, so that only its exit code remains to be checked."""
-    one = rounds[-1]
-    is_over = len(rounds) == 1 and one.finished.ended == "done" and not (one.early or one.bent)
-    return is_over and all(test.verdict not in _BAD for test in one.tests.values())
 
 
 def locate_tests(path: Path, packages: Sequence[GoPackage]) -> dict[str, tuple[str, int]]:
@@ -315,9 +308,9 @@ def _disagreements_of_rounds(rounds: Sequence[GoRound], sure: GoRound | None) ->
     if sure.finished.exit == 0 and bad:
         yield f"go ended with 0, and {bad[0]} did not pass"
     if sure.finished.exit and not bad:
-        yield f"all tests are told to have passed, and go ended with {sure.finished.exit}"
+        yield f"all tests are reported to have passed, and go ended with {sure.finished.exit}"
     if lost := [id_ for id_ in first.tests if "/" not in id_ and id_ not in sure.tests]:
-        yield f"{lost[0]} is told to have passed, and did not run once more"
+        yield f"{lost[0]} is reported to have passed, and did not run once more"
 
 
 LIMITS: Final = (
@@ -347,8 +340,11 @@ class GoTest(msgspec.Struct, frozen=True, kw_only=True):
             stream, finished = await self._run(path, command)
             return judge_stream(finished, stream, ids, files)
         rounds = await self._rounds(path, packages, names)
-        # The failing canary makes every run fail: only the exit code of a run without it means something.
-        sure = await self._round(path, packages, names, failing=False) if is_all_well(rounds) else None
+        first, sure = rounds[0], None
+        is_over = len(rounds) == 1 and first.finished.ended == "done" and not (first.early or first.bent)
+        if is_over and all(test.verdict not in _BAD for test in first.tests.values()):
+            # The failing canary makes every run fail: only the exit code of a run without it means something.
+            sure = await self._round(path, packages, names, failing=False)
         missing = unfinished_tests(packages, rounds, names)
         return combine_rounds(command, locate_tests(path, packages), rounds, sure, missing, ids, files)
 

@@ -11,9 +11,8 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from treadle.enclosures.port import Enclosure
 from treadle.git.files import temporary_folder
-from treadle.toolchains.command import NOT_CHOSEN, list_tests
+from treadle.toolchains.command import NOT_CHOSEN, PlainCommand
 from treadle.toolchains.node import (
     REPORTER,
     NodeGuard,
@@ -25,6 +24,7 @@ from treadle.toolchains.node import (
 )
 from treadle.toolchains.process import read_bytes, run_in_checkout
 from treadle.toolchains.results import (
+    MAX_MESSAGE,
     NO_CANARIES,
     CollectedTests,
     CommandResult,
@@ -37,7 +37,6 @@ from treadle.toolchains.results import (
 # Parsing JUnit files, which every tool writes in its own way.
 
 _BAD: Final = ("failure", "error")
-_MAX_TEXT: Final = 4_000
 MOST: Final = 1_000_000
 """The limit on elements of a report, far above any real test suite."""
 
@@ -118,7 +117,7 @@ def _case(element: ElementTree.Element, suites: tuple[str, ...]) -> JunitCase:
         seconds=_seconds(element.get("time", "0")),
         statuses=tuple(child.tag for child in results),
         type=first.get("type", "") if first is not None else "",
-        message=text[:_MAX_TEXT],
+        message=text[:MAX_MESSAGE],
     )
 
 
@@ -165,16 +164,11 @@ _KINDS: Final[tuple[tuple[FailureKind, re.Pattern[str], re.Pattern[str]], ...]] 
 )
 
 
-class Junit(msgspec.Struct, frozen=True, kw_only=True):
-    """A test runner for commands that write JUnit files."""
+class Junit(PlainCommand, frozen=True, kw_only=True):
+    """A test runner for commands that write JUnit files; `{report}` in the command stands for the file to write."""
 
-    command: tuple[str, ...]
-    """The test command; `{report}` in it stands for the file to write."""
     report: str = ""
     """A glob for the report files in the checkout, if the command has no `{report}`."""
-    listing: tuple[str, ...] = ()
-    timeout: float = 600.0
-    sandbox: Enclosure | None = None
 
     async def test(
         self, path: Path, ids: tuple[str, ...] | None = None, files: tuple[str, ...] | None = None
@@ -185,7 +179,7 @@ class Junit(msgspec.Struct, frozen=True, kw_only=True):
             target.parent.mkdir()
             words = with_reporter(with_files(self.command, path))
             command = tuple(word.replace("{report}", str(target)) for word in words)
-            # Where the command names the report's place, no other file is believed, whoever has left it.
+            # Where the command names the report's place, Treadle believes no other file.
             pattern = self.report if command == words else ""
             before = _stamps(path, pattern)
             guard = NodeGuard(scratch) if can_guard(command) else None
@@ -221,16 +215,11 @@ class Junit(msgspec.Struct, frozen=True, kw_only=True):
                 limits=(*run.limits, "the tests were run to list them"),
                 output=run.output,
             )
-        found = await list_tests(self.listing, path, files, timeout=self.timeout, sandbox=self.sandbox)
-        return msgspec.structs.replace(found, ids=tuple(map(_as_reported, found.ids)))
-
-
-def _as_reported(id_: str) -> str:
-    """Convert a listed test to the id of the report: `vitest list` uses ` > ` both after the file and between
-    suites.
-    """
-    file, sign, rest = id_.partition(" > ")
-    return f"{file}::{rest}" if sign and _FILE.match(file) else id_
+        listed = await super().collect(path, files)
+        # `vitest list` prints ` > ` both after the file and between suites, and its report `::` after the file.
+        parts = {id_: id_.partition(" > ") for id_ in listed.ids}
+        ids = (f"{file}::{rest}" if rest and _FILE.match(file) else id_ for id_, (file, _, rest) in parts.items())
+        return msgspec.structs.replace(listed, ids=tuple(ids))
 
 
 def _stamps(path: Path, pattern: str) -> dict[Path, tuple[int, ...]]:

@@ -79,7 +79,7 @@ def command_environment(scratch: Path, ours: Mapping[str, str] | None = None) ->
 
 
 _CHUNK: Final = 1 << 16
-_LAST_WORDS: Final = 15.0
+_END_TIMEOUT: Final = 15.0
 """The minder's timeout for ending everything, before Treadle kills the minder itself."""
 
 Listen = Callable[[bytes], None]
@@ -152,11 +152,11 @@ async def run(
     kept = BoundedOutput()
     output = asyncio.create_task(_read(process, kept, listen))
     try:
-        is_late = await _until_over(process, timeout, stop)
+        is_late = await _wait_for_end(process, timeout, stop)
     finally:
-        await _let_go(process)
+        await _end_process(process)
         with suppress(TimeoutError):
-            await asyncio.wait_for(output, _LAST_WORDS)
+            await asyncio.wait_for(output, _END_TIMEOUT)
         status = _status(reading)
     exit_code, ended, detail = _how_it_ended(status, is_late=is_late, is_apart=sandbox.is_apart)
     return CommandResult(
@@ -188,7 +188,7 @@ async def _read(process: asyncio.subprocess.Process, kept: BoundedOutput, listen
             listen(chunk)
 
 
-async def _until_over(process: asyncio.subprocess.Process, timeout: float, stop: asyncio.Event | None) -> bool:
+async def _wait_for_end(process: asyncio.subprocess.Process, timeout: float, stop: asyncio.Event | None) -> bool:
     """Wait for the process; return whether it has to be stopped."""
     waits: list[asyncio.Task[object]] = [asyncio.create_task(process.wait())]
     if stop is not None:
@@ -201,12 +201,12 @@ async def _until_over(process: asyncio.subprocess.Process, timeout: float, stop:
             wait.cancel()
 
 
-async def _let_go(process: asyncio.subprocess.Process) -> None:
+async def _end_process(process: asyncio.subprocess.Process) -> None:
     """Close the minder's input, which makes it end everything; kill a minder that does not."""
     assert process.stdin is not None
     process.stdin.close()
     with suppress(TimeoutError):
-        await asyncio.wait_for(process.wait(), _LAST_WORDS)
+        await asyncio.wait_for(process.wait(), _END_TIMEOUT)
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     await process.wait()

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from random import SystemRandom
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -164,7 +164,7 @@ class WitnessLine:
 
     def __init__(self, reading: int, writing: int, address: str, fds: tuple[int, ...] = ()) -> None:
         self.reading = reading
-        """Whoever listens closes it."""
+        """The listener closes it."""
         self.address = address
         self.fds = fds
         """What the process has to inherit."""
@@ -181,32 +181,28 @@ class WitnessLine:
 def witness_line(order: bytes, scratch: Path, *, is_apart: bool) -> Iterator[WitnessLine]:
     """Open a line to the witness, with the order for it at the other end."""
     with tempfile.TemporaryFile() as file:
-        line = _named_pipe_line(order, scratch / "line") if is_apart else _inherited_line(order, file)
+        if is_apart:
+            # A named pipe: the witness removes both names before any code of the project can find them.
+            folder = scratch / "line"
+            folder.mkdir(mode=0o700)
+            (folder / "order").write_bytes(order)
+            os.mkfifo(folder / "report", 0o600)
+            reading = os.open(folder / "report", os.O_RDONLY | os.O_NONBLOCK)
+            line = WitnessLine(reading, os.open(folder / "report", os.O_WRONLY), str(folder))
+        else:
+            file.write(order)
+            file.seek(0)
+            reading, writing = os.pipe()
+            line = WitnessLine(reading, writing, f"{file.fileno()}:{writing}", (file.fileno(), writing))
         try:
             yield line
         finally:
             line.hang_up()
 
 
-def _inherited_line(order: bytes, file: IO[bytes]) -> WitnessLine:
-    file.write(order)
-    file.seek(0)
-    reading, writing = os.pipe()
-    return WitnessLine(reading, writing, f"{file.fileno()}:{writing}", (file.fileno(), writing))
-
-
-def _named_pipe_line(order: bytes, folder: Path) -> WitnessLine:
-    """Create a named pipe; the witness removes both names before any code of the project can find them."""
-    folder.mkdir(mode=0o700)
-    (folder / "order").write_bytes(order)
-    os.mkfifo(folder / "report", 0o600)
-    reading = os.open(folder / "report", os.O_RDONLY | os.O_NONBLOCK)
-    return WitnessLine(reading, os.open(folder / "report", os.O_WRONLY), str(folder))
-
-
 _GRACE: Final = 5.0
 """Seconds that a test has to notice its own timeout."""
-_BIRDS: Final[tuple[Verdict, ...]] = ("passed", "failed", "error")
+_CANARY_VERDICTS: Final[tuple[Verdict, ...]] = ("passed", "failed", "error")
 MIRRORS: Final = 10
 _INSIDE: Final = "the code under test runs in the process of its tests: what it does there is watched, not prevented"
 
@@ -237,8 +233,7 @@ class Pytest(msgspec.Struct, frozen=True, kw_only=True):
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests:
         """Return the tests of a checkout, without running them."""
         with temporary_folder("scratch") as scratch:
-            it = _PytestRun(self, path.resolve(), scratch, None, files, collect_only=True)
-            ran = await it.result()
+            ran = await _PytestRun(self, path.resolve(), scratch, None, files, collect_only=True).result()
         return CollectedTests(
             ids=ran.collected,
             errors={id: test for id, test in ran.tests.items() if test.verdict == "error"},
@@ -269,7 +264,7 @@ class _PytestRun:
         self.files = tuple(dict.fromkeys([*(files or ()), *(id.partition("::")[0] for id in ids or ())]))
         self.key = secrets.token_bytes(32)
         self.testimony = Testimony(self.key)
-        self.canaries = {} if collect_only else {secrets.token_hex(8): want for want in _BIRDS}
+        self.canaries = {} if collect_only else {secrets.token_hex(8): want for want in _CANARY_VERDICTS}
         self.seconds = settings.test_timeout or settings.timeout / 2
         self.stop = asyncio.Event()
         self._is_apart = settings.sandbox is not None and settings.sandbox.is_apart
@@ -323,7 +318,7 @@ class _PytestRun:
 
     def _order(self) -> dict[str, Any]:
         places = SystemRandom()
-        birds = [
+        canaries = [
             {"token": token, "want": want, "place": places.random(), "name": f"test_{secrets.token_hex(4)}"}
             for token, want in self.canaries.items()
         ]
@@ -337,7 +332,7 @@ class _PytestRun:
             "plugins": list(self.settings.plugins),
             "ids": None if self.ids is None else list(self.ids),
             "timeout": self.seconds,
-            "canaries": birds,
+            "canaries": canaries,
             "mirrors": self.settings.mirrors,
             "seed": secrets.token_hex(16),
         }

@@ -14,7 +14,6 @@ import msgspec
 
 from treadle.config import model
 from treadle.config.detection import detect_languages
-from treadle.config.model import ToolchainSettings
 from treadle.config.project import Project
 from treadle.enclosures.port import Enclosure
 from treadle.git.files import temporary_folder
@@ -43,10 +42,7 @@ class SuiteRunner(Protocol):
     """A way to run tests."""
 
     async def test(
-        self,
-        path: Path,
-        ids: tuple[str, ...] | None = None,
-        files: tuple[str, ...] | None = None,
+        self, path: Path, ids: tuple[str, ...] | None = None, files: tuple[str, ...] | None = None
     ) -> TestRun: ...
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests: ...
@@ -126,14 +122,9 @@ def tests_of(settings: model.ToolchainSettings, root: Path, sandbox: Enclosure |
     timeout = float(settings.timeout)
     match settings.kind:
         case "pytest":
-            plugins = (*KNOWN_PLUGINS, *settings.plugins)
+            plugins, mirrors = (*KNOWN_PLUGINS, *settings.plugins), settings.mirrors
             return Pytest(
-                command=command,
-                root=root,
-                timeout=timeout,
-                plugins=plugins,
-                mirrors=settings.mirrors,
-                sandbox=sandbox,
+                command=command, root=root, timeout=timeout, plugins=plugins, mirrors=mirrors, sandbox=sandbox
             )
         case "junit":
             return Junit(command=command, report=settings.report, listing=listing, timeout=timeout, sandbox=sandbox)
@@ -157,7 +148,7 @@ _GO_TRIAL: Final = {
 }
 
 
-async def canary_fault(settings: ToolchainSettings, root: Path, sandbox: Enclosure | None = None) -> str | None:
+async def canary_fault(settings: model.ToolchainSettings, root: Path, sandbox: Enclosure | None = None) -> str | None:
     """Return why the canaries of a test tool do not work here; empty if they do, None if this kind of tool has none.
 
     The project's own options are left out: they may name files that the small project does not have.
@@ -203,7 +194,7 @@ _NODE: Final = (".package-lock.json", ".yarn-integrity", ".yarn-state.yml", ".mo
 """The files in which npm, yarn and pnpm record what `node_modules` holds."""
 
 
-def environment_fingerprint(settings: ToolchainSettings, root: Path) -> list[str]:
+def environment_fingerprint(settings: model.ToolchainSettings, root: Path) -> list[str]:
     """What the results of a project's tests depend on besides its files, one line for each fact, in a fixed order."""
     commands = [settings.command(name, root=str(root)) for name in _COMMANDS]
     programs = sorted({command[0] for command in commands if command})
