@@ -206,11 +206,8 @@ def conflicting_verdicts(stream: GoStream) -> Iterator[str]:
 
 def top_level_test(id_: str) -> str:
     """Return the test that a subtest belongs to."""
-    return id_.partition("/")[0] if "::" not in id_ else f"{id_.partition('::')[0]}::{_function_name(id_)}"
-
-
-def _function_name(id_: str) -> str:
-    return id_.partition("::")[2].partition("/")[0]
+    package, sign, name = id_.partition("::")
+    return f"{package}{sign}{name.partition('/')[0]}"
 
 
 def function_names(ids: Iterable[str]) -> frozenset[str]:
@@ -225,10 +222,8 @@ def unfinished_tests(
     early = rounds[-1].early
     written = {f"{one.import_path}::{name}" for one in packages for name in one.tests() if one.import_path in early}
     written |= {top_level_test(id_) for one in rounds for id_ in one.started if id_.partition("::")[0] in early}
-    known = {top_level_test(id_) for one in rounds for id_ in one.tests} | {
-        id_ for one in rounds for id_ in one.stopped
-    }
-    return {id_ for id_ in written - known if names is None or _function_name(id_) in names}
+    known = {top_level_test(id_) for one in rounds for id_ in (*one.tests, *one.stopped)}
+    return {id_ for id_ in written - known if names is None or id_.partition("::")[2] in names}
 
 
 def locate_tests(path: Path, packages: Sequence[GoPackage]) -> dict[str, tuple[str, int]]:
@@ -290,11 +285,10 @@ def combine_rounds(
 
 def select_results(tests: dict[str, TestResult], ids: tuple[str, ...] | None) -> dict[str, TestResult]:
     """Return the results of the chosen tests and their subtests, and all errors."""
-    wanted = set(ids or ())
     return {
         id_: test
         for id_, test in tests.items()
-        if ids is None or test.verdict == "error" or any(id_ == one or id_.startswith(f"{one}/") for one in wanted)
+        if ids is None or test.verdict == "error" or any(f"{id_}/".startswith(f"{one}/") for one in ids)
     }
 
 
