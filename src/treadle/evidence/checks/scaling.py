@@ -23,7 +23,11 @@ from treadle.evidence.subject import Subject
 from treadle.toolchains.results import CommandResult
 from treadle.toolchains.scaling import CallCost, ScalingMeasurement, ScalingProbe
 
-_WORDS: Final = {"constant": "1", "logarithmic": "log n", "linear": "n", "linearithmic": "n log n"} | {
+_WORDS: Final = {
+    "constant": "1",
+    "logarithmic": "log n",
+    "linear": "n",
+    "linearithmic": "n log n",
     "quadratic": "n^2",
     "cubic": "n^3",
     "exponential": "2^n",
@@ -165,9 +169,9 @@ def judge_limit(limit: str, bound: Growth, measured: ScalingMeasurement, functio
             calls = [one for one in measured.points if (one.what, one.shape) == (what, shape)]
             points = [(one.n, max(one.cost, floor)) for one in calls[-5:]]  # small sizes show the fixed costs
             if len(points) >= 4:
-                excess = exponent(points, bound)
-                text = f"{what} grow as n^{exponent(points):.2f} on {shape} inputs up to n = {points[-1][0]}"
-                lines.append((excess > tolerance, what != "seconds", excess, exponent(points), text))
+                power, excess = exponent(points), exponent(points, bound)
+                text = f"{what} grow as n^{power:.2f} on {shape} inputs up to n = {points[-1][0]}"
+                lines.append((excess > tolerance, what != "seconds", excess, power, text))
     if lines and (max(lines)[0] or not measured.problem):
         is_over, _, _, slope, reason = max(lines)  # the worst decides, and counted instructions before time
         verdict = "exceeds" if is_over else "fits"
