@@ -9,15 +9,16 @@ import pytest
 from treadle.enclosures.port import EnclosedCommand
 from treadle.errors import PortError
 from treadle.git.files import temporary_folder
-from treadle.toolchains.process import BoundedOutput, FinishedCommand, command_environment, run
+from treadle.toolchains.process import BoundedOutput, command_environment, run
+from treadle.toolchains.results import CommandResult
 from treadle.toolchains.sandbox import NONE, Sandbox, candidates, find_sandbox, works, writable_places
 
 SANDBOXES = [NONE, *(one for one in candidates() if asyncio.run(works(one)))]
 KEEPING = [one for one in SANDBOXES if one.narrows or one.keeps_files]
 
 
-def python(text: str, cwd: Path, *, timeout: float = 30.0, sandbox: Sandbox = NONE) -> FinishedCommand:
-    async def go() -> FinishedCommand:
+def python(text: str, cwd: Path, *, timeout: float = 30.0, sandbox: Sandbox = NONE) -> CommandResult:
+    async def go() -> CommandResult:
         with temporary_folder("scratch") as scratch:
             command = [sys.executable, "-c", text]
             env = command_environment(scratch)
@@ -116,7 +117,7 @@ def test_time_is_up(tmp_path: Path) -> None:
 
 
 def test_no_program_and_no_folder(tmp_path: Path) -> None:
-    async def go(cwd: Path) -> FinishedCommand:
+    async def go(cwd: Path) -> CommandResult:
         with temporary_folder("scratch") as scratch:
             return await run(["no-such-program"], cwd=cwd, env={}, timeout=9, sandbox=NONE, scratch=scratch)
 

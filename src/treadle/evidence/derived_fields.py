@@ -175,7 +175,8 @@ async def _advice(s: Subject) -> Json:
 
 
 async def _scaling(s: Subject) -> Json:
-    return _texts(str(one) for one in await measure_limits(s))
+    results, _ = await measure_limits(s)
+    return _texts(map(str, results))
 
 
 # Fields from documents.

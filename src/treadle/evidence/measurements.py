@@ -343,9 +343,7 @@ class ActivityMeasurements:
         async def run(path: Path) -> ScalingMeasurement:
             return await self._tools.scaling(path, probe)
 
-        return await self._once(
-            ("scaling", probe), tree, ScalingMeasurement, run, lambda one: one.exit == 0 and not one.problem
-        )
+        return await self._once(("scaling", probe), tree, ScalingMeasurement, run, lambda one: not one.problem)
 
     async def command(self, name: str, tree: str) -> CommandResult | None:
         """One of the project's commands; None if it has none of that name."""

@@ -6,8 +6,7 @@ from typing import Final
 import msgspec
 
 from treadle.enclosures.port import Enclosure
-from treadle.git.files import temporary_folder
-from treadle.toolchains.process import problems_of, run_in_checkout
+from treadle.toolchains.process import run_in_checkout
 from treadle.toolchains.results import NO_CANARIES, CollectedTests, TestRun
 
 LIMITS: Final = (
@@ -30,43 +29,19 @@ class PlainCommand(msgspec.Struct, frozen=True, kw_only=True):
         self, path: Path, ids: tuple[str, ...] | None = None, files: tuple[str, ...] | None = None
     ) -> TestRun:
         """Run all tests."""
-        with temporary_folder("scratch") as scratch:
-            finished = await run_in_checkout(
-                path, self.command, scratch=scratch, timeout=self.timeout, sandbox=self.sandbox
-            )
-        return TestRun(
-            command=self.command,
-            exit=finished.exit,
-            duration=finished.duration,
-            ended=finished.ended,
-            output=finished.output,
-            problems=tuple(problems_of(self.command, finished)),
-            limits=(*LIMITS, *([NOT_CHOSEN] if ids is not None or files is not None else [])),
-            isolation=finished.isolation,
-        )
+        finished = await run_in_checkout(path, self.command, timeout=self.timeout, sandbox=self.sandbox)
+        limits = (*LIMITS, *([NOT_CHOSEN] if ids is not None or files is not None else []))
+        return finished.as_test_run(problems=finished.problems, limits=limits)
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests:
-        """Return the tests that the listing command prints."""
-        return await list_tests(self.listing, path, files, timeout=self.timeout, sandbox=self.sandbox)
-
-
-async def list_tests(
-    listing: tuple[str, ...], path: Path, files: tuple[str, ...] | None, *, timeout: float, sandbox: Enclosure | None
-) -> CollectedTests:
-    """Run a listing command and return the tests that it prints, one per line."""
-    if not listing:
-        why = "nothing lists the tests of this project (`toolchain.collect`)"
-        return CollectedTests(ids=(), problems=(why,))
-    with temporary_folder("scratch") as scratch:
-        finished = await run_in_checkout(path, listing, scratch=scratch, timeout=timeout, sandbox=sandbox)
-    problems = problems_of(listing, finished)
-    if finished.exit:
-        problems.append(f"{listing[0]} ended with {finished.exit}")
-    lines = (line.strip() for line in finished.output.splitlines())
-    limits = () if files is None else (NOT_CHOSEN.replace("ran", "is listed"),)
-    return CollectedTests(
-        ids=tuple(dict.fromkeys(line for line in lines if line)),
-        problems=tuple(problems),
-        limits=limits,
-        output=finished.output,
-    )
+        """Return the tests that the listing command prints, one per line."""
+        if not self.listing:
+            return CollectedTests(ids=(), problems=("nothing lists the tests of this project (`toolchain.collect`)",))
+        listed = await run_in_checkout(path, self.listing, timeout=self.timeout, sandbox=self.sandbox)
+        lines = (line.strip() for line in listed.output.splitlines())
+        return CollectedTests(
+            ids=tuple(dict.fromkeys(line for line in lines if line)),
+            problems=(f"{self.listing[0]} ended with {listed.exit}",) if listed.exit else listed.problems,
+            limits=() if files is None else (NOT_CHOSEN.replace("ran", "is listed"),),
+            output=listed.output,
+        )

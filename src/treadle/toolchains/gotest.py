@@ -15,8 +15,8 @@ import msgspec
 from treadle.enclosures.port import Enclosure
 from treadle.git.files import temporary_folder
 from treadle.toolchains.go_output import GoPackage, GoStream, listing_command, read_packages
-from treadle.toolchains.process import COUNT, FinishedCommand, problems_of, run_in_checkout
-from treadle.toolchains.results import MAX_OUTPUT, NO_CANARIES, CollectedTests, TestResult, TestRun
+from treadle.toolchains.process import COUNT, run_in_checkout
+from treadle.toolchains.results import MAX_OUTPUT, NO_CANARIES, CollectedTests, CommandResult, TestResult, TestRun
 
 # Canaries: tests of our own, added to each package, that expose a program which ends or falsifies its test run.
 #
@@ -158,7 +158,7 @@ class GoRound(msgspec.Struct, frozen=True):
     """One run of `go test`."""
 
     stream: GoStream
-    finished: FinishedCommand
+    finished: CommandResult
     early: dict[str, str]
     """The packages whose tests ended early, each with the evidence."""
     tests: dict[str, TestResult]
@@ -174,7 +174,7 @@ class GoRound(msgspec.Struct, frozen=True):
         return {top_level_test(id_) for id_ in unfinished if id_.partition("::")[0] in ended}
 
 
-def read_round(stream: GoStream, finished: FinishedCommand, canaries: GoCanaries) -> GoRound:
+def read_round(stream: GoStream, finished: CommandResult, canaries: GoCanaries) -> GoRound:
     """Turn the stream of one run into results, without its canaries."""
     early = canaries.early(stream) if finished.ended == "done" else {}
     tests = {
@@ -192,7 +192,7 @@ def read_round(stream: GoStream, finished: FinishedCommand, canaries: GoCanaries
         if package not in stream.panicked
         and (stream.ended.get(package) != "fail" or canaries.is_misreported(stream, package))
     ]
-    bent += [f"{id_} is told to have ended after all tests had" for id_ in canaries.late(stream)]
+    bent += [f"{id_} is reported to have ended after all tests had" for id_ in canaries.late(stream)]
     started = tuple(id_ for id_ in stream.started if not canaries.is_own(id_))
     return GoRound(stream, finished, early, tests, started, (*bent, *conflicting_verdicts(stream)))
 
@@ -206,11 +206,8 @@ def conflicting_verdicts(stream: GoStream) -> Iterator[str]:
 
 def top_level_test(id_: str) -> str:
     """Return the test that a subtest belongs to."""
-    return id_.partition("/")[0] if "::" not in id_ else f"{id_.partition('::')[0]}::{_function_name(id_)}"
-
-
-def _function_name(id_: str) -> str:
-    return id_.partition("::")[2].partition("/")[0]
+    package, sign, name = id_.partition("::")
+    return f"{package}{sign}{name.partition('/')[0]}"
 
 
 def function_names(ids: Iterable[str]) -> frozenset[str]:
@@ -225,17 +222,8 @@ def unfinished_tests(
     early = rounds[-1].early
     written = {f"{one.import_path}::{name}" for one in packages for name in one.tests() if one.import_path in early}
     written |= {top_level_test(id_) for one in rounds for id_ in one.started if id_.partition("::")[0] in early}
-    known = {top_level_test(id_) for one in rounds for id_ in one.tests} | {
-        id_ for one in rounds for id_ in one.stopped
-    }
-    return {id_ for id_ in written - known if names is None or _function_name(id_) in names}
-
-
-def is_all_well(rounds: Sequence[GoRound]) -> bool:
-    """Whether a single round passed without objections, so that only its exit code remains to be checked."""
-    one = rounds[-1]
-    is_over = len(rounds) == 1 and one.finished.ended == "done" and not (one.early or one.bent)
-    return is_over and all(test.verdict not in _BAD for test in one.tests.values())
+    known = {top_level_test(id_) for one in rounds for id_ in (*one.tests, *one.stopped)}
+    return {id_ for id_ in written - known if names is None or id_.partition("::")[2] in names}
 
 
 def locate_tests(path: Path, packages: Sequence[GoPackage]) -> dict[str, tuple[str, int]]:
@@ -273,7 +261,7 @@ def combine_rounds(
             line = test.line if is_same_file or not file else line
             tests[id_] = msgspec.structs.replace(test, file=file or test.file, line=line)
     chosen = select_results(tests, ids)
-    problems = [text for one in every for text in problems_of(command, one.finished)]
+    problems = [text for one in every for text in one.finished.problems]
     problems += [f"{id_} was not run" for id_ in sorted({*missing, *(id_ for id_ in ids or () if id_ not in tests)})]
     problems += ["no tests were found"] if rounds[0].finished.exit is not None and not tests else []
     last = every[-1].finished
@@ -297,11 +285,10 @@ def combine_rounds(
 
 def select_results(tests: dict[str, TestResult], ids: tuple[str, ...] | None) -> dict[str, TestResult]:
     """Return the results of the chosen tests and their subtests, and all errors."""
-    wanted = set(ids or ())
     return {
         id_: test
         for id_, test in tests.items()
-        if ids is None or test.verdict == "error" or any(id_ == one or id_.startswith(f"{one}/") for one in wanted)
+        if ids is None or test.verdict == "error" or any(f"{id_}/".startswith(f"{one}/") for one in ids)
     }
 
 
@@ -315,9 +302,9 @@ def _disagreements_of_rounds(rounds: Sequence[GoRound], sure: GoRound | None) ->
     if sure.finished.exit == 0 and bad:
         yield f"go ended with 0, and {bad[0]} did not pass"
     if sure.finished.exit and not bad:
-        yield f"all tests are told to have passed, and go ended with {sure.finished.exit}"
+        yield f"all tests are reported to have passed, and go ended with {sure.finished.exit}"
     if lost := [id_ for id_ in first.tests if "/" not in id_ and id_ not in sure.tests]:
-        yield f"{lost[0]} is told to have passed, and did not run once more"
+        yield f"{lost[0]} is reported to have passed, and did not run once more"
 
 
 LIMITS: Final = (
@@ -345,10 +332,13 @@ class GoTest(msgspec.Struct, frozen=True, kw_only=True):
         packages = await self._packages(path)
         if not packages:
             stream, finished = await self._run(path, command)
-            return judge_stream(command, finished, stream, ids, files)
+            return judge_stream(finished, stream, ids, files)
         rounds = await self._rounds(path, packages, names)
-        # The failing canary makes every run fail: only the exit code of a run without it means something.
-        sure = await self._round(path, packages, names, failing=False) if is_all_well(rounds) else None
+        first, sure = rounds[0], None
+        is_over = len(rounds) == 1 and first.finished.ended == "done" and not (first.early or first.bent)
+        if is_over and all(test.verdict not in _BAD for test in first.tests.values()):
+            # The failing canary makes every run fail: only the exit code of a run without it means something.
+            sure = await self._round(path, packages, names, failing=False)
         missing = unfinished_tests(packages, rounds, names)
         return combine_rounds(command, locate_tests(path, packages), rounds, sure, missing, ids, files)
 
@@ -362,7 +352,7 @@ class GoTest(msgspec.Struct, frozen=True, kw_only=True):
             ids=tuple(stream.listed),
             files={id_: places[id_][0] for id_ in stream.listed if id_ in places},
             errors={id: test for id, test in stream.tests.items() if test.verdict == "error"},
-            problems=tuple(problems_of(command, finished)),
+            problems=finished.problems,
             limits=limits,
             output=finished.output,
         )
@@ -371,10 +361,7 @@ class GoTest(msgspec.Struct, frozen=True, kw_only=True):
         """Return the packages that can have canaries; none if the command rules them out."""
         if option_against_canaries(self.command):
             return []
-        with temporary_folder("scratch") as scratch:
-            listed = await run_in_checkout(
-                path, listing_command(self.command), scratch=scratch, timeout=self.timeout, sandbox=self.sandbox
-            )
+        listed = await run_in_checkout(path, listing_command(self.command), timeout=self.timeout, sandbox=self.sandbox)
         return read_packages(listed.output)
 
     async def _rounds(self, path: Path, packages: list[GoPackage], names: frozenset[str] | None) -> list[GoRound]:
@@ -404,17 +391,16 @@ class GoTest(msgspec.Struct, frozen=True, kw_only=True):
 
     async def _run(
         self, path: Path, command: tuple[str, ...], scratch: Path | None = None
-    ) -> tuple[GoStream, FinishedCommand]:
+    ) -> tuple[GoStream, CommandResult]:
         stream, count = GoStream(), COUNT.get()
 
         def listen(chunk: bytes) -> None:
             stream.hear(chunk)
             count(len(stream.tests), 0)
 
-        with temporary_folder("scratch") as place:
-            finished = await run_in_checkout(
-                path, command, scratch=scratch or place, timeout=self.timeout, sandbox=self.sandbox, listen=listen
-            )
+        finished = await run_in_checkout(
+            path, command, scratch=scratch, timeout=self.timeout, sandbox=self.sandbox, listen=listen
+        )
         stream.hear(b"\n")
         return stream, finished
 
@@ -431,15 +417,14 @@ def _any_of(names: Iterable[str], *patterns: str) -> str:
 
 
 def judge_stream(
-    command: tuple[str, ...],
-    finished: FinishedCommand,
+    finished: CommandResult,
     stream: GoStream,
     ids: tuple[str, ...] | None = None,
     files: tuple[str, ...] | None = None,
 ) -> TestRun:
     """Judge a run by its stream and exit code alone, for commands that rule out canaries."""
     bad = [test.id for test in stream.tests.values() if test.verdict in _BAD]
-    problems = problems_of(command, finished)
+    problems = list(finished.problems)
     problems += [f"a panic ended the tests of {package}" for package in stream.panicked]
     if finished.exit is not None and not stream.tests:
         problems.append("no tests were found")
@@ -448,20 +433,14 @@ def judge_stream(
     problems += [f"{id_} did not end" for id_ in stream.started if id_ not in stream.tests][:_SHOWN]
     problems += [f"{id_} was not run" for id_ in ids or () if id_ not in stream.tests]
     tests = select_results(stream.tests, ids)
-    return TestRun(
-        command=command,
-        exit=finished.exit,
-        duration=finished.duration,
-        ended=finished.ended,
+    return finished.as_test_run(
         tests=tests,
         collected=tuple(dict.fromkeys([*stream.started, *stream.tests])),
         chosen=tuple(tests),
-        output=finished.output,
         problems=tuple(problems),
         bent=(
             *([f"go ended with 0, and {bad[0]} did not pass"] if finished.exit == 0 and bad else []),
             *conflicting_verdicts(stream),
         ),
         limits=(*LIMITS, *([NO_FILES] if files is not None else [])),
-        isolation=finished.isolation,
     )

@@ -11,9 +11,8 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from treadle.enclosures.port import Enclosure
 from treadle.git.files import temporary_folder
-from treadle.toolchains.command import NOT_CHOSEN, list_tests
+from treadle.toolchains.command import NOT_CHOSEN, PlainCommand
 from treadle.toolchains.node import (
     REPORTER,
     NodeGuard,
@@ -23,13 +22,21 @@ from treadle.toolchains.node import (
     with_files,
     with_reporter,
 )
-from treadle.toolchains.process import FinishedCommand, problems_of, read_bytes, run_in_checkout
-from treadle.toolchains.results import NO_CANARIES, CollectedTests, FailureKind, TestResult, TestRun, Verdict
+from treadle.toolchains.process import read_bytes, run_in_checkout
+from treadle.toolchains.results import (
+    MAX_MESSAGE,
+    NO_CANARIES,
+    CollectedTests,
+    CommandResult,
+    FailureKind,
+    TestResult,
+    TestRun,
+    Verdict,
+)
 
 # Parsing JUnit files, which every tool writes in its own way.
 
 _BAD: Final = ("failure", "error")
-_MAX_TEXT: Final = 4_000
 MOST: Final = 1_000_000
 """The limit on elements of a report, far above any real test suite."""
 
@@ -110,7 +117,7 @@ def _case(element: ElementTree.Element, suites: tuple[str, ...]) -> JunitCase:
         seconds=_seconds(element.get("time", "0")),
         statuses=tuple(child.tag for child in results),
         type=first.get("type", "") if first is not None else "",
-        message=text[:_MAX_TEXT],
+        message=text[:MAX_MESSAGE],
     )
 
 
@@ -157,16 +164,11 @@ _KINDS: Final[tuple[tuple[FailureKind, re.Pattern[str], re.Pattern[str]], ...]] 
 )
 
 
-class Junit(msgspec.Struct, frozen=True, kw_only=True):
-    """A test runner for commands that write JUnit files."""
+class Junit(PlainCommand, frozen=True, kw_only=True):
+    """A test runner for commands that write JUnit files; `{report}` in the command stands for the file to write."""
 
-    command: tuple[str, ...]
-    """The test command; `{report}` in it stands for the file to write."""
     report: str = ""
     """A glob for the report files in the checkout, if the command has no `{report}`."""
-    listing: tuple[str, ...] = ()
-    timeout: float = 600.0
-    sandbox: Enclosure | None = None
 
     async def test(
         self, path: Path, ids: tuple[str, ...] | None = None, files: tuple[str, ...] | None = None
@@ -177,7 +179,7 @@ class Junit(msgspec.Struct, frozen=True, kw_only=True):
             target.parent.mkdir()
             words = with_reporter(with_files(self.command, path))
             command = tuple(word.replace("{report}", str(target)) for word in words)
-            # Where the command names the report's place, no other file is believed, whoever has left it.
+            # Where the command names the report's place, Treadle believes no other file.
             pattern = self.report if command == words else ""
             before = _stamps(path, pattern)
             guard = NodeGuard(scratch) if can_guard(command) else None
@@ -193,7 +195,7 @@ class Junit(msgspec.Struct, frozen=True, kw_only=True):
             fresh = [file for file, stamp in _stamps(path, pattern).items() if before.get(file) != stamp]
             cases, problems = _read_all(fresh if pattern else [target] if target.exists() else [])
             seen = guard.lines() if guard else []
-        run = _judge(command, finished, [_below(case, path) for case in cases], problems, ids, files)
+        run = _judge(finished, [_below(case, path) for case in cases], problems, ids, files)
         passed = [case.name for case in cases if not case.statuses and not _is_whole_file(case)]
         limits = [_NAMED, GUARDED] if saw_tests(seen) else [*LIMITS]
         limits += [NOT_CHOSEN] if ids is not None or files is not None else []
@@ -213,16 +215,11 @@ class Junit(msgspec.Struct, frozen=True, kw_only=True):
                 limits=(*run.limits, "the tests were run to list them"),
                 output=run.output,
             )
-        found = await list_tests(self.listing, path, files, timeout=self.timeout, sandbox=self.sandbox)
-        return msgspec.structs.replace(found, ids=tuple(map(_as_reported, found.ids)))
-
-
-def _as_reported(id_: str) -> str:
-    """Convert a listed test to the id of the report: `vitest list` uses ` > ` both after the file and between
-    suites.
-    """
-    file, sign, rest = id_.partition(" > ")
-    return f"{file}::{rest}" if sign and _FILE.match(file) else id_
+        listed = await super().collect(path, files)
+        # `vitest list` prints ` > ` both after the file and between suites, and its report `::` after the file.
+        parts = {id_: id_.partition(" > ") for id_ in listed.ids}
+        ids = (f"{file}::{rest}" if rest and _FILE.match(file) else id_ for id_, (file, _, rest) in parts.items())
+        return msgspec.structs.replace(listed, ids=tuple(ids))
 
 
 def _stamps(path: Path, pattern: str) -> dict[Path, tuple[int, ...]]:
@@ -254,8 +251,7 @@ def _below(case: JunitCase, path: Path) -> JunitCase:
 
 
 def _judge(
-    command: tuple[str, ...],
-    finished: FinishedCommand,
+    finished: CommandResult,
     cases: list[JunitCase],
     problems: list[str],
     ids: tuple[str, ...] | None,
@@ -264,7 +260,7 @@ def _judge(
     """Judge a run by its report and its exit code."""
     tests = results_of(cases)
     bad = [test.id for test in tests.values() if test.verdict in ("failed", "error")]
-    problems = [*problems_of(command, finished), *problems]
+    problems = [*finished.problems, *problems]
     if finished.exit and not tests:
         printed = finished.output.strip()[-_SHOWN:]
         words = f"; it printed:\n{printed}" if printed else ""
@@ -282,18 +278,12 @@ def _judge(
         if (ids is None or id in ids)
         and (files is None or any(test.file == file or id.startswith(f"{file}::") for file in files))
     }
-    return TestRun(
-        command=command,
-        exit=finished.exit,
-        duration=finished.duration,
-        ended=finished.ended,
+    return finished.as_test_run(
         tests=wanted,
         collected=tuple(tests),
         chosen=tuple(wanted),
-        output=finished.output,
         problems=tuple(problems),
         bent=(f"the command ended with 0, and {bad[0]} did not pass",) if finished.exit == 0 and bad else (),
-        isolation=finished.isolation,
     )
 
 

@@ -54,11 +54,11 @@ def main(argv: list[str]) -> None:
     finally:
         _end_all()
         if farewell:
-            _bid(farewell)
+            _run_farewell(farewell)
     try:
         os.write(file, how.encode(errors="replace"))
     except OSError:
-        pass  # nobody is left to hear it
+        pass  # Treadle has ended
 
 
 def _counted(words: list[str]) -> "tuple[list[str], list[str]]":
@@ -138,7 +138,7 @@ def _end_all() -> None:
         time.sleep(_ROUND)
 
 
-def _bid(farewell: list[str]) -> None:
+def _run_farewell(farewell: list[str]) -> None:
     until = time.monotonic() + _PATIENCE
     try:
         nothing = os.open(os.devnull, os.O_RDWR)

@@ -7,7 +7,8 @@ import hashlib
 import hmac
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -57,25 +58,22 @@ class NodeGuard:
 
 def can_guard(command: tuple[str, ...]) -> bool:
     """Whether the guard can watch a test command."""
-    names = [Path(word).name for word in command]
-    return (names[:1] == ["node"] and "--test" in names) or any(name in ("vitest", "vitest.mjs") for name in names)
+    return _is_node_test(command) or any(Path(word).name in ("vitest", "vitest.mjs") for word in command)
 
 
-def saw_tests(lines: Iterable[GuardNote]) -> bool:
+def saw_tests(notes: Sequence[GuardNote]) -> bool:
     """Whether the guard watched each test, so that verdicts have a second witness besides the report."""
-    known = list(lines)
-    return any(line.began for line in known) and not any(line.passed is None for line in known)
+    return any(one.began for one in notes) and not any(one.passed is None for one in notes)
 
 
-def guard_disagreements(lines: Iterable[GuardNote], passed: Iterable[str]) -> Iterator[str]:
+def guard_disagreements(notes: Sequence[GuardNote], passed: Iterable[str]) -> Iterator[str]:
     """Yield contradictions between the guard's notes and the report, which names the tests that passed."""
-    known = list(lines)
-    for name in dict.fromkeys(line.changed for line in known if line.changed):
+    for name in dict.fromkeys(one.changed for one in notes if one.changed):
         yield f"{name} was exchanged while the tests ran"
-    for name in dict.fromkeys(line.tried for line in known if line.tried):
+    for name in dict.fromkeys(one.tried for one in notes if one.tried):
         yield f"{name} was to be exchanged while the tests ran"
-    seen = Counter(line.test for line in known if line.passed)
-    for name, times in Counter(passed).items() if saw_tests(known) else ():
+    seen = Counter(one.test for one in notes if one.passed)
+    for name, times in Counter(passed).items() if saw_tests(notes) else ():
         if times > seen[name]:
             yield f"'{name}' is reported as passed {times} times, and was seen to pass {seen[name]} times"
 
@@ -90,23 +88,15 @@ def with_files(command: tuple[str, ...], checkout: Path) -> tuple[str, ...]:
     """Expand the globs of a `node --test` command as a shell would: node 20 accepts no globs."""
     if not _is_node_test(command):
         return command
-    return tuple(found for word in command for found in (_files(word, checkout) or (word,)))
-
-
-def _files(word: str, checkout: Path) -> list[str]:
-    pattern = PurePosixPath(word)
-    if (
-        word.startswith("-")
-        or not any(sign in word for sign in "*?[")
-        or pattern.is_absolute()
-        or ".." in pattern.parts
-    ):
-        return []
-    try:
-        found = [path.relative_to(checkout) for path in checkout.glob(word) if path.is_file()]
-    except (ValueError, OSError):  # no pattern after all
-        return []
-    return sorted(path.as_posix() for path in found if "node_modules" not in path.parts)
+    words: list[str] = []
+    for word in command:
+        found: list[Path] = []
+        is_glob = not word.startswith(("-", "/")) and any(sign in word for sign in "*?[")
+        if is_glob and ".." not in PurePosixPath(word).parts:
+            with suppress(ValueError, OSError):  # no pattern after all
+                found = [path.relative_to(checkout) for path in checkout.glob(word) if path.is_file()]
+        words += sorted(path.as_posix() for path in found if "node_modules" not in path.parts) or [word]
+    return tuple(words)
 
 
 def _is_node_test(command: tuple[str, ...]) -> bool:

@@ -10,7 +10,7 @@ import signal
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Final
@@ -20,7 +20,8 @@ import msgspec
 from treadle.enclosures.container import NOT_STARTED, signal_in
 from treadle.enclosures.port import EnclosedCommand, Enclosure, LaunchCommand
 from treadle.errors import PortError
-from treadle.toolchains.results import MAX_OUTPUT, Ended
+from treadle.git.files import temporary_folder
+from treadle.toolchains.results import MAX_OUTPUT, CommandResult, Ended
 from treadle.toolchains.sandbox import find_sandbox, minder_command, writable_places
 
 # Reading files that the project's commands wrote: regular ones, of a bounded size, and never through a link.
@@ -78,7 +79,7 @@ def command_environment(scratch: Path, ours: Mapping[str, str] | None = None) ->
 
 
 _CHUNK: Final = 1 << 16
-_LAST_WORDS: Final = 15.0
+_END_TIMEOUT: Final = 15.0
 """The minder's timeout for ending everything, before Treadle kills the minder itself."""
 
 Listen = Callable[[bytes], None]
@@ -87,17 +88,6 @@ COUNT: ContextVar[Callable[[int, int], None]] = ContextVar("count", default=lamb
 
 A context variable, because the caller that wants to know is far above the tool that counts, and most callers do not.
 """
-
-
-class FinishedCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """How a command ended."""
-
-    exit: int | None
-    ended: Ended
-    output: str
-    duration: float
-    isolation: str
-    detail: str = ""
 
 
 class BoundedOutput:
@@ -133,7 +123,7 @@ async def run(
     fds: tuple[int, ...] = (),
     stop: asyncio.Event | None = None,
     listen: Listen | None = None,
-) -> FinishedCommand:
+) -> CommandResult:
     """Run a command until it exits, times out, or `stop` is set; `listen` receives all its output."""
     began = time.monotonic()
     reading, writing = os.pipe()
@@ -162,14 +152,15 @@ async def run(
     kept = BoundedOutput()
     output = asyncio.create_task(_read(process, kept, listen))
     try:
-        is_late = await _until_over(process, timeout, stop)
+        is_late = await _wait_for_end(process, timeout, stop)
     finally:
-        await _let_go(process)
+        await _end_process(process)
         with suppress(TimeoutError):
-            await asyncio.wait_for(output, _LAST_WORDS)
+            await asyncio.wait_for(output, _END_TIMEOUT)
         status = _status(reading)
     exit_code, ended, detail = _how_it_ended(status, is_late=is_late, is_apart=sandbox.is_apart)
-    return FinishedCommand(
+    return CommandResult(
+        command=tuple(command),
         exit=exit_code,
         ended=ended,
         output=str(kept),
@@ -197,7 +188,7 @@ async def _read(process: asyncio.subprocess.Process, kept: BoundedOutput, listen
             listen(chunk)
 
 
-async def _until_over(process: asyncio.subprocess.Process, timeout: float, stop: asyncio.Event | None) -> bool:
+async def _wait_for_end(process: asyncio.subprocess.Process, timeout: float, stop: asyncio.Event | None) -> bool:
     """Wait for the process; return whether it has to be stopped."""
     waits: list[asyncio.Task[object]] = [asyncio.create_task(process.wait())]
     if stop is not None:
@@ -210,12 +201,12 @@ async def _until_over(process: asyncio.subprocess.Process, timeout: float, stop:
             wait.cancel()
 
 
-async def _let_go(process: asyncio.subprocess.Process) -> None:
+async def _end_process(process: asyncio.subprocess.Process) -> None:
     """Close the minder's input, which makes it end everything; kill a minder that does not."""
     assert process.stdin is not None
     process.stdin.close()
     with suppress(TimeoutError):
-        await asyncio.wait_for(process.wait(), _LAST_WORDS)
+        await asyncio.wait_for(process.wait(), _END_TIMEOUT)
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     await process.wait()
@@ -250,25 +241,29 @@ async def run_in_checkout(
     path: Path,
     command: tuple[str, ...],
     *,
-    scratch: Path,
     timeout: float,
     sandbox: Enclosure | None = None,
+    scratch: Path | None = None,
     readable: tuple[Path, ...] = (),
     listen: Listen | None = None,
     more: Mapping[str, str] | None = None,
-) -> FinishedCommand:
-    """Run one of the project's commands in a checkout, in the best sandbox that works here; `more`: its environment."""
+) -> CommandResult:
+    """Run one of the project's commands in a checkout, in the best sandbox that works here; `more`: its environment.
+
+    `scratch` is a folder that it may write to, where the caller wants to read from it.
+    """
     path = path.resolve()
-    return await run(
-        command,
-        cwd=path,
-        env=command_environment(scratch) | _own_sources(path, command) | dict(more or {}),
-        timeout=timeout,
-        sandbox=sandbox or await find_sandbox(),
-        scratch=scratch,
-        readable=readable,
-        listen=listen,
-    )
+    with nullcontext(scratch) if scratch else temporary_folder("scratch") as folder:
+        return await run(
+            command,
+            cwd=path,
+            env=command_environment(folder) | _own_sources(path, command) | dict(more or {}),
+            timeout=timeout,
+            sandbox=sandbox or await find_sandbox(),
+            scratch=folder,
+            readable=readable,
+            listen=listen,
+        )
 
 
 def _own_sources(path: Path, command: tuple[str, ...]) -> dict[str, str]:
@@ -293,12 +288,3 @@ def _linked_folders(path: Path, command: tuple[str, ...]) -> Iterator[Path]:
             for root in path.parents:
                 if linked and (root / ".treadle").is_dir() and linked.resolve().is_relative_to(root):
                     yield path / linked.resolve().relative_to(root)
-
-
-def problems_of(command: tuple[str, ...], finished: FinishedCommand) -> list[str]:
-    """Return the reason why a command did not end by itself, if so."""
-    if finished.ended == "timeout":
-        return [f"{command[0]} did not end within {finished.duration:.0f} s"]
-    if finished.ended == "missing":
-        return [f"{command[0]} could not be started: {finished.detail}; install it (a run keeps its settings)"]
-    return [f"{command[0]}: {finished.detail}"] if finished.ended == "killed" else []

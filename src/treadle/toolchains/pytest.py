@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from random import SystemRandom
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -25,15 +25,8 @@ from treadle.enclosures.port import Enclosure
 from treadle.git.files import list_folder, temporary_folder
 from treadle.protocol.paths import is_test
 from treadle.toolchains.junit import JunitCase, read_junit
-from treadle.toolchains.process import (
-    COUNT,
-    FinishedCommand,
-    command_environment,
-    read_bytes,
-    read_text,
-    run,
-)
-from treadle.toolchains.results import CollectedTests, TestRun, Verdict
+from treadle.toolchains.process import COUNT, command_environment, read_bytes, read_text, run
+from treadle.toolchains.results import CollectedTests, CommandResult, TestRun, Verdict
 from treadle.toolchains.sandbox import find_sandbox
 from treadle.toolchains.testimony import MAX_LINE, Testimony, disagreements, problem_of_exit
 
@@ -171,7 +164,7 @@ class WitnessLine:
 
     def __init__(self, reading: int, writing: int, address: str, fds: tuple[int, ...] = ()) -> None:
         self.reading = reading
-        """Whoever listens closes it."""
+        """The listener closes it."""
         self.address = address
         self.fds = fds
         """What the process has to inherit."""
@@ -188,32 +181,28 @@ class WitnessLine:
 def witness_line(order: bytes, scratch: Path, *, is_apart: bool) -> Iterator[WitnessLine]:
     """Open a line to the witness, with the order for it at the other end."""
     with tempfile.TemporaryFile() as file:
-        line = _named_pipe_line(order, scratch / "line") if is_apart else _inherited_line(order, file)
+        if is_apart:
+            # A named pipe: the witness removes both names before any code of the project can find them.
+            folder = scratch / "line"
+            folder.mkdir(mode=0o700)
+            (folder / "order").write_bytes(order)
+            os.mkfifo(folder / "report", 0o600)
+            reading = os.open(folder / "report", os.O_RDONLY | os.O_NONBLOCK)
+            line = WitnessLine(reading, os.open(folder / "report", os.O_WRONLY), str(folder))
+        else:
+            file.write(order)
+            file.seek(0)
+            reading, writing = os.pipe()
+            line = WitnessLine(reading, writing, f"{file.fileno()}:{writing}", (file.fileno(), writing))
         try:
             yield line
         finally:
             line.hang_up()
 
 
-def _inherited_line(order: bytes, file: IO[bytes]) -> WitnessLine:
-    file.write(order)
-    file.seek(0)
-    reading, writing = os.pipe()
-    return WitnessLine(reading, writing, f"{file.fileno()}:{writing}", (file.fileno(), writing))
-
-
-def _named_pipe_line(order: bytes, folder: Path) -> WitnessLine:
-    """Create a named pipe; the witness removes both names before any code of the project can find them."""
-    folder.mkdir(mode=0o700)
-    (folder / "order").write_bytes(order)
-    os.mkfifo(folder / "report", 0o600)
-    reading = os.open(folder / "report", os.O_RDONLY | os.O_NONBLOCK)
-    return WitnessLine(reading, os.open(folder / "report", os.O_WRONLY), str(folder))
-
-
 _GRACE: Final = 5.0
 """Seconds that a test has to notice its own timeout."""
-_BIRDS: Final[tuple[Verdict, ...]] = ("passed", "failed", "error")
+_CANARY_VERDICTS: Final[tuple[Verdict, ...]] = ("passed", "failed", "error")
 MIRRORS: Final = 10
 _INSIDE: Final = "the code under test runs in the process of its tests: what it does there is watched, not prevented"
 
@@ -244,8 +233,7 @@ class Pytest(msgspec.Struct, frozen=True, kw_only=True):
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests:
         """Return the tests of a checkout, without running them."""
         with temporary_folder("scratch") as scratch:
-            it = _PytestRun(self, path.resolve(), scratch, None, files, collect_only=True)
-            ran = await it.result()
+            ran = await _PytestRun(self, path.resolve(), scratch, None, files, collect_only=True).result()
         return CollectedTests(
             ids=ran.collected,
             errors={id: test for id, test in ran.tests.items() if test.verdict == "error"},
@@ -276,7 +264,7 @@ class _PytestRun:
         self.files = tuple(dict.fromkeys([*(files or ()), *(id.partition("::")[0] for id in ids or ())]))
         self.key = secrets.token_bytes(32)
         self.testimony = Testimony(self.key)
-        self.canaries = {} if collect_only else {secrets.token_hex(8): want for want in _BIRDS}
+        self.canaries = {} if collect_only else {secrets.token_hex(8): want for want in _CANARY_VERDICTS}
         self.seconds = settings.test_timeout or settings.timeout / 2
         self.stop = asyncio.Event()
         self._is_apart = settings.sandbox is not None and settings.sandbox.is_apart
@@ -290,13 +278,13 @@ class _PytestRun:
         handed_over = await asyncio.to_thread(stamp_test_files, self.checkout)
         finished = await self._execute(command)
         self.testimony.bent += await asyncio.to_thread(find_rewritten, self.checkout, handed_over)
-        return self._judge(command, finished)
+        return self._judge(finished)
 
     def _is_there(self, file: str) -> bool:
         path = (self.checkout / file).resolve()
         return path.is_relative_to(self.checkout) and path.exists()
 
-    async def _execute(self, command: tuple[str, ...]) -> FinishedCommand:
+    async def _execute(self, command: tuple[str, ...]) -> CommandResult:
         sandbox = self.settings.sandbox or await find_sandbox()
         order = json.dumps(self._order()).encode()
         with witness_line(order, self.scratch, is_apart=sandbox.is_apart) as line:
@@ -330,7 +318,7 @@ class _PytestRun:
 
     def _order(self) -> dict[str, Any]:
         places = SystemRandom()
-        birds = [
+        canaries = [
             {"token": token, "want": want, "place": places.random(), "name": f"test_{secrets.token_hex(4)}"}
             for token, want in self.canaries.items()
         ]
@@ -344,7 +332,7 @@ class _PytestRun:
             "plugins": list(self.settings.plugins),
             "ids": None if self.ids is None else list(self.ids),
             "timeout": self.seconds,
-            "canaries": birds,
+            "canaries": canaries,
             "mirrors": self.settings.mirrors,
             "seed": secrets.token_hex(16),
         }
@@ -379,19 +367,14 @@ class _PytestRun:
                 self.testimony.timed_out(self.seconds)
                 self.stop.set()
 
-    def _judge(self, command: tuple[str, ...], finished: FinishedCommand) -> TestRun:
+    def _judge(self, finished: CommandResult) -> TestRun:
         testimony = self.testimony
         if finished.ended == "timeout":
             testimony.timed_out(finished.duration)
-        return TestRun(
-            command=command,
-            exit=finished.exit,
-            duration=finished.duration,
-            ended=finished.ended,
+        return finished.as_test_run(
             tests=testimony.tests,
             collected=tuple(testimony.collected),
             chosen=testimony.chosen or (),
-            output=finished.output,
             problems=tuple(self._problems(finished)),
             bent=tuple(self._bent(finished)),
             tampering=tuple(testimony.tampering),
@@ -401,11 +384,10 @@ class _PytestRun:
             mirrored=tuple(testimony.mirrored),
             toothless={id_: text for id_, text in testimony.toothless.items() if text in testimony.bent},
             limits=(_INSIDE, *([THROUGH_A_PIPE] if self._is_apart else [])),
-            isolation=finished.isolation,
             never_began=finished.ended == "missing" or (finished.exit is not None and not testimony.has_begun),
         )
 
-    def _problems(self, finished: FinishedCommand) -> list[str]:
+    def _problems(self, finished: CommandResult) -> list[str]:
         found = list(self.testimony.problems)
         if finished.ended == "timeout":
             named = f" in {self.testimony.running}" if self.testimony.running else ""
@@ -421,7 +403,7 @@ class _PytestRun:
             found += (f"{id} was not collected" for id in self.ids if id not in self.testimony.chosen)
         return found
 
-    def _bent(self, finished: FinishedCommand) -> list[str]:
+    def _bent(self, finished: CommandResult) -> list[str]:
         found = list(self.testimony.bent)
         if finished.exit is not None and not self.collect_only:
             found += disagreements(self.testimony, self._report(), finished.exit, self.canaries)

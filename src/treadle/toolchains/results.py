@@ -1,7 +1,7 @@
 """Results of test runs and other project commands. A field stays empty where a tool does not report it."""
 
 from collections.abc import Iterable
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -43,11 +43,6 @@ class TestResult(msgspec.Struct, frozen=True, kw_only=True):
         if self.phase == "setup":
             return self.verdict == "error" and self.kind == "not_implemented"
         return self.verdict == "failed" and self.phase == "call" and self.kind in ("assertion", "not_implemented")
-
-    @property
-    def is_broken(self) -> bool:
-        """Whether it failed for a reason unrelated to the implementation, or for an unknown one."""
-        return self.verdict in ("failed", "error") and not self.is_red
 
 
 class TestRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,7 +146,7 @@ class CollectedTests(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a command for which only the exit code counts."""
+    """How a command ended."""
 
     command: tuple[str, ...]
     exit: int | None
@@ -159,8 +154,32 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     duration: float = 0.0
     ended: Ended = "done"
     isolation: str = ""
+    detail: str = ""
+    """Why it was killed or could not be started."""
 
     @property
     def is_well(self) -> bool:
         """Whether it ended by itself, and with success."""
         return self.exit == 0
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """The reason why it did not end by itself, if so."""
+        program = self.command[0] if self.command else ""
+        if self.ended == "timeout":
+            return (f"{program} did not end within {self.duration:.0f} s",)
+        if self.ended == "missing":
+            return (f"{program} could not be started: {self.detail}; install it (a run keeps its settings)",)
+        return (f"{program}: {self.detail}",) if self.ended == "killed" else ()
+
+    def as_test_run(self, **more: Any) -> TestRun:
+        """The run of the tests that this command was."""
+        return TestRun(
+            command=self.command,
+            exit=self.exit,
+            duration=self.duration,
+            ended=self.ended,
+            output=self.output,
+            isolation=self.isolation,
+            **more,
+        )

@@ -7,13 +7,11 @@ import msgspec
 
 from treadle.enclosures.port import Enclosure
 from treadle.git.files import temporary_folder
-from treadle.toolchains.process import problems_of, read_bytes, run_in_checkout
+from treadle.toolchains.process import read_bytes, run_in_checkout
 from treadle.toolchains.pytest import WITNESS
-from treadle.toolchains.results import Ended
+from treadle.toolchains.results import CommandResult
 
 _SCRIPT: Final = Path(__file__).with_name("probes") / "scaling.py"
-_HARD: Final = 5.0
-"""The factor by which a function may exceed its time before its process is killed."""
 
 
 class ScalingProbe(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +30,7 @@ class ScalingProbe(msgspec.Struct, frozen=True, kw_only=True):
     """The limit of processor time for all calls."""
 
 
-class CallCost(msgspec.Struct, frozen=True):
+class CallCost(msgspec.Struct, frozen=True, omit_defaults=True):
     """The cost of one call."""
 
     shape: str
@@ -47,42 +45,30 @@ class CallCost(msgspec.Struct, frozen=True):
 
 
 class ScalingMeasurement(msgspec.Struct, frozen=True, kw_only=True):
-    """All calls of a function."""
+    """All calls of a function: those that finished (`points`) and the others, and how the inputs were made."""
 
     points: tuple[CallCost, ...] = ()
     stops: tuple[CallCost, ...] = ()
-    """The calls that did not finish."""
     problem: str = ""
     """The reason for missing points."""
     inputs: str = ""
-    """A description of the way the inputs were made."""
-    command: tuple[str, ...] = ()
-    exit: int | None = None
-    duration: float = 0.0
-    ended: Ended = "done"
-    isolation: str = ""
+    run: CommandResult | None = None
 
 
 async def measure_scaling(
     python: tuple[str, ...], root: Path, path: Path, probe: ScalingProbe, sandbox: Enclosure | None = None
 ) -> ScalingMeasurement:
     """Measure a function of a checkout with the interpreter of its tests; kill a child that does not end."""
-    path = path.resolve()
-    order = msgspec.to_builtins(probe) | {
-        "checkout": str(path),
-        "root": str(root.resolve()),
-        "imports": str(WITNESS / "treadle_witness" / "imports.py"),
-        "sizes_file": str(path / probe.sizes_file),
-    }
+    places = {"checkout": str(path.resolve()), "root": str(root.resolve()), "witness": str(WITNESS)}
     with temporary_folder("scratch") as scratch:
-        order_file, report = scratch / "order.json", scratch / "points.json"
-        order_file.write_bytes(msgspec.json.encode(order))
-        command = (*python, str(_SCRIPT), str(order_file), str(report))
+        report = scratch / "points.json"
+        order = msgspec.json.encode(msgspec.to_builtins(probe) | places).decode()
+        command = (*python, str(_SCRIPT), order, str(report))
         finished = await run_in_checkout(
             path,
             command,
             scratch=scratch,
-            timeout=probe.seconds * _HARD + 10,
+            timeout=probe.seconds * 5 + 10,
             sandbox=sandbox,
             readable=(_SCRIPT.parent, WITNESS),
         )
@@ -92,13 +78,5 @@ async def measure_scaling(
     except msgspec.MsgspecError as error:
         measured = ScalingMeasurement(problem=f"the report of the measurement cannot be read: {error}")
     is_silent = not measured.points and not measured.problem
-    reasons = [measured.problem, *problems_of(command, finished), finished.output[-400:].strip() if is_silent else ""]
-    return msgspec.structs.replace(
-        measured,
-        problem="; ".join(filter(None, reasons)),
-        command=command,
-        exit=finished.exit,
-        duration=finished.duration,
-        ended=finished.ended,
-        isolation=finished.isolation,
-    )
+    reasons = [measured.problem, *finished.problems, finished.output[-400:].strip() if is_silent else ""]
+    return msgspec.structs.replace(measured, problem="; ".join(filter(None, reasons)), run=finished)

@@ -78,7 +78,7 @@ def _indexed(ids: tuple[str, ...], files: tuple[tuple[str, str], ...]) -> TestNa
 def _spellings(id_: str, file: str) -> Iterator[str]:
     place, sign, name = id_.partition("::")
     if not sign:
-        return _tails(id_)
+        return (id_[cut.end() :] for cut in _CUTS.finditer(id_))  # of an unknown form: the rest after each separator
     if _PYTHON.match(place):
         return _pytest(place, name)
     if file.endswith("_test.go") or (not file and _GO_NAME.match(name) and not _SCRIPT.match(place)):
@@ -120,9 +120,8 @@ def _go(package: str, name: str, file: str) -> Iterator[str]:
     folder = str(PurePosixPath(file).parent) if file else ""
     packages = {*_paths(package), *_paths("" if folder == "." else folder)}
     last = [one for one in package.split("/")[-2:] if not _VERSION.match(one)][-1:]
-    packages |= {
-        spelling for one in last for spelling in (one, f"{one}_test")
-    }  # package store_test: tests from outside
+    # Tests from outside of package store are in package store_test.
+    packages |= {spelling for one in last for spelling in (one, f"{one}_test")}
     yield from names
     yield from (f"{place}{sign}{one}" for place in packages for sign in ("::", ".") for one in names)
     yield from (f"{place}::{one}" for place in _paths(file) for one in names)
@@ -159,8 +158,3 @@ def _paths(path: str) -> tuple[str, ...]:
 def _parts(text: str, sign: str) -> Iterable[str]:
     parts = text.split(sign)
     return [sign.join(parts[at:]) for at in range(len(parts))]
-
-
-def _tails(id_: str) -> Iterator[str]:
-    """Yield the tails of an id of unknown form, one after each separator."""
-    return (id_[cut.end() :] for cut in _CUTS.finditer(id_))

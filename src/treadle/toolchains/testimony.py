@@ -42,8 +42,8 @@ class Testimony:
         self.mirrored: list[str] = []
         self.toothless: dict[str, str] = {}
         self.exit: int | None = None
-        self.foreign: list[str] = []
         """The exit code that was announced at the end; None: there was no end."""
+        self.foreign: list[str] = []
         self.bent: list[str] = []
         self.tampering: list[str] = []
         self.noted: list[str] = []
@@ -59,8 +59,8 @@ class Testimony:
             _note(self.bent, "something other than the witness wrote to the witness's line")
             return
         self._number += 1
-        said = json.loads(body)  # unlike others it takes halves of characters, which tests may well print
-        getattr(self, f"_hear_{said.pop('what')}")(**_clean(said))
+        report = json.loads(body)  # unlike others it takes halves of characters, which tests may well print
+        getattr(self, f"_hear_{report.pop('what')}")(**_clean(report))
 
     def _hear_hello(self, pytest: str, python: str, early: list[str]) -> None:  # noqa: ARG002
         self.has_begun = True
@@ -139,12 +139,12 @@ class Testimony:
         if verdict == "failed":
             self.mirrored.append(id)
         elif verdict == "passed":
-            self._is_toothless(id, f"{id} passes whatever value it expects (line {line}: {text})")
+            self._record_toothless(id, f"{id} passes whatever value it expects (line {line}: {text})")
 
     def _hear_swallowed(self, id: str) -> None:
-        self._is_toothless(id, f"{id} passes whatever it does: what its assertions raise is swallowed around it")
+        self._record_toothless(id, f"{id} passes whatever it does: what its assertions raise is swallowed around it")
 
-    def _is_toothless(self, id: str, text: str) -> None:
+    def _record_toothless(self, id: str, text: str) -> None:
         _note(self.bent, text)
         self.toothless.setdefault(id, text)
 
@@ -214,7 +214,7 @@ def _note(notes: list[str], text: str) -> None:
 Canaries = Mapping[str, Verdict]
 """The expected verdict of each canary, by token."""
 
-_SAID_BY_EXIT: Final = {
+_RUN_FAILURES: Final = {
     2: "the run was interrupted",
     3: "pytest failed with an internal error",
     4: "pytest could not be called like this; see its output",
@@ -226,25 +226,29 @@ def disagreements(
     testimony: Testimony, report: list[JunitCase] | None, exit_code: int, canaries: Canaries
 ) -> Iterator[str]:
     """Yield the contradictions between the witnesses of a run that ended by itself."""
-    if not testimony.has_begun or exit_code in _SAID_BY_EXIT:
+    if not testimony.has_begun or exit_code in _RUN_FAILURES:
         return  # there are no verdicts to believe
     if testimony.exit is None:
         yield f"the process ended with {exit_code} before the run did"
         return
     if testimony.exit != exit_code:
         yield f"pytest announced exit code {testimony.exit}, and the process ended with {exit_code}"
-    if (wanted := expected_exit(testimony)) != exit_code:
-        yield f"by the results of the tests the exit code would be {wanted}, and it is {exit_code}"
-    yield from _missing(testimony)
+    if (expected := expected_exit(testimony)) != exit_code:
+        yield f"by the results of the tests the exit code would be {expected}, and it is {exit_code}"
+    if missing := [id for id in testimony.chosen or () if id not in testimony.tests]:
+        yield f"{len(missing)} of the chosen tests never ran: {', '.join(missing[:5])}"
     yield from _against_report(testimony, report)
-    yield from _wrong_canaries(testimony, canaries)
+    for token, wanted in canaries.items() if testimony.chosen else ():
+        verdict = testimony.canaries.get(token, "")
+        if verdict != wanted:
+            yield f"a canary that must be {wanted} was {verdict or 'never run'}"
 
 
 def problem_of_exit(exit_code: int) -> str:
     """Return the problem that an exit code reports for the run as a whole; empty if it concerns only tests."""
     if exit_code == 5:
         return "no tests were found, or none was chosen"
-    known = _SAID_BY_EXIT.get(exit_code, "")
+    known = _RUN_FAILURES.get(exit_code, "")
     return known or (f"pytest ended with {exit_code}, which it never does" if exit_code not in (0, 1) else "")
 
 
@@ -260,26 +264,20 @@ def _is_strict_xpass(test: TestResult) -> bool:
     return test.verdict == "xpassed" and "[XPASS(strict)]" in test.message
 
 
-def _missing(testimony: Testimony) -> Iterator[str]:
-    missing = [id for id in testimony.chosen or () if id not in testimony.tests]
-    if missing:
-        yield f"{len(missing)} of the chosen tests never ran: {', '.join(missing[:5])}"
-
-
 def _against_report(testimony: Testimony, report: list[JunitCase] | None) -> Iterator[str]:
     if report is None:
         yield "the JUnit file is missing or damaged"
         return
-    said: dict[tuple[str, str], set[str]] = {}
+    reported: dict[tuple[str, str], set[str]] = {}
     for case in report:
-        said.setdefault((case.classname, case.name), set()).update(case.statuses or ["passed"])
+        reported.setdefault((case.classname, case.name), set()).update(case.statuses or ["passed"])
     seen = {address(id): test for id, test in testimony.tests.items()}
     for key, test in seen.items():
-        if key not in said:
+        if key not in reported:
             yield f"{test.id} is not in the JUnit file"
-        elif not said[key] & _statuses(test):
-            yield f"{test.id} {test.verdict}, and the JUnit file says {', '.join(sorted(said[key]))}"
-    for classname, name in said.keys() - seen.keys():
+        elif not reported[key] & _statuses(test):
+            yield f"{test.id} {test.verdict}, and the JUnit file says {', '.join(sorted(reported[key]))}"
+    for classname, name in reported.keys() - seen.keys():
         yield f"the JUnit file has {classname}::{name}, of which the witness knows nothing"
 
 
@@ -304,12 +302,3 @@ def _escape(text: str) -> str:
     return _UNSAFE.sub(
         lambda match: f"#x{ord(match[0]):02X}" if ord(match[0]) <= 0xFF else f"#x{ord(match[0]):04X}", text
     )
-
-
-def _wrong_canaries(testimony: Testimony, canaries: Canaries) -> Iterator[str]:
-    if not testimony.chosen:
-        return
-    for token, wanted in canaries.items():
-        verdict = testimony.canaries.get(token, "")
-        if verdict != wanted:
-            yield f"a canary that must be {wanted} was {verdict or 'never run'}"

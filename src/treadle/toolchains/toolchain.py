@@ -14,7 +14,6 @@ import msgspec
 
 from treadle.config import model
 from treadle.config.detection import detect_languages
-from treadle.config.model import ToolchainSettings
 from treadle.config.project import Project
 from treadle.enclosures.port import Enclosure
 from treadle.git.files import temporary_folder
@@ -22,7 +21,7 @@ from treadle.toolchains.command import PlainCommand
 from treadle.toolchains.gotest import GoTest
 from treadle.toolchains.junit import Junit
 from treadle.toolchains.line_coverage import LineCoverage, line_coverage, not_available
-from treadle.toolchains.process import problems_of, run_in_checkout
+from treadle.toolchains.process import run_in_checkout
 from treadle.toolchains.pytest import KNOWN_PLUGINS, Pytest, interpreter
 from treadle.toolchains.results import CollectedTests, CommandResult, TestRun
 from treadle.toolchains.scaling import ScalingMeasurement, ScalingProbe, measure_scaling
@@ -34,28 +33,16 @@ async def build(
     command: tuple[str, ...], path: Path, *, timeout: float, sandbox: Enclosure | None = None
 ) -> CommandResult:
     """Run a command in a checkout."""
-    with temporary_folder("scratch") as scratch:
-        finished = await run_in_checkout(path, command, scratch=scratch, timeout=timeout, sandbox=sandbox)
+    finished = await run_in_checkout(path, command, timeout=timeout, sandbox=sandbox)
     # A command that did not end by itself explains in its output why.
-    explained = "\n".join([*problems_of(command, finished), finished.output])
-    return CommandResult(
-        command=command,
-        exit=finished.exit,
-        output=explained if finished.exit is None else finished.output,
-        duration=finished.duration,
-        ended=finished.ended,
-        isolation=finished.isolation,
-    )
+    return msgspec.structs.replace(finished, output="\n".join([*finished.problems, finished.output]))
 
 
 class SuiteRunner(Protocol):
     """A way to run tests."""
 
     async def test(
-        self,
-        path: Path,
-        ids: tuple[str, ...] | None = None,
-        files: tuple[str, ...] | None = None,
+        self, path: Path, ids: tuple[str, ...] | None = None, files: tuple[str, ...] | None = None
     ) -> TestRun: ...
 
     async def collect(self, path: Path, files: tuple[str, ...] | None = None) -> CollectedTests: ...
@@ -135,14 +122,9 @@ def tests_of(settings: model.ToolchainSettings, root: Path, sandbox: Enclosure |
     timeout = float(settings.timeout)
     match settings.kind:
         case "pytest":
-            plugins = (*KNOWN_PLUGINS, *settings.plugins)
+            plugins, mirrors = (*KNOWN_PLUGINS, *settings.plugins), settings.mirrors
             return Pytest(
-                command=command,
-                root=root,
-                timeout=timeout,
-                plugins=plugins,
-                mirrors=settings.mirrors,
-                sandbox=sandbox,
+                command=command, root=root, timeout=timeout, plugins=plugins, mirrors=mirrors, sandbox=sandbox
             )
         case "junit":
             return Junit(command=command, report=settings.report, listing=listing, timeout=timeout, sandbox=sandbox)
@@ -166,7 +148,7 @@ _GO_TRIAL: Final = {
 }
 
 
-async def canary_fault(settings: ToolchainSettings, root: Path, sandbox: Enclosure | None = None) -> str | None:
+async def canary_fault(settings: model.ToolchainSettings, root: Path, sandbox: Enclosure | None = None) -> str | None:
     """Return why the canaries of a test tool do not work here; empty if they do, None if this kind of tool has none.
 
     The project's own options are left out: they may name files that the small project does not have.
@@ -212,7 +194,7 @@ _NODE: Final = (".package-lock.json", ".yarn-integrity", ".yarn-state.yml", ".mo
 """The files in which npm, yarn and pnpm record what `node_modules` holds."""
 
 
-def environment_fingerprint(settings: ToolchainSettings, root: Path) -> list[str]:
+def environment_fingerprint(settings: model.ToolchainSettings, root: Path) -> list[str]:
     """What the results of a project's tests depend on besides its files, one line for each fact, in a fixed order."""
     commands = [settings.command(name, root=str(root)) for name in _COMMANDS]
     programs = sorted({command[0] for command in commands if command})

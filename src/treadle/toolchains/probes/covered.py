@@ -1,7 +1,7 @@
 """Runs pytest and writes down which lines of the checkout were executed; started by the project's own interpreter.
 
-`covered.py LIBRARY REPORT CHECKOUT -m pytest …`: `coverage` is taken from LIBRARY and told nothing by any file or
-variable of the checkout. The report is written when pytest has ended; without it, nothing was measured.
+`covered.py LIBRARY REPORT CHECKOUT -m pytest …`: `coverage` comes from LIBRARY, and no file or variable of the checkout
+configures it. The report is written when pytest has ended; without it, nothing was measured.
 """
 
 from __future__ import annotations
