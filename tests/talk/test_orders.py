@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from treadle.errors import UnclearSentence
-from treadle.prompts.question import Clarification
+from treadle.prompts.question import Choice, Clarification
 from treadle.talk.orders import (
     ClarifiedAnswer,
     Commands,
@@ -18,7 +18,7 @@ from treadle.talk.orders import (
 )
 from treadle.talk.phrases import parse_sentence
 from treadle.views.chronicle import Chronicle
-from treadle.views.questions import Asked, Choice
+from treadle.views.questions import Asked
 from treadle.views.run_status import run_status
 from treadle.views.status import Startable, StatusInputs
 from treadle.views.tree import Out

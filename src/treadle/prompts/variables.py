@@ -19,17 +19,12 @@ from treadle.protocol.items import Item, Json, Routed
 from treadle.protocol.model import CHECK_EXITS, MAP_EXITS, CheckRef, Need, Protocol, Role, Step, base_of, tag_of, target
 from treadle.protocol.vocabulary import CHECKS, RECORDS
 
-# Names of an instance outside the kernel: its branch and its dialogue.
+# The dialogue of an instance.
 
 _LOOP: Final = "_loop"
 _SESSION: Final = "{session}"
 _BELOW: Final = "+"
 """No instance has it in its name, and no line of parameters splits at it."""
-
-
-def branch(run: str, inst: str) -> str:
-    """The ref on which the accepted work of an instance comes together, as git and people know it."""
-    return short_ref(RefNames(run).integration(inst)) if inst else ""
 
 
 def has_dialogue(role: Role) -> bool:
@@ -66,16 +61,6 @@ def parameters(role: Role | None, known: Mapping[str, Json]) -> Parameters:
         if letter != CONTEXT
     }
     return Parameters({letter: text for letter, text in letters.items() if text}, tuple(parts.get(CONTEXT, ())))
-
-
-def parameter_line(found: Parameters) -> str:
-    """Parameters as prompts show them."""
-    return render_parameters(found)
-
-
-def by_letter(found: Parameters) -> dict[str, str]:
-    """Letter → text; the context as it stands in the line."""
-    return found.letters | ({CONTEXT: render_context(found.context)} if found.context else {})
 
 
 def phase(protocol: Protocol, name: str, step: Step) -> str:
@@ -138,8 +123,9 @@ def variables(
 
 
 def parameters_of(protocol: Protocol, state: State, command: RunAgent | AskHuman, payloads: Payloads) -> dict[str, str]:
-    """The parameters that the role of a step declares, by letter."""
-    return by_letter(_Subject(protocol, state, command, payloads).parameters())
+    """The parameters that the role of a step declares, by letter; the context as it stands in the prompt's line."""
+    found = _Subject(protocol, state, command, payloads).parameters()
+    return found.letters | ({CONTEXT: render_context(found.context)} if found.context else {})
 
 
 def input_values(inputs: Inputs, payloads: Payloads) -> Json:
@@ -178,7 +164,7 @@ class _Subject:
             "signals": self._signals(),
             "reports": self._reports(),
             "session": dialogue(self.protocol, self.state.run, self.inst),
-            "params": parameter_line(self.parameters()),
+            "params": render_parameters(self.parameters()),
             "exit_schema": schema(self.protocol, self.step) if self.step.kind == "agent" else {},
             "vars": dict(self._vars()),
             "last": {variable_name(name): self.inst.last.get(name, "") for name in self.graph.steps},
@@ -228,7 +214,7 @@ class _Subject:
             "id": inst.id,
             "key": inst.key,
             "graph": inst.graph,
-            "branch": branch(self.state.run, inst.id),
+            "branch": short_ref(RefNames(self.state.run).integration(inst.id)),
             "parent": inst.parent,
             "depth": inst.depth,
             "children": children,

@@ -12,6 +12,7 @@ import msgspec
 
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.state import State
+from treadle.prompts.question import Choice
 from treadle.protocol.drawing.table import step_worker
 from treadle.protocol.model import Protocol
 from treadle.store.records import Run
@@ -20,7 +21,7 @@ from treadle.views.chronicle import ActivityRecord, Chronicle
 from treadle.views.evidence import Evidence, Ruling
 from treadle.views.evidence_text import score, standing
 from treadle.views.outcomes import is_good
-from treadle.views.questions import Choice, Yours, describe_question, question_lines, work_lines
+from treadle.views.questions import Yours, describe_question, question_lines, work_lines
 from treadle.views.result import Result, advice_lines, result_lines
 from treadle.views.status import (
     Busy,
