@@ -15,7 +15,7 @@ import pytest
 
 from tools.golden import GOLDEN
 from treadle.store.sqlite import Store
-from treadle.views.bank.documents import bank
+from treadle.views.bank import bank
 from treadle.views.evidence_records import EvidenceLog
 from treadle.views.evidence_verdict import EvidenceInputs, gather_evidence
 from treadle.views.story_files import story_files

@@ -28,7 +28,7 @@ from treadle.protocol.items import Json
 from treadle.protocol.model import Protocol
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
-from treadle.views.bank.documents import Texts, accepted_documents, bank
+from treadle.views.bank import Texts, accepted_documents, bank
 from treadle.views.chronicle import Chronicle
 from treadle.views.evidence import CriterionProof, Evidence
 from treadle.views.evidence_records import EvidenceLog, advice_of

@@ -19,7 +19,7 @@ from treadle.protocol.artifacts import has_bank
 from treadle.protocol.model import Protocol
 from treadle.results.intake import replace_file
 from treadle.store.sqlite import Store
-from treadle.views.bank.documents import bank, run_of
+from treadle.views.bank import bank, run_of
 from treadle.views.evidence_records import EvidenceLog
 from treadle.views.story_files import artifact_files, has_views
 

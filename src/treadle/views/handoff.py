@@ -11,7 +11,7 @@ from treadle.kernel.commands import RunAgent
 from treadle.prompts.foreign import cut, inline, visible
 from treadle.protocol.model import Protocol, tag_of
 from treadle.protocol.yaml_text import Plain, emit
-from treadle.views.bank.documents import when
+from treadle.views.bank import when
 from treadle.views.chronicle import ActivityRecord
 from treadle.views.evidence_records import Get, claim_ref, read_payload, read_value, refusals, text
 from treadle.views.stories import (

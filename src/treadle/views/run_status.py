@@ -6,7 +6,7 @@ print it for people. They yield raw lines, which may contain text of agents: the
 
 import shlex
 from collections.abc import Collection, Iterator, Mapping
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -58,7 +58,12 @@ class RunStatus(Status, frozen=True, kw_only=True):
     @property
     def document(self) -> Status:
         """The document for programs."""
-        return Status(**{name: getattr(self, name) for name in Status.__struct_fields__})
+        return Status(**_shared(self, Status))
+
+
+def _shared(source: msgspec.Struct, document: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the fields that a document takes over from its source as they are."""
+    return {name: getattr(source, name) for name in document.__struct_fields__ if hasattr(source, name)}
 
 
 def run_status(
@@ -78,24 +83,21 @@ def run_status(
     lines = tree(protocol, state, yours) if protocol else []
     asked = [ask.command for _, ask in sorted(state.asks.items()) if ask.command is not None]
     return RunStatus(
-        run=known.run,
-        name=known.name,
+        **_shared(known, RunStatus),
         protocol=Pinned(name=protocol.name, version=protocol.version, digest=state.protocol) if protocol else None,
         level=state.level,
         status=condition(protocol, state, yours),
         outcome=state.outcome,
-        driver=known.driver,
         events=state.seq,
         began=moment(state.started),
         changed=moment(state.now),
         elapsed=seconds(state.started, end),
         instances=forest(chronicle, protocol, end, lines) if protocol else (),
         activities=tuple(_busy(chronicle.deeds[id_], state, protocol, end, yours) for id_ in sorted(state.acts)),
-        questions=tuple(describe_question(chronicle, it.id, known.questions.get(it.id, ""), end) for it in asked),
+        questions=tuple(describe_question(chronicle, it.id, known.wordings.get(it.id, ""), end) for it in asked),
         starts=startable_steps(protocol, state) if protocol else (),
-        yours=known.yours,
         timers=tuple(Timer(id=id_, due=moment(due)) for id_, due in sorted(state.timers.items()) if id_ not in yours),
-        outage=outage(state, known.outage),
+        outage=outage(state, known.outage_message),
         usage=usage_of(state.usage),
         limits=Ceilings(
             cost=limits.cost * state.allowances,
@@ -108,12 +110,6 @@ def run_status(
         )
         if limits
         else None,
-        strays=known.strays,
-        untold=known.untold,
-        edited=known.edited,
-        advice=known.advice,
-        baseline=known.baseline,
-        result=known.result,
         lines=tuple(lines),
         paused=tuple(it.id for it in sorted(state.insts.values(), key=lambda it: it.n) if it.live and it.paused),
         agents=agents,
@@ -263,43 +259,24 @@ COLUMNS: Final = ("Run", "Spec", "Protocol", "Step", "Attempt", "Who", "Time", "
 def run_line(now: RunStatus, chronicle: Chronicle, proved: Evidence, agents: Mapping[str, str]) -> RunLine:
     """Build the line of a readable run; `agents` maps roles to the agents that the run was started with."""
     places = [place for branch in now.instances for place in _places(branch, chronicle, agents)]
+    shared = _shared(now, RunLine) | {"protocol": now.protocol.name if now.protocol else ""}
     return RunLine(
-        run=now.run,
-        name=now.name,
+        **shared,
         spec=proved.spec,
-        protocol=now.protocol.name if now.protocol else "",
-        status=now.status,
-        outcome=now.outcome,
-        driver=now.driver,
-        began=now.began,
-        changed=now.changed,
-        elapsed=now.elapsed,
         places=tuple(sorted(places, key=lambda it: RANK[it.status])),
-        usage=now.usage,
         verdict=proved.verdict,
         verified=proved.tally.verified,
         waived=proved.tally.waived,
         criteria=proved.tally.criteria,
         delivered=now.result.taken if now.result else None,
-        result=now.result,
     )
 
 
 def _places(branch: Branch, chronicle: Chronicle, agents: Mapping[str, str]) -> Iterator[RunPlace]:
     for at in branch.positions[:1]:
         deed = chronicle.deeds.get(at.id)
-        yield RunPlace(
-            instance=branch.id,
-            step=at.step,
-            attempt=at.attempt,
-            attempts=at.attempts,
-            status=at.status,
-            waits_for=at.waits_for,
-            who=who_of(deed.command) if deed else "",
-            by=worker_of(deed, agents) if deed else "",
-            text=at.text,
-            elapsed=at.elapsed,
-        )
+        who, by = (who_of(deed.command), worker_of(deed, agents)) if deed else ("", "")
+        yield RunPlace(**_shared(at, RunPlace), instance=branch.id, who=who, by=by)
     for child in branch.children:
         yield from _places(child, chronicle, agents)
 
@@ -379,30 +356,10 @@ class Rest(msgspec.Struct, frozen=True, kw_only=True):
 
 def rest_document(now: RunStatus, code: int) -> Rest:
     """Build the document of a run that this process does not drive any more; `code` is the exit code."""
-    questions = tuple(
-        Posed(
-            id=it.id,
-            title=it.title,
-            text=it.text,
-            choices=it.choices,
-            default=it.default,
-            default_after=now.default_after.get(it.id, 0),
-        )
-        for it in now.questions
-    )
-    return Rest(
-        run=now.run,
-        outcome=now.outcome,
-        code=code,
-        questions=questions,
-        starts=now.starts,
-        yours=now.yours,
-        paused=now.paused,
-        agents=now.agents,
-        due=now.due,
-        result=now.result,
-        verdict=now.evidence.verdict if now.evidence else "",
-    )
+    after = now.default_after
+    posed = tuple(Posed(**_shared(it, Posed), default_after=after.get(it.id, 0)) for it in now.questions)
+    shared = _shared(now, Rest) | {"questions": posed}
+    return Rest(**shared, code=code, verdict=now.evidence.verdict if now.evidence else "")
 
 
 # The lines for people.

@@ -186,9 +186,9 @@ class StatusInputs(msgspec.Struct, frozen=True, kw_only=True):
     untold: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
     yours: tuple[Yours, ...] = ()
-    questions: Mapping[str, str] = {}
-    """How each question is worded."""
-    outage: str = ""
+    wordings: Mapping[str, str] = {}
+    """Question → its text."""
+    outage_message: str = ""
     """The agent program's message about the outage."""
     advice: tuple[Advice, ...] = ()
     result: Result | None = None

@@ -121,13 +121,16 @@ def foremost(lines: list[InstanceLine], room: int) -> list[InstanceLine]:
     return [lines[at] for at in sorted(ranked[: max(room, 0)])]
 
 
+def ended_well(protocol: Protocol, state: State, inst: Instance) -> bool:
+    """Whether an ended instance has a good outcome, by the graph of its parent or, at the root, by any protocol."""
+    parent = state.insts.get(inst.parent)
+    return inst.outcome in protocol.graphs[parent.graph].ok.get(inst.group, ()) if parent else is_good(inst.outcome)
+
+
 def _instance_lines(protocol: Protocol, state: State, inst: Instance, depth: int) -> Iterator[InstanceLine]:
     name = inst.id.rpartition("/")[2]
     if inst.outcome:
-        parent = state.insts.get(inst.parent)
-        good = is_good(inst.outcome)
-        if parent:  # its graph lists the outcomes that it counts as good
-            good = inst.outcome in protocol.graphs[parent.graph].ok.get(inst.group, ())
+        good = ended_well(protocol, state, inst)
         only = protocol.graphs[inst.graph].only if inst.graph in protocol.graphs else None
         part = only if only and only.then and good else None
         text = f"{part.step} is done" if part else inst.outcome

@@ -6,7 +6,7 @@ from treadle.kernel.replay import encode_event
 from treadle.protocol.items import Json, Routed
 from treadle.protocol.load import load
 from treadle.testing.scenario import Scenario, items
-from treadle.views.bank.documents import VIEWS
+from treadle.views.bank import VIEWS
 from treadle.views.evidence_records import EvidenceLog
 
 RIPER, DPTR = load("riper"), load("dptr")

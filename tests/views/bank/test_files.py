@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.views.bank.banked import dptr_at_red, executed
 from treadle.protocol.artifacts import SECTIONS, documents, sections, unresolved_references
-from treadle.views.bank.documents import VIEWS, bank, run_of, sealed
+from treadle.views.bank import VIEWS, bank, run_of, sealed
 from treadle.views.evidence_records import EvidenceLog
 
 

@@ -14,8 +14,7 @@ from treadle.kernel.state import State
 from treadle.protocol.artifacts import SECTIONS, sections
 from treadle.protocol.model import Protocol
 from treadle.simulate.world import Ledger, RandomWorld
-from treadle.views.bank.cycles import decisions
-from treadle.views.bank.documents import VIEWS, bank, run_of, state_of
+from treadle.views.bank import VIEWS, bank, decisions, run_of, state_of
 from treadle.views.evidence_records import EvidenceLog
 
 MODES = {
