@@ -167,7 +167,10 @@ class Chronicle:
                 pass
         if deed.ended or deed.command.id in self.state.acts:
             return deed
-        accepted = accepted_ref(self.state, deed.command, deed.claim.envelope.key) if deed.claim else ""
+        key, job = deed.claim.envelope.key if deed.claim else "", deed.command
+        slot = self.state.insts[job.inst].slots.get(f"{job.step}.{tag_of(key)}")
+        # The last event accepted the claim if it wrote the claim's slot.
+        accepted = key if slot is not None and slot.seq == self.state.seq else ""
         return change(deed, ended=self.state.now, left=self._left(deed), accepted=accepted)
 
     def _left(self, deed: ActivityRecord) -> str:
@@ -187,9 +190,3 @@ class Chronicle:
             gone = [id_ for id_, it in state.insts.items() if it.outcome and id_ not in self.gone]
             self.gone |= dict.fromkeys(gone, state.now)
             self.before_end |= dict.fromkeys((id_ for id_ in gone if id_ in before.insts), before)
-
-
-def accepted_ref(state: State, job: ActivityCommand, key: str) -> str:
-    """Return the key that an activity claimed, if the last event accepted it; else an empty string."""
-    slot = state.insts[job.inst].slots.get(f"{job.step}.{tag_of(key)}")
-    return key if slot is not None and slot.seq == state.seq else ""

@@ -263,7 +263,7 @@ def advice_of(deeds: Iterable[ActivityRecord], get: Get) -> Iterator[Advice]:
 
 # The log: a chronicle that also keeps the order of events, the statements of people and the failures of agents.
 
-AGENT_FAILURES: Final = {"crash": "!crash", "blocked": "!blocked", "store": "!store"}
+AGENT_FAILURES: Final = ("crash", "blocked", "store")
 TIMEOUT: Final = "!timeout"
 
 
@@ -353,7 +353,7 @@ class EvidenceLog(Chronicle):
         act, cause, detail = "", "", ""
         match made.event:
             case Failed(why=why) as event if why in AGENT_FAILURES:
-                act, cause, detail = event.act, AGENT_FAILURES[why], event.detail_ref
+                act, cause, detail = event.act, f"!{why}", event.detail_ref
             case TimerFired(timer=timer):
                 act, cause = timer, TIMEOUT
             case _:
@@ -432,7 +432,7 @@ def workers(log: EvidenceLog, agents: Agents) -> dict[str, str]:
     return {role: ", ".join(dict.fromkeys(names)) for role, names in found.items()}
 
 
-def accepted_steps(log: EvidenceLog, get: Get, now: int, agents: Agents) -> list[AcceptedStep]:
+def accepted_steps(log: EvidenceLog, get: Get, agents: Agents) -> list[AcceptedStep]:
     """Return the accepted activities, in the order of their last events."""
     found: list[AcceptedStep] = []
     for deed in filter(is_accepted, log.deeds.values()):
@@ -459,7 +459,7 @@ def accepted_steps(log: EvidenceLog, get: Get, now: int, agents: Agents) -> list
             attempt=job.attempt,
             seq=log.settled.get(job.id, 0),
             time=moment(deed.ended),
-            elapsed=seconds(deed.began, deed.ended or now),
+            elapsed=seconds(deed.began, deed.ended),
             commit=commits[0] if commits else "",
             words=_agent_words(exit_, fields),
             checks=tuple(one.check for one in records),

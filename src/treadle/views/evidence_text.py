@@ -4,8 +4,6 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-import msgspec
-
 from treadle.git.commit_message import cut, one_line
 from treadle.kernel.instances import ROOT
 from treadle.protocol.vocabulary import PROOFS
@@ -304,54 +302,30 @@ _NAMED_TESTS: Final = 20
 """Tests of a criterion that are named; the evidence has them all."""
 
 
-class CriterionLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A criterion as a delivered commit names it."""
-
-    spec: str
-    id: str
-    text: str
-    standing: str
-    tests: tuple[str, ...]
-
-
 def commit_body(found: Evidence, inst: str = ROOT) -> str:
-    """Format the body of the commit that merges an instance: criteria, tests, evidence and trailers."""
-    listed = criteria_of(found, inst)
-    lines = ["Criteria:"]
-    for one in listed:
-        standing = "not verified" if one.standing == "none" else one.standing
-        lines.append(f"- {one.id} ({standing}): {one.text}".rstrip(": "))
-        lines += [f"    {cut(one_line(test), _LONGEST_TEXT)}" for test in one.tests[:_NAMED_TESTS]]
-        if len(one.tests) > _NAMED_TESTS:
-            lines.append(f"    and {len(one.tests) - _NAMED_TESTS} more")
-    trailers = [f"{RUN}: {found.run}"]
-    trailers += [f"{CRITERION}: {one.spec}/{one.id}" for one in listed if one.standing == "verified"]
-    parts = ["\n".join(lines)] if listed else []
-    return "\n\n".join([*parts, f"Evidence: treadle evidence {found.run}", "\n".join(dict.fromkeys(trailers))]) + "\n"
+    """Format the body of the commit that merges an instance: criteria, tests, evidence and trailers.
 
-
-def criteria_of(found: Evidence, inst: str = ROOT) -> list[CriterionLine]:
-    """Return the criteria of an instance and its parts, each once; a criterion is verified if every part
-    verifies it.
-
-    The merge is always missing while its commit is made, so this gap does not count against a criterion.
+    A criterion of the instance or its parts is named once, and is verified if every part verifies it. The merge is
+    always missing while its commit is made, so this gap does not count against a criterion.
     """
     shares_of: dict[tuple[str, str], list[CriterionProof]] = {}
     for one in found.criteria:
         if one.instance == inst or one.instance.startswith(f"{inst}/"):
             shares_of.setdefault((_word(one.spec or found.spec) or found.run, _word(one.id)), []).append(one)
-    lines: list[CriterionLine] = []
+    lines, trailers = ["Criteria:"], [f"{RUN}: {found.run}"]
     for (spec, id_), shares in shares_of.items():
         standings = {_standing_before_merge(one) for one in shares}
-        line = CriterionLine(
-            spec=spec,
-            id=id_,
-            text=cut(one_line(shares[0].text), _LONGEST_TEXT),
-            standing=standings.pop() if len(standings) == 1 else "partial",
-            tests=tuple(dict.fromkeys(test.id for one in shares for test in one.tests)),
-        )
-        lines.append(line)
-    return lines
+        standing = standings.pop() if len(standings) == 1 else "partial"
+        tests = list(dict.fromkeys(test.id for one in shares for test in one.tests))
+        words = "not verified" if standing == "none" else standing
+        lines.append(f"- {id_} ({words}): {cut(one_line(shares[0].text), _LONGEST_TEXT)}".rstrip(": "))
+        lines += [f"    {cut(one_line(test), _LONGEST_TEXT)}" for test in tests[:_NAMED_TESTS]]
+        if len(tests) > _NAMED_TESTS:
+            lines.append(f"    and {len(tests) - _NAMED_TESTS} more")
+        if standing == "verified":
+            trailers.append(f"{CRITERION}: {spec}/{id_}")
+    parts = ["\n".join(lines)] if shares_of else []
+    return "\n\n".join([*parts, f"Evidence: treadle evidence {found.run}", "\n".join(dict.fromkeys(trailers))]) + "\n"
 
 
 def _standing_before_merge(one: CriterionProof) -> str:

@@ -45,7 +45,7 @@ class EvidenceInputs(msgspec.Struct, frozen=True, kw_only=True):
 def gather_evidence(log: EvidenceLog, get: Get, inputs: EvidenceInputs, now: int) -> Evidence:
     """Build the evidence of a run, including its gaps."""
     state, protocol = log.state, log.protocol
-    steps = accepted_steps(log, get, now, inputs.agents)
+    steps = accepted_steps(log, get, inputs.agents)
     losses = lost_steps(log, get, inputs.strays, inputs.agents)
     end = state.now if state.outcome else now
     criteria: list[CriterionProof] = []
@@ -113,7 +113,7 @@ def _steps_around(tree: CriteriaTree, log: EvidenceLog, get: Get, inst: str) -> 
     """The accepted work of an instance, of those below it and of those above it."""
     one = log.state.insts[inst]
     wanted = tree.part(one) | {above.id for above in tree.chain(one)}
-    return [step for step in accepted_steps(log, get, log.state.now, agents={}) if step.step.instance in wanted]
+    return [step for step in accepted_steps(log, get, agents={}) if step.step.instance in wanted]
 
 
 def _tally(tree: CriteriaTree, criteria: Sequence[CriterionProof]) -> Tally:

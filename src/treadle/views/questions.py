@@ -159,14 +159,12 @@ class Yours(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def work_lines(run: str, work: Yours, *, alone: bool = True) -> Iterator[str]:
-    """Format a person's work, line by line; `alone`: no other work of the run is yours."""
+    """Format a person's work with the commands that print its prompt and hand it in; `alone`: the run has no other.
+
+    Arguments in brackets are optional.
+    """
     yield f"{work.step} of {work.instance} is yours: read {work.prompt},"
     yield f"  work in {work.lane}, then hand it in:"
-    yield from exit_commands(run, work, alone=alone)
-
-
-def exit_commands(run: str, work: Yours, *, alone: bool) -> Iterator[str]:
-    """Yield the exact commands that print the prompt and hand the work in; arguments in brackets are optional."""
     yield f"  treadle show {shlex.quote(run)} {shlex.quote(work.id)} --prompt"
     for way in work.exits:
         yield f"  {done_command(run, way.exit, way.fields, way.optional, '' if alone else work.id)}"
