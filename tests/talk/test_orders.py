@@ -21,14 +21,14 @@ from treadle.views.chronicle import Chronicle
 from treadle.views.questions import Asked
 from treadle.views.run_status import run_status
 from treadle.views.status import Startable, StatusInputs
-from treadle.views.tree import Out
+from treadle.views.tree import ServiceOutage
 
 REVIEWED = ("approve", "reject", "needs_clarification", "constitution_violation", "scope_warning", "abort")
 TIMEOUT = Clarification("How long may the gateway take?", "20 seconds")
 
 
 NEW = run_status(Chronicle(lambda _: pytest.fail("the run has no events")), StatusInputs(run="cart"), 0)
-OUT = Out(why="quota", code="outage.quota", until="", said="")
+OUT = ServiceOutage(why="quota", code="outage.quota", until="", said="")
 OPEN = "some points are open"
 
 

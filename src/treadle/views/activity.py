@@ -18,7 +18,7 @@ CURRENCY: Final = "USD"
 """Every price is in it: agents report US dollars, and `prices.AGENT` is set in them."""
 
 
-class Used(msgspec.Struct, frozen=True, kw_only=True):
+class TokenUsage(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens and their cost."""
 
     tokens_in: int
@@ -31,9 +31,9 @@ class Used(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens with an unknown price; the cost does not count them."""
 
 
-def usage_of(usage: Usage) -> Used:
+def usage_of(usage: Usage) -> TokenUsage:
     """Convert the kernel's usage to the published form."""
-    return Used(**msgspec.structs.asdict(usage))
+    return TokenUsage(**msgspec.structs.asdict(usage))
 
 
 def price(cost: float, unpriced: int) -> str:
@@ -86,7 +86,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """Where the details lie."""
 
 
-class Refused(msgspec.Struct, frozen=True, kw_only=True):
+class IgnoredMessage(msgspec.Struct, frozen=True, kw_only=True):
     """An answer or a message that was not obeyed, and why."""
 
     time: str
@@ -130,10 +130,10 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     report: str
     """Where the claim with its computed fields lies, or the report of a refusal."""
     failures: tuple[Failure, ...]
-    usage: Used
+    usage: TokenUsage
     nudges: int
     session: str
-    strays: tuple[Refused, ...]
+    strays: tuple[IgnoredMessage, ...]
     prompt: str = ""
     """The agent's prompt; empty if its folder is gone."""
     payloads: dict[str, Any] = {}
@@ -198,7 +198,9 @@ def story(chronicle: Chronicle, act: str, strays: Sequence[Stray], now: int, age
         usage=usage_of(deed.usage),
         nudges=deed.nudges,
         session=deed.session,
-        strays=tuple(Refused(time=moment(it.at), what=it.what, detail=it.detail) for it in strays if it.act == act),
+        strays=tuple(
+            IgnoredMessage(time=moment(it.at), what=it.what, detail=it.detail) for it in strays if it.act == act
+        ),
     )
 
 

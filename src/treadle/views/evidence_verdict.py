@@ -26,7 +26,7 @@ from treadle.views.evidence_records import (
     workers,
 )
 from treadle.views.result import Result
-from treadle.views.status import Baseline, OldTest, Pinned, condition
+from treadle.views.status import Baseline, OldTest, condition, protocol_pin
 from treadle.views.words import moment, seconds
 
 
@@ -63,7 +63,7 @@ def gather_evidence(log: EvidenceLog, get: Get, inputs: EvidenceInputs, now: int
         name=inputs.name,
         spec=next((text(root.get(key)) for key in ("id", "name", "project", "title") if text(root.get(key))), ""),
         about=next((text(root.get(key)) for key in ("title", "description", "about") if text(root.get(key))), ""),
-        protocol=Pinned(name=protocol.name, version=protocol.version, digest=state.protocol) if protocol else None,
+        protocol=protocol_pin(protocol, state),
         status=condition(protocol, state),
         outcome=state.outcome,
         so_far=not state.outcome,

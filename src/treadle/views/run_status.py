@@ -16,23 +16,23 @@ from treadle.prompts.question import Choice
 from treadle.protocol.drawing.table import step_worker
 from treadle.protocol.model import Protocol
 from treadle.store.records import Run
-from treadle.views.activity import Used, price, usage_of, who_of, worker_of
-from treadle.views.chronicle import ActivityRecord, Chronicle
+from treadle.views.activity import TokenUsage, price, usage_of, who_of, worker_of
+from treadle.views.chronicle import Chronicle
 from treadle.views.evidence import Evidence, Ruling
 from treadle.views.evidence_text import score, standing
 from treadle.views.outcomes import is_good
 from treadle.views.questions import Yours, describe_question, question_lines, work_lines
 from treadle.views.result import Result, advice_lines, result_lines
 from treadle.views.status import (
-    Busy,
     Ceilings,
     Condition,
-    Pinned,
+    OpenActivity,
     Startable,
     Status,
     StatusInputs,
     Timer,
     condition,
+    protocol_pin,
     startable_steps,
 )
 from treadle.views.tree import OUTAGE_WORDS, RANK, Branch, InstanceLine, Mood, Whom, forest, outage, tree
@@ -84,7 +84,7 @@ def run_status(
     asked = [ask.command for _, ask in sorted(state.asks.items()) if ask.command is not None]
     return RunStatus(
         **_shared(known, RunStatus),
-        protocol=Pinned(name=protocol.name, version=protocol.version, digest=state.protocol) if protocol else None,
+        protocol=protocol_pin(protocol, state),
         level=state.level,
         status=condition(protocol, state, yours),
         outcome=state.outcome,
@@ -93,7 +93,7 @@ def run_status(
         changed=moment(state.now),
         elapsed=seconds(state.started, end),
         instances=forest(chronicle, protocol, end, lines) if protocol else (),
-        activities=tuple(_busy(chronicle.deeds[id_], state, protocol, end, yours) for id_ in sorted(state.acts)),
+        activities=tuple(_open_activity(chronicle, id_, end, yours) for id_ in sorted(state.acts)),
         questions=tuple(describe_question(chronicle, it.id, known.wordings.get(it.id, ""), end) for it in asked),
         starts=startable_steps(protocol, state) if protocol else (),
         timers=tuple(Timer(id=id_, due=moment(due)) for id_, due in sorted(state.timers.items()) if id_ not in yours),
@@ -129,12 +129,13 @@ def status_at(protocol: Protocol, state: State, now: int = 0, yours: tuple[Yours
     return run_status(Chronicle.at(protocol, state), StatusInputs(run=state.run, yours=yours), now)
 
 
-def _busy(deed: ActivityRecord, state: State, protocol: Protocol | None, now: int, yours: Collection[str]) -> Busy:
-    job, act = deed.command, state.acts[deed.command.id]
+def _open_activity(chronicle: Chronicle, id_: str, now: int, yours: Collection[str]) -> OpenActivity:
+    deed, state, protocol = chronicle.deeds[id_], chronicle.state, chronicle.protocol
+    job, act = deed.command, state.acts[id_]
     role = f"{job.role}:{job.mode}" if isinstance(job, RunAgent) and job.mode else ""
     step = protocol.graphs[job.graph].steps.get(job.step) if protocol else None
     due = 0 if job.id in yours else state.timers.get(job.id, 0)
-    return Busy(
+    return OpenActivity(
         id=job.id,
         instance=job.inst,
         step=job.step,
@@ -154,7 +155,7 @@ def _busy(deed: ActivityRecord, state: State, protocol: Protocol | None, now: in
 # The documents for programs.
 
 
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
+class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A run, without its history."""
 
     run: str
@@ -175,12 +176,12 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     """All runs, the latest first: `treadle runs --json`."""
 
     schema: Literal[1] = 1
-    runs: tuple[Listed, ...]
+    runs: tuple[RunEntry, ...]
 
 
-def list_run(run: Run, protocol: str, driver: str, status: Condition) -> Listed:
+def list_run(run: Run, protocol: str, driver: str, status: Condition) -> RunEntry:
     """A run as its record has it, and how it stands."""
-    return Listed(
+    return RunEntry(
         run=run.id,
         name=run.name,
         protocol=protocol,
@@ -230,7 +231,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     elapsed: float
     places: tuple[RunPlace, ...] = ()
     """Where its instances stand, those first that a person should see first; none once it has ended."""
-    usage: Used | None = None
+    usage: TokenUsage | None = None
     verdict: Ruling | None = None
     verified: int = 0
     waived: int = 0
@@ -316,7 +317,7 @@ def _result(run: RunLine) -> str:
 # A run at rest, after its driver stopped: the output of commands that drive runs, for programs.
 
 
-class Posed(msgspec.Struct, frozen=True, kw_only=True):
+class RestQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """A question with everything that a person reads of it."""
 
     id: str
@@ -338,7 +339,7 @@ class Rest(msgspec.Struct, frozen=True, kw_only=True):
     """How it ended; empty: it has not."""
     code: int
     """The exit code of the command, if this is the only run that it drives."""
-    questions: tuple[Posed, ...]
+    questions: tuple[RestQuestion, ...]
     starts: tuple[Startable, ...]
     yours: tuple[Yours, ...]
     """Activities with a person as the agent."""
@@ -356,9 +357,10 @@ class Rest(msgspec.Struct, frozen=True, kw_only=True):
 
 def rest_document(now: RunStatus, code: int) -> Rest:
     """Build the document of a run that this process does not drive any more; `code` is the exit code."""
-    after = now.default_after
-    posed = tuple(Posed(**_shared(it, Posed), default_after=after.get(it.id, 0)) for it in now.questions)
-    shared = _shared(now, Rest) | {"questions": posed}
+    questions = tuple(
+        RestQuestion(**_shared(it, RestQuestion), default_after=now.default_after.get(it.id, 0)) for it in now.questions
+    )
+    shared = _shared(now, Rest) | {"questions": questions}
     return Rest(**shared, code=code, verdict=now.evidence.verdict if now.evidence else "")
 
 

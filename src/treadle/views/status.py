@@ -9,10 +9,10 @@ from treadle.kernel.instances import ROOT
 from treadle.kernel.state import State
 from treadle.kernel.waits import awaits_go
 from treadle.protocol.model import Protocol
-from treadle.views.activity import Used
+from treadle.views.activity import TokenUsage
 from treadle.views.questions import Asked, Yours
 from treadle.views.result import Advice, Result
-from treadle.views.tree import Branch, Out
+from treadle.views.tree import Branch, ServiceOutage
 
 # The results of the project's tests on the base commit of a run.
 
@@ -68,7 +68,7 @@ A person in the agent's role counts as a person; a run paused as a whole is paus
 """
 
 
-class Pinned(msgspec.Struct, frozen=True, kw_only=True):
+class ProtocolPin(msgspec.Struct, frozen=True, kw_only=True):
     """The protocol of a run."""
 
     name: str
@@ -76,7 +76,7 @@ class Pinned(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
 
 
-class Busy(msgspec.Struct, frozen=True, kw_only=True):
+class OpenActivity(msgspec.Struct, frozen=True, kw_only=True):
     """An activity that is being done."""
 
     id: str
@@ -138,7 +138,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     schema: Literal[1] = 1
     run: str
     name: str
-    protocol: Pinned | None
+    protocol: ProtocolPin | None
     """None until the run has started."""
     level: int
     """0: people are the agents; 1: every agent waits for a person's `go`; 2: it goes by itself."""
@@ -152,15 +152,15 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     elapsed: float
     """Seconds since it began, until now or its end."""
     instances: tuple[Branch, ...]
-    activities: tuple[Busy, ...]
+    activities: tuple[OpenActivity, ...]
     questions: tuple[Asked, ...]
     starts: tuple[Startable, ...]
     yours: tuple[Yours, ...]
     """Activities with a person as the agent."""
     timers: tuple[Timer, ...]
-    outage: Out | None
+    outage: ServiceOutage | None
     """None unless an agent's service is out."""
-    usage: Used
+    usage: TokenUsage
     limits: Ceilings | None
     strays: int
     """Answers and messages that were not obeyed."""
@@ -193,6 +193,11 @@ class StatusInputs(msgspec.Struct, frozen=True, kw_only=True):
     advice: tuple[Advice, ...] = ()
     result: Result | None = None
     baseline: Baseline | None = None
+
+
+def protocol_pin(protocol: Protocol | None, state: State) -> ProtocolPin | None:
+    """The protocol of a run as documents name it."""
+    return ProtocolPin(name=protocol.name, version=protocol.version, digest=state.protocol) if protocol else None
 
 
 def condition(protocol: Protocol | None, state: State, yours: Collection[str] = ()) -> Condition:

@@ -28,7 +28,7 @@ OUTAGE_WORDS: Final[dict[Outages, str]] = {
 }
 
 
-class Out(msgspec.Struct, frozen=True, kw_only=True):
+class ServiceOutage(msgspec.Struct, frozen=True, kw_only=True):
     """A service that cannot be used: the run waits, and no attempt is lost."""
 
     why: Outages
@@ -40,11 +40,11 @@ class Out(msgspec.Struct, frozen=True, kw_only=True):
     """The agent program's own message."""
 
 
-def outage(state: State, said: str) -> Out | None:
+def outage(state: State, said: str) -> ServiceOutage | None:
     """Return the current outage with the agent program's message; None if there is none."""
     if state.outage is None or not is_out(state):
         return None
-    return Out(
+    return ServiceOutage(
         why=state.outage.why, code=f"outage.{state.outage.why}", until=moment(state.timers.get(OUTAGE, 0)), said=said
     )
 
