@@ -18,7 +18,7 @@ from treadle.testing.scenario import Scenario, items
 from treadle.views.chronicle import Chronicle
 from treadle.views.evidence import CheckFinding, Evidence
 from treadle.views.evidence_html import html
-from treadle.views.evidence_records import EvidenceLog, advice_of, codes, findings
+from treadle.views.evidence_records import advice_of, codes, findings
 from treadle.views.evidence_text import commit_body, rows
 from treadle.views.evidence_verdict import EvidenceInputs, gather_evidence
 from treadle.views.result import Advice, advice_lines
@@ -111,7 +111,7 @@ def test_before_anything_was_done() -> None:
 def test_no_protocol_gets_credit_for_checks_that_left_no_record(tmp_path: Path, protocol: str) -> None:
     record(tmp_path, of=protocol, refuses=1)
     store = Store(tmp_path / ".treadle" / "local" / "store.db", reading=True)
-    log = EvidenceLog(store.protocol)
+    log = Chronicle(store.protocol)
     for body, _ in store.tail("r")[1]:
         log.take(body)
     found = gather_evidence(log, store.payloads.get, EvidenceInputs(run="r", name="r", agents={}), NOW)

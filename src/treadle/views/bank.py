@@ -22,9 +22,8 @@ from treadle.protocol.artifacts import SECTIONS, documents_of, is_view, place_of
 from treadle.protocol.drawing.table import markdown_table
 from treadle.protocol.items import Json
 from treadle.protocol.model import Protocol, Step, base_of, row, tag_of
-from treadle.views.chronicle import ActivityRecord, QuestionRecord
+from treadle.views.chronicle import ActivityRecord, Chronicle, QuestionRecord
 from treadle.views.evidence_records import (
-    EvidenceLog,
     Get,
     claim_ref,
     gate_records,
@@ -43,7 +42,7 @@ from treadle.views.words import moment, plain, reason
 # Modes, phases and stages.
 
 
-def mode(protocol: Protocol, log: EvidenceLog) -> str:
+def mode(protocol: Protocol, log: Chronicle) -> str:
     """Return Ω_current: the mode of the step at work or waited for; else the last mode at work, or the first one."""
     state = log.state
     live = [it for it in state.insts.values() if it.live and it.frames]
@@ -121,7 +120,7 @@ def is_at_work(state: State, role: str) -> bool:
     return any(isinstance(it, RunAgent) and it.role == role for it in commands)
 
 
-def planning(protocol: Protocol, log: EvidenceLog) -> list[ActivityRecord]:
+def planning(protocol: Protocol, log: Chronicle) -> list[ActivityRecord]:
     """The activities of agents in dialogues about plans, the earliest first."""
     found: list[ActivityRecord] = []
     for deed in log.deeds.values():
@@ -159,7 +158,7 @@ class CycleStanding(msgspec.Struct, frozen=True):
     module: str = ""
 
 
-def cycles(protocol: Protocol, log: EvidenceLog, get: Get) -> list[CycleStanding]:
+def cycles(protocol: Protocol, log: Chronicle, get: Get) -> list[CycleStanding]:
     """Return all cycles of the current plans."""
     found: list[CycleStanding] = []
     for owner, plan in _plans(log, get):
@@ -172,7 +171,7 @@ def cycles(protocol: Protocol, log: EvidenceLog, get: Get) -> list[CycleStanding
     return found
 
 
-def batches(protocol: Protocol, log: EvidenceLog, get: Get) -> list[CycleStanding]:
+def batches(protocol: Protocol, log: Chronicle, get: Get) -> list[CycleStanding]:
     """Return all batches of the current plans."""
     found: list[CycleStanding] = []
     for owner, plan in _plans(log, get):
@@ -206,7 +205,7 @@ def _standing(protocol: Protocol, state: State, owner: str, kind: str, id_: str)
     return WARNING if has_failed else PROCESSING, f"{where}{round_}"
 
 
-def _plans(log: EvidenceLog, get: Get) -> list[tuple[str, Mapping[str, Json]]]:
+def _plans(log: Chronicle, get: Get) -> list[tuple[str, Mapping[str, Json]]]:
     """Return the instance around each plan, with the plan accepted there last."""
     found: dict[str, Mapping[str, Json]] = {}
     for deed in log.deeds.values():
@@ -231,7 +230,7 @@ class DesignDecision(msgspec.Struct, frozen=True):
     critiques: tuple[str, ...]
 
 
-def decisions(protocol: Protocol, log: EvidenceLog, get: Get) -> list[DesignDecision]:
+def decisions(protocol: Protocol, log: Chronicle, get: Get) -> list[DesignDecision]:
     """Return the last decision about each design; a design made anew voids earlier decisions."""
     found: dict[str, DesignDecision] = {}
     for deed in log.deeds.values():
@@ -250,7 +249,7 @@ def decisions(protocol: Protocol, log: EvidenceLog, get: Get) -> list[DesignDeci
     return list({it.about: it for it in found.values()}.values())
 
 
-def approved(protocol: Protocol, log: EvidenceLog, decided: list[DesignDecision]) -> bool:
+def approved(protocol: Protocol, log: Chronicle, decided: list[DesignDecision]) -> bool:
     """Whether every design that there is was accepted, and none is being made or audited."""
     for inst in log.state.insts.values():
         if inst.live and inst.frames:
@@ -296,7 +295,7 @@ def goes_on(protocol: Protocol, deed: ActivityRecord) -> bool:
 NONE: Final = "none"
 _LONGEST: Final = 4000
 _LINE: Final = 300
-View = Callable[[Protocol, EvidenceLog, Get], str]
+View = Callable[[Protocol, Chronicle, Get], str]
 """The text of a document."""
 
 
@@ -348,7 +347,7 @@ def when(ms: int) -> str:
 # σ₁: the brief, as handed in.
 
 
-def brief(protocol: Protocol, log: EvidenceLog, get: Get) -> str:  # noqa: ARG001  as every view
+def brief(protocol: Protocol, log: Chronicle, get: Get) -> str:  # noqa: ARG001  as every view
     """The brief as a document."""
     root = log.state.insts.get(ROOT)
     given = read_payload(get, root.input.ref) if root else {}
@@ -382,7 +381,7 @@ def _criteria(value: Json) -> str:
 # σ₄: context and STATE: the position of the run, and its hand-over.
 
 
-def context(protocol: Protocol, log: EvidenceLog, get: Get) -> str:
+def context(protocol: Protocol, log: Chronicle, get: Get) -> str:
     """Format the position of the run as a document."""
     decided = decisions(protocol, log, get)
     bodies = [
@@ -396,7 +395,7 @@ def context(protocol: Protocol, log: EvidenceLog, get: Get) -> str:
     return document("context", f"σ₄ Context of {line(log.state.run)}", bodies)
 
 
-def state_of(protocol: Protocol, log: EvidenceLog, get: Get, decided: list[DesignDecision]) -> dict[str, Json]:
+def state_of(protocol: Protocol, log: Chronicle, get: Get, decided: list[DesignDecision]) -> dict[str, Json]:
     """STATE, field by field."""
     state, plans, cycles = log.state, planning(protocol, log), live_cycles(protocol, log.state)
     at = plans[-1].command.inst if plans else ""
@@ -425,7 +424,7 @@ def state_of(protocol: Protocol, log: EvidenceLog, get: Get, decided: list[Desig
     }
 
 
-def _handoff(protocol: Protocol, log: EvidenceLog, get: Get) -> str:
+def _handoff(protocol: Protocol, log: Chronicle, get: Get) -> str:
     """Format the hand-over of the agent that ended last to the next one."""
     ended = [deed for deed in log.deeds.values() if deed.ended and isinstance(deed.command, RunAgent) and deed.left]
     if not ended:
@@ -453,7 +452,7 @@ def _design(decided: list[DesignDecision]) -> str:
     return "\n".join([listed, *parts])
 
 
-def _plan(protocol: Protocol, log: EvidenceLog, get: Get) -> str:
+def _plan(protocol: Protocol, log: Chronicle, get: Get) -> str:
     """Format the dialogues about plans: session, round, last code, and its message."""
     lines: list[tuple[str, ...]] = []
     last = {deed.command.inst: deed for deed in planning(protocol, log) if deed.left}
@@ -478,7 +477,7 @@ def _agents(protocol: Protocol, state: State) -> str:
     return "\n".join((table(("agent", "activity", "P", "R", "attempt", "doing"), agents), listing(asked)))
 
 
-def _snapshot(log: EvidenceLog, get: Get) -> str:
+def _snapshot(log: Chronicle, get: Get) -> str:
     """Format the positions at the last failure of an agent."""
     if not log.snapshots:
         return ""
@@ -489,10 +488,11 @@ def _snapshot(log: EvidenceLog, get: Get) -> str:
         "at": when(last.at),
     }
     lines: list[tuple[str, ...]] = []
-    for one in last.positions:
+    for one in sorted((it for it in last.state.insts.values() if it.live and it.frames), key=lambda it: it.n):
+        here = one.frames[-1].step
         variables = ", ".join(f"{name}={it}" for name, it in one.vars.items() if it != "")
         left = ", ".join(f"{step} {exit_}" for step, exit_ in one.last.items())
-        lines.append((one.inst, one.step, str(one.attempt or ""), variables, left))
+        lines.append((one.id, here, str(one.attempts.get(here, 0) or ""), variables, left))
     return f"{fields(facts)}\n\n" + table(("instance", "step", "attempt", "vars", "left"), lines)
 
 
@@ -501,7 +501,7 @@ def _snapshot(log: EvidenceLog, get: Get) -> str:
 _QUALITY = "QUALITY_FAILURE"
 
 
-def progress(protocol: Protocol, log: EvidenceLog, get: Get) -> str:
+def progress(protocol: Protocol, log: Chronicle, get: Get) -> str:
     """Format the progress of the run as a document."""
     planned, grouped = cycles(protocol, log, get), batches(protocol, log, get)
     bodies = [
@@ -520,7 +520,7 @@ def progress(protocol: Protocol, log: EvidenceLog, get: Get) -> str:
     return document("progress", f"σ₅ Progress of {line(log.state.run)}", bodies)
 
 
-def _errors(protocol: Protocol, log: EvidenceLog, get: Get) -> Iterator[str]:
+def _errors(protocol: Protocol, log: Chronicle, get: Get) -> Iterator[str]:
     """Sessions that broke, took too long or gave no valid answer, and agents that were blocked."""
     for deed in log.deeds.values():
         at = f"{when(deed.ended or log.state.now)} {deed.command.id}"
@@ -536,7 +536,7 @@ def _errors(protocol: Protocol, log: EvidenceLog, get: Get) -> Iterator[str]:
             yield f"{FAILURE} {at} →{deed.left}: {line(words)}"
 
 
-def _failed_gates(protocol: Protocol, log: EvidenceLog, get: Get) -> Iterator[str]:
+def _failed_gates(protocol: Protocol, log: Chronicle, get: Get) -> Iterator[str]:
     """List gates that refused work, each with its first finding, and gates that people were asked about."""
     for deed in log.deeds.values():
         at = f"{when(deed.ended or log.state.now)} {deed.command.id}"
@@ -554,7 +554,7 @@ def _failed_gates(protocol: Protocol, log: EvidenceLog, get: Get) -> Iterator[st
             yield f"{FAILURE} {when(question.began)} {question.command.id}: {line(step.title)}"
 
 
-def _answers(log: EvidenceLog, get: Get) -> Iterator[str]:
+def _answers(log: Chronicle, get: Get) -> Iterator[str]:
     """List people's answers."""
     for question in log.asked.values():
         if isinstance(event := question.settled, Replied):
@@ -569,7 +569,7 @@ def _answers(log: EvidenceLog, get: Get) -> Iterator[str]:
 _REFUSAL = "!gate.protection"
 
 
-def protection(protocol: Protocol, log: EvidenceLog, get: Get) -> str:
+def protection(protocol: Protocol, log: Chronicle, get: Get) -> str:
     """Ψ of every protected path, as a document."""
     levels = [
         (f"`{it.glob}`", f"Ψ{it.level}", "asks a person" if it.level >= CAREFUL else "proceeds")
@@ -602,7 +602,7 @@ def _is_about_protection(protocol: Protocol, question: QuestionRecord) -> bool:
     return any(base_of(way.to) == base_of(question.command.step) for ways in rows for way in ways or ())
 
 
-def _paths(protocol: Protocol, log: EvidenceLog, question: QuestionRecord, get: Get) -> Iterator[tuple[str, str]]:
+def _paths(protocol: Protocol, log: Chronicle, question: QuestionRecord, get: Get) -> Iterator[tuple[str, str]]:
     """Yield the paths that the protection check reported for the activity behind a question, each with its level."""
     deed = log.deeds.get(question.by)
     for record in gate_records(get, deed, ("protection",)) if deed else ():
@@ -618,7 +618,7 @@ _SEAL: Final = re.compile(
 )
 
 
-def bank(log: EvidenceLog, get: Get) -> dict[str, str]:
+def bank(log: Chronicle, get: Get) -> dict[str, str]:
     """Return path → text of the documents that are views of a run; empty before it has started."""
     protocol = log.protocol
     if protocol is None:
@@ -648,7 +648,7 @@ Texts = dict[str, dict[str, str]]
 """Artifact → path → text."""
 
 
-def accepted_documents(protocol: Protocol, log: EvidenceLog, get: Get) -> Texts:
+def accepted_documents(protocol: Protocol, log: Chronicle, get: Get) -> Texts:
     """Return the documents of accepted exits; the last one at each path wins."""
     found: Texts = {}
     for deed in filter(is_accepted, log.deeds.values()):

@@ -1,14 +1,30 @@
-"""A run's log, folded into the history that people ask for: times, and the record of every activity and question."""
+"""A run's log, folded into the history that people ask for: times, activities, questions, statements and failures."""
 
 from collections.abc import Callable
-from typing import Literal, Self
+from typing import Final, Literal, NamedTuple, Self
 
 import msgspec
 
 from treadle.kernel.commands import ActivityCommand, AskHuman, Cancel, Command, RunAgent, RunChecks, RunEffect
-from treadle.kernel.events import Checked, Event, Exited, Failed, Idle, SessionStarted, Unavailable, Usage
+from treadle.kernel.events import (
+    Checked,
+    Event,
+    Exited,
+    Failed,
+    Idle,
+    Reopened,
+    Replied,
+    SessionStarted,
+    Signalled,
+    TimerFired,
+    Unavailable,
+    Upgraded,
+    Usage,
+    Vouched,
+)
+from treadle.kernel.instances import ROOT
 from treadle.kernel.replay import Move, apply_next
-from treadle.kernel.state import State
+from treadle.kernel.state import Ask, State
 from treadle.protocol.model import CheckRef, Protocol, tag_of
 
 Start = Literal["new", "went on", "branched off"]
@@ -56,6 +72,33 @@ class QuestionRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The event that settled it: an answer, a timeout, or the end of an enclosing instance."""
 
 
+class Statement(NamedTuple):
+    """A person's word, as it was recorded."""
+
+    seq: int
+    ts: int
+    choice: str
+    who: str = ""
+    inst: str = ""
+    step: str = ""
+    ask: str = ""
+    note_ref: str = ""
+
+
+AGENT_FAILURES: Final = ("crash", "blocked", "store")
+TIMEOUT: Final = "!timeout"
+
+
+class Snapshot(NamedTuple):
+    """The run as it was when an agent failed and its activity ended."""
+
+    at: int
+    act: str
+    cause: str
+    detail_ref: str
+    state: State
+
+
 class Chronicle:
     """A fold over the events of a run; its fields show the run after the last event applied."""
 
@@ -75,6 +118,16 @@ class Chronicle:
         self.gone: dict[str, int] = {}
         self.before_end: dict[str, State] = {}
         """Instance → the run as it was before the event that ended it."""
+        self.times: dict[int, int] = {}
+        """The number of an event → when it happened."""
+        self.settled: dict[str, int] = {}
+        """Activity → the number of the last event that was about it."""
+        self.statements: list[Statement] = []
+        self.vouched = 0
+        """The number of the last event by which a person let the result pass as it is; 0: there is none."""
+        self.snapshots: list[Snapshot] = []
+        self._below: dict[str, list[ActivityRecord]] = {}
+        """Instance → the activities there and below; built by the first question after an event."""
 
     @classmethod
     def at(cls, protocol: Protocol, state: State) -> Self:
@@ -111,7 +164,54 @@ class Chronicle:
         if act in self.deeds:
             self.deeds[act] = self._update(self.deeds[act], made.event)
         self._census(made)
+        self._note(made)
+        self._below = {}
         return made
+
+    def below(self, inst: str) -> list[ActivityRecord]:
+        """Return the activities of an instance and of all below it, the earliest first."""
+        if not self._below:
+            for deed in self.deeds.values():
+                names = deed.command.inst.split("/")
+                for depth in range(1, len(names) + 1):
+                    self._below.setdefault("/".join(names[:depth]), []).append(deed)
+        return self._below.get(inst, [])
+
+    def _note(self, made: Move) -> None:
+        """Record the time of an event, the activity it was about, a person's statement, or an agent's failure."""
+        seq, ts = made.state.seq, made.event.ts
+        self.times[seq] = ts
+        act, cause, detail = "", "", ""
+        match event := made.event:
+            case Exited() | Checked() | Failed():
+                self.settled[event.act] = seq
+                if isinstance(event, Failed) and event.why in AGENT_FAILURES:
+                    act, cause, detail = event.act, f"!{event.why}", event.detail_ref
+            case TimerFired():
+                act, cause = event.timer, TIMEOUT
+            case Replied():
+                asked = made.before.asks.get(event.ask, Ask("", ""))
+                self.statements.append(
+                    Statement(seq, ts, event.choice, event.actor, asked.inst, asked.step, event.ask, event.note_ref)
+                )
+            case Signalled():
+                self.statements.append(
+                    Statement(seq, ts, event.name, inst=event.inst, step=event.step, note_ref=event.data_ref)
+                )
+            case Upgraded():
+                self.statements.append(Statement(seq, ts, f"moves the run to the protocol {event.protocol[:19]}"))
+            case Reopened():
+                choice = "takes the run up again, for the branch has moved"
+                self.statements.append(Statement(seq, ts, choice, event.actor, ROOT))
+            case Vouched():
+                self.vouched = seq
+                choice = "accepts the result as it is"
+                self.statements.append(Statement(seq, ts, choice, event.actor, ROOT, note_ref=event.note_ref))
+            case _:
+                pass
+        # Only a failure that ends the activity counts; otherwise the agent is tried again.
+        if cause and act in made.before.acts and act not in made.state.acts:
+            self.snapshots.append(Snapshot(made.state.now, act, cause, detail, made.before))
 
     def _issue(self, command: Command, by: str, found: str) -> None:
         """Record a command: a new activity, checks of a claim, a question, or the end of an activity."""

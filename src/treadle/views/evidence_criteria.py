@@ -14,14 +14,15 @@ from typing import Final, NamedTuple
 from treadle.evidence.criteria import criteria_in, never_failed, spec_id, text_hash, texts_in, without_own_test
 from treadle.kernel.state import Instance, Slot, State
 from treadle.protocol.model import Graph, Protocol, Spawn, base_of, tag_of
+from treadle.views.chronicle import Chronicle
 from treadle.views.evidence import CriterionProof, Decision, ReviewVerdict, Standing, TestProof
 from treadle.views.evidence_records import (
     AcceptedStep,
     CheckRecord,
-    EvidenceLog,
     Get,
     LostStep,
     Sightings,
+    decision_of,
     last_sighting,
     mappings,
     read_payload,
@@ -205,7 +206,7 @@ class Prover:
     def __init__(
         self,
         tree: CriteriaTree,
-        log: EvidenceLog,
+        log: Chronicle,
         get: Get,
         steps: Sequence[AcceptedStep],
         losses: Sequence[LostStep] = (),
@@ -316,7 +317,7 @@ class Prover:
                 asked = steps.get(statement.step)
                 waives = statement.seq == self._log.vouched or (asked and statement.choice in asked.waives)
                 if statement.inst == one.id and waives and statement.seq > last_work:
-                    return self._log.decision(statement, self._get)
+                    return decision_of(self._log, statement, self._get)
         return None
 
     def _judgements(self, inst: Instance, after: int) -> Iterator[ReviewVerdict]:

@@ -14,9 +14,8 @@ from treadle.kernel.state import Instance, State
 from treadle.prompts.foreign import cut, inline, visible
 from treadle.protocol.items import Json
 from treadle.protocol.model import Graph, Only, Protocol, Spawn, tag_of
-from treadle.views.chronicle import ActivityRecord
+from treadle.views.chronicle import ActivityRecord, Chronicle
 from treadle.views.evidence_records import (
-    EvidenceLog,
     Get,
     SuiteCounts,
     claim_ref,
@@ -53,7 +52,7 @@ def story_graph(protocol: Protocol) -> str:
 class RunStories:
     """The stories of a run, in input order, with the status, the history and the payloads that their files show."""
 
-    def __init__(self, protocol: Protocol, log: EvidenceLog, get: Get) -> None:
+    def __init__(self, protocol: Protocol, log: Chronicle, get: Get) -> None:
         self.protocol, self.log, self.get = protocol, log, get
         self.state = state = log.state
         self.now = run_status(log, StatusInputs(run=state.run), state.now)

@@ -11,8 +11,8 @@ from treadle.protocol.answers.claim import suggest_status
 from treadle.protocol.findings import suggest
 from treadle.protocol.model import Graph, Protocol, Step
 from treadle.protocol.rules.table import REASONS
-from treadle.views.chronicle import ActivityRecord
-from treadle.views.evidence_records import TIMEOUT, SuiteCounts, read_value, text
+from treadle.views.chronicle import TIMEOUT, ActivityRecord
+from treadle.views.evidence_records import SuiteCounts, read_value, text
 from treadle.views.run_status import RunStatus, status_at
 from treadle.views.stories import (
     RunStories,
