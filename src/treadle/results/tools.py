@@ -205,7 +205,7 @@ def call_files_tool(lane: Path, bundle: Path, name: str, given: Mapping[str, Any
 
 
 def _list(lane: Path, bundle: Path, given: Mapping[str, Any]) -> ToolReply:
-    found = _found(lane, bundle, given)
+    found = _find_files(lane, bundle, given)
     if isinstance(found, ToolReply):
         return found
     files = [path for path, _, _ in found]
@@ -217,8 +217,8 @@ def _read(lane: Path, bundle: Path, given: Mapping[str, Any]) -> ToolReply:
     path, first = given.get("path"), given.get("line", 1)
     if not isinstance(path, str) or not isinstance(first, int) or isinstance(first, bool) or first < 1:
         return ToolReply("`path` is a text, `line` a whole number from 1", ok=False)
-    root, inside = _placed(lane, bundle, path)
-    data = read_file(root, inside, path[:200], _LARGEST) if _is_inside(inside) else None
+    root, inside = _resolve(lane, bundle, path)
+    data = read_file(root, inside, path[:200], _LARGEST) if _is_below(inside) else None
     if isinstance(data, Faulty):
         return ToolReply("; ".join(data.problems), ok=False)
     if data is None:
@@ -232,7 +232,7 @@ def _read(lane: Path, bundle: Path, given: Mapping[str, Any]) -> ToolReply:
 
 
 def _search(lane: Path, bundle: Path, given: Mapping[str, Any]) -> ToolReply:
-    wanted, found = given.get("text"), _found(lane, bundle, given)
+    wanted, found = given.get("text"), _find_files(lane, bundle, given)
     if not isinstance(wanted, str) or not wanted:
         return ToolReply("`text` is what to look for", ok=False)
     if isinstance(found, ToolReply):
@@ -276,17 +276,17 @@ def _lines_piece(lines: list[str], first: int) -> tuple[str, int]:
 # Resolve paths to files of the lane or the bundle.
 
 
-def _found(lane: Path, bundle: Path, given: Mapping[str, Any]) -> list[tuple[str, Path, str]] | ToolReply:
+def _find_files(lane: Path, bundle: Path, given: Mapping[str, Any]) -> list[tuple[str, Path, str]] | ToolReply:
     glob = given.get("glob", "**")
     if not isinstance(glob, str) or not glob:
         return ToolReply("`glob` is a text such as `src/**`", ok=False)
-    is_named = naming((_placed(lane, bundle, glob)[1],))
+    is_named = naming((_resolve(lane, bundle, glob)[1],))
     return [one for one in _files(lane, bundle, glob) if is_named(one[2])]
 
 
 def _files(lane: Path, bundle: Path, like: str) -> Iterator[tuple[str, Path, str]]:
     """The files of the folder in which a path lies: as they are shown, that folder, and the way from there."""
-    root, _ = _placed(lane, bundle, like)
+    root, _ = _resolve(lane, bundle, like)
     start = f"{BUNDLE}/" if root == bundle else ""
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in _HIDDEN)
@@ -297,7 +297,7 @@ def _files(lane: Path, bundle: Path, like: str) -> Iterator[tuple[str, Path, str
                 yield f"{start}{inside}", root, inside
 
 
-def _placed(lane: Path, bundle: Path, path: str) -> tuple[Path, str]:
+def _resolve(lane: Path, bundle: Path, path: str) -> tuple[Path, str]:
     """The folder in which a path lies, and the way from there."""
     for root, names in ((bundle, (BUNDLE, str(bundle))), (lane, (str(lane),))):
         for name in names:
@@ -306,7 +306,7 @@ def _placed(lane: Path, bundle: Path, path: str) -> tuple[Path, str]:
     return lane, clean_path(path)
 
 
-def _is_inside(inside: str) -> bool:
+def _is_below(inside: str) -> bool:
     return inside.isprintable() and not {*inside.split("/")} & {"..", ".", *_HIDDEN}
 
 

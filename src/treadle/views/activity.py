@@ -190,7 +190,7 @@ def story(chronicle: Chronicle, act: str, strays: Sequence[Stray], now: int, age
         command=job,
         inputs=job.inputs,
         claim=claim,
-        checks=_findings(deed),
+        checks=_check_verdicts(deed),
         verdict=verdict(deed, chronicle.protocol),
         left=deed.left,
         report=deed.checked.payload_ref if deed.checked else "",
@@ -211,7 +211,7 @@ def verdict(deed: ActivityRecord, protocol: Protocol | None) -> str:
         return f"stopped ({deed.stopped})"
     if not deed.ended:
         return f"claims {claim}, being checked" if claim else "held up" if deed.held else "at work"
-    why = [it.check for it in _findings(deed) if it.ok is False and not it.advisory]
+    why = [it.check for it in _check_verdicts(deed) if it.ok is False and not it.advisory]
     because = f" ({', '.join(why)} failed)" if why else ""
     left = exit_words(protocol, deed.left)
     if deed.left.startswith("!"):
@@ -251,7 +251,7 @@ def worker_of(deed: ActivityRecord, agents: Mapping[str, str]) -> str:
     return PERSON if job.by_person or agent.partition(":")[0] == "manual" else agent
 
 
-def _findings(deed: ActivityRecord) -> tuple[CheckVerdict, ...]:
+def _check_verdicts(deed: ActivityRecord) -> tuple[CheckVerdict, ...]:
     """Return the checks of the claim; for an effect, the checks that it made itself."""
     own = deed.claim.results if deed.claim else ()
     found = [CheckVerdict(check=it.check, arg="", advisory=False, ok=it.ok, report=it.report_ref) for it in own]

@@ -159,12 +159,12 @@ class Chronicle:
             for step in [frame.step for frame in inst.frames if inst.visits.get(frame.step) != before.get(frame.step)]:
                 self._led[id_, step, inst.visits[step]] = cause
         for command in made.commands:
-            self._issue(command, cause if cause in self.deeds else "", getattr(made.event, "detail_ref", ""))
-        self._settle(made)
+            self._record_command(command, cause if cause in self.deeds else "", getattr(made.event, "detail_ref", ""))
+        self._close_questions(made)
         if act in self.deeds:
             self.deeds[act] = self._update(self.deeds[act], made.event)
-        self._census(made)
-        self._note(made)
+        self._record_instances(made)
+        self._record_event(made)
         self._below = {}
         return made
 
@@ -177,7 +177,7 @@ class Chronicle:
                     self._below.setdefault("/".join(names[:depth]), []).append(deed)
         return self._below.get(inst, [])
 
-    def _note(self, made: Move) -> None:
+    def _record_event(self, made: Move) -> None:
         """Record the time of an event, the activity it was about, a person's statement, or an agent's failure."""
         seq, ts = made.state.seq, made.event.ts
         self.times[seq] = ts
@@ -213,15 +213,15 @@ class Chronicle:
         if cause and act in made.before.acts and act not in made.state.acts:
             self.snapshots.append(Snapshot(made.state.now, act, cause, detail, made.before))
 
-    def _issue(self, command: Command, by: str, found: str) -> None:
+    def _record_command(self, command: Command, by: str, found: str) -> None:
         """Record a command: a new activity, checks of a claim, a question, or the end of an activity."""
         now = self.state.now
         match command:
             case RunChecks(id=id_, checks=checks) if command.exit and id_ in self.deeds:
-                self._change(id_, checks=checks)
+                self._replace(id_, checks=checks)
             case RunAgent(id=id_) | RunEffect(id=id_) | RunChecks(id=id_):
                 if id_ in self.deeds:  # issued again, after a crash or an outage
-                    self._change(id_, command=command, held=False)
+                    self._replace(id_, command=command, held=False)
                 else:
                     checks = command.checks if isinstance(command, RunChecks) else ()
                     start: Start = "new"
@@ -236,11 +236,11 @@ class Chronicle:
                 self._open.add(id_)
             case Cancel(id=id_, why=why) if id_ in self.deeds:
                 left = self._left(self.deeds[id_]) if why == "timeout" else ""
-                self._change(id_, ended=now, stopped=why, left=left, found=found)
+                self._replace(id_, ended=now, stopped=why, left=left, found=found)
             case _:
                 pass
 
-    def _settle(self, made: Move) -> None:
+    def _close_questions(self, made: Move) -> None:
         if made.before.asks is not self.state.asks:
             self.put = {id_: self.put.get(id_, self.state.now) for id_ in self.state.asks}
         for id_ in [id_ for id_ in self._open if id_ not in self.state.asks]:
@@ -276,10 +276,10 @@ class Chronicle:
     def _left(self, deed: ActivityRecord) -> str:
         return self.state.insts[deed.command.inst].last.get(deed.command.step, "")
 
-    def _change(self, act: str, **fields: object) -> None:
+    def _replace(self, act: str, **fields: object) -> None:
         self.deeds[act] = msgspec.structs.replace(self.deeds[act], **fields)
 
-    def _census(self, made: Move) -> None:
+    def _record_instances(self, made: Move) -> None:
         """Record created and ended instances; scan for them only if the counters changed."""
         before, state = made.before, made.state
         if state.created != before.created:

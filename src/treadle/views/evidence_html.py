@@ -23,7 +23,7 @@ LONGEST: Final = 4_000
 
 def html(evidence: Evidence) -> str:
     """The page."""
-    shown = msgspec.convert(_harmless(msgspec.to_builtins(evidence)), Evidence)
+    shown = msgspec.convert(_make_visible(msgspec.to_builtins(evidence)), Evidence)
     environment = Environment(
         loader=PackageLoader("treadle", "views"),
         autoescape=True,
@@ -85,13 +85,13 @@ def _lookups(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _harmless(value: Any) -> Any:
+def _make_visible(value: Any) -> Any:
     """Write out characters that are invisible or reverse the direction of text."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):
-        return {visible(key): _harmless(one) for key, one in value.items()}
-    return [_harmless(one) for one in value] if isinstance(value, list | tuple) else value
+        return {visible(key): _make_visible(one) for key, one in value.items()}
+    return [_make_visible(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _image(svg: str) -> str:

@@ -199,17 +199,14 @@ def changed_in(book: RunStories, story: RunStory, session: ActivityRecord) -> tu
     # The sessions of the executors in all waves since the last other step of the story, without withdrawn tasks.
     graph, deeds = book.protocol.graphs[story.inst.graph], book.deeds(story)
     row = row_of_session(book.state, story.inst, graph, session)
-    own = [it.command.inst == story.inst.id for it in deeds]
-    others = [at for at, it in enumerate(deeds) if own[at] and row_of(graph, it.command.step) != row]
     kept = {task.id for task in _tasks(book, story)} | book.well.keys()
-    last = {
-        deeds[at].command.inst: deeds[at]
-        for at in range(max(others, default=-1) + 1, len(deeds))
-        if not own[at]
-        and deeds[at].ended
-        and isinstance(deeds[at].command, RunAgent)
-        and deeds[at].command.inst in kept
-    }
+    last: dict[str, ActivityRecord] = {}
+    for deed in deeds:
+        job = deed.command
+        if job.inst == story.inst.id:
+            last = last if row_of(graph, job.step) == row else {}
+        elif deed.ended and isinstance(job, RunAgent) and job.inst in kept:
+            last[job.inst] = deed
     return tuple(sorted({path for deed in last.values() for path in changed_by(deed, book.get)}))
 
 

@@ -93,8 +93,8 @@ def describe_move(made: Move, get: Get) -> LoggedEvent:
     if isinstance(event, Checked | Exited):
         refs = [one.report_ref for one in event.results if not one.ok and not one.skipped]
         kinds = tuple(dict.fromkeys(kind for ref in refs for kind in codes(read_value(get, ref))))
-    words = _event(made) + (f": {why}" if why else "") + (f" [{', '.join(kinds)}]" if kinds else "")
-    followed = ", ".join(filter(None, (_followed(command, made.protocol) for command in made.commands)))
+    words = _event_words(made) + (f": {why}" if why else "") + (f" [{', '.join(kinds)}]" if kinds else "")
+    followed = ", ".join(filter(None, (_command_words(command, made.protocol) for command in made.commands)))
     return LoggedEvent(
         run=made.state.run,
         seq=made.state.seq,
@@ -114,7 +114,7 @@ def event_line(one: LoggedEvent) -> str:
     return f"{one.seq:5}  {one.time[:10]} {one.time[11:19]}  {one.text}{code}"
 
 
-def _event(made: Move) -> str:
+def _event_words(made: Move) -> str:
     actor = getattr(made.event, "actor", "")
     person = f"a person ({actor})" if actor else "a person"
     match event := made.event:
@@ -164,7 +164,7 @@ def _check_results(event: Checked, before: State) -> str:
     return (verdict or "all is well") + (f"; noted: {noted}" if noted else "")
 
 
-def _followed(command: Command, protocol: Protocol) -> str:
+def _command_words(command: Command, protocol: Protocol) -> str:
     match command:
         case RunAgent():
             again = f" again ({command.retry})" if command.retry else ""

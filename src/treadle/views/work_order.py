@@ -28,7 +28,7 @@ from treadle.views.words import moment
 DONE: Final = "done"
 FAILING: Final = "failing"
 _NO_REASON: Final = "none"
-_TOLD: Final = ("failing", "needs_human", "timeout")
+_WITH_REASON: Final = ("failing", "needs_human", "timeout")
 """Statuses that have a reason."""
 
 StoryStatus = Literal["pending", "running", "pass", "failing", "needs_human", "timeout"]
@@ -115,7 +115,7 @@ def work_order_of(book: RunStories, story: RunStory) -> WorkOrder:
         attempt=tried[-1] if tried else 1,
         max_attempts=row.attempts,
         status=status,
-        reason=reason_of(session) if status in _TOLD else None,
+        reason=reason_of(session) if status in _WITH_REASON else None,
         dispatched_at=_time(last.began) if last else None,
         completed_at=_time(last.ended) if last and status != "running" else None,
         timeout_min=_minutes(row),
@@ -256,29 +256,29 @@ def _order_faults(data: bytes, protocol: Protocol) -> Iterator[str]:
     for name in found:
         if name not in known:
             near = suggest(name[:_LONGEST_VALUE], known)
-            yield f"{_shown(name)} is no field of it{f'; {near}' if near else ''}"
+            yield f"{_show_value(name)} is no field of it{f'; {near}' if near else ''}"
     graph = protocol.graphs[story_graph(protocol)]
     steps = [*dict.fromkeys(it.row for it in graph.steps.values() if it.row and it.row != DONE), DONE]
-    yield from _word(found, "step", steps)
-    yield from _word(found, "status", get_args(StoryStatus))
-    yield from _word(found, "reason", [*REASONS, None])
+    yield from _value_faults(found, "step", steps)
+    yield from _value_faults(found, "status", get_args(StoryStatus))
+    yield from _value_faults(found, "reason", [*REASONS, None])
     for name, value in found.items():
         are_texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
         if name in _WORDS and not isinstance(value, str | None):
-            yield f"{name} is {_shown(value)}, and not a text"
+            yield f"{name} is {_show_value(value)}, and not a text"
         if name in _LISTS and value is not None and not are_texts:
-            yield f"{name} is {_shown(value)}, and not a list of texts"
+            yield f"{name} is {_show_value(value)}, and not a list of texts"
         if name in _NUMBERS and (not isinstance(value, int) or isinstance(value, bool)):
-            yield f"{name} is {_shown(value)}, and not a whole number"
+            yield f"{name} is {_show_value(value)}, and not a whole number"
 
 
-def _word(found: Mapping[str, Any], name: str, known: Any) -> Iterator[str]:
+def _value_faults(found: Mapping[str, Any], name: str, known: Any) -> Iterator[str]:
     value = found.get(name)
     if name not in found or value in known:
         return
     names = [one for one in known if isinstance(one, str)]
     near = suggest_status(value, names) if isinstance(value, str) else ""
-    yield f"{name} is {_shown(value)}, and not one of {', '.join(names)}{f'; {near}' if near else ''}"
+    yield f"{name} is {_show_value(value)}, and not one of {', '.join(names)}{f'; {near}' if near else ''}"
 
 
 def _handoff_faults(data: bytes) -> Iterator[str]:
@@ -294,7 +294,7 @@ def _handoff_faults(data: bytes) -> Iterator[str]:
             yield f"line {at} of its front matter has a tab; YAML is indented by spaces"
 
 
-def _shown(value: object) -> str:
+def _show_value(value: object) -> str:
     return inline(msgspec.json.encode(value).decode(), _LONGEST_VALUE)
 
 
@@ -317,7 +317,7 @@ def difference(path: str, there: bytes, ours: str) -> str:
     names = [name for name in {**log, **theirs} if theirs.get(name) != log.get(name)]
     changes = []
     for name in names[:_MOST_CHANGES]:
-        new, old = (_shown(values[name]) if name in values else "missing" for values in (theirs, log))
+        new, old = (_show_value(values[name]) if name in values else "missing" for values in (theirs, log))
         changes.append(f"{inline(name, _LONGEST_VALUE)} {new}, not {old}")
     more = f" and {len(names) - _MOST_CHANGES} more" if len(names) > _MOST_CHANGES else ""
     return f"{', '.join(changes)}{more}"
