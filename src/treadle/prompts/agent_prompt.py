@@ -239,10 +239,10 @@ def mark_spoken(protocol: Protocol, step: Step, variables: Mapping[str, Json]) -
     return found
 
 
-def _mark_words(said: Json) -> Any:
-    if isinstance(said, list):
-        return [_mark_words(one) for one in said]
-    return Word(said) if isinstance(said, str) and said and said != SILENT else said
+def _mark_words(value: Json) -> Any:
+    if isinstance(value, list):
+        return [_mark_words(one) for one in value]
+    return Word(value) if isinstance(value, str) and value and value != SILENT else value
 
 
 _FIRST: Final = f"""\

@@ -79,8 +79,8 @@ def cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]} [cut: {len(text) - limit} more characters]"
 
 
-def _write_out(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _write_out(sign: re.Match[str]) -> str:
+    code = ord(sign[0])
     if code < 0x20:
         return chr(0x2400 + code)
     return "\u2421" if code == 0x7F else f"⟨U+{code:04X}⟩"

@@ -21,14 +21,14 @@ def failure_report(agent: str, person: str) -> dict[str, Json]:
     return {_AGENT: agent} if agent == person else {_AGENT: agent, _PERSON: person}
 
 
-def for_agent(found: Json) -> Json:
+def for_agent(report: Json) -> Json:
     """Return a report's words for an agent; a report that is plain text is the same for every reader."""
-    return found.get(_AGENT, found) if isinstance(found, dict) else found
+    return report.get(_AGENT, report) if isinstance(report, dict) else report
 
 
-def for_person(found: Json) -> Json:
+def for_person(report: Json) -> Json:
     """Return a report's words for a person."""
-    return found.get(_PERSON, for_agent(found)) if isinstance(found, dict) else found
+    return report.get(_PERSON, for_agent(report)) if isinstance(report, dict) else report
 
 
 # An exit's payload in words: a line for each field, in the order that the exit declares.

@@ -281,9 +281,9 @@ class _Subject:
         is_check_report = need.exit == "Failed" and source is not None and source.kind == "check"
         return self._words(found) if is_check_report else found
 
-    def _words(self, found: Json) -> Json:
+    def _words(self, report: Json) -> Json:
         """Return the words of a check report for the reader of this command."""
-        return for_person(found) if isinstance(self.command, AskHuman) else for_agent(found)
+        return for_person(report) if isinstance(self.command, AskHuman) else for_agent(report)
 
     def _computed(self, need: Need) -> Json:
         """Return the result of a map or check: no payload, but counts that the kernel computed."""

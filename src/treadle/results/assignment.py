@@ -143,7 +143,7 @@ def assignment(env: Mapping[str, str]) -> Assignment:
 # An answer from the arguments of a command line: `--type TestsReady --field note=… --field report=@report.md`.
 
 
-def from_arguments(ways: Ways, type_: str, given: Sequence[str], option: str = "--type") -> dict[str, Any] | Faulty:
+def from_arguments(ways: Ways, type_: str, arguments: Sequence[str], option: str = "--type") -> dict[str, Any] | Faulty:
     """Build an answer from command-line arguments; values other than text and choices are JSON."""
     name = ways.codes.get(type_)
     if name is None:
@@ -151,7 +151,7 @@ def from_arguments(ways: Ways, type_: str, given: Sequence[str], option: str = "
     known = list(agent_fields(ways.protocol.exits[name].fields))
     types = {other: expr for _, field, expr in known for other in field.also} | {own: expr for own, _, expr in known}
     fields: dict[str, Any] = {}
-    for argument in given:
+    for argument in arguments:
         field, equals, text = argument.partition("=")
         if not equals:
             return faulty(f"--field {quote_text(argument)} has no `=`; write --field name=value")

@@ -84,9 +84,9 @@ def has_payloads(bundle: Path) -> bool:
     return (bundle / PAYLOADS_FILE).is_file()
 
 
-def call_payload_tool(bundle: Path, given: Mapping[str, Any]) -> ToolReply:
+def call_payload_tool(bundle: Path, arguments: Mapping[str, Any]) -> ToolReply:
     """A piece of a payload, or the list of all."""
-    ref, offset, limit = given.get("ref", ""), given.get("offset", 0), given.get("limit", PIECE)
+    ref, offset, limit = arguments.get("ref", ""), arguments.get("offset", 0), arguments.get("limit", PIECE)
     if not isinstance(ref, str) or not _is_count(offset, 0) or not _is_count(limit, 1):
         return ToolReply("`ref` is a text, `offset` a whole number from 0, `limit` one from 1", ok=False)
     try:
@@ -199,13 +199,13 @@ def is_files_tool(name: str) -> bool:
     return name in _CALLS
 
 
-def call_files_tool(lane: Path, bundle: Path, name: str, given: Mapping[str, Any]) -> ToolReply:
+def call_files_tool(lane: Path, bundle: Path, name: str, arguments: Mapping[str, Any]) -> ToolReply:
     """Call a file tool; bad arguments get a helpful reply, not an exception."""
-    return _CALLS[name](lane, bundle, given)
+    return _CALLS[name](lane, bundle, arguments)
 
 
-def _list(lane: Path, bundle: Path, given: Mapping[str, Any]) -> ToolReply:
-    found = _find_files(lane, bundle, given)
+def _list(lane: Path, bundle: Path, arguments: Mapping[str, Any]) -> ToolReply:
+    found = _find_files(lane, bundle, arguments)
     if isinstance(found, ToolReply):
         return found
     files = [path for path, _, _ in found]
@@ -213,8 +213,8 @@ def _list(lane: Path, bundle: Path, given: Mapping[str, Any]) -> ToolReply:
     return _reply({"files": files[:MOST_FILES], **more})
 
 
-def _read(lane: Path, bundle: Path, given: Mapping[str, Any]) -> ToolReply:
-    path, first = given.get("path"), given.get("line", 1)
+def _read(lane: Path, bundle: Path, arguments: Mapping[str, Any]) -> ToolReply:
+    path, first = arguments.get("path"), arguments.get("line", 1)
     if not isinstance(path, str) or not isinstance(first, int) or isinstance(first, bool) or first < 1:
         return ToolReply("`path` is a text, `line` a whole number from 1", ok=False)
     root, inside = _resolve(lane, bundle, path)
@@ -231,8 +231,8 @@ def _read(lane: Path, bundle: Path, given: Mapping[str, Any]) -> ToolReply:
     return _reply({"path": path, "lines": len(lines), "line": first, "text": text, **rest})
 
 
-def _search(lane: Path, bundle: Path, given: Mapping[str, Any]) -> ToolReply:
-    wanted, found = given.get("text"), _find_files(lane, bundle, given)
+def _search(lane: Path, bundle: Path, arguments: Mapping[str, Any]) -> ToolReply:
+    wanted, found = arguments.get("text"), _find_files(lane, bundle, arguments)
     if not isinstance(wanted, str) or not wanted:
         return ToolReply("`text` is what to look for", ok=False)
     if isinstance(found, ToolReply):
@@ -276,8 +276,8 @@ def _lines_piece(lines: list[str], first: int) -> tuple[str, int]:
 # Resolve paths to files of the lane or the bundle.
 
 
-def _find_files(lane: Path, bundle: Path, given: Mapping[str, Any]) -> list[tuple[str, Path, str]] | ToolReply:
-    glob = given.get("glob", "**")
+def _find_files(lane: Path, bundle: Path, arguments: Mapping[str, Any]) -> list[tuple[str, Path, str]] | ToolReply:
+    glob = arguments.get("glob", "**")
     if not isinstance(glob, str) or not glob:
         return ToolReply("`glob` is a text such as `src/**`", ok=False)
     is_named = naming((_resolve(lane, bundle, glob)[1],))
@@ -378,8 +378,8 @@ def call_answer_tool(task: Assignment, env: Mapping[str, str], name: str, argume
     return _refusal(found) if isinstance(found, Faulty) else ToolReply(f"{found.key}: {ACCEPTED}")
 
 
-def _refusal(found: Faulty) -> ToolReply:
-    lines = "\n".join(f"- {problem}" for problem in found.problems)
+def _refusal(fault: Faulty) -> ToolReply:
+    lines = "\n".join(f"- {problem}" for problem in fault.problems)
     return ToolReply(f"not accepted:\n{lines}\nCorrect this and call the tool again.", ok=False)
 
 

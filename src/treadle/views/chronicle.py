@@ -49,7 +49,7 @@ class ActivityRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The claim that was accepted, also where spent attempts became something else; empty if none was."""
     stopped: str = ""
     """Why it was stopped before its end."""
-    found: str = ""
+    stop_ref: str = ""
     """A reference to the details of the event that stopped it."""
     usage: Usage = Usage()
     nudges: int = 0
@@ -148,25 +148,25 @@ class Chronicle:
 
     def take(self, body: bytes) -> Move:
         """Apply the next event of the log."""
-        made = apply_next(self._find, self.protocol, self.state, body)
-        self.protocol, self.state = made.protocol, made.state
-        act = getattr(made.event, "act", "")
-        cause = act or getattr(made.event, "timer", "")
+        move = apply_next(self._find, self.protocol, self.state, body)
+        self.protocol, self.state = move.protocol, move.state
+        act = getattr(move.event, "act", "")
+        cause = act or getattr(move.event, "timer", "")
         if cause in self.deeds:
             # Note where the end of an activity leads: before anything begins there, a signal may be served.
             id_ = self.deeds[cause].command.inst
-            before, inst = made.before.insts[id_].visits, made.state.insts[id_]
+            before, inst = move.before.insts[id_].visits, move.state.insts[id_]
             for step in [frame.step for frame in inst.frames if inst.visits.get(frame.step) != before.get(frame.step)]:
                 self._led[id_, step, inst.visits[step]] = cause
-        for command in made.commands:
-            self._record_command(command, cause if cause in self.deeds else "", getattr(made.event, "detail_ref", ""))
-        self._close_questions(made)
+        for command in move.commands:
+            self._record_command(command, cause if cause in self.deeds else "", getattr(move.event, "detail_ref", ""))
+        self._close_questions(move)
         if act in self.deeds:
-            self.deeds[act] = self._update(self.deeds[act], made.event)
-        self._record_instances(made)
-        self._record_event(made)
+            self.deeds[act] = self._update(self.deeds[act], move.event)
+        self._record_instances(move)
+        self._record_event(move)
         self._below = {}
-        return made
+        return move
 
     def below(self, inst: str) -> list[ActivityRecord]:
         """Return the activities of an instance and of all below it, the earliest first."""
@@ -177,12 +177,12 @@ class Chronicle:
                     self._below.setdefault("/".join(names[:depth]), []).append(deed)
         return self._below.get(inst, [])
 
-    def _record_event(self, made: Move) -> None:
+    def _record_event(self, move: Move) -> None:
         """Record the time of an event, the activity it was about, a person's statement, or an agent's failure."""
-        seq, ts = made.state.seq, made.event.ts
+        seq, ts = move.state.seq, move.event.ts
         self.times[seq] = ts
         act, cause, detail = "", "", ""
-        match event := made.event:
+        match event := move.event:
             case Exited() | Checked() | Failed():
                 self.settled[event.act] = seq
                 if isinstance(event, Failed) and event.why in AGENT_FAILURES:
@@ -190,7 +190,7 @@ class Chronicle:
             case TimerFired():
                 act, cause = event.timer, TIMEOUT
             case Replied():
-                asked = made.before.asks.get(event.ask, Ask("", ""))
+                asked = move.before.asks.get(event.ask, Ask("", ""))
                 self.statements.append(
                     Statement(seq, ts, event.choice, event.actor, asked.inst, asked.step, event.ask, event.note_ref)
                 )
@@ -210,10 +210,10 @@ class Chronicle:
             case _:
                 pass
         # Only a failure that ends the activity counts; otherwise the agent is tried again.
-        if cause and act in made.before.acts and act not in made.state.acts:
-            self.snapshots.append(Snapshot(made.state.now, act, cause, detail, made.before))
+        if cause and act in move.before.acts and act not in move.state.acts:
+            self.snapshots.append(Snapshot(move.state.now, act, cause, detail, move.before))
 
-    def _record_command(self, command: Command, by: str, found: str) -> None:
+    def _record_command(self, command: Command, by: str, detail_ref: str) -> None:
         """Record a command: a new activity, checks of a claim, a question, or the end of an activity."""
         now = self.state.now
         match command:
@@ -236,16 +236,16 @@ class Chronicle:
                 self._open.add(id_)
             case Cancel(id=id_, why=why) if id_ in self.deeds:
                 left = self._left(self.deeds[id_]) if why == "timeout" else ""
-                self._replace(id_, ended=now, stopped=why, left=left, found=found)
+                self._replace(id_, ended=now, stopped=why, left=left, stop_ref=detail_ref)
             case _:
                 pass
 
-    def _close_questions(self, made: Move) -> None:
-        if made.before.asks is not self.state.asks:
+    def _close_questions(self, move: Move) -> None:
+        if move.before.asks is not self.state.asks:
             self.put = {id_: self.put.get(id_, self.state.now) for id_ in self.state.asks}
         for id_ in [id_ for id_ in self._open if id_ not in self.state.asks]:
             self._open.remove(id_)
-            self.asked[id_] = msgspec.structs.replace(self.asked[id_], ended=self.state.now, settled=made.event)
+            self.asked[id_] = msgspec.structs.replace(self.asked[id_], ended=self.state.now, settled=move.event)
 
     def _update(self, deed: ActivityRecord, event: Event) -> ActivityRecord:
         """Return an activity after an event about it, and close it if the state no longer has it."""
@@ -279,9 +279,9 @@ class Chronicle:
     def _replace(self, act: str, **fields: object) -> None:
         self.deeds[act] = msgspec.structs.replace(self.deeds[act], **fields)
 
-    def _record_instances(self, made: Move) -> None:
+    def _record_instances(self, move: Move) -> None:
         """Record created and ended instances; scan for them only if the counters changed."""
-        before, state = made.before, made.state
+        before, state = move.before, move.state
         if state.created != before.created:
             self.born |= {id_: state.now for id_ in state.insts if id_ not in self.born}
         if state.live > before.live:  # a run that had ended goes on

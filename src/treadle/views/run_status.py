@@ -68,7 +68,7 @@ def _shared(source: msgspec.Struct, document: type[msgspec.Struct]) -> dict[str,
 
 def run_status(
     chronicle: Chronicle,
-    known: StatusInputs,
+    inputs: StatusInputs,
     now: int,
     *,
     agents: tuple[str, ...] = (),
@@ -78,12 +78,12 @@ def run_status(
     """Build the status of a run at a moment; `agents` and `due` are what it waits for besides people."""
     state, protocol = chronicle.state, chronicle.protocol
     end = state.now if state.outcome else max(now, state.now)
-    yours = {work.id for work in known.yours}
+    yours = {work.id for work in inputs.yours}
     limits = protocol.limits if protocol else None
     lines = tree(protocol, state, yours) if protocol else []
     asked = [ask.command for _, ask in sorted(state.asks.items()) if ask.command is not None]
     return RunStatus(
-        **_shared(known, RunStatus),
+        **_shared(inputs, RunStatus),
         protocol=protocol_pin(protocol, state),
         level=state.level,
         status=condition(protocol, state, yours),
@@ -94,10 +94,10 @@ def run_status(
         elapsed=seconds(state.started, end),
         instances=forest(chronicle, protocol, end, lines) if protocol else (),
         activities=tuple(_open_activity(chronicle, id_, end, yours) for id_ in sorted(state.acts)),
-        questions=tuple(describe_question(chronicle, it.id, known.wordings.get(it.id, ""), end) for it in asked),
+        questions=tuple(describe_question(chronicle, it.id, inputs.wordings.get(it.id, ""), end) for it in asked),
         starts=startable_steps(protocol, state) if protocol else (),
         timers=tuple(Timer(id=id_, due=moment(due)) for id_, due in sorted(state.timers.items()) if id_ not in yours),
-        outage=outage(state, known.outage_message),
+        outage=outage(state, inputs.outage_message),
         usage=usage_of(state.usage),
         limits=Ceilings(
             cost=limits.cost * state.allowances,

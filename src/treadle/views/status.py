@@ -46,19 +46,19 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the result comes from an earlier test run, on the same tree with the same tools and settings."""
 
 
-def baseline_counts(found: Baseline) -> str:
+def baseline_counts(baseline: Baseline) -> str:
     """`412 passed, 3 failed, 12.3 s`"""
-    parts = [f"{found.passed} passed", f"{found.failed} failed"]
-    parts += [f"{found.skipped} skipped"] if found.skipped else []
-    if not (found.passed or found.failed or found.skipped):
-        parts = ["no test yet" if found.exit in (0, 5) else f"the test command ended with {found.exit}"]
-    return ", ".join([*parts, f"{found.duration:.1f} s"])
+    parts = [f"{baseline.passed} passed", f"{baseline.failed} failed"]
+    parts += [f"{baseline.skipped} skipped"] if baseline.skipped else []
+    if not (baseline.passed or baseline.failed or baseline.skipped):
+        parts = ["no test yet" if baseline.exit in (0, 5) else f"the test command ended with {baseline.exit}"]
+    return ", ".join([*parts, f"{baseline.duration:.1f} s"])
 
 
-def baseline_line(found: Baseline) -> str:
+def baseline_line(baseline: Baseline) -> str:
     """Format the counts, and whether they come from an earlier run."""
-    reused = "; result of an earlier run on the same tree" if found.is_reused else ""
-    return f"{baseline_counts(found)}{reused}"
+    reused = "; result of an earlier run on the same tree" if baseline.is_reused else ""
+    return f"{baseline_counts(baseline)}{reused}"
 
 
 Condition = Literal["new", "works", "asks", "waits", "paused", "ended"]

@@ -157,7 +157,7 @@ def changed_by(deed: ActivityRecord, get: Get) -> tuple[str, ...]:
     for record in gate_records(get, deed):
         if record.files_changed is not None:
             return record.files_changed
-    ref = deed.found or (deed.failures[-1].detail_ref if deed.failures else "")
+    ref = deed.stop_ref or (deed.failures[-1].detail_ref if deed.failures else "")
     failure = read_payload(get, ref) if ref else {}
     return texts(read_payload(get, claim_ref(deed)).get("files_changed") or failure.get("files_changed"))
 

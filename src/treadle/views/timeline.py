@@ -77,9 +77,9 @@ class LoggedEvent(msgspec.Struct, frozen=True, kw_only=True):
     """Of checks that failed: the kinds of problems that they found."""
 
 
-def describe_move(made: Move, get: Get) -> LoggedEvent:
+def describe_move(move: Move, get: Get) -> LoggedEvent:
     """An event with its reason, its codes, and its consequences."""
-    event, why, code, kinds = made.event, "", "", tuple[str, ...]()
+    event, why, code, kinds = move.event, "", "", tuple[str, ...]()
     match event:
         case Exited(channel="effect", envelope=envelope) if envelope.payload_ref:
             why = first_words(effect_words(read_payload(get, envelope.payload_ref)))
@@ -93,17 +93,17 @@ def describe_move(made: Move, get: Get) -> LoggedEvent:
     if isinstance(event, Checked | Exited):
         refs = [one.report_ref for one in event.results if not one.ok and not one.skipped]
         kinds = tuple(dict.fromkeys(kind for ref in refs for kind in codes(read_value(get, ref))))
-    words = _event_words(made) + (f": {why}" if why else "") + (f" [{', '.join(kinds)}]" if kinds else "")
-    followed = ", ".join(filter(None, (_command_words(command, made.protocol) for command in made.commands)))
+    words = _event_words(move) + (f": {why}" if why else "") + (f" [{', '.join(kinds)}]" if kinds else "")
+    followed = ", ".join(filter(None, (_command_words(command, move.protocol) for command in move.commands)))
     return LoggedEvent(
-        run=made.state.run,
-        seq=made.state.seq,
+        run=move.state.run,
+        seq=move.state.seq,
         time=moment(event.ts),
         type=type(event).__name__,
         text=f"{words} → {followed}" if followed else words,
         code=code,
         event=event,
-        orders=tuple(IssuedCommand(type=type(command).__name__, id=command.id) for command in made.commands),
+        orders=tuple(IssuedCommand(type=type(command).__name__, id=command.id) for command in move.commands),
         codes=kinds,
     )
 
@@ -114,10 +114,10 @@ def event_line(one: LoggedEvent) -> str:
     return f"{one.seq:5}  {one.time[:10]} {one.time[11:19]}  {one.text}{code}"
 
 
-def _event_words(made: Move) -> str:
-    actor = getattr(made.event, "actor", "")
+def _event_words(move: Move) -> str:
+    actor = getattr(move.event, "actor", "")
     person = f"a person ({actor})" if actor else "a person"
-    match event := made.event:
+    match event := move.event:
         case RunStarted():
             return "the run starts"
         case SessionStarted():
@@ -126,7 +126,7 @@ def _event_words(made: Move) -> str:
         case Exited():
             return f"{event.act} claims {event.envelope.key}" + (f" ({event.channel})" if event.channel else "")
         case Checked():
-            return f"{event.act} is checked: {_check_results(event, made.before)}"
+            return f"{event.act} is checked: {_check_results(event, move.before)}"
         case Failed():
             return f"{event.act} {_FAILURES[event.why]}"
         case Unavailable():

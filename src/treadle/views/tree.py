@@ -40,12 +40,12 @@ class ServiceOutage(msgspec.Struct, frozen=True, kw_only=True):
     """The agent program's own message."""
 
 
-def outage(state: State, said: str) -> ServiceOutage | None:
+def outage(state: State, message: str) -> ServiceOutage | None:
     """Return the current outage with the agent program's message; None if there is none."""
     if state.outage is None or not is_out(state):
         return None
     return ServiceOutage(
-        why=state.outage.why, code=f"outage.{state.outage.why}", until=moment(state.timers.get(OUTAGE, 0)), said=said
+        why=state.outage.why, code=f"outage.{state.outage.why}", until=moment(state.timers.get(OUTAGE, 0)), said=message
     )
 
 

@@ -247,22 +247,22 @@ def story_faults(path: str, data: bytes, protocol: Protocol) -> list[str]:
 
 def _order_faults(data: bytes, protocol: Protocol) -> Iterator[str]:
     try:
-        found = msgspec.json.decode(data, type=dict[str, Any])
+        order = msgspec.json.decode(data, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         yield f"it is no JSON object: {inline(str(error), 2 * _LONGEST_VALUE)}"
         return
     known = WorkOrder.__struct_fields__
-    yield from (f"{name} is missing" for name in known if name not in found)
-    for name in found:
+    yield from (f"{name} is missing" for name in known if name not in order)
+    for name in order:
         if name not in known:
             near = suggest(name[:_LONGEST_VALUE], known)
             yield f"{_show_value(name)} is no field of it{f'; {near}' if near else ''}"
     graph = protocol.graphs[story_graph(protocol)]
     steps = [*dict.fromkeys(it.row for it in graph.steps.values() if it.row and it.row != DONE), DONE]
-    yield from _value_faults(found, "step", steps)
-    yield from _value_faults(found, "status", get_args(StoryStatus))
-    yield from _value_faults(found, "reason", [*REASONS, None])
-    for name, value in found.items():
+    yield from _value_faults(order, "step", steps)
+    yield from _value_faults(order, "status", get_args(StoryStatus))
+    yield from _value_faults(order, "reason", [*REASONS, None])
+    for name, value in order.items():
         are_texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
         if name in _WORDS and not isinstance(value, str | None):
             yield f"{name} is {_show_value(value)}, and not a text"
@@ -272,11 +272,11 @@ def _order_faults(data: bytes, protocol: Protocol) -> Iterator[str]:
             yield f"{name} is {_show_value(value)}, and not a whole number"
 
 
-def _value_faults(found: Mapping[str, Any], name: str, known: Any) -> Iterator[str]:
-    value = found.get(name)
-    if name not in found or value in known:
+def _value_faults(order: Mapping[str, Any], name: str, valid: Any) -> Iterator[str]:
+    value = order.get(name)
+    if name not in order or value in valid:
         return
-    names = [one for one in known if isinstance(one, str)]
+    names = [one for one in valid if isinstance(one, str)]
     near = suggest_status(value, names) if isinstance(value, str) else ""
     yield f"{name} is {_show_value(value)}, and not one of {', '.join(names)}{f'; {near}' if near else ''}"
 
