@@ -16,7 +16,7 @@ from treadle.prompts.templates import render, tidy_text
 from treadle.prompts.variables import variables
 from treadle.protocol.checks.shapes import variable_name
 from treadle.protocol.items import Json
-from treadle.protocol.model import CHECK_EXITS, Protocol, tag_of
+from treadle.protocol.model import CHECK_EXITS, Protocol, find_step, tag_of
 
 # Open points of a question besides its choices: unclear requirements, each with a suggestion.
 
@@ -110,8 +110,7 @@ def question(
 
 def question_without_text(protocol: Protocol | None, command: AskHuman) -> Question:
     """The title, the choices and the default of a question, which need no payloads."""
-    graph = protocol.graphs.get(command.graph) if protocol else None
-    step = graph.steps.get(command.step) if graph else None
+    step = find_step(protocol, command.graph, command.step)
     title, helps = (step.title, step.choices) if step else own_words(command) if not command.graph else ("", {})
     notes = step.notes if step else ()
     return Question(

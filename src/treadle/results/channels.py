@@ -59,7 +59,8 @@ async def load_before(home: Path) -> Before | None:
 
 # Read an agent's answer.
 
-Channel = Literal["", "mcp", "emit", "executor-result", "handoff", "final", "legacy"]
+Channel = emit.Via | Literal[""]
+"""Empty: there is no answer."""
 
 
 class SessionAnswer(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ import msgspec
 
 from treadle.kernel.commands import ActivityCommand, Inputs, RunAgent, RunChecks, RunEffect
 from treadle.kernel.events import Usage
-from treadle.protocol.model import Protocol
+from treadle.protocol.model import Protocol, find_step
 from treadle.store.records import Stray
 from treadle.views.chronicle import ActivityRecord, Chronicle
 from treadle.views.words import exit_words, moment, seconds
@@ -158,8 +158,7 @@ def story(chronicle: Chronicle, act: str, strays: Sequence[Stray], now: int, age
     """Build the story of one activity; `agents` maps roles to the agents that the run was started with."""
     deed = chronicle.deeds[act]
     job = deed.command
-    graph = chronicle.protocol.graphs.get(job.graph) if chronicle.protocol else None
-    step = graph.steps.get(job.step) if graph else None
+    step = find_step(chronicle.protocol, job.graph, job.step)
     claim = None
     if deed.claim:
         envelope = deed.claim.envelope

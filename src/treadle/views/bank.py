@@ -21,7 +21,7 @@ from treadle.prompts.variables import SILENT, dialogue, dialogue_kind, has_dialo
 from treadle.protocol.artifacts import SECTIONS, documents_of, is_view, place_of
 from treadle.protocol.drawing.table import markdown_table
 from treadle.protocol.items import Json
-from treadle.protocol.model import Protocol, Step, base_of, row, tag_of
+from treadle.protocol.model import Protocol, Step, base_of, find_step, row, tag_of
 from treadle.views.chronicle import ActivityRecord, Chronicle, QuestionRecord
 from treadle.views.evidence_records import (
     Get,
@@ -548,8 +548,8 @@ def _failed_gates(protocol: Protocol, log: Chronicle, get: Get) -> Iterator[str]
             found = "; ".join(critique(one) for one in mappings(exit_.get("critiques")))
             yield f"{FAILURE} {at} →{_QUALITY}: {line(text(exit_.get('gate')))}: {line(found)}"
     for question in log.asked.values():
-        graph = protocol.graphs.get(question.command.graph)  # none: it is about the whole run
-        step = graph.steps.get(question.command.step) if graph else None
+        # A question about the whole run has no step.
+        step = find_step(protocol, question.command.graph, question.command.step)
         if step and step.title.startswith(_QUALITY):
             yield f"{FAILURE} {when(question.began)} {question.command.id}: {line(step.title)}"
 

@@ -21,7 +21,7 @@ from treadle.kernel.events import CheckResult
 from treadle.prompts.outcomes import for_person
 from treadle.protocol.guards import proof_of
 from treadle.protocol.items import Json
-from treadle.protocol.model import CheckRef, Exit, Protocol, Step, base_of, tag_of
+from treadle.protocol.model import CheckRef, Exit, Protocol, Step, base_of, find_step, tag_of
 from treadle.protocol.vocabulary import PROOFS, RECORDS, check_name
 from treadle.store.records import Stray
 from treadle.toolchains.results import is_unwitnessed
@@ -250,8 +250,7 @@ def advice_of(deeds: Iterable[ActivityRecord], get: Get) -> Iterator[Advice]:
 def decision_of(log: Chronicle, one: Statement, get: Get) -> Decision:
     """Return a statement as the evidence shows it, with the title of the question that it answers."""
     inst = log.state.insts.get(one.inst)
-    graph = log.protocol.graphs.get(inst.graph) if log.protocol and inst else None
-    step = graph.steps.get(one.step) if graph else None
+    step = find_step(log.protocol, inst.graph, one.step) if inst else None
     return Decision(
         time=moment(one.ts),
         who=one.who or "a person",
@@ -420,10 +419,8 @@ def _setbacks_of(protocol: Protocol | None, get: Get, agents: Agents, deed: Acti
 
 def _declared(protocol: Protocol | None, deed: ActivityRecord) -> tuple[Exit | None, Step | None]:
     """Return the exit and the step of an activity, as the protocol declares them."""
-    if protocol is None:
-        return None, None
-    graph = protocol.graphs.get(deed.command.graph)
-    return protocol.exits.get(tag_of(deed.left)), graph.steps.get(deed.command.step) if graph else None
+    exit_ = protocol.exits.get(tag_of(deed.left)) if protocol else None
+    return exit_, find_step(protocol, deed.command.graph, deed.command.step)
 
 
 def claim_ref(deed: ActivityRecord) -> str:

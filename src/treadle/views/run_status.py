@@ -14,7 +14,7 @@ from treadle.kernel.commands import RunAgent
 from treadle.kernel.state import State
 from treadle.prompts.question import Choice
 from treadle.protocol.drawing.table import step_worker
-from treadle.protocol.model import Protocol
+from treadle.protocol.model import Protocol, find_step
 from treadle.store.records import Run
 from treadle.views.activity import TokenUsage, price, usage_of, who_of, worker_of
 from treadle.views.chronicle import Chronicle
@@ -133,7 +133,7 @@ def _open_activity(chronicle: Chronicle, id_: str, now: int, yours: Collection[s
     deed, state, protocol = chronicle.deeds[id_], chronicle.state, chronicle.protocol
     job, act = deed.command, state.acts[id_]
     role = f"{job.role}:{job.mode}" if isinstance(job, RunAgent) and job.mode else ""
-    step = protocol.graphs[job.graph].steps.get(job.step) if protocol else None
+    step = find_step(protocol, job.graph, job.step)
     due = 0 if job.id in yours else state.timers.get(job.id, 0)
     return OpenActivity(
         id=job.id,

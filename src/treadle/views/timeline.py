@@ -35,7 +35,7 @@ from treadle.kernel.events import (
 )
 from treadle.kernel.replay import Move
 from treadle.kernel.state import State
-from treadle.protocol.model import Protocol
+from treadle.protocol.model import Protocol, find_step
 from treadle.views.evidence_records import Get, codes, read_payload, read_value
 from treadle.views.tree import OUTAGE_WORDS
 from treadle.views.words import effect_words, failure_code, first_words, moment, plain, report_words
@@ -180,8 +180,7 @@ def _command_words(command: Command, protocol: Protocol) -> str:
         case RunChecks():
             return f"checking {' '.join(check.name for check in command.checks) or 'what can be computed'}"
         case AskHuman():
-            graph = protocol.graphs.get(command.graph)
-            step = graph.steps.get(command.step) if graph else None
+            step = find_step(protocol, command.graph, command.step)
             title = f" “{step.title}”" if step and step.title else ""
             return f"{command.id} asks{title}: {', '.join(command.choices)}"
         case Nudge():
