@@ -15,8 +15,8 @@ from treadle.prompts.bundle import environment
 from treadle.protocol.answers.values import MAX_ITEMS, MAX_TEXT
 from treadle.results import executor_result, handoff
 from treadle.results.channels import Before, SessionAnswer, read_answer
+from treadle.results.executor_result import MAX_YAML
 from treadle.results.intake import MAX_ANSWER, MAX_DEPTH
-from treadle.results.status_report import MAX_YAML
 
 PAGE = (Path(__file__).parents[1] / "docs" / "agents.md").read_text()
 MODEL = """

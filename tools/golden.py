@@ -19,7 +19,7 @@ import msgspec
 from treadle.engines.run_settings import settings_of
 from treadle.kernel.state import dump_state
 from treadle.store.sqlite import Store
-from treadle.views.evidence_records import EvidenceLog
+from treadle.views.chronicle import Chronicle
 from treadle.views.evidence_verdict import EvidenceInputs, gather_evidence
 from treadle.views.status import condition
 
@@ -28,7 +28,7 @@ GOLDEN: Final = Path(__file__).parents[1] / "tests" / "golden"
 
 def essentials(store: Store, run: str) -> dict[str, Any]:
     """What every later version has to read from a store."""
-    audit, record, log = store.audit(run), store.run(run), EvidenceLog(store.protocol)
+    audit, record, log = store.audit(run), store.run(run), Chronicle(store.protocol)
     for body, _ in store.tail(run)[1]:
         log.take(body)
     state, protocol = log.state, log.protocol

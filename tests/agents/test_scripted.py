@@ -24,7 +24,6 @@ from treadle.protocol.items import Json
 from treadle.protocol.load import load
 from treadle.results import emit
 from treadle.results.channels import SessionAnswer, prepare_lane, read_answer
-from treadle.results.emit import fence_of
 from treadle.results.exits import Ways
 from treadle.testing.runner_contract import PATIENCE, Behaviour, Clause, clauses, make_work, until
 
@@ -103,7 +102,7 @@ def answer(work: Work) -> Any:
     """The answer, read as the orchestrator reads it."""
     found = emit.unpack((work.out / "answer.json").read_bytes())
     assert isinstance(found, emit.EmittedAnswer)
-    assert fence_of(work).refuses(found.fence) is None
+    assert found.stale_for(work) is None
     return found.answer
 
 

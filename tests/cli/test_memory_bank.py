@@ -11,7 +11,7 @@ from treadle.kernel.events import Checked, CheckResult, Envelope, Exited
 from treadle.protocol.items import Json
 from treadle.protocol.load import load
 from treadle.store.sqlite import Store
-from treadle.views.bank.documents import run_of
+from treadle.views.bank import run_of
 
 DESIGN: dict[str, Json] = {
     "type": "Designed",

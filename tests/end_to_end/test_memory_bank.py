@@ -9,7 +9,7 @@ from tests.end_to_end.ending import RUN, End
 from tests.end_to_end.riper import LABEL, world_of
 from tests.end_to_end.world import Answer, Move, World
 from treadle.engines.client import Client
-from treadle.views.bank.documents import run_of
+from treadle.views.bank import run_of
 
 STATE, PROGRESS, PROTECTION = (f"memory-bank/{name}.md" for name in ("activeContext", "progress", "protection"))
 

@@ -16,7 +16,7 @@ from tests.views.storied import HANDOFF, HISTORY, STATE, waterfall
 from treadle.kernel.replay import encode_event
 from treadle.protocol.items import Json
 from treadle.runtime.world import SystemClock
-from treadle.views.evidence_records import EvidenceLog
+from treadle.views.chronicle import Chronicle
 from treadle.views.stories import RunStories
 from treadle.views.work_order import WorkOrder, work_order_of
 
@@ -156,7 +156,7 @@ def _orders(end: End) -> list[WorkOrder]:
     def get(ref: str) -> Json:
         return end.payloads.get(ref)
 
-    course, found = EvidenceLog(lambda _: waterfall()), list[WorkOrder]()
+    course, found = Chronicle(lambda _: waterfall()), list[WorkOrder]()
     for event in end.events:
         course.take(encode_event(event))
         book = RunStories(waterfall(), course, get)

@@ -15,8 +15,8 @@ import pytest
 
 from tools.golden import GOLDEN
 from treadle.store.sqlite import Store
-from treadle.views.bank.documents import bank
-from treadle.views.evidence_records import EvidenceLog
+from treadle.views.bank import bank
+from treadle.views.chronicle import Chronicle
 from treadle.views.evidence_verdict import EvidenceInputs, gather_evidence
 from treadle.views.story_files import story_files
 
@@ -29,7 +29,7 @@ def test_documents_of_a_kept_store_are_byte_identical(name: str, tmp_path: Path)
     path.write_bytes(lzma.decompress((GOLDEN / "1" / f"{name}.db.xz").read_bytes()))
     store = Store(path)
     run = store.runs()[0]
-    log = EvidenceLog(store.protocol)
+    log = Chronicle(store.protocol)
     texts, history = dict[str, str](), sha256()
     for body, _ in store.tail(run.id)[1]:
         log.take(body)

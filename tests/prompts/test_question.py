@@ -9,7 +9,7 @@ from treadle.kernel.commands import AskHuman
 from treadle.kernel.events import Usage
 from treadle.kernel.state import Frame, State
 from treadle.prompts.outcomes import failure_report
-from treadle.prompts.question import Question, QuestionChoice, own_words, question
+from treadle.prompts.question import Choice, Question, own_words, question
 from treadle.protocol.items import Json
 from treadle.protocol.load import load
 from treadle.protocol.model import Protocol
@@ -36,7 +36,7 @@ def test_a_question_with_its_choices() -> None:
     found = asked(V3, "node", "rejected@review")
     assert found.title == "The reviewer rejects the approach"
     assert "\n> the Reject.reason\n" in found.text
-    assert found.choices[0] == QuestionChoice("replan", "let the planner set the node up anew")
+    assert found.choices[0] == Choice(name="replan", help="let the planner set the node up anew", needs_note=False)
     assert [choice.name for choice in found.choices] == ["replan", "retest", "retry", "abort"]
     assert (found.default, found.default_after) == ("", 0)
     assert "- abort: end this node\n" in str(found)

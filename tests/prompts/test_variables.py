@@ -7,7 +7,8 @@ from tests.prompts.stage import TOOLCHAIN, Memory, places, scene
 from treadle.kernel.commands import AskHuman, RunAgent
 from treadle.kernel.reduce import outstanding
 from treadle.prompts.outcomes import exit_text, for_agent, trouble, value_text
-from treadle.prompts.variables import SILENT, parameter_line, parameters, phase, variables, verified_checks
+from treadle.prompts.variables import SILENT, parameters, phase, variables, verified_checks
+from treadle.protocol.agent_lines import render_parameters
 from treadle.protocol.checks.shapes import variables as declared
 from treadle.protocol.checks.subject import ProtocolSubject
 from treadle.protocol.items import Json
@@ -174,7 +175,7 @@ CYCLE: dict[str, Json] = {
 
 def test_the_line_of_a_cycle() -> None:
     found = parameters(DPTR.roles["qa"], CYCLE)
-    assert parameter_line(found) == '[S:S1,R:2,C:TDD₁,P:ℜ,CTX:design=d.md, interface="def a()\\ndef b()"]'
+    assert render_parameters(found) == '[S:S1,R:2,C:TDD₁,P:ℜ,CTX:design=d.md, interface="def a()\\ndef b()"]'
 
 
 @pytest.mark.parametrize(
@@ -188,11 +189,11 @@ def test_the_line_of_a_cycle() -> None:
     ],
 )
 def test_what_is_not_known_is_left_out(known: dict[str, Json], text: str) -> None:
-    assert parameter_line(parameters(Role(params={"A": "{a} {b}"}), known)) == text
+    assert render_parameters(parameters(Role(params={"A": "{a} {b}"}), known)) == text
 
 
 def test_a_role_without_parameters_and_no_role() -> None:
-    assert parameter_line(parameters(Role(), {})) == parameter_line(parameters(None, {})) == "[]"
+    assert render_parameters(parameters(Role(), {})) == render_parameters(parameters(None, {})) == "[]"
 
 
 def test_a_phase_is_called_by_its_symbol() -> None:

@@ -6,16 +6,17 @@ import pytest
 
 from tests.prompts.stage import TOOLCHAIN
 from tests.protocols.test_waterfall_rules import findings, ruled
+from treadle.git.ref_names import RefNames, short_ref
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.reduce import outstanding
 from treadle.prompts.agent_prompt import prompt
 from treadle.prompts.foreign import MARK, PERSON
 from treadle.prompts.question import question
-from treadle.prompts.variables import branch, variables
+from treadle.prompts.variables import variables
 from treadle.protocol.items import Json
 from treadle.testing.scenario import Scenario, items
 
-BRANCH = branch("run", "root/US-1")
+BRANCH = short_ref(RefNames("run").integration("root/US-1"))
 DESIGN = f"- [ ] the design fits the constitution: `git show {BRANCH}:docs/deltas/US-1.md`"
 CONTRACT = "- [ ] the contract is right"
 FIRST = """\

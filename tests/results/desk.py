@@ -9,7 +9,7 @@ from treadle.ports import Work
 from treadle.protocol.load import load
 from treadle.protocol.model import Protocol, Step
 from treadle.protocol.reading.yaml import read_yaml
-from treadle.results.exits import Ways, extract_exits, ways_of, write_exits
+from treadle.results.exits import FILE, Ways, encode_exits
 from treadle.results.intake import Faulty, Stale
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -48,8 +48,8 @@ def desk(
     )
     for folder in (work.lane, work.bundle, work.out):
         folder.mkdir(parents=True, exist_ok=True)
-    write_exits(extract_exits(protocol, model, work.token), work.bundle)
-    return Desk(work, ways_of(protocol, model), environment(work))
+    (work.bundle / FILE).write_bytes(encode_exits(protocol, model, work.token))
+    return Desk(work, Ways(protocol, model.exits), environment(work))
 
 
 def environment(work: Work) -> dict[str, str]:
@@ -77,7 +77,8 @@ def at(step: str) -> tuple[Protocol, Step]:
 
 
 def ways_at(step: str) -> Ways:
-    return ways_of(*at(step))
+    protocol, model = at(step)
+    return Ways(protocol, model.exits)
 
 
 def golden(file: str) -> list[dict[str, Any]]:

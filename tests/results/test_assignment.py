@@ -15,7 +15,7 @@ from treadle.results.assignment import assignment, from_arguments
 from treadle.results.channels import Before, mark_taken, read_answer
 from treadle.results.emit import FILE, MAX_NOTES
 from treadle.results.exits import FILE as EXITS
-from treadle.results.exits import extract_exits, read_exits, write_exits
+from treadle.results.exits import encode_exits, read_exits
 from treadle.results.intake import MAX_ANSWER, Faulty, faulty
 
 # The agent's side: handing in, again, too late, and from the wrong place.
@@ -116,7 +116,7 @@ def test_what_is_accepted_is_small_enough_to_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("limit", [60, 100, 3_000_000])
 def test_the_limit_of_the_bundle_holds_on_both_sides(limit: int, tmp_path: Path) -> None:
     it = desk(tmp_path, RED)
-    write_exits(extract_exits(*at(RED), limit=limit), it.work.bundle)
+    (it.work.bundle / EXITS).write_bytes(encode_exits(*at(RED), limit=limit))
     ways = msgspec.structs.replace(it.ways, limit=limit)
     task = assignment(it.env)
     size = len(msgspec.json.encode({"exit": {"type": "RC", "message": ""}}))
@@ -219,7 +219,7 @@ def test_it_is_as_good_as_the_protocol(name: str, tmp_path: Path) -> None:
     for graph in protocol.graphs.values():
         for step in graph.steps.values():
             if step.kind == "agent":
-                write_exits(extract_exits(protocol, step), tmp_path)
+                (tmp_path / EXITS).write_bytes(encode_exits(protocol, step))
                 ways = read_exits(tmp_path)
                 assert ways.exits == step.exits
                 assert schema(ways.protocol, ways.exits) == schema(protocol, step)
@@ -228,7 +228,7 @@ def test_it_is_as_good_as_the_protocol(name: str, tmp_path: Path) -> None:
 
 def test_types_of_other_steps_stay_away(tmp_path: Path) -> None:
     protocol, step = at("dptr/cycle/red")
-    write_exits(extract_exits(protocol, step), tmp_path)
+    (tmp_path / EXITS).write_bytes(encode_exits(protocol, step))
     assert set(read_exits(tmp_path).protocol.types) < set(protocol.types)
 
 

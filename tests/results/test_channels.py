@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.results.desk import GOLDEN, Desk, desk, expected, golden, summed_up, ways_at
+from treadle.ports import Work
 from treadle.protocol.answers.claim import Claim
 from treadle.results import executor_result
 from treadle.results.assignment import assignment
@@ -28,13 +29,13 @@ from treadle.results.channels import (
     read_answer,
     save_before,
 )
-from treadle.results.emit import EmittedAnswer, Fence, pack, parse, unpack
+from treadle.results.emit import EmittedAnswer, pack, parse, unpack
+from treadle.results.executor_result import MAX_YAML
 from treadle.results.executor_result import parse as parse_executor_result
 from treadle.results.final_message import parse as parse_final_message
 from treadle.results.handoff import parse as parse_handoff
 from treadle.results.handoff import parse_legacy
 from treadle.results.intake import MAX_ANSWER, MAX_DEPTH, Faulty, Stale
-from treadle.results.status_report import MAX_YAML
 
 # Which channel counts, what is told of the others, and that nothing in their place can harm.
 
@@ -278,7 +279,19 @@ def test_a_damaged_or_missing_note_is_none(tmp_path: Path) -> None:
 
 
 RED = "dptr/cycle/red"
-FENCE = Fence("act-7", "token-0", 0)
+WORK = Work(
+    run="run",
+    act="act-7",
+    retry=0,
+    step="red",
+    role="qa",
+    mode="",
+    attempt=1,
+    lane=Path("lane"),
+    home=Path("home"),
+    prompt="",
+    token="token-0",
+)
 ANSWER = {"exit": {"type": "RC", "message": "three"}}
 
 
@@ -288,7 +301,7 @@ def written(**changes: Any) -> bytes:
 
 
 def test_the_format_of_today_loads_for_ever() -> None:
-    found = parse((GOLDEN / "answer-1.json").read_bytes(), ways_at(RED), FENCE)
+    found = parse((GOLDEN / "answer-1.json").read_bytes(), ways_at(RED), WORK)
     assert isinstance(found, tuple)
     assert summed_up(found[0]) == {"claim": "RC", "fields": {"message": "three"}}
     assert found[1].via == "mcp"
@@ -309,11 +322,11 @@ def test_what_is_packed_can_be_unpacked() -> None:
     ],
 )
 def test_an_answer_for_another_activity_is_stale(changes: dict[str, Any], why: str) -> None:
-    assert parse(written(**changes), ways_at(RED), FENCE) == Stale(why)
+    assert parse(written(**changes), ways_at(RED), WORK) == Stale(why)
 
 
 def test_a_retry_that_is_not_known_is_fenced_by_its_token() -> None:
-    assert isinstance(parse(written(retry=None), ways_at(RED), FENCE), tuple)
+    assert isinstance(parse(written(retry=None), ways_at(RED), WORK), tuple)
 
 
 @pytest.mark.parametrize(
@@ -330,7 +343,7 @@ def test_a_retry_that_is_not_known_is_fenced_by_its_token() -> None:
     ],
 )
 def test_what_cannot_be_taken(data: bytes, said: str) -> None:
-    found = parse(data, ways_at(RED), FENCE)
+    found = parse(data, ways_at(RED), WORK)
     assert isinstance(found, Faulty)
     assert said in found.problems[0]
 

@@ -22,7 +22,7 @@ from treadle.runtime.world import SystemClock
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.testing.scenario import Scenario
-from treadle.views.bank.documents import run_of
+from treadle.views.bank import run_of
 
 FRACTAL = load("fractal")
 FILE = "files/context/blockers/REQ-7.json"

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from treadle.errors import UnclearSentence
-from treadle.prompts.question import Clarification
+from treadle.prompts.question import Choice, Clarification
 from treadle.talk.orders import (
     ClarifiedAnswer,
     Commands,
@@ -18,17 +18,17 @@ from treadle.talk.orders import (
 )
 from treadle.talk.phrases import parse_sentence
 from treadle.views.chronicle import Chronicle
-from treadle.views.questions import Asked, Choice
+from treadle.views.questions import Asked
 from treadle.views.run_status import run_status
 from treadle.views.status import Startable, StatusInputs
-from treadle.views.tree import Out
+from treadle.views.tree import ServiceOutage
 
 REVIEWED = ("approve", "reject", "needs_clarification", "constitution_violation", "scope_warning", "abort")
 TIMEOUT = Clarification("How long may the gateway take?", "20 seconds")
 
 
 NEW = run_status(Chronicle(lambda _: pytest.fail("the run has no events")), StatusInputs(run="cart"), 0)
-OUT = Out(why="quota", code="outage.quota", until="", said="")
+OUT = ServiceOutage(why="quota", code="outage.quota", until="", said="")
 OPEN = "some points are open"
 
 

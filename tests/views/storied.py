@@ -10,7 +10,7 @@ from treadle.protocol.items import Item, Json, Routed
 from treadle.protocol.load import load
 from treadle.protocol.model import Protocol
 from treadle.testing.scenario import Scenario, items
-from treadle.views.evidence_records import EvidenceLog
+from treadle.views.chronicle import Chronicle
 from treadle.views.story_files import files_of, story_files
 
 STATE, HANDOFF, HISTORY = ".ai/STATE.json", ".ai/HANDOFF.md", ".ai/history.md"
@@ -38,8 +38,8 @@ class Storied:
     def get(self, ref: str) -> Json:
         return self.said.get(ref)
 
-    def course(self, upto: int | None = None) -> EvidenceLog:
-        course = EvidenceLog(lambda _: self.protocol)
+    def course(self, upto: int | None = None) -> Chronicle:
+        course = Chronicle(lambda _: self.protocol)
         for event in self.run.log[:upto]:
             course.take(encode_event(event))
         return course

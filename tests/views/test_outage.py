@@ -6,7 +6,7 @@ from tests.kernel.protocols import TREE, WORK_AND_REVIEW
 from treadle.kernel.advance import OUTAGE
 from treadle.kernel.events import Outages
 from treadle.testing.scenario import Scenario, items
-from treadle.views.tree import OUTAGE_WORDS, Out, outage, outage_line, tree
+from treadle.views.tree import OUTAGE_WORDS, ServiceOutage, outage, outage_line, tree
 from treadle.views.words import moment, plain
 
 
@@ -14,7 +14,7 @@ from treadle.views.words import moment, plain
 def test_every_outage_is_told_with_its_time_or_with_who_ends_it(why: Outages) -> None:
     run = Scenario(WORK_AND_REVIEW).is_held_up(why, wait=90, grant="g" if why == "budget" else "")
     until = moment(run.state.timers.get(OUTAGE, 0))
-    assert outage(run.state, "try later") == Out(why=why, code=f"outage.{why}", until=until, said="try later")
+    assert outage(run.state, "try later") == ServiceOutage(why=why, code=f"outage.{why}", until=until, said="try later")
     ends = f"goes on at {plain(until)}" if until else "a person is asked"
     assert outage_line(run.state) == f"held up, {OUTAGE_WORDS[why]}; {ends}"
     (line,) = tree(run.protocol, run.state)

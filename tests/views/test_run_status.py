@@ -22,7 +22,7 @@ from treadle.views.run_status import (
 from treadle.views.status import Status, StatusInputs
 
 STUCK = Exited(id="c", ts=NOW + 4000, act="root:work#1.1", envelope=Envelope("Stuck"))
-KNOWN = StatusInputs(run="r", name="my run", questions={"root:human#1.1": "\n".join(map(str, range(60)))})
+KNOWN = StatusInputs(run="r", name="my run", wordings={"root:human#1.1": "\n".join(map(str, range(60)))})
 
 
 def now_of(chronicle: Chronicle, known: StatusInputs = KNOWN, **more: object) -> RunStatus:

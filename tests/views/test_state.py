@@ -14,7 +14,7 @@ from treadle.kernel.state import State
 from treadle.protocol.alone import TERMS_FILE, read_terms, select_part
 from treadle.protocol.load import BUILT_IN, read_tree
 from treadle.simulate.world import Ledger, RandomWorld
-from treadle.views.evidence_records import EvidenceLog
+from treadle.views.chronicle import Chronicle
 from treadle.views.stories import RunStories
 from treadle.views.story_files import story_files
 from treadle.views.work_order import WorkOrder, blank_order, encode_order, work_order_of
@@ -233,7 +233,7 @@ def test_after_every_event_of_any_run_the_file_is_valid_and_agrees_with_the_stat
         RandomWorld(protocol, Random(seed), 0.2),
         State(),
         Ledger(),
-        EvidenceLog(lambda _: protocol),
+        Chronicle(lambda _: protocol),
     )
     event: Event | None = world.start()
     count = 0

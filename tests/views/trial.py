@@ -13,8 +13,8 @@ from treadle.protocol.load import load
 from treadle.protocol.model import tag_of
 from treadle.runtime.claims import envelope_of
 from treadle.store.records import Stray
+from treadle.views.chronicle import Chronicle
 from treadle.views.evidence import CriterionProof, Evidence
-from treadle.views.evidence_records import EvidenceLog
 from treadle.views.evidence_verdict import EvidenceInputs, gather_evidence
 
 NOW = 1_700_000_000_000
@@ -42,7 +42,7 @@ class Trial:
 
     def __init__(self, given: dict[str, Json] | None = None) -> None:
         self.protocol, self.payloads = loaded("v3"), Memory()
-        self.log = EvidenceLog(lambda _: self.protocol)
+        self.log = Chronicle(lambda _: self.protocol)
         self._count = 0
         item = Item("calc", self.payloads.put(given or spec("calc", "AC-1")))
         self.happens(

@@ -18,7 +18,7 @@ import msgspec
 from treadle.errors import PortError, writing
 from treadle.ports import Ended, Session, Work
 from treadle.protocol.items import Json
-from treadle.results.emit import FILE, FORMAT, EmittedAnswer, fence_of, pack, unpack
+from treadle.results.emit import FILE, FORMAT, EmittedAnswer, pack, unpack
 from treadle.results.intake import read_file
 
 PASSED: Final = ("PATH", "HOME", "LANG", "TERM", "TMPDIR")
@@ -65,7 +65,7 @@ def has_answer(work: Work) -> bool:
     """Whether an answer of exactly this session has arrived; its content is verified later."""
     data = read_file(work.out, FILE)
     found = unpack(data) if isinstance(data, bytes) else None
-    return isinstance(found, EmittedAnswer) and fence_of(work).refuses(found.fence) is None
+    return isinstance(found, EmittedAnswer) and found.stale_for(work) is None
 
 
 def put_answer(work: Work, exit_: dict[str, Json]) -> None:

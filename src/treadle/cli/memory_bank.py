@@ -31,7 +31,7 @@ from treadle.protocol.artifacts import (
 from treadle.protocol.findings import Finding, Place, suggest, to_json
 from treadle.protocol.model import Protocol
 from treadle.store.records import Run
-from treadle.views.bank.documents import Texts, run_of
+from treadle.views.bank import Texts, run_of
 
 # Read and show the memory bank of a run.
 

@@ -28,10 +28,10 @@ from treadle.protocol.items import Json
 from treadle.protocol.model import Protocol
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
-from treadle.views.bank.documents import Texts, accepted_documents, bank
+from treadle.views.bank import Texts, accepted_documents, bank
 from treadle.views.chronicle import Chronicle
 from treadle.views.evidence import CriterionProof, Evidence
-from treadle.views.evidence_records import EvidenceLog, advice_of
+from treadle.views.evidence_records import advice_of
 from treadle.views.evidence_verdict import EvidenceInputs, gather_evidence, proof_so_far, unverified_criteria
 from treadle.views.result import Advice, Result
 
@@ -39,7 +39,7 @@ REASON: Final = "Unverified"
 _REJECTED: Final = "MergeRejected"
 
 
-class GrowingLog(EvidenceLog):
+class GrowingLog(Chronicle):
     """The evidence log of a run that may go on: each call reads the events since the last one."""
 
     def __init__(self, store: Store, run: str) -> None:
@@ -154,7 +154,7 @@ def _refuse_merge(job: RunEffect, case: Case, unverified: list[CriterionProof]) 
 # The memory bank of a run: documents made from its log, and documents written by its agents.
 
 
-async def read_bank(project: Project, run: Run, log: EvidenceLog, payloads: Payloads) -> Texts:
+async def read_bank(project: Project, run: Run, log: Chronicle, payloads: Payloads) -> Texts:
     """Return artifact → path → text of the accepted documents; documents not written yet are missing."""
     protocol = log.protocol
     if protocol is None:

@@ -52,13 +52,13 @@ def example_answer(protocol: Protocol, exit_name: str, called: str = "") -> str:
 
 def _example_fields(protocol: Protocol, fields: Mapping[str, Field], key: str, depth: int) -> dict[str, Json]:
     return {
-        name: f"{name}-1" if name == key and expr == ScalarType("text") else _value(protocol, expr, name, depth)
+        name: f"{name}-1" if name == key and expr == ScalarType("text") else _example_value(protocol, expr, name, depth)
         for name, _, expr in agent_fields(fields)
         if not isinstance(expr, OptionalType)
     }
 
 
-def _value(protocol: Protocol, expr: BareType, field: str, depth: int) -> Json:
+def _example_value(protocol: Protocol, expr: BareType, field: str, depth: int) -> Json:
     match expr:
         case ScalarType(name="path"):
             return f"path/to/{field}"
@@ -67,7 +67,7 @@ def _value(protocol: Protocol, expr: BareType, field: str, depth: int) -> Json:
         case EnumType(values=values):
             return values[0]
         case ListType(item=item):
-            return [] if depth >= _DEPTH else [_value(protocol, item, field, depth + 1)]
+            return [] if depth >= _DEPTH else [_example_value(protocol, item, field, depth + 1)]
         case RecordType(name=name):
             record = protocol.types[name]
             return _example_fields(protocol, record.fields, record.key, depth + 1) if depth < _DEPTH * 2 else {}
@@ -228,21 +228,21 @@ _NOTE: Final = "human_note"
 
 def mark_spoken(protocol: Protocol, step: Step, variables: Mapping[str, Json]) -> dict[str, Any]:
     """The variables, in which a person's note and answers to questions that only people are asked are `Word`s."""
-    found: dict[str, Any] = {name: _marked(it) if name == _NOTE else it for name, it in variables.items()}
+    found: dict[str, Any] = {name: _mark_words(it) if name == _NOTE else it for name, it in variables.items()}
     node = variables.get("node")
     graph = protocol.graphs.get(str(node.get("graph"))) if isinstance(node, Mapping) else None
     for need in step.needs if graph else ():
         source = graph.steps.get(need.step) if graph and not need.up else None
         slots = found.get(variable_name(need.step)) if source and source.asks == "human" else None
         if isinstance(slots, dict) and need.exit in slots:
-            found[variable_name(need.step)] = {**slots, need.exit: _marked(slots[need.exit])}
+            found[variable_name(need.step)] = {**slots, need.exit: _mark_words(slots[need.exit])}
     return found
 
 
-def _marked(said: Json) -> Any:
-    if isinstance(said, list):
-        return [_marked(one) for one in said]
-    return Word(said) if isinstance(said, str) and said and said != SILENT else said
+def _mark_words(value: Json) -> Any:
+    if isinstance(value, list):
+        return [_mark_words(one) for one in value]
+    return Word(value) if isinstance(value, str) and value and value != SILENT else value
 
 
 _FIRST: Final = f"""\

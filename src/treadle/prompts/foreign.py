@@ -47,7 +47,7 @@ def set_off(value: Json, reader: Reader, limit: int = MAX_FENCED) -> str:
 
 def fenced(value: Json, limit: int = MAX_FENCED) -> str:
     """A value between lines that mark it as data; cut, and visibly so, beyond the limit."""
-    text = _runs_shortened(visible(cut(_text(value), limit)))
+    text = _shorten_runs(visible(cut(_text(value), limit)))
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(_SHORTEST_FENCE, longest + 1)
     mark = PERSON if isinstance(value, Word) else MARK
@@ -71,7 +71,7 @@ def inline(value: Json, limit: int = MAX_INLINE) -> str:
 
 def visible(text: str) -> str:
     """The text with everything written out that a reader would not see, or a terminal would act on."""
-    return HIDDEN.sub(_written_out, _LINE_END.sub("\n", text))
+    return HIDDEN.sub(_write_out, _LINE_END.sub("\n", text))
 
 
 def cut(text: str, limit: int) -> str:
@@ -79,14 +79,14 @@ def cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]} [cut: {len(text) - limit} more characters]"
 
 
-def _written_out(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _write_out(sign: re.Match[str]) -> str:
+    code = ord(sign[0])
     if code < 0x20:
         return chr(0x2400 + code)
     return "\u2421" if code == 0x7F else f"⟨U+{code:04X}⟩"
 
 
-def _runs_shortened(text: str) -> str:
+def _shorten_runs(text: str) -> str:
     """Shorten long runs of backticks and tildes: the fence must be longer than any run inside."""
     return _RUN.sub(lambda run: run[0] if len(run[0]) <= _LONGEST_RUN else f"⟨{len(run[0])} × {run[0][0]}⟩", text)
 

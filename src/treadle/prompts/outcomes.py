@@ -21,14 +21,14 @@ def failure_report(agent: str, person: str) -> dict[str, Json]:
     return {_AGENT: agent} if agent == person else {_AGENT: agent, _PERSON: person}
 
 
-def for_agent(found: Json) -> Json:
+def for_agent(report: Json) -> Json:
     """Return a report's words for an agent; a report that is plain text is the same for every reader."""
-    return found.get(_AGENT, found) if isinstance(found, dict) else found
+    return report.get(_AGENT, report) if isinstance(report, dict) else report
 
 
-def for_person(found: Json) -> Json:
+def for_person(report: Json) -> Json:
     """Return a report's words for a person."""
-    return found.get(_PERSON, for_agent(found)) if isinstance(found, dict) else found
+    return report.get(_PERSON, for_agent(report)) if isinstance(report, dict) else report
 
 
 # An exit's payload in words: a line for each field, in the order that the exit declares.
@@ -121,7 +121,7 @@ def ended_children(state: State, inst: Instance, step: str, results: Routed, pay
             left = next((name for name, slot in child.slots.items() if slot.seq == child.result.seq), "")
             # The commit of refused work is the one that was checked, else the last accepted one.
             slots = sorted(child.slots.values(), key=lambda slot: -slot.seq)
-            commits = [_recorded(ref, payloads) for ref in (item.ref, *(slot.ref for slot in slots)) if ref]
+            commits = [_commit_in(ref, payloads) for ref in (item.ref, *(slot.ref for slot in slots)) if ref]
             commit = next(filter(None, commits), "")
         found.append(
             {
@@ -136,14 +136,14 @@ def ended_children(state: State, inst: Instance, step: str, results: Routed, pay
     return found
 
 
-def _recorded(ref: str, payloads: Payloads) -> str:
+def _commit_in(ref: str, payloads: Payloads) -> str:
     value = payloads.get(ref)
     if not isinstance(value, dict):
         return ""
     checks = value.get("checks")
     for check in checks if isinstance(checks, list) else []:
         report = check.get("report") if isinstance(check, dict) else None
-        if isinstance(report, str) and report and (found := _recorded(report, payloads)):
+        if isinstance(report, str) and report and (found := _commit_in(report, payloads)):
             return found
     commit = value.get("commit")
     return commit if isinstance(commit, str) else ""

@@ -16,7 +16,7 @@ from treadle.prompts.templates import render, tidy_text
 from treadle.prompts.variables import variables
 from treadle.protocol.checks.shapes import variable_name
 from treadle.protocol.items import Json
-from treadle.protocol.model import CHECK_EXITS, Protocol, tag_of
+from treadle.protocol.model import CHECK_EXITS, Protocol, find_step, tag_of
 
 # Open points of a question besides its choices: unclear requirements, each with a suggestion.
 
@@ -67,13 +67,13 @@ _OUTAGES: Final = {
 _OUTAGE_CHOICES: Final = {"continue": "try again, where it stopped", "abort": "end the run; its branches stay"}
 
 
-class QuestionChoice(msgspec.Struct, frozen=True):
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
     """One way to answer."""
 
     name: str
-    help: str = ""
-    needs_note: bool = False
-    """Whether the choice needs a note, because the note is the answer."""
+    help: str
+    needs_note: bool
+    """The note is the answer: there is none without."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,8 +81,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     title: str
-    text: str
-    choices: tuple[QuestionChoice, ...]
+    text: str = ""
+    choices: tuple[Choice, ...]
     default: str = ""
     default_after: int = 0
     """Seconds until the default counts; 0: the question never times out."""
@@ -99,18 +99,26 @@ def question(
     protocol: Protocol, state: State, command: AskHuman, payloads: Payloads, toolchain: Mapping[str, str]
 ) -> Question:
     """The question that a command puts to a person."""
-    if command.graph not in protocol.graphs:
-        return _outage(command, payloads) if command.id == OUTAGE else _limit(protocol, state, command)
-    step = protocol.graphs[command.graph].steps[command.step]
-    known = variables(protocol, state, command, payloads, toolchain)
-    name = template_of(protocol, step)
+    if command.graph in protocol.graphs:
+        known = variables(protocol, state, command, payloads, toolchain)
+        name = template_of(protocol, protocol.graphs[command.graph].steps[command.step])
+        text = render(protocol.templates, name, known, "person") if name else _plain(protocol, state, command, known)
+    else:
+        text = _outage(command, payloads) if command.id == OUTAGE else _limit(protocol, state, command)
+    return msgspec.structs.replace(question_without_text(protocol, command), text=text)
+
+
+def question_without_text(protocol: Protocol | None, command: AskHuman) -> Question:
+    """The title, the choices and the default of a question, which need no payloads."""
+    step = find_step(protocol, command.graph, command.step)
+    title, helps = (step.title, step.choices) if step else own_words(command) if not command.graph else ("", {})
+    notes = step.notes if step else ()
     return Question(
         id=command.id,
-        title=step.title or f"{command.step} at {command.inst}",
-        text=render(protocol.templates, name, known, "person") if name else _plain(protocol, state, command, known),
-        choices=tuple(QuestionChoice(it, step.choices.get(it, ""), it in step.notes) for it in command.choices),
-        default=step.default if step.default_after else "",
-        default_after=step.default_after,
+        title=title or f"{command.step} at {command.inst}",
+        choices=tuple(Choice(name=it, help=helps.get(it, ""), needs_note=it in notes) for it in command.choices),
+        default=step.default if step and step.default_after else "",
+        default_after=step.default_after if step else 0,
     )
 
 
@@ -156,8 +164,8 @@ def own_words(command: AskHuman) -> tuple[str, Mapping[str, str]]:
     return f"The run has used its {_LIMITS.get(command.step, command.step)}", _LIMIT_CHOICES
 
 
-def _limit(protocol: Protocol, state: State, command: AskHuman) -> Question:
-    """Build the run's own question when a budget is spent."""
+def _limit(protocol: Protocol, state: State, command: AskHuman) -> str:
+    """Format the run's own question when a budget is spent."""
     limits, usage = protocol.limits, state.usage
     spent, allowed = {
         "cost": (f" It has cost {usage.cost:.2f} so far.", f"{limits.cost}"),
@@ -167,18 +175,12 @@ def _limit(protocol: Protocol, state: State, command: AskHuman) -> Question:
         spent += f" The price of {usage.unpriced:,} tokens is not known."
     times = state.allowances - 1
     granted = f", granted again {'once' if times == 1 else f'{times} times'} so far" if times else ""
-    return _own_question(command, f"Nothing new starts until you decide. The limit is {allowed}{granted}.{spent}\n")
+    return f"Nothing new starts until you decide. The limit is {allowed}{granted}.{spent}\n"
 
 
-def _outage(command: AskHuman, payloads: Payloads) -> Question:
-    """The question of the run itself, when an agent's service cannot be used until a person has seen to it."""
+def _outage(command: AskHuman, payloads: Payloads) -> str:
+    """Format the run's own question when an agent's service cannot be used until a person has seen to it."""
     what = _OUTAGES.get(command.step, ("", ""))[1]
     reports = [quoted(for_person(payloads.get(ref))) for ref in command.inputs.get("gate_report", ())]
     first = f"Nothing new starts until you decide; no attempt is lost. {what}"
-    return _own_question(command, tidy_text("\n".join([first, *reports])))
-
-
-def _own_question(command: AskHuman, text: str) -> Question:
-    title, helps = own_words(command)
-    choices = tuple(QuestionChoice(choice, helps.get(choice, "")) for choice in command.choices)
-    return Question(id=command.id, title=title, text=text, choices=choices)
+    return tidy_text("\n".join([first, *reports]))

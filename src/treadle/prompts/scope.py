@@ -49,19 +49,19 @@ def scope(protocol: Protocol, graph: str, step: str, values: Mapping[str, Json])
     if found is None or role is None:
         return ActivityScope()
     refused: list[str] = []
-    reads = _expanded(role.reads if found.reads is None else found.reads, values, refused)
-    writes = _expanded(write_scope(protocol, found), values, refused)
-    hidden = _expanded(role.hidden, values, refused)
-    stubs = _expanded(found.stubs if "modify" in role.perms else (), values, refused)
+    reads = _expand(role.reads if found.reads is None else found.reads, values, refused)
+    writes = _expand(write_scope(protocol, found), values, refused)
+    hidden = _expand(role.hidden, values, refused)
+    stubs = _expand(found.stubs if "modify" in role.perms else (), values, refused)
     return ActivityScope(
         reads, () if refused else writes, hidden, tuple(dict.fromkeys(refused)), () if refused else stubs
     )
 
 
-def _expanded(globs: Iterable[str], values: Mapping[str, Json], refused: list[str]) -> tuple[str, ...]:
+def _expand(globs: Iterable[str], values: Mapping[str, Json], refused: list[str]) -> tuple[str, ...]:
     found: list[str] = []
     for glob in globs:
-        for filled in _filled(glob, values, refused):
+        for filled in _fill(glob, values, refused):
             if fault := glob_fault(filled):
                 refused.append(f"{quote_text(filled)} {fault[0]}")
             else:
@@ -69,20 +69,20 @@ def _expanded(globs: Iterable[str], values: Mapping[str, Json], refused: list[st
     return tuple(dict.fromkeys(found))
 
 
-def _filled(glob: str, values: Mapping[str, Json], refused: list[str]) -> list[str]:
+def _fill(glob: str, values: Mapping[str, Json], refused: list[str]) -> list[str]:
     """A glob with its placeholders replaced: once for each value where the input has a list of them."""
     name = next(iter(_PLACEHOLDER.findall(glob)), None)
     if name is None:
-        return [_tidied(glob)]
+        return [_tidy(glob)]
     value = values.get(name)
-    parts = [_part(name, item, refused) for item in (value if isinstance(value, list) else [value])]
+    parts = [_path_part(name, item, refused) for item in (value if isinstance(value, list) else [value])]
     # The rest is looked for behind the value, so that braces inside of a value stay what they are.
     before, _, after = glob.partition(f"{{{name}}}")
-    rests = _filled(after, values, refused) if "{" in after else [after]
-    return [_tidied(f"{before}{part}{rest}") for part in parts if part for rest in rests]
+    rests = _fill(after, values, refused) if "{" in after else [after]
+    return [_tidy(f"{before}{part}{rest}") for part in parts if part for rest in rests]
 
 
-def _part(name: str, value: Json, refused: list[str]) -> str:
+def _path_part(name: str, value: Json, refused: list[str]) -> str:
     """A value as a part of a glob; empty, with the reason in `refused`, if it cannot be one."""
     if not isinstance(value, str):
         refused.append(f"'{name}' is {describe_value(value)}, not a path")
@@ -93,7 +93,7 @@ def _part(name: str, value: Json, refused: list[str]) -> str:
     return "" if fault else clean_path(value)
 
 
-def _tidied(glob: str) -> str:
+def _tidy(glob: str) -> str:
     """Normalise `./src//**` to `src/**`; leave a faulty glob as it is, to be refused."""
     mark = "!" if glob.startswith("!") else ""
     return glob if glob_fault(glob) else mark + clean_path(glob.removeprefix("!"))

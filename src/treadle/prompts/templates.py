@@ -200,12 +200,12 @@ class TemplateSandbox(ImmutableSandboxedEnvironment):
         elif hasattr(value, "__html__") and not isinstance(value, Undefined):
             text = Markup(value)
         else:
-            text = Markup(inline(_value(value)))
+            text = Markup(inline(_plain_value(value)))
         self.budget.write(len(text))
         return text
 
     def _fence(self, value: Any) -> Markup:
-        plain = str(value) if isinstance(value, Markup) else _value(value)
+        plain = str(value) if isinstance(value, Markup) else _plain_value(value)
         whole = set_off(plain, self._reader)
         room = self.budget.quote(len(whole))
         return Markup(whole if room >= len(whole) else set_off(plain, self._reader, room))
@@ -221,7 +221,7 @@ class TemplateSandbox(ImmutableSandboxedEnvironment):
 
     def joined(self, parts: Iterable[Any]) -> str | Markup:
         """Join texts; if one part is already safe, escape the others, else leave the result foreign."""
-        pieces = [piece if isinstance(piece, str) else inline(_value(piece)) for piece in parts]
+        pieces = [piece if isinstance(piece, str) else inline(_plain_value(piece)) for piece in parts]
         if any(isinstance(piece, Markup) for piece in pieces):
             pieces = [piece if isinstance(piece, Markup) else inline(piece) for piece in pieces]
             if sum(map(len, pieces)) > _MAX_TEXT:
@@ -251,7 +251,7 @@ class TemplateSandbox(ImmutableSandboxedEnvironment):
 
     def _listed(self, value: Any) -> list[Any]:
         """Convert any value in the place of a list to a list."""
-        _insist(value)
+        _refuse_undeclared(value)
         if value is None or isinstance(value, Undefined):
             return []
         return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
@@ -308,15 +308,15 @@ class TemplateSandbox(ImmutableSandboxedEnvironment):
         return tree
 
 
-def _insist(value: Any) -> None:
+def _refuse_undeclared(value: Any) -> None:
     """Raise an error for any use of an undeclared name."""
     if isinstance(value, StrictUndefined):
         str(value)
 
 
-def _value(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     """Convert a value to plain JSON: absent parts to null, the results of filters to lists."""
-    _insist(value)
+    _refuse_undeclared(value)
     if isinstance(value, Undefined):
         return None
     return value if isinstance(value, (*_PLAIN, dict)) or not isinstance(value, Iterable) else list(value)
@@ -324,7 +324,7 @@ def _value(value: Any) -> Any:
 
 def _value_length(value: Any) -> int:
     """Return the length of a value; 0 if it is absent."""
-    return 0 if _value(value) is None else len(value)
+    return 0 if _plain_value(value) is None else len(value)
 
 
 # Render a template of a protocol, within limits, into text with a structure that foreign values cannot change.
@@ -350,7 +350,7 @@ def render(templates: Mapping[str, str], name: str, variables: Mapping[str, Any]
     except RenderOverflow:
         chunks.append(CUT)
     except Exception as error:
-        raise _explained(error, name, templates) from error
+        raise _template_error(error, name, templates) from error
     return tidy_text("".join(chunks))
 
 
@@ -369,7 +369,7 @@ def tidy_text(text: str) -> str:
     return joined.strip("\n") + "\n"
 
 
-def _explained(error: Exception, name: str, templates: Mapping[str, str]) -> ProtocolError:
+def _template_error(error: Exception, name: str, templates: Mapping[str, str]) -> ProtocolError:
     where, line = name, 0
     for frame, number in walk_tb(error.__traceback__):
         if frame.f_code.co_filename in templates:

@@ -19,17 +19,12 @@ from treadle.protocol.items import Item, Json, Routed
 from treadle.protocol.model import CHECK_EXITS, MAP_EXITS, CheckRef, Need, Protocol, Role, Step, base_of, tag_of, target
 from treadle.protocol.vocabulary import CHECKS, RECORDS
 
-# Names of an instance outside the kernel: its branch and its dialogue.
+# The dialogue of an instance.
 
 _LOOP: Final = "_loop"
 _SESSION: Final = "{session}"
 _BELOW: Final = "+"
 """No instance has it in its name, and no line of parameters splits at it."""
-
-
-def branch(run: str, inst: str) -> str:
-    """The ref on which the accepted work of an instance comes together, as git and people know it."""
-    return short_ref(RefNames(run).integration(inst)) if inst else ""
 
 
 def has_dialogue(role: Role) -> bool:
@@ -59,23 +54,13 @@ _QUOTE: Final = '"'
 def parameters(role: Role | None, known: Mapping[str, Json]) -> Parameters:
     """Fill the parameters of a role. Leave out each part of a text (separated by `, `) with an unknown name."""
     declared = role.params if role else {}
-    parts = {letter: [*_filled(text, known)] for letter, text in declared.items()}
+    parts = {letter: [*_fill(text, known)] for letter, text in declared.items()}
     letters = {
         letter: _SEPARATOR.join(f"{one.key}={one.value}" if one.key else one.value for one in several)
         for letter, several in parts.items()
         if letter != CONTEXT
     }
     return Parameters({letter: text for letter, text in letters.items() if text}, tuple(parts.get(CONTEXT, ())))
-
-
-def parameter_line(found: Parameters) -> str:
-    """Parameters as prompts show them."""
-    return render_parameters(found)
-
-
-def by_letter(found: Parameters) -> dict[str, str]:
-    """Letter → text; the context as it stands in the line."""
-    return found.letters | ({CONTEXT: render_context(found.context)} if found.context else {})
 
 
 def phase(protocol: Protocol, name: str, step: Step) -> str:
@@ -85,7 +70,7 @@ def phase(protocol: Protocol, name: str, step: Step) -> str:
     return (mode.symbol if mode else "") or step.symbol or step.mode or name
 
 
-def _filled(text: str, known: Mapping[str, Json]) -> Iterator[ContextPart]:
+def _fill(text: str, known: Mapping[str, Json]) -> Iterator[ContextPart]:
     def fill(placeholder: re.Match[str]) -> str:
         value = known[placeholder[1]]
         return value if isinstance(value, str) else inline(value)
@@ -138,8 +123,9 @@ def variables(
 
 
 def parameters_of(protocol: Protocol, state: State, command: RunAgent | AskHuman, payloads: Payloads) -> dict[str, str]:
-    """The parameters that the role of a step declares, by letter."""
-    return by_letter(_Subject(protocol, state, command, payloads).parameters())
+    """The parameters that the role of a step declares, by letter; the context as it stands in the prompt's line."""
+    found = _Subject(protocol, state, command, payloads).parameters()
+    return found.letters | ({CONTEXT: render_context(found.context)} if found.context else {})
 
 
 def input_values(inputs: Inputs, payloads: Payloads) -> Json:
@@ -178,9 +164,9 @@ class _Subject:
             "signals": self._signals(),
             "reports": self._reports(),
             "session": dialogue(self.protocol, self.state.run, self.inst),
-            "params": parameter_line(self.parameters()),
+            "params": render_parameters(self.parameters()),
             "exit_schema": schema(self.protocol, self.step) if self.step.kind == "agent" else {},
-            "vars": dict(self._vars()),
+            "vars": dict(self._variables()),
             "last": {variable_name(name): self.inst.last.get(name, "") for name in self.graph.steps},
             "ways": self._ways(),
             "verified": verified_checks(self.graph.steps, self.step),
@@ -198,7 +184,7 @@ class _Subject:
             "session": dialogue(self.protocol, self.state.run, self.inst),
             "phase": phase(self.protocol, self._place()[0], self.step),
         }
-        return parameters(self.protocol.roles.get(self.step.role), {**known, **self._vars(), **own})
+        return parameters(self.protocol.roles.get(self.step.role), {**known, **self._variables(), **own})
 
     def _ways(self) -> dict[str, Json]:
         """Answer of a question → the titles of the steps that it can lead to; none where it ends something."""
@@ -222,19 +208,19 @@ class _Subject:
         children: list[Json] = []
         for child in spawned:  # a running child has no outcome, and one that ended well no trouble
             is_well = child.live or child.outcome in self.graph.ok.get(child.group, ())
-            why = "" if is_well else trouble(self.protocol, child, self.payloads, self._worded)
+            why = "" if is_well else trouble(self.protocol, child, self.payloads, self._words)
             children.append({"id": child.id, "key": child.key, "outcome": child.outcome, "trouble": why})
         return {
             "id": inst.id,
             "key": inst.key,
             "graph": inst.graph,
-            "branch": branch(self.state.run, inst.id),
+            "branch": short_ref(RefNames(self.state.run).integration(inst.id)),
             "parent": inst.parent,
             "depth": inst.depth,
             "children": children,
         }
 
-    def _vars(self) -> Mapping[str, int | str | bool]:
+    def _variables(self) -> Mapping[str, int | str | bool]:
         return self.command.vars if isinstance(self.command, RunAgent) else self.inst.vars
 
     def _report(self, slot: str) -> Json:
@@ -243,7 +229,7 @@ class _Subject:
         A step with spent attempts leaves the payload of its last attempt.
         """
         ref = next(iter(self.command.inputs.get(slot, ())), "")
-        found = self._worded(self.payloads.get(ref) if ref else "")
+        found = self._words(self.payloads.get(ref) if ref else "")
         return exit_text(self.protocol.exits.values(), found) if isinstance(found, dict) else found
 
     def _signals(self) -> list[Json]:
@@ -289,17 +275,17 @@ class _Subject:
         if need.every:
             return [self.payloads.get(ref) if ref else SILENT for ref in refs]
         if not refs[0]:
-            return self._routed(need)
+            return self._computed(need)
         found = self.payloads.get(refs[0])
         source = self.graph.steps.get(need.step)
         is_check_report = need.exit == "Failed" and source is not None and source.kind == "check"
-        return self._worded(found) if is_check_report else found
+        return self._words(found) if is_check_report else found
 
-    def _worded(self, found: Json) -> Json:
+    def _words(self, report: Json) -> Json:
         """Return the words of a check report for the reader of this command."""
-        return for_person(found) if isinstance(self.command, AskHuman) else for_agent(found)
+        return for_person(report) if isinstance(self.command, AskHuman) else for_agent(report)
 
-    def _routed(self, need: Need) -> Json:
+    def _computed(self, need: Need) -> Json:
         """Return the result of a map or check: no payload, but counts that the kernel computed."""
         owner = self.state.insts.get(self.inst.parent) if need.up else self.inst
         slot = owner.slots.get(need.slot) if owner else None
@@ -308,7 +294,7 @@ class _Subject:
         found = {name: _plain(value) for name, value in slot.fields.items()}
         if need.exit in MAP_EXITS:
             results = slot.fields.get("results")
-            found["results"] = ended_children(self.state, owner, need.step, results, self.payloads, self._worded)
+            found["results"] = ended_children(self.state, owner, need.step, results, self.payloads, self._words)
         return found
 
 

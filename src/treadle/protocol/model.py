@@ -564,6 +564,12 @@ def outside_signals(protocol: Protocol, graph: str) -> dict[str, News]:
     return found
 
 
+def find_step(protocol: Protocol | None, graph: str, step: str) -> Step | None:
+    """Return a step that a log names; None if this version of the protocol does not have it."""
+    declared = protocol.graphs.get(graph) if protocol else None
+    return declared.steps.get(step) if declared else None
+
+
 # The name by which people know an exit.
 
 

@@ -17,14 +17,14 @@ from treadle.results.emit import (
     FORMAT,
     MAX_NOTES,
     NOTES_FILE,
+    TAKEN,
     EmittedAnswer,
     Via,
-    is_taken,
     outsized,
     pack,
     unpack,
 )
-from treadle.results.exits import Ways, exit_object, mark_of, read_demands, wrap_exit
+from treadle.results.exits import Ways, exit_object, mark_of, read_exits, wrap_exit
 from treadle.results.intake import Faulty, faulty, read_file, replace_file
 
 BUNDLE, OUT, ACT, TOKEN, RETRY = "TREADLE_BUNDLE", "TREADLE_OUT", "TREADLE_ACT", "TREADLE_TOKEN", "TREADLE_RETRY"
@@ -79,7 +79,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_taken(self) -> bool:
         """Whether the run has already collected an answer of this session."""
-        return is_taken(self.out, self.token)
+        return read_file(self.out, TAKEN) == self.token.encode()
 
     def _write(self, name: str, data: bytes) -> Faulty | None:
         try:
@@ -128,22 +128,22 @@ def assignment(env: Mapping[str, str]) -> Assignment:
         if not folder.is_dir():
             raise TreadleError(f"{name} names {folder}, which does not exist; has the step ended?", code="emit.outside")
     retry = env.get(RETRY, "")
-    demands = read_demands(bundle)
+    ways = read_exits(bundle)
     return Assignment(
         act=env[ACT],
         token=env[TOKEN],
         retry=int(retry) if retry.isascii() and retry.isdigit() else None,
         bundle=bundle,
         out=out,
-        ways=demands.ways,
-        mark=demands.token,
+        ways=ways,
+        mark=ways.mark,
     )
 
 
 # An answer from the arguments of a command line: `--type TestsReady --field note=… --field report=@report.md`.
 
 
-def from_arguments(ways: Ways, type_: str, given: Sequence[str], option: str = "--type") -> dict[str, Any] | Faulty:
+def from_arguments(ways: Ways, type_: str, arguments: Sequence[str], option: str = "--type") -> dict[str, Any] | Faulty:
     """Build an answer from command-line arguments; values other than text and choices are JSON."""
     name = ways.codes.get(type_)
     if name is None:
@@ -151,7 +151,7 @@ def from_arguments(ways: Ways, type_: str, given: Sequence[str], option: str = "
     known = list(agent_fields(ways.protocol.exits[name].fields))
     types = {other: expr for _, field, expr in known for other in field.also} | {own: expr for own, _, expr in known}
     fields: dict[str, Any] = {}
-    for argument in given:
+    for argument in arguments:
         field, equals, text = argument.partition("=")
         if not equals:
             return faulty(f"--field {quote_text(argument)} has no `=`; write --field name=value")

@@ -15,7 +15,6 @@ import msgspec
 from treadle.ports import Work
 from treadle.protocol.answers.claim import Claim
 from treadle.results import emit, executor_result, final_message, handoff
-from treadle.results.emit import fence_of
 from treadle.results.exits import Ways
 from treadle.results.intake import Faulty, Stale, file_mark, read_file, remove_file, replace_file
 
@@ -60,7 +59,8 @@ async def load_before(home: Path) -> Before | None:
 
 # Read an agent's answer.
 
-Channel = Literal["", "mcp", "emit", "executor-result", "handoff", "final", "legacy"]
+Channel = emit.Via | Literal[""]
+"""Empty: there is no answer."""
 
 
 class SessionAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +133,7 @@ def _emitted(work: Work, ways: Ways) -> tuple[list[ChannelAnswer], str]:
     data = read_file(work.home, f"{work.out.name}/{emit.FILE}", emit.FILE, ways.limit + emit.ENVELOPE)
     if data is None:
         return [], ""
-    found = data if isinstance(data, Faulty) else emit.parse(data, ways, fence_of(work))
+    found = data if isinstance(data, Faulty) else emit.parse(data, ways, work)
     if isinstance(found, tuple):
         claim, emitted = found
         return [(emitted.via, claim)], emitted.by

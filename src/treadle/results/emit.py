@@ -1,6 +1,5 @@
 """Channel 1: `out/answer.json`, which `treadle emit` and the MCP tool write."""
 
-from pathlib import Path
 from typing import Any, Final, Literal
 
 import msgspec
@@ -8,35 +7,11 @@ import msgspec
 from treadle.ports import Work
 from treadle.protocol.answers.claim import Claim
 from treadle.results.exits import Ways
-from treadle.results.intake import LARGEST, Faulty, Stale, decode, faulty, read_file, too_large
-
-# The activity that an answer is for. A session that outlives its activity can still answer, but not for another one.
-
-
-class Fence(msgspec.Struct, frozen=True):
-    """The identity of an activity: its id, its token, and the number of times it was issued again."""
-
-    act: str
-    token: str
-    retry: int | None = None
-    """None if the writer did not know it; the token differs from retry to retry anyway."""
-
-    def refuses(self, other: "Fence") -> Stale | None:
-        """Why an answer of `other` is not one of this activity's."""
-        if other.act != self.act:
-            return Stale(f"it is for the activity {other.act[:80]!r}, not for {self.act!r}")
-        if self.retry is not None and other.retry is not None and other.retry != self.retry:
-            return Stale(f"it is from try {other.retry} of this activity, not from try {self.retry}")
-        return None if other.token == self.token else Stale("its token is not the one of this activity")
-
-
-def fence_of(work: Work) -> Fence:
-    """The fence around an activity."""
-    return Fence(work.act, work.token, work.retry)
-
+from treadle.results.intake import LARGEST, Faulty, Stale, decode, faulty, too_large
 
 FILE: Final = "answer.json"
 TAKEN: Final = "taken"
+"""The file with the token whose answer the run has collected."""
 FORMAT: Final = 1
 ENVELOPE: Final = 10_000
 """Bytes of the file besides the answer, at most."""
@@ -52,6 +27,7 @@ class EmittedAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     act: str
     token: str
     retry: int | None
+    """None if the writer did not know it; the token differs from retry to retry anyway."""
     at: int
     """Milliseconds since the epoch, by the writer's clock."""
     via: Via
@@ -59,17 +35,24 @@ class EmittedAnswer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """The person handing it in; empty for a program."""
     answer: dict[str, Any]
 
-    @property
-    def fence(self) -> Fence:
-        return Fence(self.act, self.token, self.retry)
+    def stale_for(self, work: Work) -> Stale | None:
+        """Why it does not answer an activity; None if it does.
+
+        A session that outlives its activity can still answer, but not for another one.
+        """
+        if self.act != work.act:
+            return Stale(f"it is for the activity {self.act[:80]!r}, not for {work.act!r}")
+        if self.retry is not None and self.retry != work.retry:
+            return Stale(f"it is from try {self.retry} of this activity, not from try {work.retry}")
+        return None if self.token == work.token else Stale("its token is not the one of this activity")
 
 
-def parse(data: bytes, ways: Ways, fence: Fence) -> tuple[Claim, EmittedAnswer] | Faulty | Stale:
+def parse(data: bytes, ways: Ways, work: Work) -> tuple[Claim, EmittedAnswer] | Faulty | Stale:
     """An answer from the contents of the file."""
     found = unpack(data)
     if isinstance(found, Faulty):
         return found
-    if stale := fence.refuses(found.fence):
+    if stale := found.stale_for(work):
         return stale
     if large := outsized(found.answer, ways):
         return large
@@ -99,11 +82,6 @@ def outsized(answer: dict[str, Any], ways: Ways) -> Faulty | None:
 def pack(emitted: EmittedAnswer) -> bytes:
     """The contents of the file."""
     return msgspec.json.encode(emitted) + b"\n"
-
-
-def is_taken(out: Path, token: str) -> bool:
-    """Whether the run has collected the answer of this token."""
-    return read_file(out, TAKEN) == token.encode()
 
 
 # Notes that an agent leaves for its successor with its tool: `out/handoff.md`.

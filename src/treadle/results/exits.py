@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
@@ -13,7 +13,7 @@ from treadle.protocol.answers.claim import Claim, suggest_status, validate
 from treadle.protocol.answers.schema import TAG
 from treadle.protocol.fields import OptionalType, agent_fields, parse_type, record_of
 from treadle.protocol.model import Exit, Protocol, Record, Step
-from treadle.results.intake import MAX_ANSWER, Faulty, read_file, replace_file
+from treadle.results.intake import MAX_ANSWER, Faulty, read_file
 
 # The exits of a step, with every name and code that an answer may use for each.
 
@@ -27,6 +27,8 @@ class Ways(msgspec.Struct, frozen=True):
     exits: tuple[str, ...]
     limit: int = MAX_ANSWER
     """Bytes that an answer may have."""
+    mark: str = ""
+    """The mark that the session's token must have; empty: not known."""
 
     def parse(self, answer: object) -> Claim | Faulty:
         """Validate an answer against the exits; `{"type": …}` is accepted without `exit` around it."""
@@ -65,11 +67,6 @@ class Ways(msgspec.Struct, frozen=True):
         return f"is not an exit of this step; {near + ' ' if near else ''}this step ends with {' or '.join(self.exits)}"
 
 
-def ways_of(protocol: Protocol, step: Step, limit: int = MAX_ANSWER) -> Ways:
-    """The ways out of a step."""
-    return Ways(protocol, step.exits, limit)
-
-
 def wrap_exit(answer: object) -> object:
     """An answer in its full form."""
     if isinstance(answer, Mapping) and TAG in answer and EXIT not in answer:
@@ -105,21 +102,13 @@ class Extract(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The mark of the session's token; empty: any token will do."""
 
 
-class Demands(NamedTuple):
-    """The exits and the token mark that an answer must match, on the agent's side."""
-
-    ways: Ways
-    token: str = ""
-    """The mark that the session's token must have; empty: not known."""
-
-
 def mark_of(token: str) -> str:
     """Return a token's hash, which verifies the token without revealing it."""
     return sha256(token.encode(errors="replace")).hexdigest()
 
 
-def extract_exits(protocol: Protocol, step: Step, token: str = "", limit: int = MAX_ANSWER) -> Extract:
-    """A step's exits and every record type that can occur in them."""
+def encode_exits(protocol: Protocol, step: Step, token: str = "", limit: int = MAX_ANSWER) -> bytes:
+    """The contents of `exits.json`: a step's exits and every record type that can occur in them."""
     exits = {name: protocol.exits[name] for name in step.exits}
     types: dict[str, Record] = {}
     waiting = [field for exit_ in exits.values() for field in exit_.fields.values()]
@@ -129,7 +118,7 @@ def extract_exits(protocol: Protocol, step: Step, token: str = "", limit: int = 
             types[name] = protocol.types[name]
             waiting.extend(types[name].fields.values())
     ordered = {name: types[name] for name in protocol.types if name in types}
-    return Extract(
+    extract = Extract(
         format=FORMAT,
         protocol=protocol.name,
         version=protocol.version,
@@ -138,25 +127,11 @@ def extract_exits(protocol: Protocol, step: Step, token: str = "", limit: int = 
         limit=limit,
         token=mark_of(token) if token else "",
     )
-
-
-def encode_exits(found: Extract) -> bytes:
-    """The contents of the file."""
-    return msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
-
-
-def write_exits(found: Extract, folder: Path) -> None:
-    """Write `exits.json` into a bundle; blocks for a moment."""
-    replace_file(folder, FILE, encode_exits(found))
+    return msgspec.json.format(msgspec.json.encode(extract), indent=2) + b"\n"
 
 
 def read_exits(folder: Path) -> Ways:
     """Read the exits from a bundle."""
-    return read_demands(folder).ways
-
-
-def read_demands(folder: Path) -> Demands:
-    """Read the file that `write_exits` wrote."""
     data = read_file(folder, FILE)
     if data is None:
         raise TreadleError(
@@ -173,4 +148,4 @@ def read_demands(folder: Path) -> Demands:
             f"{folder / FILE} has format {found.format}; this treadle knows format {FORMAT}", code="emit.bundle"
         )
     protocol = Protocol(name=found.protocol, version=found.version, root="", types=found.types, exits=found.exits)
-    return Demands(Ways(protocol, tuple(found.exits), found.limit), found.token)
+    return Ways(protocol, tuple(found.exits), found.limit, found.token)

@@ -9,7 +9,7 @@ from treadle.kernel.instances import part_of_id
 from treadle.protocol.answers.claim import Claim
 from treadle.protocol.answers.values import describe_value, quote_text
 from treadle.protocol.model import base_of
-from treadle.results import status_report
+from treadle.results.executor_result import REASON, STATUS, SUMMARY, claim_of_report, parse_yaml
 from treadle.results.exits import EXIT, Ways, exit_object
 from treadle.results.intake import Faulty, Stale, decode_text, faulty
 
@@ -54,30 +54,30 @@ def parse(
     found = split(text)
     if not found.front.strip():
         return faulty(f"{file}: {_UNCLOSED}") if _OPENED.match(text) else None
-    value = status_report.parse("\n" + found.front, file)  # an empty line for the `---`: line numbers are the file's
+    value = parse_yaml("\n" + found.front, file)  # an empty line for the `---`: line numbers are the file's
     if isinstance(value, Faulty):
         return value
     if not isinstance(value, dict):
         return faulty(f"{file}: the front matter must be `name: value` lines, not {describe_value(value)}")
-    if value.get(status_report.STATUS) is None and EXIT not in value:
+    if value.get(STATUS) is None and EXIT not in value:
         return None
     foreign = _of_another_story(value, inst, file) or misplaced(value, base_of(step), attempt, file)
     if foreign:
         return foreign
 
     # The body fills in what the front matter leaves out: a summary, and the notes if the exit has a field for them.
-    name = ways.names.get(str(value.get(status_report.STATUS)), "")
+    name = ways.names.get(str(value.get(STATUS)), "")
     if EXIT in value:
         value = {EXIT: value[EXIT]}
     elif name and found.body:
         notes = {NOTES: found.body} if NOTES in ways.fields(name) else {}
-        value = {status_report.SUMMARY: _first_line(found.body), **notes, **value}
-    return status_report.claim_of_report(value, ways, file)
+        value = {SUMMARY: _first_line(found.body), **notes, **value}
+    return claim_of_report(value, ways, file)
 
 
 def is_foreign(data: bytes, inst: str) -> bool:
     """Whether a hand-over names another story than the instance's own."""
-    value = status_report.parse(split(data.decode(errors="replace")).front, FILES[0])
+    value = parse_yaml(split(data.decode(errors="replace")).front, FILES[0])
     return isinstance(value, dict) and _of_another_story(value, inst, FILES[0]) is not None
 
 
@@ -91,7 +91,7 @@ def parse_legacy(data: bytes, ways: Ways, file: str = FILES[0]) -> Claim | Fault
         return None
     line = found.body[found.body.rfind("\n", 0, word.start()) + 1 :].partition("\n")[0]
     reason = word[0].lower().replace(" ", "_")
-    given = {status_report.REASON: reason, status_report.SUMMARY: line.strip()[:_SHORT], NOTES: found.body}
+    given = {REASON: reason, SUMMARY: line.strip()[:_SHORT], NOTES: found.body}
     return ways.parse(exit_object(name, {key: value for key, value in given.items() if key in ways.fields(name)}))
 
 

@@ -59,7 +59,7 @@ def decode_text(data: bytes, what: str) -> str | Faulty:
 def parse(text: str, what: str) -> object | Faulty:
     """The value of a JSON text."""
     try:
-        value: object = json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
+        value: object = json.loads(text, object_pairs_hook=_unique_names, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         return faulty(f"{what} is not JSON: {error.msg[:1].lower()}{error.msg[1:]} ({where}); check quotes and commas")
@@ -75,7 +75,7 @@ def too_large(what: str, size: int, limit: int) -> Faulty:
     return faulty(f"{what} has {size} bytes, the limit is {limit}; shorten it")
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
@@ -83,7 +83,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _constant(name: str) -> Any:
+def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON number; write null or leave it out")
 
 
@@ -120,11 +120,11 @@ def read_file(root: Path, name: str, what: str = "", limit: int = LARGEST) -> by
     what = what or name
     try:
         with _parent(root, name) as (folder, last):
-            if odd := _odd(os.stat(last, dir_fd=folder, follow_symlinks=False).st_mode):
+            if odd := _wrong_kind(os.stat(last, dir_fd=folder, follow_symlinks=False).st_mode):
                 return faulty(f"{what} is {odd}; write a plain file there")
             with os.fdopen(os.open(last, _FILE, dir_fd=folder), "rb") as file:
                 about = os.fstat(file.fileno())
-                if odd := _odd(about.st_mode):  # it was replaced since the first look
+                if odd := _wrong_kind(about.st_mode):  # it was replaced since the first look
                     return faulty(f"{what} is {odd}; write a plain file there")
                 if about.st_size > limit:
                     return too_large(what, about.st_size, limit)
@@ -190,7 +190,7 @@ def _parent(root: Path, name: str) -> Iterator[tuple[int, str]]:
         os.close(descriptor)
 
 
-def _odd(mode: int) -> str:
+def _wrong_kind(mode: int) -> str:
     """Describe a file that is not a plain file; empty if it is one."""
     if stat.S_ISREG(mode):
         return ""

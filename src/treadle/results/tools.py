@@ -84,9 +84,9 @@ def has_payloads(bundle: Path) -> bool:
     return (bundle / PAYLOADS_FILE).is_file()
 
 
-def call_payload_tool(bundle: Path, given: Mapping[str, Any]) -> ToolReply:
+def call_payload_tool(bundle: Path, arguments: Mapping[str, Any]) -> ToolReply:
     """A piece of a payload, or the list of all."""
-    ref, offset, limit = given.get("ref", ""), given.get("offset", 0), given.get("limit", PIECE)
+    ref, offset, limit = arguments.get("ref", ""), arguments.get("offset", 0), arguments.get("limit", PIECE)
     if not isinstance(ref, str) or not _is_count(offset, 0) or not _is_count(limit, 1):
         return ToolReply("`ref` is a text, `offset` a whole number from 0, `limit` one from 1", ok=False)
     try:
@@ -199,13 +199,13 @@ def is_files_tool(name: str) -> bool:
     return name in _CALLS
 
 
-def call_files_tool(lane: Path, bundle: Path, name: str, given: Mapping[str, Any]) -> ToolReply:
+def call_files_tool(lane: Path, bundle: Path, name: str, arguments: Mapping[str, Any]) -> ToolReply:
     """Call a file tool; bad arguments get a helpful reply, not an exception."""
-    return _CALLS[name](lane, bundle, given)
+    return _CALLS[name](lane, bundle, arguments)
 
 
-def _list(lane: Path, bundle: Path, given: Mapping[str, Any]) -> ToolReply:
-    found = _found(lane, bundle, given)
+def _list(lane: Path, bundle: Path, arguments: Mapping[str, Any]) -> ToolReply:
+    found = _find_files(lane, bundle, arguments)
     if isinstance(found, ToolReply):
         return found
     files = [path for path, _, _ in found]
@@ -213,12 +213,12 @@ def _list(lane: Path, bundle: Path, given: Mapping[str, Any]) -> ToolReply:
     return _reply({"files": files[:MOST_FILES], **more})
 
 
-def _read(lane: Path, bundle: Path, given: Mapping[str, Any]) -> ToolReply:
-    path, first = given.get("path"), given.get("line", 1)
+def _read(lane: Path, bundle: Path, arguments: Mapping[str, Any]) -> ToolReply:
+    path, first = arguments.get("path"), arguments.get("line", 1)
     if not isinstance(path, str) or not isinstance(first, int) or isinstance(first, bool) or first < 1:
         return ToolReply("`path` is a text, `line` a whole number from 1", ok=False)
-    root, inside = _placed(lane, bundle, path)
-    data = read_file(root, inside, path[:200], _LARGEST) if _is_inside(inside) else None
+    root, inside = _resolve(lane, bundle, path)
+    data = read_file(root, inside, path[:200], _LARGEST) if _is_below(inside) else None
     if isinstance(data, Faulty):
         return ToolReply("; ".join(data.problems), ok=False)
     if data is None:
@@ -231,8 +231,8 @@ def _read(lane: Path, bundle: Path, given: Mapping[str, Any]) -> ToolReply:
     return _reply({"path": path, "lines": len(lines), "line": first, "text": text, **rest})
 
 
-def _search(lane: Path, bundle: Path, given: Mapping[str, Any]) -> ToolReply:
-    wanted, found = given.get("text"), _found(lane, bundle, given)
+def _search(lane: Path, bundle: Path, arguments: Mapping[str, Any]) -> ToolReply:
+    wanted, found = arguments.get("text"), _find_files(lane, bundle, arguments)
     if not isinstance(wanted, str) or not wanted:
         return ToolReply("`text` is what to look for", ok=False)
     if isinstance(found, ToolReply):
@@ -276,17 +276,17 @@ def _lines_piece(lines: list[str], first: int) -> tuple[str, int]:
 # Resolve paths to files of the lane or the bundle.
 
 
-def _found(lane: Path, bundle: Path, given: Mapping[str, Any]) -> list[tuple[str, Path, str]] | ToolReply:
-    glob = given.get("glob", "**")
+def _find_files(lane: Path, bundle: Path, arguments: Mapping[str, Any]) -> list[tuple[str, Path, str]] | ToolReply:
+    glob = arguments.get("glob", "**")
     if not isinstance(glob, str) or not glob:
         return ToolReply("`glob` is a text such as `src/**`", ok=False)
-    is_named = naming((_placed(lane, bundle, glob)[1],))
+    is_named = naming((_resolve(lane, bundle, glob)[1],))
     return [one for one in _files(lane, bundle, glob) if is_named(one[2])]
 
 
 def _files(lane: Path, bundle: Path, like: str) -> Iterator[tuple[str, Path, str]]:
     """The files of the folder in which a path lies: as they are shown, that folder, and the way from there."""
-    root, _ = _placed(lane, bundle, like)
+    root, _ = _resolve(lane, bundle, like)
     start = f"{BUNDLE}/" if root == bundle else ""
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in _HIDDEN)
@@ -297,7 +297,7 @@ def _files(lane: Path, bundle: Path, like: str) -> Iterator[tuple[str, Path, str
                 yield f"{start}{inside}", root, inside
 
 
-def _placed(lane: Path, bundle: Path, path: str) -> tuple[Path, str]:
+def _resolve(lane: Path, bundle: Path, path: str) -> tuple[Path, str]:
     """The folder in which a path lies, and the way from there."""
     for root, names in ((bundle, (BUNDLE, str(bundle))), (lane, (str(lane),))):
         for name in names:
@@ -306,7 +306,7 @@ def _placed(lane: Path, bundle: Path, path: str) -> tuple[Path, str]:
     return lane, clean_path(path)
 
 
-def _is_inside(inside: str) -> bool:
+def _is_below(inside: str) -> bool:
     return inside.isprintable() and not {*inside.split("/")} & {"..", ".", *_HIDDEN}
 
 
@@ -378,8 +378,8 @@ def call_answer_tool(task: Assignment, env: Mapping[str, str], name: str, argume
     return _refusal(found) if isinstance(found, Faulty) else ToolReply(f"{found.key}: {ACCEPTED}")
 
 
-def _refusal(found: Faulty) -> ToolReply:
-    lines = "\n".join(f"- {problem}" for problem in found.problems)
+def _refusal(fault: Faulty) -> ToolReply:
+    lines = "\n".join(f"- {problem}" for problem in fault.problems)
     return ToolReply(f"not accepted:\n{lines}\nCorrect this and call the tool again.", ok=False)
 
 

@@ -29,7 +29,7 @@ from treadle.protocol.model import Protocol
 from treadle.results.assignment import MEMORY, Assignment
 from treadle.results.channels import HANDED_ON_FILE, Before, load_before, prepare_lane, save_before
 from treadle.results.exits import FILE as EXITS
-from treadle.results.exits import Ways, encode_exits, extract_exits, mark_of, ways_of
+from treadle.results.exits import Ways, encode_exits, mark_of
 from treadle.results.handoff import FILES as HANDOVERS
 from treadle.results.handoff import is_foreign
 from treadle.results.intake import MAX_ANSWER, read_file, remove_file, replace_file
@@ -290,7 +290,7 @@ class Dispatch:
         notes_left = read_file(self._folder / _NOTES, f"{folder_name(job.inst)}.md")
         step = self._desk.protocol.graphs[job.graph].steps[job.step]
         files = {
-            EXITS: encode_exits(extract_exits(self._desk.protocol, step, work.token, self._limit)),
+            EXITS: encode_exits(self._desk.protocol, step, work.token, self._limit),
             _MCP: self._mcp(work),
             **bundle_views(self._desk.protocol, state.insts[job.inst], self._world.payloads),
             **bundle_bank(self._world.files.bank()),
@@ -312,7 +312,7 @@ class Dispatch:
         return msgspec.json.encode(mcp_config_at(at, work.token) if at else mcp_config(work.env, self._server))
 
     def _ways(self, job: RunAgent) -> Ways:
-        return ways_of(self._desk.protocol, self._desk.protocol.graphs[job.graph].steps[job.step], self._limit)
+        return Ways(self._desk.protocol, self._desk.protocol.graphs[job.graph].steps[job.step].exits, self._limit)
 
 
 def _lay_out(lane: Path, home: Path, files: Mapping[str, str], inst: str) -> None:

@@ -19,7 +19,7 @@ from treadle.runtime.dispatch import folder_name
 from treadle.runtime.placed_files import PlacedFiles
 from treadle.runtime.view_files import FOLDER, write_all
 from treadle.store.sqlite import Store
-from treadle.views.evidence_records import EvidenceLog
+from treadle.views.chronicle import Chronicle
 from treadle.views.story_files import HISTORY, files_of, has_story_files, story_files
 from treadle.views.work_order import difference
 
@@ -36,7 +36,7 @@ class StoryFiles:
         """`root` is the user's checkout; None: there is none."""
         self._store, self._run, self._folder, self._root = store, run, folder / FOLDER, root
         self._placed, self._local = PlacedFiles(local), local
-        self._log = EvidenceLog(cache(store.protocol))
+        self._log = Chronicle(cache(store.protocol))
         self._get = lru_cache(_PAYLOADS)(store.payloads.get)
         self._written: dict[str, str] = {}
         self._left: dict[str, tuple[str, _Stamp]] = {}

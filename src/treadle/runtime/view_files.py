@@ -19,8 +19,8 @@ from treadle.protocol.artifacts import has_bank
 from treadle.protocol.model import Protocol
 from treadle.results.intake import replace_file
 from treadle.store.sqlite import Store
-from treadle.views.bank.documents import bank, run_of
-from treadle.views.evidence_records import EvidenceLog
+from treadle.views.bank import bank, run_of
+from treadle.views.chronicle import Chronicle
 from treadle.views.story_files import artifact_files, has_views
 
 FOLDER: Final = "files"
@@ -91,7 +91,7 @@ class BankFiles:
     def __init__(self, store: Store, run: str, folder: Path, root: Path | None) -> None:
         """`root` is the user's checkout; None: there is none."""
         self._store, self._run, self._folder, self._root = store, run, folder / FOLDER, root
-        self._log = EvidenceLog(cache(store.protocol))
+        self._log = Chronicle(cache(store.protocol))
         self._written: dict[str, str] = {}
         self._placed: dict[str, str] = {}
         self._reported: set[tuple[str, str]] = set()

@@ -7,7 +7,7 @@ import msgspec
 
 from treadle.kernel.commands import ActivityCommand, Inputs, RunAgent, RunChecks, RunEffect
 from treadle.kernel.events import Usage
-from treadle.protocol.model import Protocol
+from treadle.protocol.model import Protocol, find_step
 from treadle.store.records import Stray
 from treadle.views.chronicle import ActivityRecord, Chronicle
 from treadle.views.words import exit_words, moment, seconds
@@ -18,7 +18,7 @@ CURRENCY: Final = "USD"
 """Every price is in it: agents report US dollars, and `prices.AGENT` is set in them."""
 
 
-class Used(msgspec.Struct, frozen=True, kw_only=True):
+class TokenUsage(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens and their cost."""
 
     tokens_in: int
@@ -31,9 +31,9 @@ class Used(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens with an unknown price; the cost does not count them."""
 
 
-def usage_of(usage: Usage) -> Used:
+def usage_of(usage: Usage) -> TokenUsage:
     """Convert the kernel's usage to the published form."""
-    return Used(**msgspec.structs.asdict(usage))
+    return TokenUsage(**msgspec.structs.asdict(usage))
 
 
 def price(cost: float, unpriced: int) -> str:
@@ -86,7 +86,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """Where the details lie."""
 
 
-class Refused(msgspec.Struct, frozen=True, kw_only=True):
+class IgnoredMessage(msgspec.Struct, frozen=True, kw_only=True):
     """An answer or a message that was not obeyed, and why."""
 
     time: str
@@ -130,10 +130,10 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     report: str
     """Where the claim with its computed fields lies, or the report of a refusal."""
     failures: tuple[Failure, ...]
-    usage: Used
+    usage: TokenUsage
     nudges: int
     session: str
-    strays: tuple[Refused, ...]
+    strays: tuple[IgnoredMessage, ...]
     prompt: str = ""
     """The agent's prompt; empty if its folder is gone."""
     payloads: dict[str, Any] = {}
@@ -158,8 +158,7 @@ def story(chronicle: Chronicle, act: str, strays: Sequence[Stray], now: int, age
     """Build the story of one activity; `agents` maps roles to the agents that the run was started with."""
     deed = chronicle.deeds[act]
     job = deed.command
-    graph = chronicle.protocol.graphs.get(job.graph) if chronicle.protocol else None
-    step = graph.steps.get(job.step) if graph else None
+    step = find_step(chronicle.protocol, job.graph, job.step)
     claim = None
     if deed.claim:
         envelope = deed.claim.envelope
@@ -190,7 +189,7 @@ def story(chronicle: Chronicle, act: str, strays: Sequence[Stray], now: int, age
         command=job,
         inputs=job.inputs,
         claim=claim,
-        checks=_findings(deed),
+        checks=_check_verdicts(deed),
         verdict=verdict(deed, chronicle.protocol),
         left=deed.left,
         report=deed.checked.payload_ref if deed.checked else "",
@@ -198,7 +197,9 @@ def story(chronicle: Chronicle, act: str, strays: Sequence[Stray], now: int, age
         usage=usage_of(deed.usage),
         nudges=deed.nudges,
         session=deed.session,
-        strays=tuple(Refused(time=moment(it.at), what=it.what, detail=it.detail) for it in strays if it.act == act),
+        strays=tuple(
+            IgnoredMessage(time=moment(it.at), what=it.what, detail=it.detail) for it in strays if it.act == act
+        ),
     )
 
 
@@ -209,7 +210,7 @@ def verdict(deed: ActivityRecord, protocol: Protocol | None) -> str:
         return f"stopped ({deed.stopped})"
     if not deed.ended:
         return f"claims {claim}, being checked" if claim else "held up" if deed.held else "at work"
-    why = [it.check for it in _findings(deed) if it.ok is False and not it.advisory]
+    why = [it.check for it in _check_verdicts(deed) if it.ok is False and not it.advisory]
     because = f" ({', '.join(why)} failed)" if why else ""
     left = exit_words(protocol, deed.left)
     if deed.left.startswith("!"):
@@ -249,7 +250,7 @@ def worker_of(deed: ActivityRecord, agents: Mapping[str, str]) -> str:
     return PERSON if job.by_person or agent.partition(":")[0] == "manual" else agent
 
 
-def _findings(deed: ActivityRecord) -> tuple[CheckVerdict, ...]:
+def _check_verdicts(deed: ActivityRecord) -> tuple[CheckVerdict, ...]:
     """Return the checks of the claim; for an effect, the checks that it made itself."""
     own = deed.claim.results if deed.claim else ()
     found = [CheckVerdict(check=it.check, arg="", advisory=False, ok=it.ok, report=it.report_ref) for it in own]

@@ -1,14 +1,30 @@
-"""A run's log, folded into the history that people ask for: times, and the record of every activity and question."""
+"""A run's log, folded into the history that people ask for: times, activities, questions, statements and failures."""
 
 from collections.abc import Callable
-from typing import Literal, Self
+from typing import Final, Literal, NamedTuple, Self
 
 import msgspec
 
 from treadle.kernel.commands import ActivityCommand, AskHuman, Cancel, Command, RunAgent, RunChecks, RunEffect
-from treadle.kernel.events import Checked, Event, Exited, Failed, Idle, SessionStarted, Unavailable, Usage
+from treadle.kernel.events import (
+    Checked,
+    Event,
+    Exited,
+    Failed,
+    Idle,
+    Reopened,
+    Replied,
+    SessionStarted,
+    Signalled,
+    TimerFired,
+    Unavailable,
+    Upgraded,
+    Usage,
+    Vouched,
+)
+from treadle.kernel.instances import ROOT
 from treadle.kernel.replay import Move, apply_next
-from treadle.kernel.state import State
+from treadle.kernel.state import Ask, State
 from treadle.protocol.model import CheckRef, Protocol, tag_of
 
 Start = Literal["new", "went on", "branched off"]
@@ -33,7 +49,7 @@ class ActivityRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The claim that was accepted, also where spent attempts became something else; empty if none was."""
     stopped: str = ""
     """Why it was stopped before its end."""
-    found: str = ""
+    stop_ref: str = ""
     """A reference to the details of the event that stopped it."""
     usage: Usage = Usage()
     nudges: int = 0
@@ -56,6 +72,33 @@ class QuestionRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The event that settled it: an answer, a timeout, or the end of an enclosing instance."""
 
 
+class Statement(NamedTuple):
+    """A person's word, as it was recorded."""
+
+    seq: int
+    ts: int
+    choice: str
+    who: str = ""
+    inst: str = ""
+    step: str = ""
+    ask: str = ""
+    note_ref: str = ""
+
+
+AGENT_FAILURES: Final = ("crash", "blocked", "store")
+TIMEOUT: Final = "!timeout"
+
+
+class Snapshot(NamedTuple):
+    """The run as it was when an agent failed and its activity ended."""
+
+    at: int
+    act: str
+    cause: str
+    detail_ref: str
+    state: State
+
+
 class Chronicle:
     """A fold over the events of a run; its fields show the run after the last event applied."""
 
@@ -75,6 +118,16 @@ class Chronicle:
         self.gone: dict[str, int] = {}
         self.before_end: dict[str, State] = {}
         """Instance → the run as it was before the event that ended it."""
+        self.times: dict[int, int] = {}
+        """The number of an event → when it happened."""
+        self.settled: dict[str, int] = {}
+        """Activity → the number of the last event that was about it."""
+        self.statements: list[Statement] = []
+        self.vouched = 0
+        """The number of the last event by which a person let the result pass as it is; 0: there is none."""
+        self.snapshots: list[Snapshot] = []
+        self._below: dict[str, list[ActivityRecord]] = {}
+        """Instance → the activities there and below; built by the first question after an event."""
 
     @classmethod
     def at(cls, protocol: Protocol, state: State) -> Self:
@@ -95,33 +148,80 @@ class Chronicle:
 
     def take(self, body: bytes) -> Move:
         """Apply the next event of the log."""
-        made = apply_next(self._find, self.protocol, self.state, body)
-        self.protocol, self.state = made.protocol, made.state
-        act = getattr(made.event, "act", "")
-        cause = act or getattr(made.event, "timer", "")
+        move = apply_next(self._find, self.protocol, self.state, body)
+        self.protocol, self.state = move.protocol, move.state
+        act = getattr(move.event, "act", "")
+        cause = act or getattr(move.event, "timer", "")
         if cause in self.deeds:
             # Note where the end of an activity leads: before anything begins there, a signal may be served.
             id_ = self.deeds[cause].command.inst
-            before, inst = made.before.insts[id_].visits, made.state.insts[id_]
+            before, inst = move.before.insts[id_].visits, move.state.insts[id_]
             for step in [frame.step for frame in inst.frames if inst.visits.get(frame.step) != before.get(frame.step)]:
                 self._led[id_, step, inst.visits[step]] = cause
-        for command in made.commands:
-            self._issue(command, cause if cause in self.deeds else "", getattr(made.event, "detail_ref", ""))
-        self._settle(made)
+        for command in move.commands:
+            self._record_command(command, cause if cause in self.deeds else "", getattr(move.event, "detail_ref", ""))
+        self._close_questions(move)
         if act in self.deeds:
-            self.deeds[act] = self._update(self.deeds[act], made.event)
-        self._census(made)
-        return made
+            self.deeds[act] = self._update(self.deeds[act], move.event)
+        self._record_instances(move)
+        self._record_event(move)
+        self._below = {}
+        return move
 
-    def _issue(self, command: Command, by: str, found: str) -> None:
+    def below(self, inst: str) -> list[ActivityRecord]:
+        """Return the activities of an instance and of all below it, the earliest first."""
+        if not self._below:
+            for deed in self.deeds.values():
+                names = deed.command.inst.split("/")
+                for depth in range(1, len(names) + 1):
+                    self._below.setdefault("/".join(names[:depth]), []).append(deed)
+        return self._below.get(inst, [])
+
+    def _record_event(self, move: Move) -> None:
+        """Record the time of an event, the activity it was about, a person's statement, or an agent's failure."""
+        seq, ts = move.state.seq, move.event.ts
+        self.times[seq] = ts
+        act, cause, detail = "", "", ""
+        match event := move.event:
+            case Exited() | Checked() | Failed():
+                self.settled[event.act] = seq
+                if isinstance(event, Failed) and event.why in AGENT_FAILURES:
+                    act, cause, detail = event.act, f"!{event.why}", event.detail_ref
+            case TimerFired():
+                act, cause = event.timer, TIMEOUT
+            case Replied():
+                asked = move.before.asks.get(event.ask, Ask("", ""))
+                self.statements.append(
+                    Statement(seq, ts, event.choice, event.actor, asked.inst, asked.step, event.ask, event.note_ref)
+                )
+            case Signalled():
+                self.statements.append(
+                    Statement(seq, ts, event.name, inst=event.inst, step=event.step, note_ref=event.data_ref)
+                )
+            case Upgraded():
+                self.statements.append(Statement(seq, ts, f"moves the run to the protocol {event.protocol[:19]}"))
+            case Reopened():
+                choice = "takes the run up again, for the branch has moved"
+                self.statements.append(Statement(seq, ts, choice, event.actor, ROOT))
+            case Vouched():
+                self.vouched = seq
+                choice = "accepts the result as it is"
+                self.statements.append(Statement(seq, ts, choice, event.actor, ROOT, note_ref=event.note_ref))
+            case _:
+                pass
+        # Only a failure that ends the activity counts; otherwise the agent is tried again.
+        if cause and act in move.before.acts and act not in move.state.acts:
+            self.snapshots.append(Snapshot(move.state.now, act, cause, detail, move.before))
+
+    def _record_command(self, command: Command, by: str, detail_ref: str) -> None:
         """Record a command: a new activity, checks of a claim, a question, or the end of an activity."""
         now = self.state.now
         match command:
             case RunChecks(id=id_, checks=checks) if command.exit and id_ in self.deeds:
-                self._change(id_, checks=checks)
+                self._replace(id_, checks=checks)
             case RunAgent(id=id_) | RunEffect(id=id_) | RunChecks(id=id_):
                 if id_ in self.deeds:  # issued again, after a crash or an outage
-                    self._change(id_, command=command, held=False)
+                    self._replace(id_, command=command, held=False)
                 else:
                     checks = command.checks if isinstance(command, RunChecks) else ()
                     start: Start = "new"
@@ -136,16 +236,16 @@ class Chronicle:
                 self._open.add(id_)
             case Cancel(id=id_, why=why) if id_ in self.deeds:
                 left = self._left(self.deeds[id_]) if why == "timeout" else ""
-                self._change(id_, ended=now, stopped=why, left=left, found=found)
+                self._replace(id_, ended=now, stopped=why, left=left, stop_ref=detail_ref)
             case _:
                 pass
 
-    def _settle(self, made: Move) -> None:
-        if made.before.asks is not self.state.asks:
+    def _close_questions(self, move: Move) -> None:
+        if move.before.asks is not self.state.asks:
             self.put = {id_: self.put.get(id_, self.state.now) for id_ in self.state.asks}
         for id_ in [id_ for id_ in self._open if id_ not in self.state.asks]:
             self._open.remove(id_)
-            self.asked[id_] = msgspec.structs.replace(self.asked[id_], ended=self.state.now, settled=made.event)
+            self.asked[id_] = msgspec.structs.replace(self.asked[id_], ended=self.state.now, settled=move.event)
 
     def _update(self, deed: ActivityRecord, event: Event) -> ActivityRecord:
         """Return an activity after an event about it, and close it if the state no longer has it."""
@@ -167,18 +267,21 @@ class Chronicle:
                 pass
         if deed.ended or deed.command.id in self.state.acts:
             return deed
-        accepted = accepted_ref(self.state, deed.command, deed.claim.envelope.key) if deed.claim else ""
+        key, job = deed.claim.envelope.key if deed.claim else "", deed.command
+        slot = self.state.insts[job.inst].slots.get(f"{job.step}.{tag_of(key)}")
+        # The last event accepted the claim if it wrote the claim's slot.
+        accepted = key if slot is not None and slot.seq == self.state.seq else ""
         return change(deed, ended=self.state.now, left=self._left(deed), accepted=accepted)
 
     def _left(self, deed: ActivityRecord) -> str:
         return self.state.insts[deed.command.inst].last.get(deed.command.step, "")
 
-    def _change(self, act: str, **fields: object) -> None:
+    def _replace(self, act: str, **fields: object) -> None:
         self.deeds[act] = msgspec.structs.replace(self.deeds[act], **fields)
 
-    def _census(self, made: Move) -> None:
+    def _record_instances(self, move: Move) -> None:
         """Record created and ended instances; scan for them only if the counters changed."""
-        before, state = made.before, made.state
+        before, state = move.before, move.state
         if state.created != before.created:
             self.born |= {id_: state.now for id_ in state.insts if id_ not in self.born}
         if state.live > before.live:  # a run that had ended goes on
@@ -187,9 +290,3 @@ class Chronicle:
             gone = [id_ for id_, it in state.insts.items() if it.outcome and id_ not in self.gone]
             self.gone |= dict.fromkeys(gone, state.now)
             self.before_end |= dict.fromkeys((id_ for id_ in gone if id_ in before.insts), before)
-
-
-def accepted_ref(state: State, job: ActivityCommand, key: str) -> str:
-    """Return the key that an activity claimed, if the last event accepted it; else an empty string."""
-    slot = state.insts[job.inst].slots.get(f"{job.step}.{tag_of(key)}")
-    return key if slot is not None and slot.seq == state.seq else ""

@@ -7,6 +7,7 @@ import msgspec
 
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.events import Usage
+from treadle.protocol.model import find_step
 from treadle.views.activity import CURRENCY, worker_of
 from treadle.views.chronicle import ActivityRecord, Chronicle
 from treadle.views.words import seconds
@@ -47,7 +48,7 @@ def estimates(chronicle: Chronicle) -> tuple[Estimate, ...]:
             by_step.setdefault((deed.command.graph, deed.command.step), []).append(deed)
     found: list[Estimate] = []
     for (graph, name), deeds in by_step.items():
-        step = protocol.graphs[graph].steps.get(name) if graph in protocol.graphs else None
+        step = find_step(protocol, graph, name)
         if step and step.estimate is not None:
             times = len({deed.command.inst for deed in deeds})
             bounds = [times * tokens for tokens in step.estimate]

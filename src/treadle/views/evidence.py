@@ -4,9 +4,9 @@ from typing import Literal
 
 import msgspec
 
-from treadle.views.activity import Used
+from treadle.views.activity import TokenUsage
 from treadle.views.result import Result
-from treadle.views.status import Baseline, Condition, Pinned
+from treadle.views.status import Baseline, Condition, ProtocolPin
 
 Standing = Literal["verified", "partial", "none"]
 Ruling = Literal["verified", "accepted", "unverified", "empty"]
@@ -248,7 +248,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """The id of the run's input."""
     about: str
     """The title or description in the run's input."""
-    protocol: Pinned | None
+    protocol: ProtocolPin | None
     status: Condition
     outcome: str
     so_far: bool
@@ -259,7 +259,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     events: int
     agents: dict[str, str]
     """Role → the persons and agents that really worked in it, by the log."""
-    usage: Used
+    usage: TokenUsage
     result: Result | None
     verdict: Ruling = "unverified"
     """`verified`: every criterion is; `accepted`: a person accepted the rest; `unverified`; `empty`: no criteria."""

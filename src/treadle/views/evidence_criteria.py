@@ -12,16 +12,17 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from treadle.evidence.criteria import criteria_in, never_failed, spec_id, text_hash, texts_in, without_own_test
-from treadle.kernel.state import Instance, State
+from treadle.kernel.state import Instance, Slot, State
 from treadle.protocol.model import Graph, Protocol, Spawn, base_of, tag_of
+from treadle.views.chronicle import Chronicle
 from treadle.views.evidence import CriterionProof, Decision, ReviewVerdict, Standing, TestProof
 from treadle.views.evidence_records import (
     AcceptedStep,
     CheckRecord,
-    EvidenceLog,
     Get,
     LostStep,
     Sightings,
+    decision_of,
     last_sighting,
     mappings,
     read_payload,
@@ -102,11 +103,8 @@ class CriteriaTree:
 
     def _takers(self, inst: Instance) -> Iterator[Instance]:
         for child in self.children(inst):
-            if self._builds(child):
+            if child.graph in self._working:
                 yield from [child] if self.ids[child.id] else self._takers(child)
-
-    def _builds(self, inst: Instance) -> bool:
-        return inst.graph in self._working
 
     @cached_property
     def answers(self) -> list[tuple[str, str]]:
@@ -124,8 +122,10 @@ class CriteriaTree:
             for id_ in self.ids[one.id]
             for answerer in self._answerers(one, id_)
         ]
-        built = {id_ for one, id_ in found if self._builds(one)}
-        return list(dict.fromkeys((one.id, id_) for one, id_ in found if self._builds(one) or id_ not in built))
+        built = {id_ for one, id_ in found if one.graph in self._working}
+        return list(
+            dict.fromkeys((one.id, id_) for one, id_ in found if one.graph in self._working or id_ not in built)
+        )
 
     def _answerers(self, inst: Instance, criterion: str) -> Iterator[Instance]:
         """Yield the lowest instances that answer for a criterion; several, if several parts serve it."""
@@ -206,7 +206,7 @@ class Prover:
     def __init__(
         self,
         tree: CriteriaTree,
-        log: EvidenceLog,
+        log: Chronicle,
         get: Get,
         steps: Sequence[AcceptedStep],
         losses: Sequence[LostStep] = (),
@@ -317,7 +317,7 @@ class Prover:
                 asked = steps.get(statement.step)
                 waives = statement.seq == self._log.vouched or (asked and statement.choice in asked.waives)
                 if statement.inst == one.id and waives and statement.seq > last_work:
-                    return self._log.decision(statement, self._get)
+                    return decision_of(self._log, statement, self._get)
         return None
 
     def _judgements(self, inst: Instance, after: int) -> Iterator[ReviewVerdict]:
@@ -335,10 +335,8 @@ class Prover:
                     yield ReviewVerdict(
                         act=step.act, who=step.who, exit=step.exit, good=good, time=step.time, words=step.words
                     )
-        for name in self._verdict_steps(inst):
-            exit_ = inst.last.get(name, "")
-            slot = inst.slots.get(f"{name}.{exit_}")
-            if not exit_ or slot is None:
+        for exit_, slot in self._parent_verdicts(inst):
+            if slot is None:
                 continue
             # The parent's claim lies where the slot points to; a person who decides in its place has made none.
             judged = [
@@ -366,9 +364,7 @@ class Prover:
             yield Gap("evidence.not_approved", "nobody has approved it since")
         if inst.id == merging or not inst.parent:  # a parent judges what is merged
             return
-        for name in self._verdict_steps(inst):
-            exit_ = inst.last.get(name, "")
-            slot = inst.slots.get(f"{name}.{exit_}")
+        for exit_, slot in self._parent_verdicts(inst):
             if slot is None or slot.seq < after:
                 yield Gap("evidence.not_judged", "its parent has not judged it")
             elif self._proves(exit_) != "approval":
@@ -384,13 +380,12 @@ class Prover:
             if base_of(name) not in handlers and any(self._proves(exit_) == "approval" for exit_ in step.exits)
         )
 
-    def _verdict_steps(self, inst: Instance) -> list[str]:
-        """Steps in which an instance waits for its parent to approve."""
-        return [
-            name
-            for name, step in self._tree.graph(inst).steps.items()
-            if step.asks == "parent" and any(self._proves(exit_) == "approval" for exit_ in step.routes)
-        ]
+    def _parent_verdicts(self, inst: Instance) -> Iterator[tuple[str, Slot | None]]:
+        """Yield the parent's last answer at each step that waits for its approval; no slot: there is none yet."""
+        for name, step in self._tree.graph(inst).steps.items():
+            if step.asks == "parent" and any(self._proves(exit_) == "approval" for exit_ in step.routes):
+                exit_ = inst.last.get(name, "")
+                yield exit_, inst.slots.get(f"{name}.{exit_}") if exit_ else None
 
     def _proves(self, exit_: str) -> str:
         declared = self._tree.protocol.exits.get(tag_of(exit_))

@@ -21,17 +21,17 @@ LONGEST: Final = 4_000
 """Characters of an output that are on the page."""
 
 
-def html(found: Evidence) -> str:
+def html(evidence: Evidence) -> str:
     """The page."""
-    shown = msgspec.convert(_harmless(msgspec.to_builtins(found)), Evidence)
-    world = Environment(
+    shown = msgspec.convert(_make_visible(msgspec.to_builtins(evidence)), Evidence)
+    environment = Environment(
         loader=PackageLoader("treadle", "views"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    world.filters |= {
+    environment.filters |= {
         "short": lambda commit: commit[:12],
         "moment": plain,
         "duration": duration,
@@ -43,9 +43,9 @@ def html(found: Evidence) -> str:
         "mark": evidence_text.mark,
         "standing": evidence_text.standing,
     }
-    world.tests["verdict"] = lambda it: isinstance(it, ReviewVerdict)
-    style = world.get_template("evidence.css").render()
-    return world.get_template("evidence.html.jinja").render(
+    environment.tests["verdict"] = lambda it: isinstance(it, ReviewVerdict)
+    style = environment.get_template("evidence.css").render()
+    return environment.get_template("evidence.html.jinja").render(
         made=Markup(MADE),
         style=Markup(style),
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
@@ -54,44 +54,44 @@ def html(found: Evidence) -> str:
     )
 
 
-def _lookups(found: Evidence) -> dict[str, Any]:
+def _lookups(evidence: Evidence) -> dict[str, Any]:
     """Return the words of the page about the whole run, and its lookups by activity and criterion."""
-    steps = {one.act: one for one in found.accepted}
+    steps = {one.act: one for one in evidence.accepted}
     first_setback: dict[str, int] = {}
-    for number, one in enumerate(found.setbacks, 1):
+    for number, one in enumerate(evidence.setbacks, 1):
         first_setback.setdefault(one.act, number)
 
     def check_of(act: str, colour: str) -> Check | None:
         return evidence_text.check_of_colour(steps[act], colour) if act in steps else None
 
     return {
-        "score": evidence_text.score(found),
-        "stands": evidence_text.run_condition(found),
-        "agents": evidence_text.agents(found),
-        "used": evidence_text.usage_words(found),
-        "where": evidence_text.result_place(found),
-        "held": evidence_text.branch_holds(found),
-        "left_open": evidence_text.left_open(found),
-        "before": baseline_counts(found.baseline) if found.baseline else "",
+        "score": evidence_text.score(evidence),
+        "stands": evidence_text.run_condition(evidence),
+        "agents": evidence_text.agents(evidence),
+        "used": evidence_text.usage_words(evidence),
+        "where": evidence_text.result_place(evidence),
+        "held": evidence_text.branch_holds(evidence),
+        "left_open": evidence_text.left_open(evidence),
+        "before": baseline_counts(evidence.baseline) if evidence.baseline else "",
         "whose_word": evidence_text.WHOSE_WORD,
         "steps": steps,
-        "number": {one.act: number for number, one in enumerate(found.accepted, 1)},
-        "commits": list(dict.fromkeys(one.commit for one in found.accepted if one.commit)),
+        "number": {one.act: number for number, one in enumerate(evidence.accepted, 1)},
+        "commits": list(dict.fromkeys(one.commit for one in evidence.accepted if one.commit)),
         "first_setback": first_setback,
         "check_of": check_of,
-        "history": lambda one: evidence_text.setback_words(found, one),
+        "history": lambda one: evidence_text.setback_words(evidence, one),
         "road": lambda one: evidence_text.steps_to(steps, one),
-        "show": lambda act: f"treadle show {shlex.quote(found.run)} {shlex.quote(act)} --json",
+        "show": lambda act: f"treadle show {shlex.quote(evidence.run)} {shlex.quote(act)} --json",
     }
 
 
-def _harmless(value: Any) -> Any:
+def _make_visible(value: Any) -> Any:
     """Write out characters that are invisible or reverse the direction of text."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):
-        return {visible(key): _harmless(one) for key, one in value.items()}
-    return [_harmless(one) for one in value] if isinstance(value, list | tuple) else value
+        return {visible(key): _make_visible(one) for key, one in value.items()}
+    return [_make_visible(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _image(svg: str) -> str:

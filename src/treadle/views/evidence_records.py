@@ -1,7 +1,7 @@
-"""The records behind the evidence: payloads, checks, accepted activities, setbacks, statements of people, test runs.
+"""The records behind the evidence: payloads, checks, statements of people, accepted activities, setbacks, test runs.
 
-The terminal, the page, the memory bank and the files of stories all read a run from here: `EvidenceLog` is the one fold
-of its log, `check_records` the one reader of its checks.
+The terminal, the page, the memory bank and the files of stories all read a run from here: `Chronicle` folds its log,
+`check_records` reads its checks.
 
 Payloads come from other versions and from damaged stores: a missing or malformed record proves nothing, and raises
 nothing.
@@ -17,30 +17,16 @@ import msgspec
 
 from treadle.errors import PortError
 from treadle.kernel.commands import RunAgent, RunEffect
-from treadle.kernel.events import (
-    Checked,
-    CheckResult,
-    Exited,
-    Failed,
-    Reopened,
-    Replied,
-    Signalled,
-    TimerFired,
-    Upgraded,
-    Vouched,
-)
-from treadle.kernel.instances import ROOT
-from treadle.kernel.replay import Move
-from treadle.kernel.state import Ask
+from treadle.kernel.events import CheckResult
 from treadle.prompts.outcomes import for_person
 from treadle.protocol.guards import proof_of
 from treadle.protocol.items import Json
-from treadle.protocol.model import CheckRef, Exit, Protocol, Step, base_of, tag_of
+from treadle.protocol.model import CheckRef, Exit, Protocol, Step, base_of, find_step, tag_of
 from treadle.protocol.vocabulary import PROOFS, RECORDS, check_name
 from treadle.store.records import Stray
 from treadle.toolchains.results import is_unwitnessed
 from treadle.views.activity import is_spent, who_of, worker_of
-from treadle.views.chronicle import ActivityRecord, Chronicle
+from treadle.views.chronicle import ActivityRecord, Chronicle, Statement
 from treadle.views.evidence import AcceptedActivity, Check, CheckFinding, Decision, Kind, Setback, TestProof
 from treadle.views.result import Advice, first_advice
 from treadle.views.words import effect_words, first_words, moment, report_words, seconds
@@ -261,135 +247,19 @@ def advice_of(deeds: Iterable[ActivityRecord], get: Get) -> Iterator[Advice]:
                 )
 
 
-# The log: a chronicle that also keeps the order of events, the statements of people and the failures of agents.
-
-AGENT_FAILURES: Final = {"crash": "!crash", "blocked": "!blocked", "store": "!store"}
-TIMEOUT: Final = "!timeout"
-
-
-class InstancePosition(msgspec.Struct, frozen=True):
-    """An instance's current step, attempt and variables, and the exits it left steps by."""
-
-    inst: str
-    step: str
-    attempt: int
-    vars: dict[str, int | str | bool]
-    last: dict[str, str]
-
-
-class Snapshot(msgspec.Struct, frozen=True):
-    """The positions of all live instances when an agent failed, in order of creation."""
-
-    at: int
-    act: str
-    cause: str
-    detail_ref: str
-    positions: tuple[InstancePosition, ...]
-
-
-class Statement(NamedTuple):
-    """A person's word, as it was recorded."""
-
-    seq: int
-    ts: int
-    choice: str
-    who: str = ""
-    inst: str = ""
-    step: str = ""
-    ask: str = ""
-    note_ref: str = ""
-
-
-class EvidenceLog(Chronicle):
-    """A chronicle with the order of events, the statements of people and the failures of agents, for the evidence."""
-
-    def __init__(self, find: Callable[[str], Protocol]) -> None:
-        super().__init__(find)
-        self.settled: dict[str, int] = {}
-        """Activity → the number of the last event that was about it."""
-        self.statements: list[Statement] = []
-        self.vouched = 0
-        """The number of the last event by which a person let the result pass as it is; 0: there is none."""
-        self.times: dict[int, int] = {}
-        """The number of an event → when it happened."""
-        self.snapshots: list[Snapshot] = []
-        self._below: dict[str, list[ActivityRecord]] = {}
-        """Instance → the activities there and below; built by the first question after an event."""
-
-    def take(self, body: bytes) -> Move:
-        """Apply the next event of the log."""
-        made = super().take(body)
-        seq, ts = made.state.seq, made.event.ts
-        self.times[seq] = ts
-        self._below = {}
-        self._snapshot(made)
-        match event := made.event:
-            case Exited() | Checked() | Failed():
-                self.settled[event.act] = seq
-            case Replied():
-                asked = made.before.asks.get(event.ask, Ask("", ""))
-                self.statements.append(
-                    Statement(seq, ts, event.choice, event.actor, asked.inst, asked.step, event.ask, event.note_ref)
-                )
-            case Signalled():
-                self.statements.append(
-                    Statement(seq, ts, event.name, inst=event.inst, step=event.step, note_ref=event.data_ref)
-                )
-            case Upgraded():
-                self.statements.append(Statement(seq, ts, f"moves the run to the protocol {event.protocol[:19]}"))
-            case Reopened():
-                choice = "takes the run up again, for the branch has moved"
-                self.statements.append(Statement(seq, ts, choice, event.actor, ROOT))
-            case Vouched():
-                self.vouched = seq
-                choice = "accepts the result as it is"
-                self.statements.append(Statement(seq, ts, choice, event.actor, ROOT, note_ref=event.note_ref))
-            case _:
-                pass
-        return made
-
-    def _snapshot(self, made: Move) -> None:
-        """Record the positions of a run at the failure that ends an activity; an agent is tried again after others."""
-        act, cause, detail = "", "", ""
-        match made.event:
-            case Failed(why=why) as event if why in AGENT_FAILURES:
-                act, cause, detail = event.act, AGENT_FAILURES[why], event.detail_ref
-            case TimerFired(timer=timer):
-                act, cause = timer, TIMEOUT
-            case _:
-                pass
-        if not cause or act not in made.before.acts or act in made.state.acts:
-            return
-        live = sorted((it for it in made.before.insts.values() if it.live and it.frames), key=lambda it: it.n)
-        positions: list[InstancePosition] = []
-        for it in live:
-            step = it.frames[-1].step
-            positions.append(InstancePosition(it.id, step, it.attempts.get(step, 0), dict(it.vars), dict(it.last)))
-        self.snapshots.append(Snapshot(made.state.now, act, cause, detail, tuple(positions)))
-
-    def below(self, inst: str) -> list[ActivityRecord]:
-        """Return the activities of an instance and of all below it, the earliest first."""
-        if not self._below:
-            for deed in self.deeds.values():
-                names = deed.command.inst.split("/")
-                for depth in range(1, len(names) + 1):
-                    self._below.setdefault("/".join(names[:depth]), []).append(deed)
-        return self._below.get(inst, [])
-
-    def decision(self, one: Statement, get: Get) -> Decision:
-        """Return a statement as the evidence shows it, with the title of the question that it answers."""
-        inst = self.state.insts.get(one.inst)
-        graph = self.protocol.graphs.get(inst.graph) if self.protocol and inst else None
-        step = graph.steps.get(one.step) if graph else None
-        return Decision(
-            time=moment(one.ts),
-            who=one.who or "a person",
-            instance=one.inst,
-            step=base_of(one.step),
-            question=(step.title or one.step) if step and one.ask else "",
-            choice=one.choice,
-            note=text(read_value(get, one.note_ref)),
-        )
+def decision_of(log: Chronicle, one: Statement, get: Get) -> Decision:
+    """Return a statement as the evidence shows it, with the title of the question that it answers."""
+    inst = log.state.insts.get(one.inst)
+    step = find_step(log.protocol, inst.graph, one.step) if inst else None
+    return Decision(
+        time=moment(one.ts),
+        who=one.who or "a person",
+        instance=one.inst,
+        step=base_of(one.step),
+        question=(step.title or one.step) if step and one.ask else "",
+        choice=one.choice,
+        note=text(read_value(get, one.note_ref)),
+    )
 
 
 # Accepted activities and setbacks.
@@ -423,7 +293,7 @@ def is_accepted(deed: ActivityRecord) -> bool:
     return bool(deed.ended and deed.left) and not (deed.stopped or deed.left.startswith("!") or is_spent(deed))
 
 
-def workers(log: EvidenceLog, agents: Agents) -> dict[str, str]:
+def workers(log: Chronicle, agents: Agents) -> dict[str, str]:
     """Role → the persons and agents that have worked in it, the first one first."""
     found: dict[str, list[str]] = {}
     for deed in log.deeds.values():
@@ -432,7 +302,7 @@ def workers(log: EvidenceLog, agents: Agents) -> dict[str, str]:
     return {role: ", ".join(dict.fromkeys(names)) for role, names in found.items()}
 
 
-def accepted_steps(log: EvidenceLog, get: Get, now: int, agents: Agents) -> list[AcceptedStep]:
+def accepted_steps(log: Chronicle, get: Get, agents: Agents) -> list[AcceptedStep]:
     """Return the accepted activities, in the order of their last events."""
     found: list[AcceptedStep] = []
     for deed in filter(is_accepted, log.deeds.values()):
@@ -459,7 +329,7 @@ def accepted_steps(log: EvidenceLog, get: Get, now: int, agents: Agents) -> list
             attempt=job.attempt,
             seq=log.settled.get(job.id, 0),
             time=moment(deed.ended),
-            elapsed=seconds(deed.began, deed.ended or now),
+            elapsed=seconds(deed.began, deed.ended),
             commit=commits[0] if commits else "",
             words=_agent_words(exit_, fields),
             checks=tuple(one.check for one in records),
@@ -468,7 +338,7 @@ def accepted_steps(log: EvidenceLog, get: Get, now: int, agents: Agents) -> list
     return sorted(found, key=lambda one: one.step.seq)
 
 
-def lost_steps(log: EvidenceLog, get: Get, strays: Sequence[Stray], agents: Agents) -> list[LostStep]:
+def lost_steps(log: Chronicle, get: Get, strays: Sequence[Stray], agents: Agents) -> list[LostStep]:
     """Return the setbacks, in the order of their time."""
     found = [one for deed in log.deeds.values() for one in _setbacks_of(log.protocol, get, agents, deed)]
     for stray in strays:
@@ -549,10 +419,8 @@ def _setbacks_of(protocol: Protocol | None, get: Get, agents: Agents, deed: Acti
 
 def _declared(protocol: Protocol | None, deed: ActivityRecord) -> tuple[Exit | None, Step | None]:
     """Return the exit and the step of an activity, as the protocol declares them."""
-    if protocol is None:
-        return None, None
-    graph = protocol.graphs.get(deed.command.graph)
-    return protocol.exits.get(tag_of(deed.left)), graph.steps.get(deed.command.step) if graph else None
+    exit_ = protocol.exits.get(tag_of(deed.left)) if protocol else None
+    return exit_, find_step(protocol, deed.command.graph, deed.command.step)
 
 
 def claim_ref(deed: ActivityRecord) -> str:

@@ -4,8 +4,6 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-import msgspec
-
 from treadle.git.commit_message import cut, one_line
 from treadle.kernel.instances import ROOT
 from treadle.protocol.vocabulary import PROOFS
@@ -34,12 +32,12 @@ _REDS: Final = frozenset({*PROOFS["red"][0], "seen_red", "still_red_on_skeleton"
 _GREENS: Final = frozenset({*PROOFS["green"][0], "coverage_complete", "same_colour", "suite"})
 
 
-def score(found: Evidence) -> str:
+def score(evidence: Evidence) -> str:
     """Format the number of verified criteria."""
-    tally = found.tally
+    tally = evidence.tally
     if not tally.criteria:
         return "its input names no acceptance criteria"
-    so_far = " so far" if found.so_far else ""
+    so_far = " so far" if evidence.so_far else ""
     verified = f"{tally.verified} of {tally.criteria} criteria verified"
     if not tally.own_word:
         return f"{verified}{so_far}"
@@ -52,15 +50,15 @@ def standing(one: CriterionProof) -> str:
     return f"{STANDINGS[one.standing]} {OWN_WORD}" if one.own_word else STANDINGS[one.standing]
 
 
-def run_condition(found: Evidence) -> str:
+def run_condition(evidence: Evidence) -> str:
     """Whether the run has ended, and how."""
-    return f"ended: {found.outcome}" if found.outcome else f"goes on ({found.status})"
+    return f"ended: {evidence.outcome}" if evidence.outcome else f"goes on ({evidence.status})"
 
 
-def setback_words(found: Evidence, one: CriterionProof) -> str:
+def setback_words(evidence: Evidence, one: CriterionProof) -> str:
     """Sum up the setbacks on the way to a criterion, by kind: `refused twice: TestsPassed (green), TestsPassed`."""
     by_kind: dict[str, list[Setback]] = {}
-    for it in found.setbacks:
+    for it in evidence.setbacks:
         if it.act in one.setbacks:
             by_kind.setdefault(it.kind, []).append(it)
     parts = []
@@ -101,10 +99,10 @@ def check_of_colour(step: AcceptedActivity, colour: str) -> Check | None:
     return next((one for one in step.checks if one.check.partition(":")[0].startswith(colour)), None)
 
 
-def left_open(found: Evidence) -> dict[str, list[str]]:
+def left_open(evidence: Evidence) -> dict[str, list[str]]:
     """Return activity → the notes about its new tests, which were no reason to refuse them."""
     notes: dict[str, list[str]] = {}
-    for step in found.accepted:
+    for step in evidence.accepted:
         for check in step.checks:
             lines = check.report.splitlines() if check.check.partition(":")[0] in _REDS else []
             if noted := [line.removeprefix(_NOTE) for line in lines if line.startswith(_NOTE)]:
@@ -112,30 +110,30 @@ def left_open(found: Evidence) -> dict[str, list[str]]:
     return notes
 
 
-def agents(found: Evidence) -> list[str]:
+def agents(evidence: Evidence) -> list[str]:
     """The persons and agents that worked, each with its roles."""
     roles: dict[str, list[str]] = {}
-    for role, agent in found.agents.items():
+    for role, agent in evidence.agents.items():
         roles.setdefault(agent, []).append(role)
     return [f"{agent} ({', '.join(sorted(many))})" for agent, many in roles.items()]
 
 
-def usage_words(found: Evidence) -> str:
+def usage_words(evidence: Evidence) -> str:
     """Format tokens and cost; empty if no agent reported any."""
-    used = found.usage
+    used = evidence.usage
     if not (used.tokens_in or used.tokens_out or used.cost):
         return ""
     return f"{used.tokens_in:,} tokens in, {used.tokens_out:,} out, cost {price(used.cost, used.unpriced)}"
 
 
-def branch_holds(found: Evidence) -> str:
+def branch_holds(evidence: Evidence) -> str:
     """Name the content of the run's branch: `result`, or `accepted` for a run that did not end well."""
-    return "result" if is_good(found.outcome) else "accepted"
+    return "result" if is_good(evidence.outcome) else "accepted"
 
 
-def result_place(found: Evidence) -> str:
+def result_place(evidence: Evidence) -> str:
     """Format the place of the run's result or accepted work."""
-    result = found.result
+    result = evidence.result
     if result is None:
         return ""
     if result.altered and not result.taken:
@@ -171,20 +169,20 @@ class TextRow(NamedTuple):
     text: str
 
 
-def rows(found: Evidence) -> Iterator[TextRow]:
+def rows(evidence: Evidence) -> Iterator[TextRow]:
     """Yield the lines about the run, its criteria, its instances, its setbacks and its decisions."""
-    steps = {one.act: one for one in found.accepted}
-    run = shlex.quote(found.run)
+    steps = {one.act: one for one in evidence.accepted}
+    run = shlex.quote(evidence.run)
     sections: dict[str, Iterable[TextRow]] = {
-        "Criteria": (row for one in found.criteria for row in _criterion(found, steps, one)),
-        "Instances": _instances(found),
-        "Before the run": _before(found),
-        "Refused, failed and sent back": _setbacks(found),
-        "Decided by people": _decisions(found),
-        "Advice that refused nothing": _waivers(found),
-        "What the tests leave open": _left_open(found, run),
+        "Criteria": (row for one in evidence.criteria for row in _criterion(evidence, steps, one)),
+        "Instances": _instances(evidence),
+        "Before the run": _before(evidence),
+        "Refused, failed and sent back": _setbacks(evidence),
+        "Decided by people": _decisions(evidence),
+        "Advice that refused nothing": _waivers(evidence),
+        "What the tests leave open": _left_open(evidence, run),
     }
-    yield from _head(found)
+    yield from _head(evidence)
     for title, lines in sections.items():
         if listed := list(lines):
             yield from (TextRow(0, 0, ""), TextRow(0, 0, f"── {title} ──"), *listed)
@@ -192,19 +190,23 @@ def rows(found: Evidence) -> Iterator[TextRow]:
     yield TextRow(0, 2, f"treadle show {run} ACTIVITY has the raw records; treadle evidence {run} --html FILE a page")
 
 
-def _head(found: Evidence) -> Iterator[TextRow]:
-    protocol = f"{found.protocol.name} {found.protocol.version}" if found.protocol else "no protocol yet"
-    yield TextRow(0, 2, f"{found.run} · {protocol} · {run_condition(found)} · {score(found)}")
-    if found.about:
-        yield TextRow(2, 2, found.about)
-    yield TextRow(2, 2, f"began {plain(found.began)}, {duration(found.elapsed)}, {found.events} events")
-    if found.protocol:
-        yield TextRow(2, 2, f"protocol {found.protocol.digest}")
-    facts = {branch_holds(found): result_place(found), "agents": "; ".join(agents(found)), "used": usage_words(found)}
+def _head(evidence: Evidence) -> Iterator[TextRow]:
+    protocol = f"{evidence.protocol.name} {evidence.protocol.version}" if evidence.protocol else "no protocol yet"
+    yield TextRow(0, 2, f"{evidence.run} · {protocol} · {run_condition(evidence)} · {score(evidence)}")
+    if evidence.about:
+        yield TextRow(2, 2, evidence.about)
+    yield TextRow(2, 2, f"began {plain(evidence.began)}, {duration(evidence.elapsed)}, {evidence.events} events")
+    if evidence.protocol:
+        yield TextRow(2, 2, f"protocol {evidence.protocol.digest}")
+    facts = {
+        branch_holds(evidence): result_place(evidence),
+        "agents": "; ".join(agents(evidence)),
+        "used": usage_words(evidence),
+    }
     yield from (TextRow(2, 4, f"{name} {words}") for name, words in facts.items() if words)
 
 
-def _criterion(found: Evidence, steps: Mapping[str, AcceptedActivity], one: CriterionProof) -> Iterator[TextRow]:
+def _criterion(evidence: Evidence, steps: Mapping[str, AcceptedActivity], one: CriterionProof) -> Iterator[TextRow]:
     sign = _OWN_WORD if one.own_word else _SIGNS[one.standing]
     yield TextRow(0, 2, f"{sign} {one.id} · {one.instance} · {standing(one)}")
     if one.text:
@@ -234,12 +236,12 @@ def _criterion(found: Evidence, steps: Mapping[str, AcceptedActivity], one: Crit
             yield TextRow(4, 11, f"review {it.exit}{'' if it.good else ' ✗'} by {it.who}{where}")
         else:
             yield TextRow(4, 11, f"merge  {it.act} {it.commit[:12]}")
-    if words := setback_words(found, one):
+    if words := setback_words(evidence, one):
         yield TextRow(4, 11, f"before {words}")
 
 
-def _instances(found: Evidence) -> Iterator[TextRow]:
-    for one in found.instances:
+def _instances(evidence: Evidence) -> Iterator[TextRow]:
+    for one in evidence.instances:
         depth = one.id.count("/") * 2
         parts = [one.id, one.outcome or "goes on", duration(one.elapsed)]
         if one.criteria:
@@ -247,7 +249,7 @@ def _instances(found: Evidence) -> Iterator[TextRow]:
         if one.given_on:
             parts.append(f"given on: {', '.join(f'{id_} to {child}' for id_, child in one.given_on.items())}")
         yield TextRow(depth, depth + 2, " · ".join(parts))
-        for step in found.accepted:
+        for step in evidence.accepted:
             if step.instance == one.id:
                 by = f" by {step.by}" if step.by else ""
                 proves = f" (proves {step.proves})" if step.proves else ""
@@ -255,14 +257,14 @@ def _instances(found: Evidence) -> Iterator[TextRow]:
                 yield TextRow(depth + 2, depth + 4, f"{step.act} {step.exit}{by}{proves} {step.commit[:12]} {checks}")
 
 
-def _before(found: Evidence) -> Iterator[TextRow]:
-    if found.baseline is not None:
-        yield TextRow(0, 2, f"{baseline_counts(found.baseline)} on {found.baseline.commit[:12]}")
-        yield from (TextRow(2, 4, f"{one.test} [{one.code}]") for one in found.baseline.tests)
+def _before(evidence: Evidence) -> Iterator[TextRow]:
+    if evidence.baseline is not None:
+        yield TextRow(0, 2, f"{baseline_counts(evidence.baseline)} on {evidence.baseline.commit[:12]}")
+        yield from (TextRow(2, 4, f"{one.test} [{one.code}]") for one in evidence.baseline.tests)
 
 
-def _setbacks(found: Evidence) -> Iterator[TextRow]:
-    for one in found.setbacks:
+def _setbacks(evidence: Evidence) -> Iterator[TextRow]:
+    for one in evidence.setbacks:
         name = f" ({one.by})" if one.by else ""
         who = f" by {one.who}{name}" if one.who else ""
         why = f" ({', '.join(one.why)} failed)" if one.why else ""
@@ -270,22 +272,22 @@ def _setbacks(found: Evidence) -> Iterator[TextRow]:
         yield from (TextRow(4, 6, line) for line in one.report.splitlines()[:_REPORT] if line.strip())
 
 
-def _decisions(found: Evidence) -> Iterator[TextRow]:
-    for one in found.decisions:
+def _decisions(evidence: Evidence) -> Iterator[TextRow]:
+    for one in evidence.decisions:
         place = ":".join(part for part in (one.instance, one.step) if part)
         yield TextRow(0, 2, f"{plain(one.time)} {one.who} to {place or 'the run'}: {one.choice}")
         if one.note:
             yield TextRow(4, 4, one.note)
 
 
-def _waivers(found: Evidence) -> Iterator[TextRow]:
-    for one in found.waivers:
+def _waivers(evidence: Evidence) -> Iterator[TextRow]:
+    for one in evidence.waivers:
         yield TextRow(0, 2, f"{one.act}: {one.check}")
         yield from (TextRow(4, 6, line) for line in one.report.splitlines()[:_REPORT])
 
 
-def _left_open(found: Evidence, run: str) -> Iterator[TextRow]:
-    for act, notes in left_open(found).items():
+def _left_open(evidence: Evidence, run: str) -> Iterator[TextRow]:
+    for act, notes in left_open(evidence).items():
         yield TextRow(0, 2, act)
         yield from (TextRow(4, 6, line) for line in notes[:_NOTES])
         if len(notes) > _NOTES:
@@ -304,54 +306,32 @@ _NAMED_TESTS: Final = 20
 """Tests of a criterion that are named; the evidence has them all."""
 
 
-class CriterionLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A criterion as a delivered commit names it."""
+def commit_body(evidence: Evidence, inst: str = ROOT) -> str:
+    """Format the body of the commit that merges an instance: criteria, tests, evidence and trailers.
 
-    spec: str
-    id: str
-    text: str
-    standing: str
-    tests: tuple[str, ...]
-
-
-def commit_body(found: Evidence, inst: str = ROOT) -> str:
-    """Format the body of the commit that merges an instance: criteria, tests, evidence and trailers."""
-    listed = criteria_of(found, inst)
-    lines = ["Criteria:"]
-    for one in listed:
-        standing = "not verified" if one.standing == "none" else one.standing
-        lines.append(f"- {one.id} ({standing}): {one.text}".rstrip(": "))
-        lines += [f"    {cut(one_line(test), _LONGEST_TEXT)}" for test in one.tests[:_NAMED_TESTS]]
-        if len(one.tests) > _NAMED_TESTS:
-            lines.append(f"    and {len(one.tests) - _NAMED_TESTS} more")
-    trailers = [f"{RUN}: {found.run}"]
-    trailers += [f"{CRITERION}: {one.spec}/{one.id}" for one in listed if one.standing == "verified"]
-    parts = ["\n".join(lines)] if listed else []
-    return "\n\n".join([*parts, f"Evidence: treadle evidence {found.run}", "\n".join(dict.fromkeys(trailers))]) + "\n"
-
-
-def criteria_of(found: Evidence, inst: str = ROOT) -> list[CriterionLine]:
-    """Return the criteria of an instance and its parts, each once; a criterion is verified if every part
-    verifies it.
-
-    The merge is always missing while its commit is made, so this gap does not count against a criterion.
+    A criterion of the instance or its parts is named once, and is verified if every part verifies it. The merge is
+    always missing while its commit is made, so this gap does not count against a criterion.
     """
     shares_of: dict[tuple[str, str], list[CriterionProof]] = {}
-    for one in found.criteria:
+    for one in evidence.criteria:
         if one.instance == inst or one.instance.startswith(f"{inst}/"):
-            shares_of.setdefault((_word(one.spec or found.spec) or found.run, _word(one.id)), []).append(one)
-    lines: list[CriterionLine] = []
+            shares_of.setdefault((_word(one.spec or evidence.spec) or evidence.run, _word(one.id)), []).append(one)
+    lines, trailers = ["Criteria:"], [f"{RUN}: {evidence.run}"]
     for (spec, id_), shares in shares_of.items():
         standings = {_standing_before_merge(one) for one in shares}
-        line = CriterionLine(
-            spec=spec,
-            id=id_,
-            text=cut(one_line(shares[0].text), _LONGEST_TEXT),
-            standing=standings.pop() if len(standings) == 1 else "partial",
-            tests=tuple(dict.fromkeys(test.id for one in shares for test in one.tests)),
-        )
-        lines.append(line)
-    return lines
+        standing = standings.pop() if len(standings) == 1 else "partial"
+        tests = list(dict.fromkeys(test.id for one in shares for test in one.tests))
+        words = "not verified" if standing == "none" else standing
+        lines.append(f"- {id_} ({words}): {cut(one_line(shares[0].text), _LONGEST_TEXT)}".rstrip(": "))
+        lines += [f"    {cut(one_line(test), _LONGEST_TEXT)}" for test in tests[:_NAMED_TESTS]]
+        if len(tests) > _NAMED_TESTS:
+            lines.append(f"    and {len(tests) - _NAMED_TESTS} more")
+        if standing == "verified":
+            trailers.append(f"{CRITERION}: {spec}/{id_}")
+    parts = ["\n".join(lines)] if shares_of else []
+    return (
+        "\n\n".join([*parts, f"Evidence: treadle evidence {evidence.run}", "\n".join(dict.fromkeys(trailers))]) + "\n"
+    )
 
 
 def _standing_before_merge(one: CriterionProof) -> str:

@@ -8,15 +8,16 @@ from treadle.evidence.subject import ProofSoFar
 from treadle.kernel.instances import ROOT
 from treadle.store.records import Stray
 from treadle.views.activity import usage_of
+from treadle.views.chronicle import Chronicle
 from treadle.views.evidence import CriterionProof, Evidence, InstanceProof, Standing, Tally, Waiver
 from treadle.views.evidence_criteria import CriteriaTree, Prover
 from treadle.views.evidence_records import (
     AcceptedStep,
-    EvidenceLog,
     Get,
     LostStep,
     Sightings,
     accepted_steps,
+    decision_of,
     lost_steps,
     mapping,
     mappings,
@@ -26,7 +27,7 @@ from treadle.views.evidence_records import (
     workers,
 )
 from treadle.views.result import Result
-from treadle.views.status import Baseline, OldTest, Pinned, condition
+from treadle.views.status import Baseline, OldTest, condition, protocol_pin
 from treadle.views.words import moment, seconds
 
 
@@ -42,10 +43,10 @@ class EvidenceInputs(msgspec.Struct, frozen=True, kw_only=True):
     baseline: Baseline | None = None
 
 
-def gather_evidence(log: EvidenceLog, get: Get, inputs: EvidenceInputs, now: int) -> Evidence:
+def gather_evidence(log: Chronicle, get: Get, inputs: EvidenceInputs, now: int) -> Evidence:
     """Build the evidence of a run, including its gaps."""
     state, protocol = log.state, log.protocol
-    steps = accepted_steps(log, get, now, inputs.agents)
+    steps = accepted_steps(log, get, inputs.agents)
     losses = lost_steps(log, get, inputs.strays, inputs.agents)
     end = state.now if state.outcome else now
     criteria: list[CriterionProof] = []
@@ -63,7 +64,7 @@ def gather_evidence(log: EvidenceLog, get: Get, inputs: EvidenceInputs, now: int
         name=inputs.name,
         spec=next((text(root.get(key)) for key in ("id", "name", "project", "title") if text(root.get(key))), ""),
         about=next((text(root.get(key)) for key in ("title", "description", "about") if text(root.get(key))), ""),
-        protocol=Pinned(name=protocol.name, version=protocol.version, digest=state.protocol) if protocol else None,
+        protocol=protocol_pin(protocol, state),
         status=condition(protocol, state),
         outcome=state.outcome,
         so_far=not state.outcome,
@@ -80,13 +81,13 @@ def gather_evidence(log: EvidenceLog, get: Get, inputs: EvidenceInputs, now: int
         instances=tuple(instances),
         accepted=tuple(one.step for one in steps),
         setbacks=tuple(one.setback for one in losses),
-        decisions=tuple(log.decision(one, get) for one in log.statements),
+        decisions=tuple(decision_of(log, one, get) for one in log.statements),
         waivers=tuple(_remarks(steps, losses)),
         baseline=_baseline(inputs.baseline, steps, losses, get) if inputs.baseline else None,
     )
 
 
-def unverified_criteria(log: EvidenceLog, get: Get, merging: str) -> list[CriterionProof]:
+def unverified_criteria(log: Chronicle, get: Get, merging: str) -> list[CriterionProof]:
     """The criteria that an instance and those below it answer for, and that may not be merged yet.
 
     They are neither verified nor let pass by a person.
@@ -100,7 +101,7 @@ def unverified_criteria(log: EvidenceLog, get: Get, merging: str) -> list[Criter
     return [one for one in proofs if one.is_open]
 
 
-def proof_so_far(log: EvidenceLog, get: Get, inst: str) -> ProofSoFar:
+def proof_so_far(log: Chronicle, get: Get, inst: str) -> ProofSoFar:
     """Return the proof that `unverified_criteria` would see now: the tests seen failing, and the accepted plans."""
     if log.protocol is None or inst not in log.state.insts:
         return ProofSoFar()
@@ -109,11 +110,11 @@ def proof_so_far(log: EvidenceLog, get: Get, inst: str) -> ProofSoFar:
     return ProofSoFar(frozenset(Sightings(steps).red), tuple(dict.fromkeys(commit for commit in plans if commit)))
 
 
-def _steps_around(tree: CriteriaTree, log: EvidenceLog, get: Get, inst: str) -> list[AcceptedStep]:
+def _steps_around(tree: CriteriaTree, log: Chronicle, get: Get, inst: str) -> list[AcceptedStep]:
     """The accepted work of an instance, of those below it and of those above it."""
     one = log.state.insts[inst]
     wanted = tree.part(one) | {above.id for above in tree.chain(one)}
-    return [step for step in accepted_steps(log, get, log.state.now, agents={}) if step.step.instance in wanted]
+    return [step for step in accepted_steps(log, get, agents={}) if step.step.instance in wanted]
 
 
 def _tally(tree: CriteriaTree, criteria: Sequence[CriterionProof]) -> Tally:
@@ -141,9 +142,7 @@ def _tally(tree: CriteriaTree, criteria: Sequence[CriterionProof]) -> Tally:
     )
 
 
-def _instances(
-    log: EvidenceLog, tree: CriteriaTree, criteria: Sequence[CriterionProof], now: int
-) -> list[InstanceProof]:
+def _instances(log: Chronicle, tree: CriteriaTree, criteria: Sequence[CriterionProof], now: int) -> list[InstanceProof]:
     found: list[InstanceProof] = []
     for inst in sorted(log.state.insts.values(), key=lambda one: one.n):
         began, ended = log.born.get(inst.id, 0), log.gone.get(inst.id, 0)

@@ -11,7 +11,7 @@ from treadle.kernel.commands import RunAgent
 from treadle.prompts.foreign import cut, inline, visible
 from treadle.protocol.model import Protocol, tag_of
 from treadle.protocol.yaml_text import Plain, emit
-from treadle.views.bank.documents import when
+from treadle.views.bank import when
 from treadle.views.chronicle import ActivityRecord
 from treadle.views.evidence_records import Get, claim_ref, read_payload, read_value, refusals, text
 from treadle.views.stories import (
@@ -96,7 +96,7 @@ def words_of_session(session: ActivityRecord, get: Get) -> str:
     return visible(cut((own or text(failure.get("handoff"))).strip(), _LONGEST))
 
 
-def _body(protocol: Protocol, session: ActivityRecord, found: Measurements, get: Get) -> str:
+def _body(protocol: Protocol, session: ActivityRecord, measured: Measurements, get: Get) -> str:
     """Format the agent's own words; where it left none, or the checks refused its work, the evidence."""
     own, refused = words_of_session(session, get), session.left.startswith("!") and not session.accepted
     if own and not refused:
@@ -106,7 +106,7 @@ def _body(protocol: Protocol, session: ActivityRecord, found: Measurements, get:
     how = session.accepted or session.left
     why = reason(tag_of(how), detail) if how.startswith("!") else f"It ended: {exit_words(protocol, how)}."
     problems = [f"{name}: {words}" if words else name for name, words in refusals(get, session)]
-    unresolved = [why, *problems, *(f"{name} fails" for name in found.failing[:_SHOWN])]
+    unresolved = [why, *problems, *(f"{name} fails" for name in measured.failing[:_SHOWN])]
     if own:
         return "\n\n".join([own, _section("What the orchestrator found", unresolved)])
     done = [f"changed {path}" for path in changed_by(session, get)[:_SHOWN]]

@@ -9,7 +9,7 @@ import msgspec
 from treadle.kernel.events import Replied, TimerFired
 from treadle.prompts.agent_prompt import done_command
 from treadle.prompts.foreign import cut
-from treadle.prompts.question import own_words
+from treadle.prompts.question import Choice, question_without_text
 from treadle.views.activity import verdict, who_of
 from treadle.views.chronicle import Chronicle
 from treadle.views.words import duration, moment, plain, seconds
@@ -17,20 +17,6 @@ from treadle.views.words import duration, moment, plain, seconds
 LINES: Final = 40
 LETTERS: Final = 4000
 """How much of a question is shown beside other things."""
-
-
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """One way to answer."""
-
-    name: str
-    help: str
-    needs_note: bool
-    """The note is the answer: there is none without."""
-
-    @property
-    def said(self) -> str:
-        """The arguments of `treadle answer` for this choice."""
-        return shlex.quote(self.name) + (" --note …" if self.needs_note else "")
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,23 +61,20 @@ def describe_question(chronicle: Chronicle, id_: str, text: str, now: int) -> As
     """A question of a run, open or not; `text` is its wording."""
     found = chronicle.asked[id_]
     command = found.command
-    graph = chronicle.protocol.graphs.get(command.graph) if chronicle.protocol else None
-    step = graph.steps.get(command.step) if graph else None
-    title, helps = (step.title, step.choices) if step else own_words(command) if not command.graph else ("", {})
-    notes = step.notes if step else ()
+    question = question_without_text(chronicle.protocol, command)
     deed = chronicle.deeds.get(found.by)
     return Asked(
         id=id_,
         instance=command.inst,
         step=command.step,
-        title=title or f"{command.step} at {command.inst}",
+        title=question.title,
         text=text,
-        choices=tuple(Choice(name=it, help=helps.get(it, ""), needs_note=it in notes) for it in command.choices),
+        choices=question.choices,
         asked=moment(found.began),
         elapsed=seconds(found.began, found.ended or now),
         by=found.by,
         why=f"{who_of(deed.command)}, {verdict(deed, chronicle.protocol)}" if deed else "",
-        default=step.default if step and step.default_after else "",
+        default=question.default,
         default_at=moment(chronicle.state.timers.get(f"{id_}!default", 0)),
     )
 
@@ -133,7 +116,10 @@ def question_lines(run: str, question: Asked, *, alone: bool, whole: bool = Fals
 def answer_commands(run: str, ask: str, choices: Sequence[Choice], *, alone: bool) -> Iterator[str]:
     """Yield the exact commands that answer a question, each with its meaning."""
     which = "" if alone else f" {shlex.quote(place_of(ask))}"
-    ways = [f"  treadle answer {shlex.quote(run)}{which} {choice.said}" for choice in choices]
+    ways = [
+        f"  treadle answer {shlex.quote(run)}{which} {shlex.quote(it.name)}{' --note …' if it.needs_note else ''}"
+        for it in choices
+    ]
     width = max(map(len, ways), default=0)
     for way, choice in zip(ways, choices, strict=True):
         yield f"{way:<{width}}  {choice.help}".rstrip()
@@ -173,14 +159,12 @@ class Yours(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def work_lines(run: str, work: Yours, *, alone: bool = True) -> Iterator[str]:
-    """Format a person's work, line by line; `alone`: no other work of the run is yours."""
+    """Format a person's work with the commands that print its prompt and hand it in; `alone`: the run has no other.
+
+    Arguments in brackets are optional.
+    """
     yield f"{work.step} of {work.instance} is yours: read {work.prompt},"
     yield f"  work in {work.lane}, then hand it in:"
-    yield from exit_commands(run, work, alone=alone)
-
-
-def exit_commands(run: str, work: Yours, *, alone: bool) -> Iterator[str]:
-    """Yield the exact commands that print the prompt and hand the work in; arguments in brackets are optional."""
     yield f"  treadle show {shlex.quote(run)} {shlex.quote(work.id)} --prompt"
     for way in work.exits:
         yield f"  {done_command(run, way.exit, way.fields, way.optional, '' if alone else work.id)}"

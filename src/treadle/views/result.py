@@ -102,12 +102,12 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     """The kinds of everything that it found."""
 
 
-def advice_lines(run: str, found: tuple[Advice, ...]) -> Iterator[str]:
+def advice_lines(run: str, advice: tuple[Advice, ...]) -> Iterator[str]:
     """Summarise the advice in one line: its count, the command that shows it, and the first piece; nothing if there is
     none.
     """
-    for first in found[:1]:
-        count = count_words(len(found), "piece of advice", "pieces of advice")
+    for first in advice[:1]:
+        count = count_words(len(advice), "piece of advice", "pieces of advice")
         words = f": {first.text}" if first.text else ""
         yield f"{count}, see `treadle evidence {shlex.quote(run)}`: {first.act}: {first.check}{words}"
 

@@ -6,32 +6,33 @@ print it for people. They yield raw lines, which may contain text of agents: the
 
 import shlex
 from collections.abc import Collection, Iterator, Mapping
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.state import State
+from treadle.prompts.question import Choice
 from treadle.protocol.drawing.table import step_worker
-from treadle.protocol.model import Protocol
+from treadle.protocol.model import Protocol, find_step
 from treadle.store.records import Run
-from treadle.views.activity import Used, price, usage_of, who_of, worker_of
-from treadle.views.chronicle import ActivityRecord, Chronicle
+from treadle.views.activity import TokenUsage, price, usage_of, who_of, worker_of
+from treadle.views.chronicle import Chronicle
 from treadle.views.evidence import Evidence, Ruling
 from treadle.views.evidence_text import score, standing
 from treadle.views.outcomes import is_good
-from treadle.views.questions import Choice, Yours, describe_question, question_lines, work_lines
+from treadle.views.questions import Yours, describe_question, question_lines, work_lines
 from treadle.views.result import Result, advice_lines, result_lines
 from treadle.views.status import (
-    Busy,
     Ceilings,
     Condition,
-    Pinned,
+    OpenActivity,
     Startable,
     Status,
     StatusInputs,
     Timer,
     condition,
+    protocol_pin,
     startable_steps,
 )
 from treadle.views.tree import OUTAGE_WORDS, RANK, Branch, InstanceLine, Mood, Whom, forest, outage, tree
@@ -57,12 +58,17 @@ class RunStatus(Status, frozen=True, kw_only=True):
     @property
     def document(self) -> Status:
         """The document for programs."""
-        return Status(**{name: getattr(self, name) for name in Status.__struct_fields__})
+        return Status(**_shared(self, Status))
+
+
+def _shared(source: msgspec.Struct, document: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the fields that a document takes over from its source as they are."""
+    return {name: getattr(source, name) for name in document.__struct_fields__ if hasattr(source, name)}
 
 
 def run_status(
     chronicle: Chronicle,
-    known: StatusInputs,
+    inputs: StatusInputs,
     now: int,
     *,
     agents: tuple[str, ...] = (),
@@ -72,29 +78,26 @@ def run_status(
     """Build the status of a run at a moment; `agents` and `due` are what it waits for besides people."""
     state, protocol = chronicle.state, chronicle.protocol
     end = state.now if state.outcome else max(now, state.now)
-    yours = {work.id for work in known.yours}
+    yours = {work.id for work in inputs.yours}
     limits = protocol.limits if protocol else None
     lines = tree(protocol, state, yours) if protocol else []
     asked = [ask.command for _, ask in sorted(state.asks.items()) if ask.command is not None]
     return RunStatus(
-        run=known.run,
-        name=known.name,
-        protocol=Pinned(name=protocol.name, version=protocol.version, digest=state.protocol) if protocol else None,
+        **_shared(inputs, RunStatus),
+        protocol=protocol_pin(protocol, state),
         level=state.level,
         status=condition(protocol, state, yours),
         outcome=state.outcome,
-        driver=known.driver,
         events=state.seq,
         began=moment(state.started),
         changed=moment(state.now),
         elapsed=seconds(state.started, end),
         instances=forest(chronicle, protocol, end, lines) if protocol else (),
-        activities=tuple(_busy(chronicle.deeds[id_], state, protocol, end, yours) for id_ in sorted(state.acts)),
-        questions=tuple(describe_question(chronicle, it.id, known.questions.get(it.id, ""), end) for it in asked),
+        activities=tuple(_open_activity(chronicle, id_, end, yours) for id_ in sorted(state.acts)),
+        questions=tuple(describe_question(chronicle, it.id, inputs.wordings.get(it.id, ""), end) for it in asked),
         starts=startable_steps(protocol, state) if protocol else (),
-        yours=known.yours,
         timers=tuple(Timer(id=id_, due=moment(due)) for id_, due in sorted(state.timers.items()) if id_ not in yours),
-        outage=outage(state, known.outage),
+        outage=outage(state, inputs.outage_message),
         usage=usage_of(state.usage),
         limits=Ceilings(
             cost=limits.cost * state.allowances,
@@ -107,12 +110,6 @@ def run_status(
         )
         if limits
         else None,
-        strays=known.strays,
-        untold=known.untold,
-        edited=known.edited,
-        advice=known.advice,
-        baseline=known.baseline,
-        result=known.result,
         lines=tuple(lines),
         paused=tuple(it.id for it in sorted(state.insts.values(), key=lambda it: it.n) if it.live and it.paused),
         agents=agents,
@@ -132,12 +129,13 @@ def status_at(protocol: Protocol, state: State, now: int = 0, yours: tuple[Yours
     return run_status(Chronicle.at(protocol, state), StatusInputs(run=state.run, yours=yours), now)
 
 
-def _busy(deed: ActivityRecord, state: State, protocol: Protocol | None, now: int, yours: Collection[str]) -> Busy:
-    job, act = deed.command, state.acts[deed.command.id]
+def _open_activity(chronicle: Chronicle, id_: str, now: int, yours: Collection[str]) -> OpenActivity:
+    deed, state, protocol = chronicle.deeds[id_], chronicle.state, chronicle.protocol
+    job, act = deed.command, state.acts[id_]
     role = f"{job.role}:{job.mode}" if isinstance(job, RunAgent) and job.mode else ""
-    step = protocol.graphs[job.graph].steps.get(job.step) if protocol else None
+    step = find_step(protocol, job.graph, job.step)
     due = 0 if job.id in yours else state.timers.get(job.id, 0)
-    return Busy(
+    return OpenActivity(
         id=job.id,
         instance=job.inst,
         step=job.step,
@@ -157,7 +155,7 @@ def _busy(deed: ActivityRecord, state: State, protocol: Protocol | None, now: in
 # The documents for programs.
 
 
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
+class RunEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A run, without its history."""
 
     run: str
@@ -178,12 +176,12 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     """All runs, the latest first: `treadle runs --json`."""
 
     schema: Literal[1] = 1
-    runs: tuple[Listed, ...]
+    runs: tuple[RunEntry, ...]
 
 
-def list_run(run: Run, protocol: str, driver: str, status: Condition) -> Listed:
+def list_run(run: Run, protocol: str, driver: str, status: Condition) -> RunEntry:
     """A run as its record has it, and how it stands."""
-    return Listed(
+    return RunEntry(
         run=run.id,
         name=run.name,
         protocol=protocol,
@@ -233,7 +231,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     elapsed: float
     places: tuple[RunPlace, ...] = ()
     """Where its instances stand, those first that a person should see first; none once it has ended."""
-    usage: Used | None = None
+    usage: TokenUsage | None = None
     verdict: Ruling | None = None
     verified: int = 0
     waived: int = 0
@@ -262,43 +260,24 @@ COLUMNS: Final = ("Run", "Spec", "Protocol", "Step", "Attempt", "Who", "Time", "
 def run_line(now: RunStatus, chronicle: Chronicle, proved: Evidence, agents: Mapping[str, str]) -> RunLine:
     """Build the line of a readable run; `agents` maps roles to the agents that the run was started with."""
     places = [place for branch in now.instances for place in _places(branch, chronicle, agents)]
+    shared = _shared(now, RunLine) | {"protocol": now.protocol.name if now.protocol else ""}
     return RunLine(
-        run=now.run,
-        name=now.name,
+        **shared,
         spec=proved.spec,
-        protocol=now.protocol.name if now.protocol else "",
-        status=now.status,
-        outcome=now.outcome,
-        driver=now.driver,
-        began=now.began,
-        changed=now.changed,
-        elapsed=now.elapsed,
         places=tuple(sorted(places, key=lambda it: RANK[it.status])),
-        usage=now.usage,
         verdict=proved.verdict,
         verified=proved.tally.verified,
         waived=proved.tally.waived,
         criteria=proved.tally.criteria,
         delivered=now.result.taken if now.result else None,
-        result=now.result,
     )
 
 
 def _places(branch: Branch, chronicle: Chronicle, agents: Mapping[str, str]) -> Iterator[RunPlace]:
     for at in branch.positions[:1]:
         deed = chronicle.deeds.get(at.id)
-        yield RunPlace(
-            instance=branch.id,
-            step=at.step,
-            attempt=at.attempt,
-            attempts=at.attempts,
-            status=at.status,
-            waits_for=at.waits_for,
-            who=who_of(deed.command) if deed else "",
-            by=worker_of(deed, agents) if deed else "",
-            text=at.text,
-            elapsed=at.elapsed,
-        )
+        who, by = (who_of(deed.command), worker_of(deed, agents)) if deed else ("", "")
+        yield RunPlace(**_shared(at, RunPlace), instance=branch.id, who=who, by=by)
     for child in branch.children:
         yield from _places(child, chronicle, agents)
 
@@ -338,7 +317,7 @@ def _result(run: RunLine) -> str:
 # A run at rest, after its driver stopped: the output of commands that drive runs, for programs.
 
 
-class Posed(msgspec.Struct, frozen=True, kw_only=True):
+class RestQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """A question with everything that a person reads of it."""
 
     id: str
@@ -360,7 +339,7 @@ class Rest(msgspec.Struct, frozen=True, kw_only=True):
     """How it ended; empty: it has not."""
     code: int
     """The exit code of the command, if this is the only run that it drives."""
-    questions: tuple[Posed, ...]
+    questions: tuple[RestQuestion, ...]
     starts: tuple[Startable, ...]
     yours: tuple[Yours, ...]
     """Activities with a person as the agent."""
@@ -379,29 +358,10 @@ class Rest(msgspec.Struct, frozen=True, kw_only=True):
 def rest_document(now: RunStatus, code: int) -> Rest:
     """Build the document of a run that this process does not drive any more; `code` is the exit code."""
     questions = tuple(
-        Posed(
-            id=it.id,
-            title=it.title,
-            text=it.text,
-            choices=it.choices,
-            default=it.default,
-            default_after=now.default_after.get(it.id, 0),
-        )
-        for it in now.questions
+        RestQuestion(**_shared(it, RestQuestion), default_after=now.default_after.get(it.id, 0)) for it in now.questions
     )
-    return Rest(
-        run=now.run,
-        outcome=now.outcome,
-        code=code,
-        questions=questions,
-        starts=now.starts,
-        yours=now.yours,
-        paused=now.paused,
-        agents=now.agents,
-        due=now.due,
-        result=now.result,
-        verdict=now.evidence.verdict if now.evidence else "",
-    )
+    shared = _shared(now, Rest) | {"questions": questions}
+    return Rest(**shared, code=code, verdict=now.evidence.verdict if now.evidence else "")
 
 
 # The lines for people.

@@ -9,10 +9,10 @@ from treadle.kernel.instances import ROOT
 from treadle.kernel.state import State
 from treadle.kernel.waits import awaits_go
 from treadle.protocol.model import Protocol
-from treadle.views.activity import Used
+from treadle.views.activity import TokenUsage
 from treadle.views.questions import Asked, Yours
 from treadle.views.result import Advice, Result
-from treadle.views.tree import Branch, Out
+from treadle.views.tree import Branch, ServiceOutage
 
 # The results of the project's tests on the base commit of a run.
 
@@ -46,19 +46,19 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the result comes from an earlier test run, on the same tree with the same tools and settings."""
 
 
-def baseline_counts(found: Baseline) -> str:
+def baseline_counts(baseline: Baseline) -> str:
     """`412 passed, 3 failed, 12.3 s`"""
-    parts = [f"{found.passed} passed", f"{found.failed} failed"]
-    parts += [f"{found.skipped} skipped"] if found.skipped else []
-    if not (found.passed or found.failed or found.skipped):
-        parts = ["no test yet" if found.exit in (0, 5) else f"the test command ended with {found.exit}"]
-    return ", ".join([*parts, f"{found.duration:.1f} s"])
+    parts = [f"{baseline.passed} passed", f"{baseline.failed} failed"]
+    parts += [f"{baseline.skipped} skipped"] if baseline.skipped else []
+    if not (baseline.passed or baseline.failed or baseline.skipped):
+        parts = ["no test yet" if baseline.exit in (0, 5) else f"the test command ended with {baseline.exit}"]
+    return ", ".join([*parts, f"{baseline.duration:.1f} s"])
 
 
-def baseline_line(found: Baseline) -> str:
+def baseline_line(baseline: Baseline) -> str:
     """Format the counts, and whether they come from an earlier run."""
-    reused = "; result of an earlier run on the same tree" if found.is_reused else ""
-    return f"{baseline_counts(found)}{reused}"
+    reused = "; result of an earlier run on the same tree" if baseline.is_reused else ""
+    return f"{baseline_counts(baseline)}{reused}"
 
 
 Condition = Literal["new", "works", "asks", "waits", "paused", "ended"]
@@ -68,7 +68,7 @@ A person in the agent's role counts as a person; a run paused as a whole is paus
 """
 
 
-class Pinned(msgspec.Struct, frozen=True, kw_only=True):
+class ProtocolPin(msgspec.Struct, frozen=True, kw_only=True):
     """The protocol of a run."""
 
     name: str
@@ -76,7 +76,7 @@ class Pinned(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
 
 
-class Busy(msgspec.Struct, frozen=True, kw_only=True):
+class OpenActivity(msgspec.Struct, frozen=True, kw_only=True):
     """An activity that is being done."""
 
     id: str
@@ -138,7 +138,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     schema: Literal[1] = 1
     run: str
     name: str
-    protocol: Pinned | None
+    protocol: ProtocolPin | None
     """None until the run has started."""
     level: int
     """0: people are the agents; 1: every agent waits for a person's `go`; 2: it goes by itself."""
@@ -152,15 +152,15 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     elapsed: float
     """Seconds since it began, until now or its end."""
     instances: tuple[Branch, ...]
-    activities: tuple[Busy, ...]
+    activities: tuple[OpenActivity, ...]
     questions: tuple[Asked, ...]
     starts: tuple[Startable, ...]
     yours: tuple[Yours, ...]
     """Activities with a person as the agent."""
     timers: tuple[Timer, ...]
-    outage: Out | None
+    outage: ServiceOutage | None
     """None unless an agent's service is out."""
-    usage: Used
+    usage: TokenUsage
     limits: Ceilings | None
     strays: int
     """Answers and messages that were not obeyed."""
@@ -186,13 +186,18 @@ class StatusInputs(msgspec.Struct, frozen=True, kw_only=True):
     untold: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
     yours: tuple[Yours, ...] = ()
-    questions: Mapping[str, str] = {}
-    """How each question is worded."""
-    outage: str = ""
+    wordings: Mapping[str, str] = {}
+    """Question → its text."""
+    outage_message: str = ""
     """The agent program's message about the outage."""
     advice: tuple[Advice, ...] = ()
     result: Result | None = None
     baseline: Baseline | None = None
+
+
+def protocol_pin(protocol: Protocol | None, state: State) -> ProtocolPin | None:
+    """The protocol of a run as documents name it."""
+    return ProtocolPin(name=protocol.name, version=protocol.version, digest=state.protocol) if protocol else None
 
 
 def condition(protocol: Protocol | None, state: State, yours: Collection[str] = ()) -> Condition:

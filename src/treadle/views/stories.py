@@ -14,9 +14,8 @@ from treadle.kernel.state import Instance, State
 from treadle.prompts.foreign import cut, inline, visible
 from treadle.protocol.items import Json
 from treadle.protocol.model import Graph, Only, Protocol, Spawn, tag_of
-from treadle.views.chronicle import ActivityRecord
+from treadle.views.chronicle import ActivityRecord, Chronicle
 from treadle.views.evidence_records import (
-    EvidenceLog,
     Get,
     SuiteCounts,
     claim_ref,
@@ -53,7 +52,7 @@ def story_graph(protocol: Protocol) -> str:
 class RunStories:
     """The stories of a run, in input order, with the status, the history and the payloads that their files show."""
 
-    def __init__(self, protocol: Protocol, log: EvidenceLog, get: Get) -> None:
+    def __init__(self, protocol: Protocol, log: Chronicle, get: Get) -> None:
         self.protocol, self.log, self.get = protocol, log, get
         self.state = state = log.state
         self.now = run_status(log, StatusInputs(run=state.run), state.now)
@@ -158,7 +157,7 @@ def changed_by(deed: ActivityRecord, get: Get) -> tuple[str, ...]:
     for record in gate_records(get, deed):
         if record.files_changed is not None:
             return record.files_changed
-    ref = deed.found or (deed.failures[-1].detail_ref if deed.failures else "")
+    ref = deed.stop_ref or (deed.failures[-1].detail_ref if deed.failures else "")
     failure = read_payload(get, ref) if ref else {}
     return texts(read_payload(get, claim_ref(deed)).get("files_changed") or failure.get("files_changed"))
 
@@ -200,17 +199,14 @@ def changed_in(book: RunStories, story: RunStory, session: ActivityRecord) -> tu
     # The sessions of the executors in all waves since the last other step of the story, without withdrawn tasks.
     graph, deeds = book.protocol.graphs[story.inst.graph], book.deeds(story)
     row = row_of_session(book.state, story.inst, graph, session)
-    own = [it.command.inst == story.inst.id for it in deeds]
-    others = [at for at, it in enumerate(deeds) if own[at] and row_of(graph, it.command.step) != row]
     kept = {task.id for task in _tasks(book, story)} | book.well.keys()
-    last = {
-        deeds[at].command.inst: deeds[at]
-        for at in range(max(others, default=-1) + 1, len(deeds))
-        if not own[at]
-        and deeds[at].ended
-        and isinstance(deeds[at].command, RunAgent)
-        and deeds[at].command.inst in kept
-    }
+    last: dict[str, ActivityRecord] = {}
+    for deed in deeds:
+        job = deed.command
+        if job.inst == story.inst.id:
+            last = last if row_of(graph, job.step) == row else {}
+        elif deed.ended and isinstance(job, RunAgent) and job.inst in kept:
+            last[job.inst] = deed
     return tuple(sorted({path for deed in last.values() for path in changed_by(deed, book.get)}))
 
 

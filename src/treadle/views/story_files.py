@@ -9,7 +9,8 @@ from treadle.kernel.state import Instance
 from treadle.protocol.artifacts import place_of
 from treadle.protocol.items import Json
 from treadle.protocol.model import Artifact, Graph, Protocol, row, tag_of
-from treadle.views.evidence_records import EvidenceLog, Get
+from treadle.views.chronicle import Chronicle
+from treadle.views.evidence_records import Get
 from treadle.views.handoff import NOTHING, handed_over, handoff, history
 from treadle.views.stories import RunStories, RunStory
 from treadle.views.work_order import blank_order, encode_order, work_order_of
@@ -90,7 +91,7 @@ def story_globs(protocol: Protocol, views: Collection[str] = STORY_VIEWS) -> lis
     return [_PLACEHOLDER.sub("*", artifact.path) for artifact in protocol.artifacts.values() if artifact.view in views]
 
 
-def story_files(log: EvidenceLog, get: Get) -> dict[str, str]:
+def story_files(log: Chronicle, get: Get) -> dict[str, str]:
     """Return path → text of all files of a run, without files that are still empty."""
     protocol = log.protocol
     if protocol is None or not has_story_files(protocol):
@@ -109,7 +110,7 @@ def story_files(log: EvidenceLog, get: Get) -> dict[str, str]:
     return {path: text for path, text in found.items() if text}
 
 
-def files_of(log: EvidenceLog, inst: str, get: Get) -> dict[str, str]:
+def files_of(log: Chronicle, inst: str, get: Get) -> dict[str, str]:
     """Return path → text of the shared files as seen from an instance: they show its own story.
 
     A file without content is empty, because the one in its place may be about another story.

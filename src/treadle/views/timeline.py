@@ -1,6 +1,5 @@
 """The log of a run, one line for each event with its consequences."""
 
-from collections.abc import Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -36,7 +35,7 @@ from treadle.kernel.events import (
 )
 from treadle.kernel.replay import Move
 from treadle.kernel.state import State
-from treadle.protocol.model import Protocol
+from treadle.protocol.model import Protocol, find_step
 from treadle.views.evidence_records import Get, codes, read_payload, read_value
 from treadle.views.tree import OUTAGE_WORDS
 from treadle.views.words import effect_words, failure_code, first_words, moment, plain, report_words
@@ -78,31 +77,33 @@ class LoggedEvent(msgspec.Struct, frozen=True, kw_only=True):
     """Of checks that failed: the kinds of problems that they found."""
 
 
-def describe_move(made: Move, get: Get | None = None) -> LoggedEvent:
-    """An event with its consequences; where payloads can be looked up, also why an effect ended as it did."""
-    event, why, code, kinds = made.event, "", "", tuple[str, ...]()
+def describe_move(move: Move, get: Get) -> LoggedEvent:
+    """An event with its reason, its codes, and its consequences."""
+    event, why, code, kinds = move.event, "", "", tuple[str, ...]()
     match event:
-        case Exited(channel="effect", envelope=envelope) if get and envelope.payload_ref:
+        case Exited(channel="effect", envelope=envelope) if envelope.payload_ref:
             why = first_words(effect_words(read_payload(get, envelope.payload_ref)))
         case Failed(why=cause, detail_ref=ref):
-            details = read_value(get, ref) if get else None
+            details = read_value(get, ref)
             why, code = first_words(report_words(details)), failure_code(cause, details)
         case Unavailable(why=cause, detail_ref=ref):
-            why, code = first_words(report_words(read_value(get, ref) if get else None)), f"outage.{cause}"
+            why, code = first_words(report_words(read_value(get, ref))), f"outage.{cause}"
         case _:
             pass
-    if get and isinstance(event, Checked | Exited):
+    if isinstance(event, Checked | Exited):
         refs = [one.report_ref for one in event.results if not one.ok and not one.skipped]
         kinds = tuple(dict.fromkeys(kind for ref in refs for kind in codes(read_value(get, ref))))
+    words = _event_words(move) + (f": {why}" if why else "") + (f" [{', '.join(kinds)}]" if kinds else "")
+    followed = ", ".join(filter(None, (_command_words(command, move.protocol) for command in move.commands)))
     return LoggedEvent(
-        run=made.state.run,
-        seq=made.state.seq,
+        run=move.state.run,
+        seq=move.state.seq,
         time=moment(event.ts),
         type=type(event).__name__,
-        text=move_text(made, why, kinds),
+        text=f"{words} → {followed}" if followed else words,
         code=code,
         event=event,
-        orders=tuple(IssuedCommand(type=type(command).__name__, id=command.id) for command in made.commands),
+        orders=tuple(IssuedCommand(type=type(command).__name__, id=command.id) for command in move.commands),
         codes=kinds,
     )
 
@@ -113,17 +114,10 @@ def event_line(one: LoggedEvent) -> str:
     return f"{one.seq:5}  {one.time[:10]} {one.time[11:19]}  {one.text}{code}"
 
 
-def move_text(made: Move, why: str = "", kinds: Sequence[str] = ()) -> str:
-    """Format an event with its reason, its codes, and its consequences."""
-    event = _event(made) + (f": {why}" if why else "") + (f" [{', '.join(kinds)}]" if kinds else "")
-    followed = ", ".join(filter(None, (_followed(command, made.protocol) for command in made.commands)))
-    return f"{event} → {followed}" if followed else event
-
-
-def _event(made: Move) -> str:
-    actor = getattr(made.event, "actor", "")
+def _event_words(move: Move) -> str:
+    actor = getattr(move.event, "actor", "")
     person = f"a person ({actor})" if actor else "a person"
-    match event := made.event:
+    match event := move.event:
         case RunStarted():
             return "the run starts"
         case SessionStarted():
@@ -132,7 +126,7 @@ def _event(made: Move) -> str:
         case Exited():
             return f"{event.act} claims {event.envelope.key}" + (f" ({event.channel})" if event.channel else "")
         case Checked():
-            return f"{event.act} is checked: {_found(event, made.before)}"
+            return f"{event.act} is checked: {_check_results(event, move.before)}"
         case Failed():
             return f"{event.act} {_FAILURES[event.why]}"
         case Unavailable():
@@ -157,20 +151,20 @@ def _event(made: Move) -> str:
     return f"the run moves to protocol {event.protocol[:19]}"
 
 
-def _found(event: Checked, before: State) -> str:
+def _check_results(event: Checked, before: State) -> str:
     """Describe the results of checks: refusals first, then the notes of advisory checks."""
     asked = before.acts[event.act].checks if event.act in before.acts else ()
     advisory = {check.name for check in asked if check.advisory}
-    told = {result.check for result in event.results}
+    reported = {result.check for result in event.results}
     failed = [result.check for result in event.results if not result.ok]
     refused = [name for name in failed if name not in advisory]
-    silent = [check.name for check in asked if check.name not in told | advisory]
+    silent = [check.name for check in asked if check.name not in reported | advisory]
     verdict = f"{', '.join(refused)} failed" if refused else f"{', '.join(silent)} did not run" if silent else ""
     noted = ", ".join(name for name in failed if name in advisory)
     return (verdict or "all is well") + (f"; noted: {noted}" if noted else "")
 
 
-def _followed(command: Command, protocol: Protocol) -> str:
+def _command_words(command: Command, protocol: Protocol) -> str:
     match command:
         case RunAgent():
             again = f" again ({command.retry})" if command.retry else ""
@@ -186,8 +180,7 @@ def _followed(command: Command, protocol: Protocol) -> str:
         case RunChecks():
             return f"checking {' '.join(check.name for check in command.checks) or 'what can be computed'}"
         case AskHuman():
-            graph = protocol.graphs.get(command.graph)
-            step = graph.steps.get(command.step) if graph else None
+            step = find_step(protocol, command.graph, command.step)
             title = f" “{step.title}”" if step and step.title else ""
             return f"{command.id} asks{title}: {', '.join(command.choices)}"
         case Nudge():

@@ -28,7 +28,7 @@ OUTAGE_WORDS: Final[dict[Outages, str]] = {
 }
 
 
-class Out(msgspec.Struct, frozen=True, kw_only=True):
+class ServiceOutage(msgspec.Struct, frozen=True, kw_only=True):
     """A service that cannot be used: the run waits, and no attempt is lost."""
 
     why: Outages
@@ -40,12 +40,12 @@ class Out(msgspec.Struct, frozen=True, kw_only=True):
     """The agent program's own message."""
 
 
-def outage(state: State, said: str) -> Out | None:
+def outage(state: State, message: str) -> ServiceOutage | None:
     """Return the current outage with the agent program's message; None if there is none."""
     if state.outage is None or not is_out(state):
         return None
-    return Out(
-        why=state.outage.why, code=f"outage.{state.outage.why}", until=moment(state.timers.get(OUTAGE, 0)), said=said
+    return ServiceOutage(
+        why=state.outage.why, code=f"outage.{state.outage.why}", until=moment(state.timers.get(OUTAGE, 0)), said=message
     )
 
 
@@ -121,13 +121,16 @@ def foremost(lines: list[InstanceLine], room: int) -> list[InstanceLine]:
     return [lines[at] for at in sorted(ranked[: max(room, 0)])]
 
 
+def ended_well(protocol: Protocol, state: State, inst: Instance) -> bool:
+    """Whether an ended instance has a good outcome, by the graph of its parent or, at the root, by any protocol."""
+    parent = state.insts.get(inst.parent)
+    return inst.outcome in protocol.graphs[parent.graph].ok.get(inst.group, ()) if parent else is_good(inst.outcome)
+
+
 def _instance_lines(protocol: Protocol, state: State, inst: Instance, depth: int) -> Iterator[InstanceLine]:
     name = inst.id.rpartition("/")[2]
     if inst.outcome:
-        parent = state.insts.get(inst.parent)
-        good = is_good(inst.outcome)
-        if parent:  # its graph lists the outcomes that it counts as good
-            good = inst.outcome in protocol.graphs[parent.graph].ok.get(inst.group, ())
+        good = ended_well(protocol, state, inst)
         only = protocol.graphs[inst.graph].only if inst.graph in protocol.graphs else None
         part = only if only and only.then and good else None
         text = f"{part.step} is done" if part else inst.outcome
@@ -137,25 +140,25 @@ def _instance_lines(protocol: Protocol, state: State, inst: Instance, depth: int
     above = ""
     for frame in reversed(inst.frames):
         shown = "" if above else name
-        mood, whom, text = _doing(protocol, state, inst, frame, above)
+        mood, whom, text = _frame_status(protocol, state, inst, frame, above)
         above = base_of(frame.step)
         step = above + (f" on {frame.signal}" if frame.signal else "")
         yield InstanceLine(depth=depth, instance=inst.id, name=shown, step=step, mood=mood, waits_for=whom, text=text)
 
 
-def _doing(protocol: Protocol, state: State, inst: Instance, frame: Frame, above: str) -> tuple[Mood, Whom, str]:
+def _frame_status(protocol: Protocol, state: State, inst: Instance, frame: Frame, above: str) -> tuple[Mood, Whom, str]:
     """Describe a step; `above` is the signal handler that it resumes after, if there is one."""
     step = protocol.graphs[inst.graph].steps.get(frame.step)
     if above and frame.status == "queued":
         # never at work: signals are served only between two steps
-        unjoined = _unjoined(inst, step) if step else ""
+        unjoined = _open_children(inst, step) if step else ""
         return ("waits", "children", unjoined) if unjoined else ("waits", "turn", f"held until {above} is done")
     if step is None:
         return "waits", "", "is at a step that this protocol does not have"
     if inst.paused:
         return "waits", "person", "paused by a person"
     if frame.status == "active":
-        return _activity(protocol, state, frame, step, inst.attempts.get(frame.step, 0))
+        return _activity_status(protocol, state, frame, step, inst.attempts.get(frame.step, 0))
     if frame.status == "synced":
         return "waits", "siblings", "waits for its siblings to arrive"
     if frame.status == "waiting" and step.kind == "ask":
@@ -171,12 +174,14 @@ def _doing(protocol: Protocol, state: State, inst: Instance, frame: Frame, above
         return "waits", "children", f"{done} of {group.total or len(group.members)} children done"
     if awaits_go(protocol, state, inst) == frame.step:
         return "waits", "person", "waits for a person's go"
-    if unjoined := _unjoined(inst, step):
+    if unjoined := _open_children(inst, step):
         return "waits", "children", unjoined
     return "waits", "turn", f"queued for {inst.ticket[0].rpartition(':')[2]}" if inst.ticket else "queued"
 
 
-def _activity(protocol: Protocol, state: State, frame: Frame, step: Step, attempt: int) -> tuple[Mood, Whom, str]:
+def _activity_status(
+    protocol: Protocol, state: State, frame: Frame, step: Step, attempt: int
+) -> tuple[Mood, Whom, str]:
     act = state.acts.get(frame.id)
     worker = step_worker(step) if step.kind == "agent" else step.title or step_worker(step)
     count = f", attempt {attempt} of {step.attempts}" if attempt > 1 else ""
@@ -190,7 +195,7 @@ def _activity(protocol: Protocol, state: State, frame: Frame, step: Step, attemp
     return "works", whom, f"{worker}{count}"
 
 
-def _unjoined(inst: Instance, step: Step) -> str:
+def _open_children(inst: Instance, step: Step) -> str:
     """The children that a step waits for; empty if it waits for none."""
     for group in [wait.group for wait in step.wait if wait.group]:
         if inst.groups.get(group) and inst.groups[group].open:

@@ -11,8 +11,8 @@ from treadle.protocol.answers.claim import suggest_status
 from treadle.protocol.findings import suggest
 from treadle.protocol.model import Graph, Protocol, Step
 from treadle.protocol.rules.table import REASONS
-from treadle.views.chronicle import ActivityRecord
-from treadle.views.evidence_records import TIMEOUT, SuiteCounts, read_value, text
+from treadle.views.chronicle import TIMEOUT, ActivityRecord
+from treadle.views.evidence_records import SuiteCounts, read_value, text
 from treadle.views.run_status import RunStatus, status_at
 from treadle.views.stories import (
     RunStories,
@@ -28,7 +28,7 @@ from treadle.views.words import moment
 DONE: Final = "done"
 FAILING: Final = "failing"
 _NO_REASON: Final = "none"
-_TOLD: Final = ("failing", "needs_human", "timeout")
+_WITH_REASON: Final = ("failing", "needs_human", "timeout")
 """Statuses that have a reason."""
 
 StoryStatus = Literal["pending", "running", "pass", "failing", "needs_human", "timeout"]
@@ -115,7 +115,7 @@ def work_order_of(book: RunStories, story: RunStory) -> WorkOrder:
         attempt=tried[-1] if tried else 1,
         max_attempts=row.attempts,
         status=status,
-        reason=reason_of(session) if status in _TOLD else None,
+        reason=reason_of(session) if status in _WITH_REASON else None,
         dispatched_at=_time(last.began) if last else None,
         completed_at=_time(last.ended) if last and status != "running" else None,
         timeout_min=_minutes(row),
@@ -247,38 +247,38 @@ def story_faults(path: str, data: bytes, protocol: Protocol) -> list[str]:
 
 def _order_faults(data: bytes, protocol: Protocol) -> Iterator[str]:
     try:
-        found = msgspec.json.decode(data, type=dict[str, Any])
+        order = msgspec.json.decode(data, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         yield f"it is no JSON object: {inline(str(error), 2 * _LONGEST_VALUE)}"
         return
     known = WorkOrder.__struct_fields__
-    yield from (f"{name} is missing" for name in known if name not in found)
-    for name in found:
+    yield from (f"{name} is missing" for name in known if name not in order)
+    for name in order:
         if name not in known:
             near = suggest(name[:_LONGEST_VALUE], known)
-            yield f"{_shown(name)} is no field of it{f'; {near}' if near else ''}"
+            yield f"{_show_value(name)} is no field of it{f'; {near}' if near else ''}"
     graph = protocol.graphs[story_graph(protocol)]
     steps = [*dict.fromkeys(it.row for it in graph.steps.values() if it.row and it.row != DONE), DONE]
-    yield from _word(found, "step", steps)
-    yield from _word(found, "status", get_args(StoryStatus))
-    yield from _word(found, "reason", [*REASONS, None])
-    for name, value in found.items():
+    yield from _value_faults(order, "step", steps)
+    yield from _value_faults(order, "status", get_args(StoryStatus))
+    yield from _value_faults(order, "reason", [*REASONS, None])
+    for name, value in order.items():
         are_texts = isinstance(value, list) and all(isinstance(one, str) for one in value)
         if name in _WORDS and not isinstance(value, str | None):
-            yield f"{name} is {_shown(value)}, and not a text"
+            yield f"{name} is {_show_value(value)}, and not a text"
         if name in _LISTS and value is not None and not are_texts:
-            yield f"{name} is {_shown(value)}, and not a list of texts"
+            yield f"{name} is {_show_value(value)}, and not a list of texts"
         if name in _NUMBERS and (not isinstance(value, int) or isinstance(value, bool)):
-            yield f"{name} is {_shown(value)}, and not a whole number"
+            yield f"{name} is {_show_value(value)}, and not a whole number"
 
 
-def _word(found: Mapping[str, Any], name: str, known: Any) -> Iterator[str]:
-    value = found.get(name)
-    if name not in found or value in known:
+def _value_faults(order: Mapping[str, Any], name: str, valid: Any) -> Iterator[str]:
+    value = order.get(name)
+    if name not in order or value in valid:
         return
-    names = [one for one in known if isinstance(one, str)]
+    names = [one for one in valid if isinstance(one, str)]
     near = suggest_status(value, names) if isinstance(value, str) else ""
-    yield f"{name} is {_shown(value)}, and not one of {', '.join(names)}{f'; {near}' if near else ''}"
+    yield f"{name} is {_show_value(value)}, and not one of {', '.join(names)}{f'; {near}' if near else ''}"
 
 
 def _handoff_faults(data: bytes) -> Iterator[str]:
@@ -294,7 +294,7 @@ def _handoff_faults(data: bytes) -> Iterator[str]:
             yield f"line {at} of its front matter has a tab; YAML is indented by spaces"
 
 
-def _shown(value: object) -> str:
+def _show_value(value: object) -> str:
     return inline(msgspec.json.encode(value).decode(), _LONGEST_VALUE)
 
 
@@ -317,7 +317,7 @@ def difference(path: str, there: bytes, ours: str) -> str:
     names = [name for name in {**log, **theirs} if theirs.get(name) != log.get(name)]
     changes = []
     for name in names[:_MOST_CHANGES]:
-        new, old = (_shown(values[name]) if name in values else "missing" for values in (theirs, log))
+        new, old = (_show_value(values[name]) if name in values else "missing" for values in (theirs, log))
         changes.append(f"{inline(name, _LONGEST_VALUE)} {new}, not {old}")
     more = f" and {len(names) - _MOST_CHANGES} more" if len(names) > _MOST_CHANGES else ""
     return f"{', '.join(changes)}{more}"

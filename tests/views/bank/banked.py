@@ -6,8 +6,8 @@ from treadle.kernel.replay import encode_event
 from treadle.protocol.items import Json, Routed
 from treadle.protocol.load import load
 from treadle.testing.scenario import Scenario, items
-from treadle.views.bank.documents import VIEWS
-from treadle.views.evidence_records import EvidenceLog
+from treadle.views.bank import VIEWS
+from treadle.views.chronicle import Chronicle
 
 RIPER, DPTR = load("riper"), load("dptr")
 LABELS: dict[str, Json] = {
@@ -30,8 +30,8 @@ class Banked:
     def get(self, ref: str) -> Json:
         return self.said.get(ref)
 
-    def course(self) -> EvidenceLog:
-        course = EvidenceLog(lambda _: self.run.protocol)
+    def course(self) -> Chronicle:
+        course = Chronicle(lambda _: self.run.protocol)
         for event in self.run.log:
             course.take(encode_event(event))
         return course

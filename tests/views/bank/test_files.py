@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from tests.views.bank.banked import dptr_at_red, executed
 from treadle.protocol.artifacts import SECTIONS, documents, sections, unresolved_references
-from treadle.views.bank.documents import VIEWS, bank, run_of, sealed
-from treadle.views.evidence_records import EvidenceLog
+from treadle.views.bank import VIEWS, bank, run_of, sealed
+from treadle.views.chronicle import Chronicle
 
 
 def test_each_document_has_its_place() -> None:
@@ -19,7 +19,7 @@ def test_each_document_has_its_place() -> None:
         "memory-bank/protection.md",
     ]
     assert len(bank(dptr_at_red().course(), found.get)) == 3, "DPTR has no σ₆"
-    assert bank(EvidenceLog(lambda _: found.run.protocol), found.get) == {}
+    assert bank(Chronicle(lambda _: found.run.protocol), found.get) == {}
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -14,9 +14,8 @@ from treadle.kernel.state import State
 from treadle.protocol.artifacts import SECTIONS, sections
 from treadle.protocol.model import Protocol
 from treadle.simulate.world import Ledger, RandomWorld
-from treadle.views.bank.cycles import decisions
-from treadle.views.bank.documents import VIEWS, bank, run_of, state_of
-from treadle.views.evidence_records import EvidenceLog
+from treadle.views.bank import VIEWS, bank, decisions, run_of, state_of
+from treadle.views.chronicle import Chronicle
 
 MODES = {
     "riper": {"Ω₁ᴾ", "Ω₂ᴬ", "Ω₃ᴾ", "Ω₄ᶜ", "Ω₅ᵀ", "Ω₆ⱽ"},
@@ -40,7 +39,7 @@ def test_after_every_event(protocol: Protocol, seed: int) -> None:
         RandomWorld(protocol, Random(seed), 0.2),
         State(),
         Ledger(),
-        EvidenceLog(lambda _: protocol),
+        Chronicle(lambda _: protocol),
     )
     event: Event | None = world.start()
     count = 0
@@ -57,7 +56,7 @@ def test_after_every_event(protocol: Protocol, seed: int) -> None:
     assert course.state == state
 
 
-def _says_what_is_so(protocol: Protocol, course: EvidenceLog) -> None:
+def _says_what_is_so(protocol: Protocol, course: Chronicle) -> None:
     told: dict[str, Any] = state_of(protocol, course, nothing, decisions(protocol, course, nothing))
     running = [act.command for act in course.state.acts.values() if act.phase == "running"]
     roles = {it.role for it in running if isinstance(it, RunAgent)}
@@ -69,7 +68,7 @@ def _says_what_is_so(protocol: Protocol, course: EvidenceLog) -> None:
         assert {it for it in told["refactor_stage"] if "@" not in it} <= STAGES
 
 
-def _is_whole(course: EvidenceLog) -> None:
+def _is_whole(course: Chronicle) -> None:
     for view, text in zip(VIEWS, bank(course, nothing).values(), strict=False):
         assert run_of(text) == course.state.run
         assert [one.name for one in sections(text) if one.number] == list(SECTIONS[view])

@@ -7,7 +7,6 @@ that most steps treat alike are rows of the step `*`. In full, every step has ev
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
 from typing import Final
 
 import msgspec
@@ -310,14 +309,6 @@ def _limit_text(found: Row) -> str:
         return found.charge
     what = f"{found.charge}: {found.max}" if found.charge else f"{found.max} attempts"
     return f"{what}, then {found.then}"
-
-
-def markdown(rows: list[Row]) -> str:
-    """The rows as Markdown: a heading and a table per graph."""
-    parts = []
-    for graph, members in groupby(rows, key=lambda found: found.graph):
-        parts.append(f"### {escape_markdown(graph)}\n\n{markdown_table(COLUMNS, without_repeats(members))}")
-    return "\n".join(parts)
 
 
 def without_repeats(rows: Iterable[Row]) -> list[tuple[str, ...]]:
