@@ -28,7 +28,8 @@ def to(target: str, **more: Any) -> Rows:
 
 def agent(routes: dict[str, Rows], gates: str = "", role: str = "worker", **more: Any) -> Step:
     exits = tuple(dict.fromkeys(key.partition(".")[0] for key in routes if not key.startswith("!")))
-    checks = tuple(CheckRef(name=name.rstrip("?"), advisory=name.endswith("?")) for name in gates.split())
+    words = [(word.rstrip("?").partition(":"), word.endswith("?")) for word in gates.split()]
+    checks = tuple(CheckRef(name=name, arg=arg, advisory=advisory) for (name, _, arg), advisory in words)
     gated = {exits[0]: checks} if checks else {}
     return Step(kind="agent", role=role, exits=exits, routes=routes, gates=gated, **more)
 

@@ -1,16 +1,21 @@
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from tests.kernel.protocols import agent, graph, protocol, to
 from tests.recorded import record
-from tests.views.logs import NOW, played, read, written
+from tests.views.logs import NOW, START, played, read, written
 from tests.views.trial import merged
 from treadle.kernel.events import Checked, CheckResult, Envelope, Event, Exited, Failed, Signalled, TimerFired
+from treadle.kernel.replay import encode_event
+from treadle.protocol.digest import digest
 from treadle.protocol.load import load
 from treadle.store.records import Stray
 from treadle.store.sqlite import Store
 from treadle.testing.scenario import Scenario
 from treadle.views.activity import story
+from treadle.views.chronicle import Chronicle
 
 WORK = "root:work#1.1"
 CLAIM = Exited(id="c", ts=NOW, act=WORK, envelope=Envelope("Ready", fields={"n": 1}, payload_ref="p"), channel="emit")
@@ -64,6 +69,19 @@ def test_the_evidence_is_complete() -> None:
     ]
     assert [it.detail for it in told.strays] == ["stale"]
     assert told.refs == ["text:spec", "p", "rep"]
+
+
+def test_checks_of_one_name_keep_their_own_results() -> None:
+    checked = protocol(
+        graph({"work": agent({"Ready": to("@end:Done")}, gates="schema:gherkin schema:delta")})
+    )  # fmt: skip
+    chronicle = Chronicle(lambda _: checked)
+    results = (CheckResult("schema", False, "first"), CheckResult("schema", True, "second"))
+    started = msgspec.structs.replace(START, protocol=digest(checked))
+    for event in (started, CLAIM, Checked(id="k", ts=NOW, act=WORK, results=results)):
+        chronicle.take(encode_event(event))
+    shown = story(chronicle, WORK, [], NOW).checks
+    assert [(it.arg, it.ok, it.report) for it in shown] == [("gherkin", False, "first"), ("delta", True, "second")]
 
 
 def test_an_effect_shows_what_it_has_checked_itself() -> None:

@@ -254,9 +254,12 @@ def _check_verdicts(deed: ActivityRecord) -> tuple[CheckVerdict, ...]:
     """Return the checks of the claim; for an effect, the checks that it made itself."""
     own = deed.claim.results if deed.claim else ()
     found = [CheckVerdict(check=it.check, arg="", advisory=False, ok=it.ok, report=it.report_ref) for it in own]
-    results = {result.check: result for result in (deed.checked.results if deed.checked else ())}
+    # Results come in the order of the checks; two checks of one name differ in their argument.
+    pending = list(deed.checked.results if deed.checked else ())
     for check in deed.checks:
-        result = results.get(check.name)
+        result = next((it for it in pending if it.check == check.name), None)
+        if result is not None:
+            pending.remove(result)
         ok, report = (result.ok, result.report_ref) if result else (None, "")
         found.append(CheckVerdict(check=check.name, arg=check.arg, advisory=check.advisory, ok=ok, report=report))
     return tuple(found)
