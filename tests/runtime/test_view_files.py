@@ -17,7 +17,7 @@ from treadle.protocol.items import Item, Json
 from treadle.protocol.load import load
 from treadle.protocol.model import Protocol
 from treadle.runtime.desk import Arrival, Desk
-from treadle.runtime.view_files import BankFiles, ViewFiles, bundle_bank, bundle_views
+from treadle.runtime.view_files import BankFiles, GrowingLog, ViewFiles, bundle_bank, bundle_views
 from treadle.runtime.world import SystemClock
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
@@ -108,7 +108,7 @@ class Place:
         self.happens(id_, Signalled(id="go", ts=2, inst="root", name="go", step="O1P"))
 
     def files(self, id_: str = "one", root: Path | None = None) -> BankFiles:
-        return BankFiles(self.store, id_, self.folder / "runs" / id_, root or self.root)
+        return BankFiles(GrowingLog(self.store, id_), self.folder / "runs" / id_, root or self.root)
 
     def text(self, path: str = STATE) -> str:
         return (self.root / path).read_text()
@@ -202,7 +202,7 @@ def test_the_checkout_shows_the_run_that_was_started_last(place: Place) -> None:
 
 def test_without_a_checkout_and_without_a_bank(place: Place) -> None:
     place.start("one")
-    BankFiles(place.store, "one", place.folder / "runs/one", None).show(RIPER)
+    BankFiles(GrowingLog(place.store, "one"), place.folder / "runs/one", None).show(RIPER)
     assert not (place.root / "memory-bank").exists()
     assert (place.folder / "runs/one/files" / STATE).is_file()
     place.start("two", load("v3"), created=2)

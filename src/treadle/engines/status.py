@@ -24,6 +24,7 @@ from treadle.prompts.question import question
 from treadle.protocol.model import exit_name
 from treadle.results.exits import read_exits
 from treadle.runtime.story_files import StoryFiles
+from treadle.runtime.view_files import GrowingLog
 from treadle.store.leases import is_alive, parse_owner
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
@@ -117,7 +118,8 @@ def status_of(project: Project, store: Store, found: RunFollower) -> RunStatus:
 
     edited: list[str] = []
     if chronicle.protocol:
-        files = StoryFiles(store, record.id, project.runs / record.id, checkout_of(project), project.local)
+        log = GrowingLog(store, record.id)
+        files = StoryFiles(log, project.runs / record.id, checkout_of(project), project.local)
         before = [it.detail for it in strays if it.what == _FILE]
         edited = [*dict.fromkeys(before[-_EDITS:]), *files.changed(chronicle.protocol)]
     outage_ref = state.outage.detail_ref if state.outage else ""

@@ -26,7 +26,7 @@ from treadle.enclosures.selection import CONTAINER, open_box
 from treadle.engines.baseline import is_needed, take_baseline
 from treadle.engines.containers import container_of
 from treadle.engines.driver import Surroundings
-from treadle.engines.evidence import LoggedProof, VerifiedMerges, logged_evidence
+from treadle.engines.evidence import VerifiedMerges, logged_evidence, logged_proof
 from treadle.engines.notifications import OnceNotifier, ReportingNotifier, SettingsNotifier
 from treadle.engines.result import move_older_branches, result_of
 from treadle.engines.run_settings import MANUAL, RunSettings, opened_store, settings_of
@@ -59,7 +59,7 @@ from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import AgentTools, Dispatch, Seating
 from treadle.runtime.loop import Rests
 from treadle.runtime.story_files import StoryFiles
-from treadle.runtime.view_files import BankFiles, ViewFiles
+from treadle.runtime.view_files import BankFiles, GrowingLog, ViewFiles
 from treadle.runtime.world import (
     AgentDirectory,
     BudgetAllowance,
@@ -89,6 +89,8 @@ class RepositoryPorts(NamedTuple):
     checks: Checks
     effects: Effects
     integration: Integration
+    log: GrowingLog
+    """The run's log, read once for the checks, the merges and the files."""
     container: Container | None = None
     """The container for agents and checks, if the settings ask for one."""
     box: BubblewrapBox | None = None
@@ -125,12 +127,14 @@ class ProjectPorts:
         policy = msgspec.convert(settings.config.git.merge, Policy)
         notifier = SettingsNotifier(settings.config.notifications)
         own_dump = dump if settings.config.toolchain.api_dump else None
+        log = GrowingLog(self._store, run.id)
         git = GitEffects(opened.lanes, opened.checkouts, verifier_of, policy, notifier, own_dump, body_of)
         return RepositoryPorts(
             workspace=opened.lanes,
-            checks=ClaimVerifier(facts, tools, cache, scope, LoggedProof(self._store, run.id).of),
-            effects=VerifiedMerges(git, self._store, run.id),
+            checks=ClaimVerifier(facts, tools, cache, scope, partial(logged_proof, log)),
+            effects=VerifiedMerges(git, log),
             integration=opened.integration,
+            log=log,
             container=container,
             box=box,
         )
@@ -377,7 +381,7 @@ class ProjectSurroundings(Surroundings):
             checks=ports.checks,
             effects=ports.effects,
             notifier=OnceNotifier(reporting, self._project.runs / run.id),
-            files=ProjectFiles(self._project, self._store, run, ports.integration, self._seating(run.id)),
+            files=ProjectFiles(self._project, run, ports.integration, ports.log, self._seating(run.id)),
             budgets=Budgets(
                 step=BudgetAllowance(cost=limits.step_cost, tokens=limits.step_tokens),
                 turns=limits.step_turns,
@@ -439,14 +443,14 @@ _LONGEST_NOTE: Final = 1_000_000
 class ProjectFiles(RunFiles):
     """The files of a run below its folder, in the user's checkout and in the base commit."""
 
-    def __init__(self, project: Project, store: Store, run: Run, integration: Integration, seating: Seating) -> None:
+    def __init__(self, project: Project, run: Run, integration: Integration, log: GrowingLog, seating: Seating) -> None:
         folder, checkout = project.runs / run.id, checkout_of(project)
         self._run, self._integration, self._seating = run.id, integration, seating
-        self._has_bank = has_bank(store.protocol(run.protocol))
+        self._has_bank = has_bank(log.store.protocol(run.protocol))
         self._quotes_notes = settings_of(run).config.environment.notes == "quote"
-        self._views = ViewFiles(folder, store.payloads)
-        self._bank = BankFiles(store, run.id, folder, checkout)
-        self._stories = StoryFiles(store, run.id, folder, checkout, project.local)
+        self._views = ViewFiles(folder, log.store.payloads)
+        self._bank = BankFiles(log, folder, checkout)
+        self._stories = StoryFiles(log, folder, checkout, project.local)
 
     def update(self, protocol: Protocol, state: State) -> list[str]:
         self._views.show(protocol, state)

@@ -6,20 +6,17 @@ user's change to such a file is saved and reported but never obeyed: the file is
 
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 from treadle.errors import PortError, ReplayDivergence
 from treadle.git.files import read_plain_file, write_unless_foreign
-from treadle.kernel.replay import Row
 from treadle.protocol.model import Protocol
 from treadle.results.intake import read_file, replace_file
 from treadle.runtime.dispatch import folder_name
 from treadle.runtime.placed_files import PlacedFiles
-from treadle.runtime.view_files import FOLDER, write_all
-from treadle.store.sqlite import Store
-from treadle.views.evidence_records import EvidenceLog
+from treadle.runtime.view_files import FOLDER, GrowingLog, write_all
 from treadle.views.story_files import HISTORY, files_of, has_story_files, story_files
 from treadle.views.work_order import difference
 
@@ -32,12 +29,12 @@ _Stamp = tuple[int, ...]
 class StoryFiles:
     """The files of one run's stories, always as of the last recorded event."""
 
-    def __init__(self, store: Store, run: str, folder: Path, root: Path | None, local: Path) -> None:
+    def __init__(self, log: GrowingLog, folder: Path, root: Path | None, local: Path) -> None:
         """`root` is the user's checkout; None: there is none."""
-        self._store, self._run, self._folder, self._root = store, run, folder / FOLDER, root
+        self._log, self._folder, self._root = log, folder / FOLDER, root
+        self._store, self._run = log.store, log.run
         self._placed, self._local = PlacedFiles(local), local
-        self._log = EvidenceLog(cache(store.protocol))
-        self._get = lru_cache(_PAYLOADS)(store.payloads.get)
+        self._get = lru_cache(_PAYLOADS)(self._store.payloads.get)
         self._written: dict[str, str] = {}
         self._left: dict[str, tuple[str, _Stamp]] = {}
         """Path → the text written to the checkout, and a stamp that shows later changes."""
@@ -59,18 +56,19 @@ class StoryFiles:
                 self._handed_over = True
                 for path in texts.keys() & _histories(protocol):
                     self._keep(path, texts[path])
-                files = StoryFiles(self._store, other, self._folder.parents[1] / other, self._root, self._local)
+                log = GrowingLog(self._store, other)
+                files = StoryFiles(log, self._folder.parents[1] / other, self._root, self._local)
                 return files.show(self._store.protocol(self._store.run(other).protocol))
         return []
 
     def texts(self) -> Mapping[str, str]:
         """Return path → text."""
-        self._catch_up()
+        self._log.catch_up()
         return story_files(self._log, self._get)
 
     def of_instance(self, inst: str) -> Mapping[str, str]:
         """Return path → text for the agents of an instance."""
-        self._catch_up()
+        self._log.catch_up()
         return files_of(self._log, inst, self._get)
 
     def changed(self, protocol: Protocol) -> list[str]:
@@ -89,11 +87,6 @@ class StoryFiles:
         """Return the files that differ from their last written version."""
         files = {path: read_plain_file(root, path) for path in self._placed.paths()}
         return [path for path, there in files.items() if there is not None and not self._placed.is_ours(path, there)]
-
-    def _catch_up(self) -> None:
-        rows: list[Row] = self._store.tail(self._run, self._log.state.seq)[1]
-        for body, _ in rows:
-            self._log.take(body)
 
     def _place(self, protocol: Protocol, texts: Mapping[str, str]) -> list[str]:
         root = self._root

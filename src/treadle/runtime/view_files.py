@@ -12,12 +12,13 @@ from typing import Final
 
 from treadle.errors import PortError, ReplayDivergence
 from treadle.git.files import read_plain_file, write_unless_foreign
-from treadle.kernel.replay import Row
+from treadle.kernel.replay import GENESIS, verify_chain
 from treadle.kernel.state import Instance, State
 from treadle.ports import Payloads
 from treadle.protocol.artifacts import has_bank
 from treadle.protocol.model import Protocol
 from treadle.results.intake import replace_file
+from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.views.bank.documents import bank, run_of
 from treadle.views.evidence_records import EvidenceLog
@@ -25,6 +26,23 @@ from treadle.views.story_files import artifact_files, has_views
 
 FOLDER: Final = "files"
 """The folder of these files, in a run's folder and in the bundle of each of its agents."""
+
+
+class GrowingLog(EvidenceLog):
+    """The evidence log of a run that may go on: each call reads the events since the last one."""
+
+    def __init__(self, store: Store, run: str) -> None:
+        super().__init__(cache(store.protocol))
+        self.store, self.run, self._last = store, run, GENESIS
+
+    def catch_up(self) -> Run:
+        """Read the events since the last call, and verify the hash chain."""
+        seq = self.state.seq
+        run, rows = self.store.tail(self.run, seq)
+        for body, link in verify_chain(rows, seq, self._last):
+            self._last = link
+            self.take(body)
+        return run
 
 
 class ViewFiles:
@@ -88,10 +106,9 @@ _ODD: Final = "cannot be written: a link or something else stands in its way"
 class BankFiles:
     """The memory bank of one run, always as of the last recorded event."""
 
-    def __init__(self, store: Store, run: str, folder: Path, root: Path | None) -> None:
+    def __init__(self, log: GrowingLog, folder: Path, root: Path | None) -> None:
         """`root` is the user's checkout; None: there is none."""
-        self._store, self._run, self._folder, self._root = store, run, folder / FOLDER, root
-        self._log = EvidenceLog(cache(store.protocol))
+        self._log, self._folder, self._root = log, folder / FOLDER, root
         self._written: dict[str, str] = {}
         self._placed: dict[str, str] = {}
         self._reported: set[tuple[str, str]] = set()
@@ -108,20 +125,18 @@ class BankFiles:
 
     def texts(self) -> Mapping[str, str]:
         """Return path → text."""
-        rows: list[Row] = self._store.tail(self._run, self._log.state.seq)[1]
-        for body, _ in rows:
-            self._log.take(body)
-        return bank(self._log, self._store.payloads.get)
+        self._log.catch_up()
+        return bank(self._log, self._log.store.payloads.get)
 
     def _place(self, texts: Mapping[str, str]) -> list[str]:
         """Write the changed files to the user's checkout, which shows the bank of the latest run that has one."""
         changed = {path: text for path, text in texts.items() if self._placed.get(path) != text}
         if self._root is None or not changed:
             return []
-        for run in self._store.runs():  # the latest first
-            if run.id == self._run:
+        for run in self._log.store.runs():  # the latest first
+            if run.id == self._log.run:
                 break
-            if has_bank(self._store.protocol(run.protocol)):
+            if has_bank(self._log.store.protocol(run.protocol)):
                 return []
         reports: list[str] = []
         for path, text in changed.items():
