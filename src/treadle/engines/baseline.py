@@ -14,6 +14,7 @@ from treadle.config.detection import missing_packages
 from treadle.config.model import Config
 from treadle.config.project import Project
 from treadle.enclosures.port import Enclosure
+from treadle.engines.result import no_lanes
 from treadle.errors import PortError
 from treadle.evidence.baseline import FAILING, FLAKY, MOST
 from treadle.evidence.findings import join_names
@@ -22,9 +23,7 @@ from treadle.evidence.project_facts import ProjectTools, RepositoryFacts
 from treadle.evidence.suite import bad_tests
 from treadle.git.generated import find_generated, generated_entries, missing_generated, read_generated
 from treadle.git.globs import naming
-from treadle.git.lanes import LaneRules, ProjectRepository, open_git
-from treadle.kernel.commands import RunAgent
-from treadle.kernel.state import State
+from treadle.git.lanes import ProjectRepository, open_git
 from treadle.protocol.model import Protocol
 from treadle.protocol.reach import Reach
 from treadle.store.sqlite import Store
@@ -61,7 +60,7 @@ def is_needed(protocol: Protocol, config: Config, within: Reach | None = None) -
 
 async def base_commit(project: Project) -> str:
     """Return the commit that a run would start from now."""
-    opened = await open_git(project, _no_rules)
+    opened = await open_git(project, no_lanes)
     return (await opened.repository.users("rev-parse", "--verify", "HEAD^{commit}")).text
 
 
@@ -70,7 +69,7 @@ async def collect_base(project: Project, config: Config) -> tuple[int, str]:
 
     Raise a `PortError` `env.generated` if the tests need files that git ignores.
     """
-    opened = await open_git(project, _no_rules, config.git.branch_prefix)
+    opened = await open_git(project, no_lanes, config.git.branch_prefix)
     tools = ProjectTools(toolchain_of(config, project))
     checkouts = opened.checkouts.bringing(await read_generated(opened.repository, config.environment.generated))
     async with checkouts.clean(await base_commit(project)) as path:
@@ -87,7 +86,7 @@ async def collect_base(project: Project, config: Config) -> tuple[int, str]:
 
 async def count_generated(project: Project, config: Config) -> int:
     """Count the generated files that lanes would get; raise a `PortError` `generated.…` if they cannot get them."""
-    repository = (await open_git(project, _no_rules, config.git.branch_prefix)).repository
+    repository = (await open_git(project, no_lanes, config.git.branch_prefix)).repository
     tree = await read_generated(repository, config.environment.generated)
     return len(await generated_entries(repository, tree)) if tree else 0
 
@@ -108,7 +107,7 @@ async def take_baseline(
     `run` is the run that started from the commit, if any. `say` is called before the tests run, unless an earlier
     result is reused.
     """
-    opened = await open_git(project, _no_rules, config.git.branch_prefix)
+    opened = await open_git(project, no_lanes, config.git.branch_prefix)
     generated = await opened.integration.generated(run) if run else ""
     generated = generated or await read_generated(opened.repository, config.environment.generated)
     git = _BaseFacts(msgspec.structs.replace(opened, checkouts=opened.checkouts.bringing(generated)), commit)
@@ -201,7 +200,3 @@ async def _refuse_missing_generated(printed: str, project: Project, config: Conf
 def _printed(run: TestRun) -> str:
     """Return all output of a test run that explains its failures."""
     return "\n".join([run.output, *run.problems, *run.bent, *(test.message for test in bad_tests(run).values())])
-
-
-def _no_rules(_state: State, _job: RunAgent) -> LaneRules:
-    raise PortError("no agent works before a run has begun", code="agent.start")

@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -15,17 +15,15 @@ import msgspec
 from treadle.agents.processes import find_process
 from treadle.config.project import Project
 from treadle.engines.containers import remove_containers
-from treadle.engines.result import move_older_branches, result_of
+from treadle.engines.result import move_older_branches, no_lanes, result_of
 from treadle.engines.run_settings import settings_of
 from treadle.errors import PortError, TreadleError
 from treadle.git.files import abandoned_folders
-from treadle.git.lanes import LaneRules, ProjectRepository, SpareSlots, disk_size, forget_run, open_git, remove_spare
+from treadle.git.lanes import ProjectRepository, SpareSlots, disk_size, forget_run, open_git, remove_spare
 from treadle.git.ref_names import short_ref
 from treadle.git.refs import pack_refs
 from treadle.git.slots import SlotLeases, remove_path
-from treadle.kernel.commands import RunAgent
 from treadle.kernel.instances import ROOT
-from treadle.kernel.state import State
 from treadle.memory.dialogue import dialogues_in
 from treadle.memory.store import FILE as MEMORY
 from treadle.store.gc import Freed
@@ -109,7 +107,7 @@ async def _tidy_repository(project: Project, store: Store, ended: Sequence[Run],
     held = [lease for _, lease in SlotLeases(project.worktrees).all()]
     lost = {lease.run for lease in held} - known
     count = sum(lease.run in lost or lease.run in {run.id for run in ended} for lease in held)
-    opened = await open_git(project, _no_rules)
+    opened = await open_git(project, no_lanes)
     moved = await move_older_branches(opened.repository, opened.refs, store, dry=dry)
     if not dry:
         for stranger in lost:
@@ -117,7 +115,7 @@ async def _tidy_repository(project: Project, store: Store, ended: Sequence[Run],
     refs, branches, stay = 0, list[str](), list[str]()
     for run in ended:
         with suppress(PortError):  # a run of another version is left to that one
-            opened = await open_git(project, _no_rules, settings_of(run).config.git.branch_prefix)
+            opened = await open_git(project, no_lanes, settings_of(run).config.git.branch_prefix)
             if not dry and any(lease.run == run.id for lease in held):
                 await opened.lanes.close(run.id)
             fewer, gone, kept = await _pack_run(opened, project, run, dry=dry)
@@ -202,11 +200,6 @@ def _remove_all(paths: Iterator[Path], *, dry: bool) -> Heap:
     return heap
 
 
-def _no_rules(_state: State, _job: RunAgent) -> LaneRules:
-    """Return empty rules: no lane is opened here."""
-    return LaneRules()
-
-
 # Branches and refs of ended runs in the repository.
 
 
@@ -225,7 +218,7 @@ async def forget_runs(project: Project, store: Store, runs: Sequence[Run], *, br
     if not runs:
         return Forgotten()
     try:
-        opened = await open_git(project, _no_rules)
+        opened = await open_git(project, no_lanes)
         await move_older_branches(opened.repository, opened.refs, store, dry=dry)
         found = [await _forget_run(project, run, branches=branches, dry=dry) for run in runs]
     except PortError as error:
@@ -239,7 +232,7 @@ async def _forget_run(project: Project, run: Run, *, branches: bool, dry: bool) 
 
     The result branch keeps its name, because people may have been asked to merge it.
     """
-    opened = await open_git(project, _no_rules, settings_of(run).config.git.branch_prefix)
+    opened = await open_git(project, no_lanes, settings_of(run).config.git.branch_prefix)
     names = opened.integration.names(run.id)
     there = await opened.refs.below(*names.spaces)
     is_used = names.result in await opened.refs.checked_out()
@@ -259,9 +252,6 @@ async def _forget_run(project: Project, run: Run, *, branches: bool, dry: bool) 
 
 
 # Removing ended runs from a project: their files first, so that a removal that failed half-way can be repeated.
-
-Cleaner = Callable[[Project, str, bool], int]
-"""Removes one kind of a run's files, or only measures them if the last argument is true; returns the freed bytes."""
 
 
 class Cleaned(msgspec.Struct, frozen=True, kw_only=True):
@@ -285,7 +275,12 @@ def clean_runs(project: Project, store: Store, runs: Sequence[Run], *, dry: bool
     known = [run for run in runs if run.id in ended]
     forgotten = asyncio.run(forget_runs(project, store, known, branches=branches, dry=dry))
     containers = asyncio.run(remove_containers(project, known, dry=dry))
-    files = sum(cleaner(project, run, dry) for run in ended for cleaner in CLEANERS)
+    files = sum(remove_activity_folders(project, run, dry) for run in ended)
+    dialogues = project.local / MEMORY
+    if not dry and dialogues.is_file():  # the database reuses the space and does not shrink
+        with dialogues_in(dialogues) as found:
+            for run in ended:
+                found.forget(run)
     before = _size(project)
     freed = store.clean(ended, dry=dry)
     shrunk = before - _size(project)
@@ -326,16 +321,3 @@ def remove_activity_folders(project: Project, run: str, dry: bool) -> int:
                 f"{folder} cannot be removed: {error.strerror}; check the permissions", code="file.unwritable"
             ) from None
     return count
-
-
-def remove_dialogues(project: Project, run: str, dry: bool) -> int:
-    """Remove the dialogues between a run's agents; the database reuses the space and does not shrink, so return 0."""
-    path = project.local / MEMORY
-    if not dry and path.is_file():
-        with dialogues_in(path) as found:
-            found.forget(run)
-    return 0
-
-
-CLEANERS: Final[tuple[Cleaner, ...]] = (remove_activity_folders, remove_dialogues)
-"""The cleaners of all files of a run."""

@@ -12,11 +12,14 @@ from treadle.engines.run_settings import settings_of
 from treadle.errors import PortError, TreadleError
 from treadle.git.delivery import verified_again, why_undelivered
 from treadle.git.integration import Integration, Trunk
+from treadle.git.lanes import LaneRules
 from treadle.git.ref_names import RefNames, short_ref, slug
 from treadle.git.refs import Refs, move_older_refs
 from treadle.git.repository import Repository, open_repository
 from treadle.git.trees import three_way
+from treadle.kernel.commands import RunAgent
 from treadle.kernel.instances import ROOT
+from treadle.kernel.state import State
 from treadle.store.leases import driver_of
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
@@ -32,6 +35,11 @@ async def result_of(project: Project, run: Run) -> Result | None:
         if run.outcome:
             return await find_result(await integration_of(project, run), run)
     return None
+
+
+def no_lanes(_state: State, _job: RunAgent) -> LaneRules:
+    """Return the rules of lanes for a repository that is opened without a run: there are no agents."""
+    raise PortError("no agent works outside of a run", code="agent.start")
 
 
 async def integration_of(project: Project, run: Run) -> Integration:

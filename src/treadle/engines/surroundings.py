@@ -27,7 +27,7 @@ from treadle.engines.baseline import is_needed, take_baseline
 from treadle.engines.containers import container_of
 from treadle.engines.driver import Surroundings
 from treadle.engines.evidence import VerifiedMerges, logged_evidence, logged_proof
-from treadle.engines.notifications import OnceNotifier, ReportingNotifier, SettingsNotifier
+from treadle.engines.notifications import OnceNotifier, SettingsNotifier
 from treadle.engines.result import move_older_branches, result_of
 from treadle.engines.run_settings import MANUAL, RunSettings, opened_store, settings_of
 from treadle.engines.waits import rest_rule
@@ -150,7 +150,13 @@ class ProjectPorts:
     async def _opened_for(self, run: Run) -> ProjectRepository:
         """Open the repository with the run's generated files in each checkout; they are read when the run begins."""
         config = settings_of(run).config
-        opened = await self._open(config.git.branch_prefix)
+        prefix = config.git.branch_prefix
+        if prefix not in self._opened:
+            opened = await open_git(self._project, self._rules_of, prefix)
+            if not self._opened:
+                await move_older_branches(opened.repository, opened.refs, self._store)
+            self._opened[prefix] = opened
+        opened = self._opened[prefix]
         integration = opened.integration
         await integration.begin(run.id, run.created)
         generated = await integration.generated(run.id)
@@ -166,14 +172,6 @@ class ProjectPorts:
         tools = ProjectTools(toolchain_of(settings_of(run).config, self._project, container), generated)
         cache = Cache(self._project.local / "measured", self._store.key())
         return RepositoryFacts(opened.lanes, opened.checkouts), tools, cache
-
-    async def _open(self, prefix: str) -> ProjectRepository:
-        if prefix not in self._opened:
-            opened = await open_git(self._project, self._rules_of, prefix)
-            if not self._opened:
-                await move_older_branches(opened.repository, opened.refs, self._store)
-            self._opened[prefix] = opened
-        return self._opened[prefix]
 
     def _rules_of(self, state: State, job: RunAgent) -> LaneRules:
         protocol = self._store.protocol(state.protocol)
@@ -372,7 +370,6 @@ class ProjectSurroundings(Surroundings):
             return str(question(history.protocol, history.state, asked.command, self._store.payloads, texts))
 
         notifier = SettingsNotifier(settings.config.notifications, self._project.root.name, worded)
-        reporting = ReportingNotifier(notifier, partial(self._say, run.id))
         return RunWorld(
             clock=SystemClock(),
             payloads=self._store.payloads,
@@ -380,7 +377,7 @@ class ProjectSurroundings(Surroundings):
             workspace=ports.workspace,
             checks=ports.checks,
             effects=ports.effects,
-            notifier=OnceNotifier(reporting, self._project.runs / run.id),
+            notifier=OnceNotifier(notifier, self._project.runs / run.id, partial(self._say, run.id)),
             files=ProjectFiles(self._project, run, ports.integration, ports.log, self._seating(run.id)),
             budgets=Budgets(
                 step=BudgetAllowance(cost=limits.step_cost, tokens=limits.step_tokens),

@@ -19,7 +19,7 @@ from treadle.kernel.state import State
 from treadle.ports import Clock, Ended, Progress, Runner, Session, Watch, Work
 from treadle.results import channels
 from treadle.results.channels import SessionAnswer, mark_taken, missing_answer_hint, read_answer
-from treadle.runtime.claims import AgentReport, budget_event, claim_event, failure_event, ignored_answers, outage_event
+from treadle.runtime.claims import AgentReport, claim_event, failure_event, ignored_answers, unavailable_event
 from treadle.runtime.desk import Desk, Inbox
 from treadle.runtime.dispatch import Dispatch, DispatchedWork, can_continue
 from treadle.runtime.world import Meter, RunWorld, event_id
@@ -146,7 +146,7 @@ class AgentJobs:
             # The day's budget stops only new starts; activities started before continue.
             breach = world.budgets.of_day(state, world.clock.now())
             if breach and await self._dispatch.earlier(job) is None:
-                return budget_event(job, breach, Usage(), world)
+                return unavailable_event(job, "budget", breach.words, Usage(), world, grant=breach.grant)
             sent, ended, reading = await self._converse(job, state, runner)
         except asyncio.CancelledError:
             if not (self._leaving == "at rest" or (self._leaving and runner.abilities.person)):
@@ -169,7 +169,7 @@ class AgentJobs:
             )
         breach = world.budgets.of_step(job, ended.usage)
         if breach and reading.claim is None:
-            return budget_event(job, breach, ended.usage, world)
+            return unavailable_event(job, "budget", breach.words, ended.usage, world, grant=breach.grant)
 
         report = AgentReport(job, ended, reading, sent.ways)
         for warning in reading.warnings:
@@ -179,7 +179,8 @@ class AgentJobs:
         if reading.claim is not None and not (reading.channel == "final" and ended.code):
             return claim_event(report, reading.claim, self._desk.protocol, state, world)
         if ended.outage:
-            return outage_event(report, ended.outage, world)
+            grant = f"step:{job.id}" if ended.outage == "budget" else ""
+            return unavailable_event(job, ended.outage, ended.detail, ended.usage, world, grant=grant, wait=ended.wait)
         return failure_event(report, await self._changed(job.id), world)
 
     async def _converse(
