@@ -13,6 +13,7 @@ import msgspec
 from treadle.errors import TreadleError
 from treadle.memory import knowledge_tools
 from treadle.memory.dialogue import Dialogue, DialogueExcerpt, DialogueRecord, format_bars, format_observation
+from treadle.memory.knowledge_tools import text_schema
 from treadle.protocol.agent_lines import ANYTHING, parse_pattern
 from treadle.protocol.answers.schema import Schema
 from treadle.protocol.findings import suggest
@@ -31,10 +32,6 @@ _INIT: Final = "memory_init"
 _ROUND: Final = re.compile(r"R:?([0-9]{1,9})", re.IGNORECASE)
 
 
-def _text(about: str) -> Schema:
-    return {"type": "string", "description": about}
-
-
 def _takes(properties: Mapping[str, Schema], *required: str) -> Schema:
     return {"type": "object", "properties": dict(properties)} | ({"required": list(required)} if required else {})
 
@@ -43,7 +40,7 @@ DIALOGUE_TOOLS: Final = (
     ToolSpec(
         _INIT,
         "INIT: begin a dialogue. That of your step is there already; this says what it is called.",
-        _takes({"session": _SESSION, "type": _text("What kind of dialogue: plan_loop, tdd_loop, …")}),
+        _takes({"session": _SESSION, "type": text_schema("What kind of dialogue: plan_loop, tdd_loop, …")}),
     ),
     ToolSpec(
         "memory_store",
@@ -51,8 +48,8 @@ DIALOGUE_TOOLS: Final = (
         _takes(
             {
                 "session": _SESSION,
-                "content": _text("What you say; your name, round and phase are put in front of it."),
-                "status": _text("A status code, if it is about one: →PR."),
+                "content": text_schema("What you say; your name, round and phase are put in front of it."),
+                "status": text_schema("A status code, if it is about one: →PR."),
             },
             "content",
         ),
@@ -63,12 +60,12 @@ DIALOGUE_TOOLS: Final = (
         _takes(
             {
                 "session": _SESSION,
-                "pattern": _text(
+                "pattern": text_schema(
                     "R3 (a round), OBS[S…,R3,A:QA,*]: text (* is anything, the text may be missing), or a piece of text"
                     " in any case."
                 ),
-                "round": _text("Only this round: 3."),
-                "agent": _text("Only what this agent said, by name or symbol: QA."),
+                "round": text_schema("Only this round: 3."),
+                "agent": text_schema("Only what this agent said, by name or symbol: QA."),
                 "form": _FORM,
             }
         ),
