@@ -17,12 +17,13 @@ from treadle.protocol.items import Item, Json
 from treadle.protocol.load import load
 from treadle.protocol.model import Protocol
 from treadle.runtime.desk import Arrival, Desk
-from treadle.runtime.view_files import BankFiles, GrowingLog, ViewFiles, bundle_bank, bundle_views
+from treadle.runtime.view_files import BankFiles, GrowingLog, ViewFiles, bundle_files
 from treadle.runtime.world import SystemClock
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.testing.scenario import Scenario
 from treadle.views.bank.documents import run_of
+from treadle.views.story_files import artifact_files
 
 FRACTAL = load("fractal")
 FILE = "files/context/blockers/REQ-7.json"
@@ -66,7 +67,7 @@ def test_a_file_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
 
 def test_agents_find_the_files_of_their_instance_in_the_bundle() -> None:
     run = blocked()
-    assert list(bundle_views(FRACTAL, run.inst(), Kept())) == [FILE]
+    assert list(bundle_files(artifact_files(FRACTAL, run.inst(), Kept().get))) == [FILE]
 
 
 # The memory bank of a run as files: in its folder, and in the user's checkout.
@@ -219,7 +220,7 @@ def test_what_cannot_be_written_stops_nothing(place: Place) -> None:
 
 def test_agents_find_the_bank_in_their_bundle(place: Place) -> None:
     place.start("one")
-    found = bundle_bank(place.files().texts())
+    found = bundle_files(place.files().texts())
     assert sorted(found) == [
         f"files/memory-bank/{name}.md" for name in ("activeContext", "progress", "projectbrief", "protection")
     ]

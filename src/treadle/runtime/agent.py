@@ -16,7 +16,7 @@ from treadle.kernel.activities import DEADLINE
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.events import Event, Idle, SessionStarted, Usage
 from treadle.kernel.state import State
-from treadle.ports import Clock, Ended, Progress, Runner, Session, Watch, Work
+from treadle.ports import Clock, Ended, Progress, Runner, Session, Work
 from treadle.results import channels
 from treadle.results.channels import SessionAnswer, mark_taken, missing_answer_hint, read_answer
 from treadle.runtime.claims import AgentReport, claim_event, failure_event, ignored_answers, unavailable_event
@@ -33,11 +33,10 @@ class Silence:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._last = clock.elapsed()
-        self.latest = Progress()
 
-    def broken(self, progress: Progress) -> None:
+    def end(self) -> None:
         """Record a sign of life."""
-        self._last, self.latest = self._clock.elapsed(), progress
+        self._last = self._clock.elapsed()
 
     async def beyond(self, seconds: float, ended: "asyncio.Future[Any]") -> AsyncIterator[int]:
         """Yield 1, 2, 3 … each time the silence has lasted that long (never if 0), until the session ends."""
@@ -226,12 +225,12 @@ class AgentJobs:
                 self._world.progress(job.id, Progress(note=DEGRADED))
             sent = await self._dispatch.send(job, state, runner.abilities)
             return sent, await self._start(job, sent, runner)
-        watched = _Watched(self._world, job, sent.work)
-        if session := await runner.attach(sent.work, self._watch(watched)):
+        watch = _SessionWatch(job, sent.work, self._world, self._inbox)
+        if session := await runner.attach(sent.work, watch):
             await self._dispatch.serve_again(sent)
-            return sent, await self._watched(watched, session)
+            return sent, await self._wait(job, session, watch)
         if ended := await runner.harvest(sent.work):
-            return sent, watched.counted(ended)
+            return sent, watch.with_usage(ended)
         await self._cleanse(sent.work)
         if sent.work.round:  # the conversation exists, only its next prompt was not delivered
             await self._dispatch.serve_again(sent)
@@ -240,35 +239,22 @@ class AgentJobs:
         return sent, await self._start(job, sent, runner)
 
     async def _start(self, job: RunAgent, sent: DispatchedWork, runner: Runner) -> Ended:
-        watched = _Watched(self._world, job, sent.work)
-        return await self._watched(watched, await runner.start(sent.work, self._watch(watched)))
+        watch = _SessionWatch(job, sent.work, self._world, self._inbox)
+        return await self._wait(job, await runner.start(sent.work, watch), watch)
 
-    def _watch(self, watched: "_Watched") -> Watch:
-        hidden = self._world.agents.secrets()
-
-        def watch(sign: Progress) -> None:
-            progress = hidden.value(sign)
-            watched.silence.broken(progress)
-            self._world.progress(watched.job.id, progress)
-            self._inbox.wake()
-            if progress.usage:
-                watched.meter.count(progress.usage)
-
-        return watch
-
-    async def _watched(self, watched: "_Watched", session: Session) -> Ended:
-        job = watched.job
+    async def _wait(self, job: RunAgent, session: Session, watch: "_SessionWatch") -> Ended:
+        """Wait for the end of a session; report its silences, and end it if its budget is spent."""
         self._sessions[job.id] = session
         step = self._desk.protocol.graphs[job.graph].steps[job.step]
-        waiting, stopping = asyncio.ensure_future(session.wait()), asyncio.ensure_future(watched.meter.stop(session))
+        waiting, stopping = asyncio.ensure_future(session.wait()), asyncio.ensure_future(watch.meter.stop(session))
         try:
-            async for count in watched.silence.beyond(0 if job.by_person else step.nudge_after, waiting):
+            async for count in watch.silence.beyond(0 if job.by_person else step.nudge_after, waiting):
                 id_ = event_id(job, f"idle{count}")
                 self._inbox.put(Idle(id=id_, ts=self._world.clock.now(), act=job.id, idle_s=step.nudge_after))
             ended = await waiting
-            if watched.meter.breach:
+            if watch.meter.breach:
                 await stopping
-            return watched.counted(ended)
+            return watch.with_usage(ended)
         finally:
             waiting.cancel()
             stopping.cancel()
@@ -296,14 +282,23 @@ class AgentJobs:
         return ()
 
 
-class _Watched:
-    """A watched session of an agent: its silence and its usage."""
+class _SessionWatch:
+    """Receives the progress of an agent's session: measures its silence and its usage."""
 
-    def __init__(self, world: RunWorld, job: RunAgent, work: Work) -> None:
-        self.job = job
+    def __init__(self, job: RunAgent, work: Work, world: RunWorld, inbox: Inbox) -> None:
+        self._job, self._world, self._inbox = job, world, inbox
+        self._secrets = world.agents.secrets()
         self.silence = Silence(world.clock)
         self.meter = Meter(world.budgets, job, work.used, world.agents.prices_of(job.role))
 
-    def counted(self, ended: Ended) -> Ended:
+    def __call__(self, progress: Progress) -> None:
+        progress = self._secrets.value(progress)
+        self.silence.end()
+        self._world.progress(self._job.id, progress)
+        self._inbox.wake()
+        if progress.usage:
+            self.meter.count(progress.usage)
+
+    def with_usage(self, ended: Ended) -> Ended:
         """Return the end of the session with the usage of all rounds."""
         return msgspec.structs.replace(ended, usage=self.meter.total(ended))

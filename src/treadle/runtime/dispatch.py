@@ -35,8 +35,9 @@ from treadle.results.handoff import is_foreign
 from treadle.results.intake import MAX_ANSWER, read_file, remove_file, replace_file
 from treadle.results.tools import HERE, mcp_config, mcp_config_at
 from treadle.runtime.desk import Desk
-from treadle.runtime.view_files import bundle_bank, bundle_views
+from treadle.runtime.view_files import bundle_files
 from treadle.runtime.world import RunWorld
+from treadle.views.story_files import artifact_files
 
 # Dialogues of runs: an agent with a session in its role gets a seat in its instance's dialogue, and sees the accepted
 # answers.
@@ -292,8 +293,8 @@ class Dispatch:
         files = {
             EXITS: encode_exits(extract_exits(self._desk.protocol, step, work.token, self._limit)),
             _MCP: self._mcp(work),
-            **bundle_views(self._desk.protocol, state.insts[job.inst], self._world.payloads),
-            **bundle_bank(self._world.files.bank()),
+            **bundle_files(artifact_files(self._desk.protocol, state.insts[job.inst], self._world.payloads.get)),
+            **bundle_files(self._world.files.bank()),
         }
         return bundle.contents(
             self._desk.protocol,

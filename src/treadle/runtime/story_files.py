@@ -16,14 +16,12 @@ from treadle.protocol.model import Protocol
 from treadle.results.intake import read_file, replace_file
 from treadle.runtime.dispatch import folder_name
 from treadle.runtime.placed_files import PlacedFiles
-from treadle.runtime.view_files import FOLDER, GrowingLog, write_all
+from treadle.runtime.view_files import BLOCKED, FOLDER, GrowingLog, write_all
 from treadle.views.story_files import HISTORY, files_of, has_story_files, story_files
 from treadle.views.work_order import difference
 
-_ODD: Final = "cannot be written: a link or something else stands in its way"
 _TITLE: Final = "# History\n\nWhat was done, story by story; made from the logs of the runs.\n\n"
 _PAYLOADS: Final = 512
-_Stamp = tuple[int, ...]
 
 
 class StoryFiles:
@@ -36,7 +34,7 @@ class StoryFiles:
         self._placed, self._local = PlacedFiles(local), local
         self._get = lru_cache(_PAYLOADS)(self._store.payloads.get)
         self._written: dict[str, str] = {}
-        self._left: dict[str, tuple[str, _Stamp]] = {}
+        self._left: dict[str, tuple[str, tuple[int, ...]]] = {}
         """Path → the text written to the checkout, and a stamp that shows later changes."""
         self._reported: set[str] = set()
         self._handed_over = False
@@ -116,7 +114,7 @@ class StoryFiles:
             self._placed.note(path, data)
             if there == data or write_unless_foreign(root, path, data, lambda now: now != there):
                 return report
-        return f"{path} {_ODD}"
+        return f"{path} {BLOCKED}"
 
     def _shown(self, protocol: Protocol, texts: Mapping[str, str]) -> dict[str, str]:
         """Return the files for the checkout: its history covers all runs, the newest first."""
@@ -156,7 +154,7 @@ def _histories(protocol: Protocol) -> set[str]:
     return {artifact.path for artifact in protocol.artifacts.values() if artifact.view == HISTORY}
 
 
-def _stamp(path: Path) -> "_Stamp":
+def _stamp(path: Path) -> tuple[int, ...]:
     """Return the file attributes that change with every write."""
     try:
         about = path.lstat()

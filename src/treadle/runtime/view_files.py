@@ -69,18 +69,15 @@ class ViewFiles:
         """Write a view, or remove an empty one; an instance removes only its own or an earlier process's views."""
         before = self._shown.get(path, (owner, ""))
         if text and before != (owner, text):
-            goal = self._folder / path
-            goal.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(goal.parent, goal.name, text.encode(errors="replace"))
+            _write(self._folder / path, text)
             self._shown[path] = owner, text
         elif not text and before[0] == owner:
             (self._folder / path).unlink(missing_ok=True)
             self._shown[path] = owner, ""
 
 
-def bundle_views(protocol: Protocol, inst: Instance, payloads: Payloads) -> dict[str, bytes]:
-    """Return the files of an instance for its agents' bundle."""
-    texts = artifact_files(protocol, inst, payloads.get)
+def bundle_files(texts: Mapping[str, str]) -> dict[str, bytes]:
+    """Return files (path → text) for the bundle of an agent; empty ones are left out."""
     return {f"{FOLDER}/{path}": text.encode(errors="replace") for path, text in texts.items() if text}
 
 
@@ -89,10 +86,13 @@ def write_all(folder: Path, texts: Mapping[str, str], written: dict[str, str]) -
     for path, text in texts.items():
         if written.get(path) != text:
             with suppress(OSError):
-                goal = folder / path
-                goal.parent.mkdir(parents=True, exist_ok=True)
-                replace_file(goal.parent, goal.name, text.encode(errors="replace"))
+                _write(folder / path, text)
                 written[path] = text
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path.parent, path.name, text.encode(errors="replace"))
 
 
 # Writes the memory bank of a run after every change: below the run's folder, and in the user's checkout.
@@ -100,7 +100,7 @@ def write_all(folder: Path, texts: Mapping[str, str], written: dict[str, str]) -
 # Nothing ever reads these files back. A user's change in the checkout stays as it is, and is reported.
 
 _LEFT: Final = "was changed by somebody, or is somebody's own: it is not read, and left as it is"
-_ODD: Final = "cannot be written: a link or something else stands in its way"
+BLOCKED: Final = "cannot be written: a link or something else stands in its way"
 
 
 class BankFiles:
@@ -148,15 +148,10 @@ class BankFiles:
             mark = path, sha256(there or b"").hexdigest()
             if mark not in self._reported:
                 self._reported.add(mark)
-                reports.append(f"{path} {_ODD if there is None else _LEFT}")
+                reports.append(f"{path} {BLOCKED if there is None else _LEFT}")
         return reports
 
 
 def is_foreign(data: bytes) -> bool:
     """Whether a file was not made from the log of a run, or was changed since."""
     return not run_of(data.decode(errors="replace"))
-
-
-def bundle_bank(texts: Mapping[str, str]) -> dict[str, bytes]:
-    """Return the bank for the agents' bundle."""
-    return {f"{FOLDER}/{path}": text.encode(errors="replace") for path, text in texts.items()}
