@@ -90,6 +90,10 @@ def subtable(value: object, *path: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def _node_dependencies(package: dict[str, Any]) -> set[str]:
+    return {*subtable(package, "dependencies"), *subtable(package, "devDependencies")}
+
+
 def _is_foreign(part: str) -> bool:
     return part.startswith(".") or part in ("node_modules", "vendor", "target", "dist", "build", "venv", "__pycache__")
 
@@ -108,7 +112,7 @@ _WAYS: Final = {
 def lane_exclusions(folder: Folder) -> str:
     """Return the change that makes a test runner at the root skip the lanes; empty if it needs none."""
     package = folder.json("package.json")
-    needs = {*subtable(package, "dependencies"), *subtable(package, "devDependencies")}
+    needs = _node_dependencies(package)
     script = subtable(package, "scripts").get("test", "")
     words = script.split() if isinstance(script, str) else []
     name = next((one for one in _WAYS if one in needs or one in words), "")
@@ -372,7 +376,7 @@ def detect_node(folder: Folder) -> DetectedLanguage | None:
     if not folder.has("package.json"):
         return None
     package = folder.json("package.json")
-    needs = {*subtable(package, "dependencies"), *subtable(package, "devDependencies")}
+    needs = _node_dependencies(package)
     scripts = subtable(package, "scripts")
     script = scripts.get("test", "")
     script = script if isinstance(script, str) and "no test specified" not in script else ""
@@ -529,11 +533,12 @@ def missing_packages(root: Path, printed: str | None = None) -> tuple[list[str],
     With the output of a program (`printed`), only the packages that it failed to load.
     """
     folder = Folder(root)
-    package = folder.json("package.json")
-    needs = {name for kind in ("dependencies", "devDependencies") for name in subtable(package, kind)}
+    needs = _node_dependencies(folder.json("package.json"))
     if printed is not None:
         needs &= {match[1] for match in _NOT_FOUND.finditer(printed)}
-    missing = sorted(name for name in needs if not _is_installed(root, name))
+    # Node looks for a package in the `node_modules` of a folder, and of every folder above it (a workspace).
+    places = [above / "node_modules" for above in (root, *root.parents)]
+    missing = sorted(name for name in needs if not any((place / name).exists() for place in places))
     manager = _package_manager(folder)
     return missing, "npm ci" if manager == "npm" and folder.has("package-lock.json") else f"{manager} install"
 
@@ -541,11 +546,6 @@ def missing_packages(root: Path, printed: str | None = None) -> tuple[list[str],
 def runtime_packages(root: Path) -> set[str]:
     """The packages that package.json names as needed by the code itself."""
     return {*subtable(Folder(root).json("package.json"), "dependencies")}
-
-
-def _is_installed(root: Path, name: str) -> bool:
-    """Whether node finds a package from a folder: in its own `node_modules`, or in one above it (a workspace)."""
-    return any((folder / "node_modules" / name).exists() for folder in (root, *root.parents))
 
 
 def _package_manager(folder: Folder) -> str:

@@ -140,7 +140,7 @@ def _within(name: str, text: str) -> Iterator[str]:
         yield from found.groups()
     if text.startswith("{"):
         with suppress(msgspec.DecodeError):
-            for key, value in _texts("", msgspec.json.decode(text)):
+            for key, value in texts_in(msgspec.json.decode(text)):
                 yield from _secrets(key, value)
 
 
@@ -171,18 +171,19 @@ def _in_login(path: Path) -> Iterator[tuple[str, str]]:
     except OSError:
         return
     try:
-        yield from _texts("", msgspec.toml.decode(data) if path.suffix == ".toml" else msgspec.json.decode(data))
+        yield from texts_in(msgspec.toml.decode(data) if path.suffix == ".toml" else msgspec.json.decode(data))
     except msgspec.DecodeError:
         lines = data.decode(errors="replace").splitlines()
         yield from ((found[1], found[2]) for line in lines if (found := _LINE.fullmatch(line)))
 
 
-def _texts(name: str, value: object) -> Iterator[tuple[str, str]]:
+def texts_in(value: object, name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield every text in nested data, with the nearest key above it."""
     if isinstance(value, str):
         yield name, value
     elif isinstance(value, dict):
         for key, each in value.items():
-            yield from _texts(str(key), each)
+            yield from texts_in(each, str(key))
     elif isinstance(value, list):
         for each in value:
-            yield from _texts(name, each)
+            yield from texts_in(each, name)

@@ -17,7 +17,7 @@ import msgspec
 from treadle.config.kinds import Value, toml_type_name
 from treadle.config.model import KEYS, PROTOCOL, SECTIONS, Config, Key, find_key, general_path, words_after
 from treadle.config.project import FILE, Project
-from treadle.config.secrets import ADVICE, names_a_secret, secret_in
+from treadle.config.secrets import ADVICE, names_a_secret, secret_in, texts_in
 from treadle.errors import TreadleError
 from treadle.protocol.findings import Finding, Place, suggest
 
@@ -269,7 +269,7 @@ def _check_entry(entry: TomlEntry, source: SettingSource) -> EffectiveSetting | 
     """Read a value by the kind of its key; None for an empty section, which sets nothing."""
     name = ".".join(entry.path)
     # A secret is refused before anything else: no other message may repeat it.
-    if secret := next((kind for text in _texts(entry.value) if (kind := secret_in(text))), ""):
+    if secret := next((kind for _, text in texts_in(entry.value) if (kind := secret_in(text))), ""):
         return Finding(entry.place, _printable(name), f"this looks like {secret}", ADVICE, code="config.secret")
     key = find_key(entry.path)
     if key is None or not all(_NAME.fullmatch(part) for part in entry.path):
@@ -278,14 +278,6 @@ def _check_entry(entry: TomlEntry, source: SettingSource) -> EffectiveSetting | 
         return EffectiveSetting(name, key.kind.read(entry.value), source, entry.place)
     except ValueError as error:
         return Finding(entry.place, name, str(error), code="config.value")
-
-
-def _texts(value: object) -> list[str]:
-    """Every text in a value, however deep."""
-    if isinstance(value, str):
-        return [value]
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-    return [text for one in inner for text in _texts(one)]
 
 
 def _explain_unknown(entry: TomlEntry) -> Finding:

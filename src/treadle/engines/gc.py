@@ -39,17 +39,17 @@ _DRAFT: Final = re.compile(r"\..+\.(\d+)\.[0-9a-f]{8}")
 _CONVERSATIONS: Final = "conversations"
 
 
-class Heap(msgspec.Struct, frozen=True):
+class FreedSpace(msgspec.Struct, frozen=True):
     """The number and size of things of one kind that were, or would be, removed."""
 
     count: int = 0
     bytes: int = 0
 
-    def __add__(self, other: "Heap") -> "Heap":
-        return Heap(self.count + other.count, self.bytes + other.bytes)
+    def __add__(self, other: "FreedSpace") -> "FreedSpace":
+        return FreedSpace(self.count + other.count, self.bytes + other.bytes)
 
 
-class Tidied(msgspec.Struct, frozen=True, kw_only=True):
+class TidyReport(msgspec.Struct, frozen=True, kw_only=True):
     """The things that were, or would be, removed without removing any run."""
 
     moved: int = 0
@@ -62,13 +62,13 @@ class Tidied(msgspec.Struct, frozen=True, kw_only=True):
     """Result branches that stay, because no other branch has the result."""
     lanes: int = 0
     """Lanes of ended runs; their content is saved."""
-    worktrees: Heap = Heap()
+    worktrees: FreedSpace = FreedSpace()
     """Lanes and checkouts without a run."""
-    conversations: Heap = Heap()
+    conversations: FreedSpace = FreedSpace()
     """Homes of agents' conversations in ended runs."""
-    cache: Heap = Heap()
+    cache: FreedSpace = FreedSpace()
     """Measurements that are old, or too many."""
-    leftovers: Heap = Heap()
+    leftovers: FreedSpace = FreedSpace()
     """Files that processes left when they were killed, and folders of runs that the store does not know."""
     containers: int = 0
     is_busy: bool = False
@@ -81,7 +81,7 @@ class Tidied(msgspec.Struct, frozen=True, kw_only=True):
         return sum(one.bytes for one in (self.worktrees, self.conversations, self.cache, self.leftovers))
 
 
-async def tidy(project: Project, store: Store, *, dry: bool) -> Tidied:
+async def tidy(project: Project, store: Store, *, dry: bool) -> TidyReport:
     """Remove everything that no person and no run needs any more; unfinished runs keep all their files."""
     runs = store.runs()
     ended = [run for run in runs if run.outcome and not driver_of(run)]
@@ -89,20 +89,20 @@ async def tidy(project: Project, store: Store, *, dry: bool) -> Tidied:
     try:
         found = await _tidy_repository(project, store, ended, dry=dry)
     except PortError as error:
-        found = Tidied(problem=str(error))
+        found = TidyReport(problem=str(error))
     spare = SpareSlots() if busy or found.problem else await remove_spare(project.worktrees, dry=dry)
     return msgspec.structs.replace(
         found,
-        worktrees=Heap(len(spare.paths), spare.bytes),
+        worktrees=FreedSpace(len(spare.paths), spare.bytes),
         conversations=await asyncio.to_thread(_remove_all, _conversations(project, ended), dry=dry),
         cache=await asyncio.to_thread(_remove_all, _outworn(project.local / "measured", time.time()), dry=dry),
-        leftovers=Heap() if busy else await asyncio.to_thread(_remove_all, _leftovers(project, runs), dry=dry),
+        leftovers=FreedSpace() if busy else await asyncio.to_thread(_remove_all, _leftovers(project, runs), dry=dry),
         containers=await remove_containers(project, ended, dry=dry),
         is_busy=busy,
     )
 
 
-async def _tidy_repository(project: Project, store: Store, ended: Sequence[Run], *, dry: bool) -> Tidied:
+async def _tidy_repository(project: Project, store: Store, ended: Sequence[Run], *, dry: bool) -> TidyReport:
     known = {run.id for run in store.runs()}
     held = [lease for _, lease in SlotLeases(project.worktrees).all()]
     lost = {lease.run for lease in held} - known
@@ -120,7 +120,7 @@ async def _tidy_repository(project: Project, store: Store, ended: Sequence[Run],
                 await opened.lanes.close(run.id)
             fewer, gone, kept = await _pack_run(opened, project, run, dry=dry)
             refs, branches, stay = refs + fewer, branches + gone, stay + kept
-    return Tidied(moved=len(moved), refs=refs, branches=tuple(branches), undelivered=tuple(stay), lanes=count)
+    return TidyReport(moved=len(moved), refs=refs, branches=tuple(branches), undelivered=tuple(stay), lanes=count)
 
 
 async def _pack_run(
@@ -190,20 +190,20 @@ def _inside(folder: Path) -> list[Path]:
         return []
 
 
-def _remove_all(paths: Iterator[Path], *, dry: bool) -> Heap:
-    heap = Heap()
+def _remove_all(paths: Iterator[Path], *, dry: bool) -> FreedSpace:
+    freed_space = FreedSpace()
     for path in list(paths):
-        heap += Heap(1, disk_size(path))
+        freed_space += FreedSpace(1, disk_size(path))
         if not dry:
             with suppress(OSError):
                 remove_path(path)
-    return heap
+    return freed_space
 
 
 # Branches and refs of ended runs in the repository.
 
 
-class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
+class RemovedRefs(msgspec.Struct, frozen=True, kw_only=True):
     """The refs that were, or would be, removed from the repository."""
 
     refs: int = 0
@@ -213,18 +213,18 @@ class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
     """Why nothing was removed."""
 
 
-async def forget_runs(project: Project, store: Store, runs: Sequence[Run], *, branches: bool, dry: bool) -> Forgotten:
+async def forget_runs(project: Project, store: Store, runs: Sequence[Run], *, branches: bool, dry: bool) -> RemovedRefs:
     """Remove the refs of runs; a branch with a result stays, unless `branches` is set."""
     if not runs:
-        return Forgotten()
+        return RemovedRefs()
     try:
         opened = await open_git(project, no_lanes)
         await move_older_branches(opened.repository, opened.refs, store, dry=dry)
         found = [await _forget_run(project, run, branches=branches, dry=dry) for run in runs]
     except PortError as error:
-        return Forgotten(problem=str(error))
+        return RemovedRefs(problem=str(error))
     kept = tuple(branch for _, branches_kept in found for branch in branches_kept)
-    return Forgotten(refs=sum(count for count, _ in found), kept=kept)
+    return RemovedRefs(refs=sum(count for count, _ in found), kept=kept)
 
 
 async def _forget_run(project: Project, run: Run, *, branches: bool, dry: bool) -> tuple[int, tuple[str, ...]]:
@@ -254,7 +254,7 @@ async def _forget_run(project: Project, run: Run, *, branches: bool, dry: bool) 
 # Removing ended runs from a project: their files first, so that a removal that failed half-way can be repeated.
 
 
-class Cleaned(msgspec.Struct, frozen=True, kw_only=True):
+class RemovedRuns(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that was, or would be, removed with the runs."""
 
     freed: Freed
@@ -262,13 +262,15 @@ class Cleaned(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes in files."""
     shrunk: int
     """Bytes by which the store shrank."""
-    forgotten: Forgotten
+    forgotten: RemovedRefs
     """Removed refs of the repository."""
     containers: int = 0
     """Leftover containers."""
 
 
-def clean_runs(project: Project, store: Store, runs: Sequence[Run], *, dry: bool, branches: bool = False) -> Cleaned:
+def clean_runs(
+    project: Project, store: Store, runs: Sequence[Run], *, dry: bool, branches: bool = False
+) -> RemovedRuns:
     """Remove ended runs; unfinished runs among them are always left alone."""
     refuse_links(project)
     ended = store.clean([run.id for run in runs], dry=True).runs
@@ -284,7 +286,7 @@ def clean_runs(project: Project, store: Store, runs: Sequence[Run], *, dry: bool
     before = _size(project)
     freed = store.clean(ended, dry=dry)
     shrunk = before - _size(project)
-    return Cleaned(freed=freed, files=files, shrunk=shrunk, forgotten=forgotten, containers=containers)
+    return RemovedRuns(freed=freed, files=files, shrunk=shrunk, forgotten=forgotten, containers=containers)
 
 
 def refuse_links(project: Project) -> None:

@@ -80,7 +80,7 @@ def inspect_request(project: Project, protocol: Protocol, wanted: StartRequest) 
     settings = RunSettings(
         protocol=protocol.name,
         config=msgspec.structs.replace(wanted.config, toolchain=toolchain),
-        agents=agents_of(protocol, wanted),
+        agents=choose_agents(protocol, wanted),
         spec=wanted.file,
         level=wanted.level,
     )
@@ -158,7 +158,7 @@ async def enclosure_of(project: Project, config: Config) -> Enclosure:
     return opened or OPEN
 
 
-def agents_of(protocol: Protocol, wanted: StartRequest) -> dict[str, str]:
+def choose_agents(protocol: Protocol, wanted: StartRequest) -> dict[str, str]:
     """Return the agent of each role: from the command line (for the role, then for all), else from the settings."""
     own: dict[str, str] = {}
     for_all = ""

@@ -6,7 +6,6 @@ Every surface uses it: `status`, `runs`, the end of commands that move a run, `s
 import asyncio
 import time
 from collections.abc import Iterator
-from functools import cache
 from typing import Final
 
 from treadle.agents.contract import activity_of
@@ -16,8 +15,8 @@ from treadle.engines.result import result_of
 from treadle.engines.run_settings import settings_of
 from treadle.engines.surroundings import checkout_of, toolchain_texts
 from treadle.engines.waits import jobs_of_people, next_due, running_agents, works_in_hand
-from treadle.errors import ReplayDivergence, TreadleError
-from treadle.kernel.replay import GENESIS, Move, verify_chain
+from treadle.errors import TreadleError
+from treadle.kernel.replay import Move
 from treadle.kernel.state import State
 from treadle.ports import Work
 from treadle.prompts.question import question
@@ -28,14 +27,12 @@ from treadle.runtime.view_files import GrowingLog
 from treadle.store.leases import is_alive, parse_owner
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
-from treadle.views.chronicle import Chronicle
 from treadle.views.evidence_records import advice_of
 from treadle.views.questions import Way, Yours
 from treadle.views.run_status import RunStatus, run_status
 from treadle.views.status import StatusInputs
 from treadle.views.words import first_words, report_words
 
-_MEND: Final = "restore a backup of .treadle/local; the other runs are not touched by it"
 _GLANCE: Final = 0.2
 """Seconds between two looks at a run that is followed."""
 _PATIENCE: Final = 1.0
@@ -58,29 +55,18 @@ def describe_driver(run: Run) -> str:
 
 
 class RunFollower:
-    """A run's log as it grows; verifies each event against the hash chain."""
+    """A run's log as it grows."""
 
     def __init__(self, store: Store, run: Run) -> None:
-        self._store, self._last = store, GENESIS
-        self.record = run
-        self.chronicle = Chronicle(cache(store.protocol))
+        self.chronicle = GrowingLog(store, run.id)
+
+    @property
+    def record(self) -> Run:
+        return self.chronicle.record
 
     def catch_up(self) -> Iterator[Move]:
         """Yield the events since the last call."""
-        seq = self.chronicle.state.seq
-        self.record, rows = self._store.tail(self.record.id, seq)
-        try:
-            for row in verify_chain(rows, seq, self._last):
-                self._last = row[1]
-                yield self.chronicle.take(row[0])
-        except ReplayDivergence as error:
-            raise ReplayDivergence(f"run {self.record.id}: {error}; {_MEND}", code=error.code) from None
-        if seq + len(rows) != self.record.seq:
-            raise ReplayDivergence(
-                f"run {self.record.id}: {self.record.seq} events were recorded, {seq + len(rows)} are in the store; "
-                f"{_MEND}",
-                code="log.incomplete",
-            )
+        return self.chronicle.moves()
 
     def follow(self) -> Iterator[Move | None]:
         """Yield events until the run ends or has no driver; yield None after each batch."""
@@ -100,8 +86,7 @@ class RunFollower:
 def follow_run(store: Store, run: str) -> RunFollower:
     """Return a run with its whole history so far."""
     found = RunFollower(store, store.run(run))
-    for _ in found.catch_up():
-        pass
+    found.chronicle.catch_up()
     return found
 
 

@@ -3,7 +3,7 @@
 They are below the run's folder; the bank is also in the user's checkout. Nothing reads them back.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -12,7 +12,7 @@ from typing import Final
 
 from treadle.errors import PortError, ReplayDivergence
 from treadle.git.files import read_plain_file, write_unless_foreign
-from treadle.kernel.replay import GENESIS, verify_chain
+from treadle.kernel.replay import GENESIS, Move, verify_chain
 from treadle.kernel.state import Instance, State
 from treadle.ports import Payloads
 from treadle.protocol.artifacts import has_bank
@@ -24,6 +24,7 @@ from treadle.views.bank.documents import bank, run_of
 from treadle.views.evidence_records import EvidenceLog
 from treadle.views.story_files import artifact_files, has_views
 
+_MEND: Final = "restore a backup of .treadle/local; the other runs are not touched by it"
 FOLDER: Final = "files"
 """The folder of these files, in a run's folder and in the bundle of each of its agents."""
 
@@ -33,16 +34,28 @@ class GrowingLog(EvidenceLog):
 
     def __init__(self, store: Store, run: str) -> None:
         super().__init__(cache(store.protocol))
-        self.store, self.run, self._last = store, run, GENESIS
+        self.store, self.run, self.record = store, run, store.run(run)
+        self._last = GENESIS
+
+    def moves(self) -> Iterator[Move]:
+        """Yield the events since the last call; raise an error if the log is not the one that was recorded."""
+        seq = self.state.seq
+        self.record, rows = self.store.tail(self.run, seq)
+        try:
+            for body, link in verify_chain(rows, seq, self._last):
+                self._last = link
+                yield self.take(body)
+        except ReplayDivergence as error:
+            raise ReplayDivergence(f"run {self.run}: {error}; {_MEND}", code=error.code) from None
+        if seq + len(rows) != self.record.seq:
+            recorded = f"{self.record.seq} events were recorded, {seq + len(rows)} are in the store"
+            raise ReplayDivergence(f"run {self.run}: {recorded}; {_MEND}", code="log.incomplete")
 
     def catch_up(self) -> Run:
-        """Read the events since the last call, and verify the hash chain."""
-        seq = self.state.seq
-        run, rows = self.store.tail(self.run, seq)
-        for body, link in verify_chain(rows, seq, self._last):
-            self._last = link
-            self.take(body)
-        return run
+        """Read the events since the last call, and return the run's record."""
+        for _ in self.moves():
+            pass
+        return self.record
 
 
 class ViewFiles:
