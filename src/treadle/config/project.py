@@ -72,9 +72,9 @@ def find_project(start: Path | None = None) -> Project | None:
     """
     here = start.absolute() if start else current_folder()
     above = (here, *here.parents)
-    is_repository = any(_marked(folder / ".git") for folder in above)
+    is_repository = any(_exists(folder / ".git") for folder in above)
     for folder in above if is_repository else above[:1]:
-        if any(_marked(folder / mark) for mark in MARKS):
+        if any(_exists(folder / mark) for mark in MARKS):
             return Project(folder)
     return None
 
@@ -137,7 +137,7 @@ def make_local(project: Project) -> Path:
     return project.local
 
 
-def _marked(path: Path) -> bool:
+def _exists(path: Path) -> bool:
     try:
         return path.exists()
     except OSError:  # a folder that may not be looked into is nobody's project

@@ -32,13 +32,15 @@ from treadle.toolchains.results import TestRun
 from treadle.toolchains.toolchain import toolchain_of
 from treadle.views.status import MOST_OLD_TESTS, Baseline, OldTest
 
-_LOOKED_OVER = ("lint", "format")
+_TRIED_COMMANDS = ("lint", "format")
 """Commands to try on the base commit, because their programs may start others that have no version option."""
 _CANNOT_START = (126, 127)
 """Exit codes of a shell, or of a wrapper such as npx, for a program that cannot start."""
-_ABSENT = re.compile(r"No module named|Cannot find (?:module|package)|no required module provides package|ENOENT")
+_NOT_INSTALLED = re.compile(
+    r"No module named|Cannot find (?:module|package)|no required module provides package|ENOENT"
+)
 """Messages of test tools about a missing installation."""
-_USELESS = (3, 4)
+_NO_RESULT = (3, 4)
 """Exit codes of pytest without any test result: an internal error, a wrong option or a broken conftest.py."""
 
 
@@ -115,7 +117,7 @@ async def take_baseline(
     cache, tree = Cache(project.local / "measured", store.key()), await git.tree(commit)
     measure = ActivityMeasurements(git, tools, cache, "", "baseline")
     earlier = await measure.earlier_suite(tree)
-    if earlier is not None and _ABSENT.search(_printed(earlier)):
+    if earlier is not None and _NOT_INSTALLED.search(_output_of(earlier)):
         # What was not installed then may be now: ask anew, under a name that has no earlier answers.
         earlier, measure = None, ActivityMeasurements(git, tools, cache, "", f"baseline:{secrets.token_hex(8)}")
     if earlier is None:
@@ -123,7 +125,7 @@ async def take_baseline(
     failing_commands = await _try_commands(measure, tree, commands_of(protocol, config.toolchain, advisory=True))
     result = earlier or await measure.suite(tree, mirrors=False)
     if not result.is_green:
-        await _refuse_missing_generated(_printed(result), project, config)
+        await _refuse_missing_generated(_output_of(result), project, config)
     _refuse_unrunnable(result, config)
     _refuse_missing_packages(result, project)
     failing = sorted(bad_tests(result))
@@ -145,7 +147,7 @@ async def take_baseline(
 async def _try_commands(measure: ActivityMeasurements, tree: str, names: frozenset[str]) -> tuple[str, ...]:
     """Return the names of the commands that fail on the base commit; raise a `PortError` if one cannot even start."""
     failing: list[str] = []
-    for name in _LOOKED_OVER:
+    for name in _TRIED_COMMANDS:
         built = await measure.command(name, tree) if name in names else None
         if built is not None and built.exit in _CANNOT_START:
             said = built.output.strip().splitlines()[-1:] or [f"it ended with {built.exit}"]
@@ -159,7 +161,7 @@ async def _try_commands(measure: ActivityMeasurements, tree: str, names: frozens
 
 def _refuse_unrunnable(run: TestRun, config: Config) -> None:
     """Refuse to start a run if no check that runs the tests could ever pass."""
-    if run.is_believable and not (config.toolchain.kind == "pytest" and run.exit in _USELESS and not run.tests):
+    if run.is_believable and not (config.toolchain.kind == "pytest" and run.exit in _NO_RESULT and not run.tests):
         return
     said = "\n".join(run.output.strip().splitlines()[-20:])
     why = "; ".join(run.bent or run.problems) or f"it ended by '{run.ended}'"
@@ -178,7 +180,7 @@ def _refuse_unrunnable(run: TestRun, config: Config) -> None:
 
 def _refuse_missing_packages(run: TestRun, project: Project) -> None:
     """Refuse to start a run if tests fail without packages that package.json names and no agent can install."""
-    missing, command = missing_packages(project.root, _printed(run) if bad_tests(run) else "")
+    missing, command = missing_packages(project.root, _output_of(run) if bad_tests(run) else "")
     if missing:
         said = f"tests of the base commit need packages of package.json that are not installed: {join_names(missing)}"
         raise PortError(f"{said}; `{command}` in {project.root}, then start the run again", code="env.missing")
@@ -197,6 +199,6 @@ async def _refuse_missing_generated(printed: str, project: Project, config: Conf
         )
 
 
-def _printed(run: TestRun) -> str:
+def _output_of(run: TestRun) -> str:
     """Return all output of a test run that explains its failures."""
     return "\n".join([run.output, *run.problems, *run.bent, *(test.message for test in bad_tests(run).values())])

@@ -144,7 +144,7 @@ class AgentJobs:
         try:
             # The day's budget stops only new starts; activities started before continue.
             breach = world.budgets.of_day(state, world.clock.now())
-            if breach and await self._dispatch.earlier(job) is None:
+            if breach and await self._dispatch.find_earlier(job) is None:
                 return unavailable_event(job, "budget", breach.words, Usage(), world, grant=breach.grant)
             sent, ended, reading = await self._converse(job, state, runner)
         except asyncio.CancelledError:
@@ -153,7 +153,7 @@ class AgentJobs:
             raise
         finally:
             self._sessions.pop(job.id, None)
-            self._dispatch.ended(job)
+            self._dispatch.close_tools(job)
         await mark_taken(sent.work)
         await self._dispatch.dismiss(sent)
         if ended.session:  # for continuing the conversation later
@@ -186,7 +186,7 @@ class AgentJobs:
         self, job: RunAgent, state: State, runner: Runner
     ) -> tuple[DispatchedWork, Ended, SessionAnswer]:
         """Return an agent's answer; without one, remind it in the same conversation and let it continue once."""
-        sent, ended = await self._play(job, state, runner)
+        sent, ended = await self._run_session(job, state, runner)
         reading = await read_answer(sent.work, sent.ways, sent.before, ended.final)
         while (
             reading.claim is None
@@ -199,27 +199,27 @@ class AgentJobs:
         ):
             problems = reading.problems or [missing_answer_hint(sent.ways)]
             words = "\n".join([*problems, *ignored_answers(reading), REMINDER])
-            sent = await self._dispatch.go_on(sent, ended, words)
+            sent = await self._dispatch.next_round(sent, ended, words)
             earlier, ended = ended.refused, await self._start(job, sent, runner)
             ended = msgspec.structs.replace(ended, refused=(*earlier, *ended.refused))
             reading = await read_answer(sent.work, sent.ways, sent.before, ended.final)
-        await self._cleanse(sent.work)
+        await self._redact_files(sent.work)
         hidden = self._world.agents.secrets()
         return sent, hidden.value(ended), hidden.value(reading)
 
-    async def _cleanse(self, work: Work) -> None:
+    async def _redact_files(self, work: Work) -> None:
         """Redact the lent keys from an agent's files, before anything of them is stored."""
         for found in await asyncio.to_thread(redact_files, work, self._world.agents.secrets()):
             note = f"{found}; it is taken out"
             self._desk.stray(work.act, "key", note)
             self._world.progress(work.act, Progress(note=note))
 
-    async def _play(self, job: RunAgent, state: State, runner: Runner) -> tuple[DispatchedWork, Ended]:
+    async def _run_session(self, job: RunAgent, state: State, runner: Runner) -> tuple[DispatchedWork, Ended]:
         """Attach to the running session, harvest an ended one, or start a new one; return how it ended.
 
         The usage includes that of the earlier rounds.
         """
-        sent = await self._dispatch.earlier(job)
+        sent = await self._dispatch.find_earlier(job)
         if sent is None:
             if job.session and not can_continue(job, runner.abilities):
                 self._world.progress(job.id, Progress(note=DEGRADED))
@@ -231,7 +231,7 @@ class AgentJobs:
             return sent, await self._wait(job, session, watch)
         if ended := await runner.harvest(sent.work):
             return sent, watch.with_usage(ended)
-        await self._cleanse(sent.work)
+        await self._redact_files(sent.work)
         if sent.work.round:  # the conversation exists, only its next prompt was not delivered
             await self._dispatch.serve_again(sent)
         else:
@@ -261,13 +261,13 @@ class AgentJobs:
 
     async def _stop(self, job: RunAgent, runner: Runner) -> None:
         """End the session, even one that was about to start, and save its work."""
-        session, sent = self._sessions.get(job.id), await self._dispatch.earlier(job)
+        session, sent = self._sessions.get(job.id), await self._dispatch.find_earlier(job)
         if session is None and sent:
             session = await runner.attach(sent.work, lambda _: None)
         if session is not None:
             await session.cancel()
         if sent:
-            await self._cleanse(sent.work)
+            await self._redact_files(sent.work)
         await self._world.workspace.save(self._desk.run, job.id)
 
     async def overdue(self, act: str) -> str:

@@ -175,7 +175,7 @@ class Dispatch:
         self._server, self._tools, self._seating = server, tools, seating
         self._served: dict[str, Assignment] = {}
 
-    async def earlier(self, job: RunAgent) -> DispatchedWork | None:
+    async def find_earlier(self, job: RunAgent) -> DispatchedWork | None:
         """Return the work that an earlier process dispatched for this activity."""
         home = home_of(self._folder, job)
         work = await asyncio.to_thread(sent_work, home)
@@ -234,13 +234,13 @@ class Dispatch:
             story = {
                 path: text for path, text in self._world.files.of_instance(job.inst).items() if not is_hidden(path)
             }
-            await asyncio.to_thread(_lay_out, lane.path, home, story, job.inst)
+            await asyncio.to_thread(_place_files, lane.path, home, story, job.inst)
             before = await prepare_lane(lane.path)
             await save_before(before, home)
             await asyncio.to_thread(replace_file, home, _WORK, msgspec.json.encode(work, enc_hook=str))
         return DispatchedWork(work, ways, before)
 
-    async def go_on(self, sent: DispatchedWork, ended: Ended, words: str) -> DispatchedWork:
+    async def next_round(self, sent: DispatchedWork, ended: Ended, words: str) -> DispatchedWork:
         """Prepare another round of the same conversation, lane and token; `ended` has the usage so far."""
         before = sent.work
         work = msgspec.structs.replace(
@@ -258,7 +258,7 @@ class Dispatch:
             await asyncio.to_thread(replace_file, work.home, _WORK, msgspec.json.encode(work, enc_hook=str))
         return sent._replace(work=work)
 
-    def ended(self, job: RunAgent) -> None:
+    def close_tools(self, job: RunAgent) -> None:
         """Close the tools of an ended activity."""
         if self._tools and (task := self._served.pop(job.id, None)):
             self._tools.close(task)
@@ -316,7 +316,7 @@ class Dispatch:
         return ways_of(self._desk.protocol, self._desk.protocol.graphs[job.graph].steps[job.step], self._limit)
 
 
-def _lay_out(lane: Path, home: Path, files: Mapping[str, str], inst: str) -> None:
+def _place_files(lane: Path, home: Path, files: Mapping[str, str], inst: str) -> None:
     """Write files into a lane that are not part of its work; committed files in their place stay committed.
 
     For an empty text, the lane keeps its committed file, unless that file names another story.
