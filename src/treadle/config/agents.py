@@ -55,17 +55,17 @@ class AgentProgram(msgspec.Struct, frozen=True):
 
 def find_agent(name: str, path: str | None = None) -> AgentProgram | None:
     """The program of an agent: in the folders of a PATH (by default ours), else where `make agents` puts it."""
-    if found := shutil.which(name, path=path):
-        return AgentProgram(found, (found,), "PATH")
+    if program := shutil.which(name, path=path):
+        return AgentProgram(program, (program,), "PATH")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = Path(os.environ.get(_FOLDER_VARIABLE) or cache / "treadle" / "agents" / "node_modules" / ".bin")
-    if name not in _INSTALLED or not folder.is_absolute() or not (found := shutil.which(name, path=str(folder))):
+    if name not in _INSTALLED or not folder.is_absolute() or not (program := shutil.which(name, path=str(folder))):
         return None
     # Its scripts begin with `env node`, which would be any node, or none; the one beside them is theirs.
     node = folder / "node"
-    with Path(found).open("rb") as file:
+    with Path(program).open("rb") as file:
         is_script = file.read(64).startswith(b"#!/usr/bin/env node")
-    return AgentProgram(found, (str(node), found) if is_script and node.exists() else (found,), "make agents")
+    return AgentProgram(program, (str(node), program) if is_script and node.exists() else (program,), "make agents")
 
 
 class Agent(msgspec.Struct, frozen=True):

@@ -44,12 +44,12 @@ class Folder(msgspec.Struct, frozen=True):
 
     def files(self, *patterns: str) -> list[str]:
         """Some files that fit patterns, in order; nothing in hidden folders or in those of dependencies."""
-        found: list[str] = []
+        paths: list[str] = []
         for pattern in patterns:
             matches = (path.relative_to(self.root) for path in self.root.glob(pattern))
             wanted = (path for path in matches if not any(_is_foreign(part) for part in path.parts))
-            found += (path.as_posix() for path in islice(wanted, _MAX_FILES))
-        return sorted(found)[:_MAX_FILES]
+            paths += (path.as_posix() for path in islice(wanted, _MAX_FILES))
+        return sorted(paths)[:_MAX_FILES]
 
     def text(self, name: str) -> str:
         """A file's text; empty if it is missing, too large, or not text."""
@@ -217,13 +217,13 @@ def find_python_environment(folder: Folder) -> PythonEnvironment:
         runner, setup = _RUNNERS[lock]
         return PythonEnvironment(python=f"{runner} python", name=lock, lock=folder.text(lock), setup=setup)
     search = folder.variables.get("PATH", "")
-    found = shutil.which("python3", path=search) if search else None
-    if found is None:
+    interpreter = shutil.which("python3", path=search) if search else None
+    if interpreter is None:
         return PythonEnvironment(python="python3")
-    own = Path(found).parent.parent
+    own = Path(interpreter).parent.parent
     active = folder.variables.get("VIRTUAL_ENV") or folder.variables.get("CONDA_PREFIX") or ""
     is_active = bool(active) and own.resolve() == Path(active).resolve() != Path(sys.prefix).resolve()
-    prefix = own if (own / "pyvenv.cfg").is_file() else Path(found).resolve().parent.parent
+    prefix = own if (own / "pyvenv.cfg").is_file() else Path(interpreter).resolve().parent.parent
     return PythonEnvironment(python="python3", name=own.name if is_active else "", packages=tuple(_packages(prefix)))
 
 
@@ -451,7 +451,7 @@ def _node_commands(script: str, scripts: dict[str, Any], above: tuple[str, ...] 
     script = f"{first} && {script}" if script and isinstance(first, str) else script
     if not script.isprintable() or any(char in script.replace("&&", "") for char in "&|;<>$`"):
         return []
-    found: list[str] = []
+    commands: list[str] = []
     for command in map(str.strip, script.split("&&")):
         run = _RUN.fullmatch(command)
         other = scripts.get(run[1]) if run else None
@@ -459,10 +459,10 @@ def _node_commands(script: str, scripts: dict[str, Any], above: tuple[str, ...] 
             inner = _node_commands(other, scripts, (*above, run[1]))
             if not inner:
                 return []
-            found += inner
+            commands += inner
         else:
-            found.append(command)
-    return found
+            commands.append(command)
+    return commands
 
 
 def _node_words(command: str) -> tuple[str, ...]:
@@ -630,5 +630,5 @@ def detect_languages(root: Path, variables: Mapping[str, str] | None = None) -> 
     `variables` locate programs outside of the project; without them detection looks at the project's files alone.
     """
     folder = Folder(root, variables or {})
-    found = [one for detector in DETECTORS if (one := detector(folder)) is not None]
-    return sorted(found, key=lambda one: not one.is_tested)
+    languages = [one for detector in DETECTORS if (one := detector(folder)) is not None]
+    return sorted(languages, key=lambda one: not one.is_tested)

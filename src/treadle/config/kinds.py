@@ -160,8 +160,8 @@ _PRICES: Final = re.compile(rf"{_PRICE} in, {_PRICE} out(?:, {_PRICE} cached)?",
 
 def parse_prices(text: str) -> tuple[float, ...]:
     """Parse the price of a million tokens: input, output and, if present, cached; empty if the text is no price."""
-    found = _PRICES.fullmatch(text.strip())
-    return tuple(float(number) for number in found.groups() if number) if found else ()
+    match = _PRICES.fullmatch(text.strip())
+    return tuple(float(number) for number in match.groups() if number) if match else ()
 
 
 def _prices(value: object) -> str:

@@ -91,20 +91,20 @@ def owner_of(folder: Path) -> Project | None:
 
 def project_around(start: Path | None = None) -> Project | None:
     """Like `find_project`, but for a lane return the project that the lane belongs to."""
-    found = find_project(start)
-    is_lane = found is not None and found.root.parent.parts[-len(_LANES) :] == _LANES
-    return Project(found.root.parents[len(_LANES)]) if found and is_lane else found
+    project = find_project(start)
+    is_lane = project is not None and project.root.parent.parts[-len(_LANES) :] == _LANES
+    return Project(project.root.parents[len(_LANES)]) if project and is_lane else project
 
 
 def open_project(start: Path | None = None) -> Project:
     """Return the project around a folder; without one, raise an error that explains how to start one."""
-    found = project_around(start)
-    if found is None:
+    project = project_around(start)
+    if project is None:
         here = start or current_folder()
         raise TreadleError(
             f"{here} is not in a project; `git init` makes it a repository, then `treadle init`", code="project.missing"
         )
-    return found
+    return project
 
 
 def current_folder() -> Path:

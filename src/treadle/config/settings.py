@@ -84,7 +84,7 @@ def lines_of(text: str) -> dict[KeyPath, int]:
     The parser of the standard library reports no lines. But a statement is the shortest run of lines that parses by
     itself, so the parser splits the file, too.
     """
-    found: dict[KeyPath, int] = {}
+    lines_by_path: dict[KeyPath, int] = {}
     table: KeyPath = ()
     lines = text.replace("\r\n", "\n").split("\n")
     start = 0
@@ -98,12 +98,12 @@ def lines_of(text: str) -> dict[KeyPath, int]:
             continue
         if statement.lstrip().startswith("["):
             table = paths[-1]
-            found.setdefault(table, start + 1)
+            lines_by_path.setdefault(table, start + 1)
         else:
             for path in paths:
-                found.setdefault(table + path, start + 1)
+                lines_by_path.setdefault(table + path, start + 1)
         start = end
-    return found
+    return lines_by_path
 
 
 def _paths(value: object, above: KeyPath = ()) -> Iterator[KeyPath]:
@@ -205,8 +205,8 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 
 def user_file(environ: Mapping[str, str]) -> Path:
     """The user's own settings, for all projects."""
-    given = Path(environ.get("XDG_CONFIG_HOME", ""))
-    base = given if given.is_absolute() else Path(environ.get("HOME", "/")) / ".config"
+    chosen = Path(environ.get("XDG_CONFIG_HOME", ""))
+    base = chosen if chosen.is_absolute() else Path(environ.get("HOME", "/")) / ".config"
     return base / "treadle" / "config.toml"
 
 

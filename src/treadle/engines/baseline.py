@@ -75,15 +75,20 @@ async def collect_base(project: Project, config: Config) -> tuple[int, str]:
     tools = ProjectTools(toolchain_of(config, project))
     checkouts = opened.checkouts.bringing(await read_generated(opened.repository, config.environment.generated))
     async with checkouts.clean(await base_commit(project)) as path:
-        found = await tools.collect(path)
-    printed = [found.output, *found.problems, *found.bent, *(test.message for test in found.errors.values())]
-    if not found.is_complete or found.never_began:
+        collected = await tools.collect(path)
+    printed = [
+        collected.output,
+        *collected.problems,
+        *collected.bent,
+        *(test.message for test in collected.errors.values()),
+    ]
+    if not collected.is_complete or collected.never_began:
         await _refuse_missing_generated("\n".join(printed), project, config)
-    if not (found.never_began or found.bent):
-        return len(found.ids), ""
-    lines = [line.strip() for line in found.output.splitlines() if line.strip()]
-    said = [line for line in lines if "error" in line.lower()] or lines
-    return len(found.ids), "; ".join([*found.bent, *found.problems][:1] + said[-1:])
+    if not (collected.never_began or collected.bent):
+        return len(collected.ids), ""
+    lines = [line.strip() for line in collected.output.splitlines() if line.strip()]
+    reasons = [line for line in lines if "error" in line.lower()] or lines
+    return len(collected.ids), "; ".join([*collected.bent, *collected.problems][:1] + reasons[-1:])
 
 
 async def count_generated(project: Project, config: Config) -> int:
@@ -150,9 +155,9 @@ async def _try_commands(measure: ActivityMeasurements, tree: str, names: frozens
     for name in _TRIED_COMMANDS:
         built = await measure.command(name, tree) if name in names else None
         if built is not None and built.exit in _CANNOT_START:
-            said = built.output.strip().splitlines()[-1:] or [f"it ended with {built.exit}"]
+            lines = built.output.strip().splitlines()[-1:] or [f"it ended with {built.exit}"]
             raise PortError(
-                f"`toolchain.{name}` cannot start here: {said[0]}; install what it needs, or mend it in treadle.toml",
+                f"`toolchain.{name}` cannot start here: {lines[0]}; install what it needs, or mend it in treadle.toml",
                 code="env.missing",
             )
         failing += [name] if built is not None and not built.is_well else []
@@ -163,7 +168,7 @@ def _refuse_unrunnable(run: TestRun, config: Config) -> None:
     """Refuse to start a run if no check that runs the tests could ever pass."""
     if run.is_believable and not (config.toolchain.kind == "pytest" and run.exit in _NO_RESULT and not run.tests):
         return
-    said = "\n".join(run.output.strip().splitlines()[-20:])
+    output = "\n".join(run.output.strip().splitlines()[-20:])
     why = "; ".join(run.bent or run.problems) or f"it ended by '{run.ended}'"
     if run.ended == "timeout":
         fix = f"make it faster, or raise `toolchain.timeout` (now {config.toolchain.timeout} s)"
@@ -175,7 +180,7 @@ def _refuse_unrunnable(run: TestRun, config: Config) -> None:
         fix = "`treadle doctor` tries the test tool by itself; if that works, a plugin or a conftest.py is at fault"
         raise PortError(f"what the tests of the base commit say cannot be believed: {why}; {fix}", code="env.canaries")
     fix = "install what it needs, or mend `toolchain` in treadle.toml; `treadle doctor` tries it"
-    raise PortError(f"the tests of the base commit cannot be run: {why}; {fix}\n{said}".rstrip(), code="env.tests")
+    raise PortError(f"the tests of the base commit cannot be run: {why}; {fix}\n{output}".rstrip(), code="env.tests")
 
 
 def _refuse_missing_packages(run: TestRun, project: Project) -> None:

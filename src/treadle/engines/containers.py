@@ -44,9 +44,9 @@ async def remove_containers(project: Project, runs: Sequence[Run], *, dry: bool)
             config = settings_of(run).config
             if uses_containers(config):
                 engine = await find_engine(config.workspace.engine, config.workspace.image)
-                found = await _list_containers(engine, project, f"label=treadle.run={run.id}")
-                await _remove(engine, [] if dry else list(found))
-                count += len(found)
+                containers = await _list_containers(engine, project, f"label=treadle.run={run.id}")
+                await _remove(engine, [] if dry else list(containers))
+                count += len(containers)
     return count
 
 
@@ -54,12 +54,14 @@ async def _list_containers(engine: Engine, project: Project, more: str) -> dict[
     """Return the containers of a project, each with the process that started it."""
     labels = ("--filter", f"label=treadle.project={project.root}", "--filter", more)
     shown = f'{{{{.ID}}}} {{{{.Label "{_BY}"}}}}'
-    said = await run_program([engine.path, "ps", "--all", "--no-trunc", *labels, "--format", shown])
-    if said.code != 0:
+    answer = await run_program([engine.path, "ps", "--all", "--no-trunc", *labels, "--format", shown])
+    if answer.code != 0:
         raise PortError(
-            f"{engine.kind} does not list its containers: {said.first_line}", retryable=True, code="container.unusable"
+            f"{engine.kind} does not list its containers: {answer.first_line}",
+            retryable=True,
+            code="container.unusable",
         )
-    lines = (line.partition(" ") for line in said.text.splitlines())
+    lines = (line.partition(" ") for line in answer.text.splitlines())
     return {container: by for container, _, by in lines if container}
 
 

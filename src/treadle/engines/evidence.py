@@ -114,8 +114,8 @@ def _refuse_merge(job: RunEffect, case: Case, unverified: list[CriterionProof]) 
     step = case.protocol.graphs[job.graph].steps[job.step]
     record: Json = {"check": "verified", "ok": False, "report": details, "findings": findings}
     result = CheckResult(check="verified", ok=False, report_ref=case.payloads.put(record))
-    made = build_outcome(case.protocol, step, _REJECTED, values)
-    return Outcome(exit=made.exit, fields=made.fields, results=(result,))
+    outcome = build_outcome(case.protocol, step, _REJECTED, values)
+    return Outcome(exit=outcome.exit, fields=outcome.fields, results=(result,))
 
 
 # The memory bank of a run: documents made from its log, and documents written by its agents.
@@ -126,18 +126,18 @@ async def read_bank(project: Project, run: Run, log: GrowingLog) -> Texts:
     protocol, get = log.protocol, log.store.payloads.get
     if protocol is None:
         return {}
-    made = bank(log, get)
-    views = {name: {one.path: made[one.path]} for name, one in protocol.artifacts.items() if is_view(one)}
-    found = await _committed(project, run, log.state, protocol)
+    texts_of_views = bank(log, get)
+    views = {name: {one.path: texts_of_views[one.path]} for name, one in protocol.artifacts.items() if is_view(one)}
+    documents = await _committed_documents(project, run, log.state, protocol)
     for name, texts in accepted_documents(protocol, log, get).items():
-        found[name] = found.get(name, {}) | texts
-    return views | found
+        documents[name] = documents.get(name, {}) | texts
+    return views | documents
 
 
-async def _committed(project: Project, run: Run, state: State, protocol: Protocol) -> Texts:
+async def _committed_documents(project: Project, run: Run, state: State, protocol: Protocol) -> Texts:
     """Return the documents on the branches of a run's instances; the root's win, then those of the latest instance."""
     documents = [(name, one) for name, one in protocol.artifacts.items() if is_document(one) and not is_view(one)]
-    found: Texts = {}
+    texts: Texts = {}
     with suppress(PortError):
         repository = await open_repository(project)
         trees, names = Trees(repository), RefNames(run.id, settings_of(run).config.git.branch_prefix)
@@ -150,5 +150,5 @@ async def _committed(project: Project, run: Run, state: State, protocol: Protoco
                 listed = list(filter(path_matcher(artifact), paths))
                 for path, data in (await trees.shows(commit, listed)).items():
                     if data is not None:
-                        found.setdefault(name, {})[path] = data.decode(errors="replace")
-    return found
+                        texts.setdefault(name, {})[path] = data.decode(errors="replace")
+    return texts

@@ -87,15 +87,17 @@ async def tidy(project: Project, store: Store, *, dry: bool) -> TidyReport:
     ended = [run for run in runs if run.outcome and not driver_of(run)]
     busy = any(driver_of(run) for run in runs)
     try:
-        found = await _tidy_repository(project, store, ended, dry=dry)
+        report = await _tidy_repository(project, store, ended, dry=dry)
     except PortError as error:
-        found = TidyReport(problem=str(error))
-    spare = SpareSlots() if busy or found.problem else await remove_spare(project.worktrees, dry=dry)
+        report = TidyReport(problem=str(error))
+    spare = SpareSlots() if busy or report.problem else await remove_spare(project.worktrees, dry=dry)
     return msgspec.structs.replace(
-        found,
+        report,
         worktrees=FreedSpace(len(spare.paths), spare.bytes),
         conversations=await asyncio.to_thread(_remove_all, _conversations(project, ended), dry=dry),
-        cache=await asyncio.to_thread(_remove_all, _outworn(project.local / "measured", time.time()), dry=dry),
+        cache=await asyncio.to_thread(
+            _remove_all, _stale_measurements(project.local / "measured", time.time()), dry=dry
+        ),
         leftovers=FreedSpace() if busy else await asyncio.to_thread(_remove_all, _leftovers(project, runs), dry=dry),
         containers=await remove_containers(project, ended, dry=dry),
         is_busy=busy,
@@ -129,13 +131,13 @@ async def _pack_run(
     """Pack the refs of a run; return how many were saved, the removed result branch, and the kept one."""
     names = opened.integration.names(run.id)
     there = await opened.refs.below(*names.spaces)
-    found = await result_of(project, run)
-    is_wanted = found is not None and not found.taken
+    result = await result_of(project, run)
+    is_wanted = result is not None and not result.taken
     holder = next((ref for ref in (names.result, names.integration(ROOT)) if ref in there), "")
     stays = {names.packed} | ({holder} if is_wanted else set())
     if names.result in await opened.refs.checked_out():
         stays.add(names.result)
-    if found is not None and found.altered:  # commits that a person has put on the branch are not Treadle's to hide
+    if result is not None and result.altered:  # commits that a person has put on the branch are not Treadle's to hide
         stays |= {names.result, names.verified_result}
     chosen = {ref: value for ref, value in there.items() if ref not in stays}
     if dry:
@@ -143,20 +145,20 @@ async def _pack_run(
     else:
         fewer = await pack_refs(opened.repository, opened.refs, names, chosen)
     gone = [names.result.removeprefix("refs/heads/")] if names.result in chosen else []
-    return fewer, gone, [found.branch] if found and is_wanted else []
+    return fewer, gone, [result.branch] if result and is_wanted else []
 
 
 def _conversations(project: Project, ended: Sequence[Run]) -> Iterator[Path]:
     """Yield the agents' conversation homes (logins, transcripts): no agent needs one after its run has ended."""
-    folders = {path.name: path for path in _inside(project.runs) if not path.is_symlink()}
+    folders = {path.name: path for path in _entries(project.runs) if not path.is_symlink()}
     for run in ended:
-        inside = _inside(folders[run.id] / "acts") if run.id in folders else []
+        inside = _entries(folders[run.id] / "acts") if run.id in folders else []
         yield from (path for path in inside if path.name == _CONVERSATIONS)
 
 
-def _outworn(folder: Path, now: float) -> Iterator[Path]:
+def _stale_measurements(folder: Path, now: float) -> Iterator[Path]:
     """Yield stale measurements: those older than a month, and the oldest ones beyond the total size."""
-    states = [(path.lstat(), path) for part in _inside(folder) for path in _inside(part)]
+    states = [(path.lstat(), path) for part in _entries(folder) for path in _entries(part)]
     room = CACHE_BYTES
     for state, path in sorted(states, key=lambda one: one[0].st_mtime, reverse=True):
         room -= state.st_size
@@ -166,12 +168,12 @@ def _outworn(folder: Path, now: float) -> Iterator[Path]:
 
 def _leftovers(project: Project, runs: Sequence[Run]) -> Iterator[Path]:
     known, now = {run.id for run in runs}, time.time()
-    for folder in (project.worktrees, project.local, project.local / "git", *_inside(project.local / "measured")):
-        for path in _inside(folder):
+    for folder in (project.worktrees, project.local, project.local / "git", *_entries(project.local / "measured")):
+        for path in _entries(folder):
             draft = _DRAFT.fullmatch(path.name)
             if draft and path.is_file() and find_process(int(draft[1])) is None:
                 yield path
-    yield from (path for path in _inside(project.runs) if path.name not in known and _is_older(path, now, _HOUR))
+    yield from (path for path in _entries(project.runs) if path.name not in known and _is_older(path, now, _HOUR))
     yield from abandoned_folders()
 
 
@@ -182,7 +184,7 @@ def _is_older(path: Path, now: float, age: int) -> bool:
         return False
 
 
-def _inside(folder: Path) -> list[Path]:
+def _entries(folder: Path) -> list[Path]:
     """Return the entries of a folder; empty if it is a link or missing."""
     try:
         return [] if folder.is_symlink() else sorted(folder.iterdir())
@@ -220,11 +222,11 @@ async def forget_runs(project: Project, store: Store, runs: Sequence[Run], *, br
     try:
         opened = await open_git(project, no_lanes)
         await move_older_branches(opened.repository, opened.refs, store, dry=dry)
-        found = [await _forget_run(project, run, branches=branches, dry=dry) for run in runs]
+        removed = [await _forget_run(project, run, branches=branches, dry=dry) for run in runs]
     except PortError as error:
         return RemovedRefs(problem=str(error))
-    kept = tuple(branch for _, branches_kept in found for branch in branches_kept)
-    return RemovedRefs(refs=sum(count for count, _ in found), kept=kept)
+    kept = tuple(branch for _, branches_kept in removed for branch in branches_kept)
+    return RemovedRefs(refs=sum(count for count, _ in removed), kept=kept)
 
 
 async def _forget_run(project: Project, run: Run, *, branches: bool, dry: bool) -> tuple[int, tuple[str, ...]]:
@@ -236,14 +238,14 @@ async def _forget_run(project: Project, run: Run, *, branches: bool, dry: bool) 
     names = opened.integration.names(run.id)
     there = await opened.refs.below(*names.spaces)
     is_used = names.result in await opened.refs.checked_out()
-    found = await result_of(project, run)
+    result = await result_of(project, run)
     # The ref with the result or the accepted work, unless the user's branch has it.
     held: list[str] = []
-    if found is not None and found.tip:
+    if result is not None and result.tip:
         held.append(names.result)  # with commits of a person's, which may have left the verified one behind
-        if not found.taken and not await opened.repository.is_ancestor(found.commit, found.tip):
-            held += [ref for ref in (names.integration(ROOT),) if there.get(ref) == found.commit]
-    elif found is not None and (is_used or not found.taken):
+        if not result.taken and not await opened.repository.is_ancestor(result.commit, result.tip):
+            held += [ref for ref in (names.integration(ROOT),) if there.get(ref) == result.commit]
+    elif result is not None and (is_used or not result.taken):
         held += [ref for ref in (names.result, names.integration(ROOT)) if ref in there][:1]
     kept = tuple(ref for ref in held if not branches or (is_used and ref == names.result))
     if not dry:
@@ -280,9 +282,9 @@ def clean_runs(
     files = sum(remove_activity_folders(project, run, dry) for run in ended)
     dialogues = project.local / MEMORY
     if not dry and dialogues.is_file():  # the database reuses the space and does not shrink
-        with dialogues_in(dialogues) as found:
+        with dialogues_in(dialogues) as opened:
             for run in ended:
-                found.forget(run)
+                opened.forget(run)
     before = _size(project)
     freed = store.clean(ended, dry=dry)
     shrunk = before - _size(project)

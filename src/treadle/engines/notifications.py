@@ -100,11 +100,11 @@ class SettingsNotifier(Notifier):
                 sys.stderr.write("\a")
                 sys.stderr.flush()
         if self._settings.command:
-            await _start(self._settings.command, run, event, line, message)
+            await _run_program(self._settings.command, run, event, line, message)
         if self._settings.webhook:
             body = msgspec.json.encode({"run": run, "event": event, "text": line, "message": message})
             address = _resolve(self._settings.webhook, "notifications.webhook", os.environ)
-            await asyncio.to_thread(_send, address, body)
+            await asyncio.to_thread(_post, address, body)
         if self._settings.channels:
             title = " · ".join(part for part in (self._title, run) if part)
             await asyncio.to_thread(notify_channels, self._settings.channels, os.environ, title, message, event)
@@ -114,7 +114,7 @@ def _printable(text: str, keep: str = "") -> str:
     return "".join(char if char.isprintable() or char in keep else " " for char in text)
 
 
-async def _start(command: tuple[str, ...], run: str, event: str, text: str, message: str) -> None:
+async def _run_program(command: tuple[str, ...], run: str, event: str, text: str, message: str) -> None:
     """Start the program without a shell. Its last argument is the text; its environment has the full message, too."""
     variables = {"TREADLE_RUN": run, "TREADLE_EVENT": event, "TREADLE_TEXT": text, "TREADLE_MESSAGE": message}
     env = {**os.environ, **variables}
@@ -139,7 +139,7 @@ async def _start(command: tuple[str, ...], run: str, event: str, text: str, mess
         raise PortError(f"notifications.command: {command[0]} ended with code {code}", code="notify.failed")
 
 
-def _send(address: str, body: bytes) -> None:
+def _post(address: str, body: bytes) -> None:
     if not address.startswith(("http://", "https://")):
         raise PortError("notifications.webhook: the address must begin with https://", code="notify.settings")
     request = urllib.request.Request(address, body, {"Content-Type": "application/json"})

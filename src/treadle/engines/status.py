@@ -85,9 +85,9 @@ class RunFollower:
 
 def follow_run(store: Store, run: str) -> RunFollower:
     """Return a run with its whole history so far."""
-    found = RunFollower(store, store.run(run))
-    found.chronicle.catch_up()
-    return found
+    follower = RunFollower(store, store.run(run))
+    follower.chronicle.catch_up()
+    return follower
 
 
 def read_status(project: Project, store: Store, run: str) -> RunStatus:
@@ -95,9 +95,9 @@ def read_status(project: Project, store: Store, run: str) -> RunStatus:
     return status_of(project, store, follow_run(store, run))
 
 
-def status_of(project: Project, store: Store, found: RunFollower) -> RunStatus:
+def status_of(project: Project, store: Store, follower: RunFollower) -> RunStatus:
     """Build the status of a run whose log was read; an ended run has its evidence, too."""
-    chronicle, record = found.chronicle, found.record
+    chronicle, record = follower.chronicle, follower.record
     state, settings = chronicle.state, settings_of(record)
     strays = store.strays(record.id)
 
@@ -117,7 +117,7 @@ def status_of(project: Project, store: Store, found: RunFollower) -> RunStatus:
         untold=tuple(dict.fromkeys(it.detail for it in strays if it.what == _NOTIFICATION)),
         edited=tuple(edited),
         yours=list_work_in_hand(project, record, state),
-        questions={ask: read_wording(project, store, found, ask) for ask in asked},
+        questions={ask: read_wording(project, store, follower, ask) for ask in asked},
         outage=first_words(report_words(store.payloads.get(outage_ref))) if outage_ref else "",
         advice=tuple(advice_of(chronicle.deeds.values(), store.payloads.get)),
         result=asyncio.run(result_of(project, record)),
@@ -134,11 +134,11 @@ def status_of(project: Project, store: Store, found: RunFollower) -> RunStatus:
     )
 
 
-def read_wording(project: Project, store: Store, found: RunFollower, ask: str) -> str:
+def read_wording(project: Project, store: Store, follower: RunFollower, ask: str) -> str:
     """Return the text of a question as it was asked, or the reason why it cannot be read."""
-    put = found.chronicle.asked[ask]
+    put = follower.chronicle.asked[ask]
     try:
-        texts = toolchain_texts(settings_of(found.record).config.toolchain, project.root)
+        texts = toolchain_texts(settings_of(follower.record).config.toolchain, project.root)
         return question(store.protocol(put.state.protocol), put.state, put.command, store.payloads, texts).text
     except TreadleError as error:
         return f"(what it says cannot be read: {error})"

@@ -214,7 +214,7 @@ class RunRecording:
         """Return the record of an activity; None if the run never reached it, or it did not end."""
         with opened_store(self._project) as store:
             chronicle = self._chronicle(store)
-            deed = _ended(chronicle, activity)
+            deed = _find_ended_activity(chronicle, activity)
             if deed is None or chronicle.protocol is None:
                 return None
             end = _recorded_end(store, chronicle.protocol, deed)
@@ -236,14 +236,14 @@ class RunRecording:
         wanted = [names.of_activity(act, what) for what in ("base", "recorded", "wip")]
         if self._refs is None:
             self._refs = await refs_of_run(self._repository, Refs(self._repository), names)
-        found = self._refs
-        base, recorded, wip = (found.get(ref, "") for ref in wanted)
+        refs = self._refs
+        base, recorded, wip = (refs.get(ref, "") for ref in wanted)
         commit = recorded or wip
         changed = bool(commit) or not base  # without its base, changes are unknown
         return {"base": base, "commit": commit, "changed": changed, "objects": str(self._repository.objects)}
 
 
-def _ended(chronicle: Chronicle, activity: ActivityKey) -> ActivityRecord | None:
+def _find_ended_activity(chronicle: Chronicle, activity: ActivityKey) -> ActivityRecord | None:
     """Return the ended activity of a place; if a signal stopped it, the one that resumed its step."""
     deed = chronicle.deeds.get(activity.id)
     while deed is not None and deed.stopped == "preempted":

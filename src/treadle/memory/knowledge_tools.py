@@ -32,13 +32,13 @@ UNREADABLE: Final = "\ufdd0\u2060unreadable\u2060\ufdd0"
 _KINDS: Final = {bool: "boolean", int: "number", float: "number", str: "string", list: "array", dict: "object"}
 
 
-def refusal(tool: str, takes: Schema, given: Mapping[str, Any]) -> str:
+def refusal(tool: str, takes: Schema, arguments: Mapping[str, Any]) -> str:
     """Return the reason why a tool refuses arguments, in the public server's words where it refuses too; empty if it
     accepts.
     """
-    if misfits := _misfits(takes, dict(given), ""):
+    if misfits := _misfits(takes, dict(arguments), ""):
         return f"MCP error -32602: Input validation error: Invalid arguments for tool {tool}: " + "\n".join(misfits)
-    return "\n".join(_unstorable(takes, dict(given), ""))
+    return "\n".join(_unstorable(takes, dict(arguments), ""))
 
 
 def _misfits(takes: Schema, value: Any, at: str) -> list[str]:
@@ -103,14 +103,14 @@ def _list(items: Schema, about: str = "") -> Schema:
 
 
 def _object(properties: Mapping[str, Schema]) -> Schema:
-    found: Schema = {"type": "object", "properties": dict(properties)}
-    return found | ({"required": list(properties)} if properties else {})
+    schema: Schema = {"type": "object", "properties": dict(properties)}
+    return schema | ({"required": list(properties)} if properties else {})
 
 
 def _closed(schema: Schema) -> Schema:
     """As answers are described: nothing that is not named."""
-    found = {name: _closed(value) if isinstance(value, dict) else value for name, value in schema.items()}
-    return found | ({"additionalProperties": False} if schema.get("type") == "object" else {})
+    closed = {name: _closed(value) if isinstance(value, dict) else value for name, value in schema.items()}
+    return closed | ({"additionalProperties": False} if schema.get("type") == "object" else {})
 
 
 ENTITY: Final = _object(
@@ -222,37 +222,37 @@ TOOLS: Final = (
 _TAKES: Final = {tool.name: tool.takes for tool in TOOLS}
 
 
-def call(space: Space, name: str, given: Mapping[str, Any]) -> ToolReply:
+def call(space: Space, name: str, arguments: Mapping[str, Any]) -> ToolReply:
     """Call one of the nine tools on a graph; the reply has structured data, and the same as text in the public server's
     format.
     """
-    if wrong := refusal(name, _TAKES[name], given):
+    if wrong := refusal(name, _TAKES[name], arguments):
         return ToolReply(wrong, ok=False)
     match name:
         case "create_entities":
-            return _reply(space.create_entities(msgspec.convert(given["entities"], list[Entity])), "entities")
+            return _reply(space.create_entities(msgspec.convert(arguments["entities"], list[Entity])), "entities")
         case "create_relations":
-            return _reply(space.create_relations(msgspec.convert(given["relations"], list[Relation])), "relations")
+            return _reply(space.create_relations(msgspec.convert(arguments["relations"], list[Relation])), "relations")
         case "add_observations":
-            added = space.add_observations(msgspec.convert(given["observations"], list[NewObservations]))
+            added = space.add_observations(msgspec.convert(arguments["observations"], list[NewObservations]))
             if isinstance(added, UnknownEntity):
                 return ToolReply(f"Entity with name {added.name} not found", ok=False)
             return _reply(added, "results")
         case "delete_entities":
-            space.delete_entities(given["entityNames"])
+            space.delete_entities(arguments["entityNames"])
             return _deleted("Entities")
         case "delete_observations":
-            space.delete_observations(msgspec.convert(given["deletions"], list[ObservationDeletion]))
+            space.delete_observations(msgspec.convert(arguments["deletions"], list[ObservationDeletion]))
             return _deleted("Observations")
         case "delete_relations":
-            space.delete_relations(msgspec.convert(given["relations"], list[Relation]))
+            space.delete_relations(msgspec.convert(arguments["relations"], list[Relation]))
             return _deleted("Relations")
         case "read_graph":
             return _reply(space.read_graph())
         case "search_nodes":
-            return _reply(space.search_nodes(given["query"]))
+            return _reply(space.search_nodes(arguments["query"]))
         case _:
-            return _reply(space.open_nodes(given["names"]))
+            return _reply(space.open_nodes(arguments["names"]))
 
 
 def _reply(value: object, key: str = "") -> ToolReply:

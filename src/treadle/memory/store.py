@@ -332,16 +332,16 @@ class Space:
         with self._memory.writing() as db:
             return self._create_relations(db, relations)
 
-    def add_observations(self, given: Sequence[NewObservations]) -> tuple[AddedObservations, ...] | UnknownEntity:
+    def add_observations(self, additions: Sequence[NewObservations]) -> tuple[AddedObservations, ...] | UnknownEntity:
         """Add observations, and return the new ones of each entity; if an entity is missing, change nothing."""
         with self._memory.writing() as db:
-            names = [each.entity_name for each in given]
+            names = [each.entity_name for each in additions]
             known = self._known(db, names)
             unknown = next((name for name in names if name not in known), None)
             if unknown is not None:
                 return UnknownEntity(unknown)
             added = []
-            for each in given:
+            for each in additions:
                 entity = self.named(db, each.entity_name)[0][0]
                 fresh = tuple(content for content in each.contents if not _equal_observations(db, entity, content))
                 self.say(db, entity, fresh)
@@ -353,8 +353,10 @@ class Space:
         with self._memory.writing() as db:
             for name in set(names):
                 for id_, type_ in self.named(db, name):
-                    said = db.execute("SELECT id, content FROM observations WHERE entity = ?", (id_,)).fetchall()
-                    self._delete_observations(db, said)
+                    observations = db.execute(
+                        "SELECT id, content FROM observations WHERE entity = ?", (id_,)
+                    ).fetchall()
+                    self._delete_observations(db, observations)
                     db.execute("DELETE FROM entities WHERE id = ?", (id_,))
                     self._update_index(db, _REMOVE_FROM_INDEX, [(-id_, name, type_)])
                 db.execute("DELETE FROM relations WHERE space = ? AND source = ?", (self.name, name))
@@ -464,24 +466,26 @@ class Space:
 
     def _around(self, db: sqlite3.Connection, ids: Iterable[int]) -> KnowledgeGraph:
         """Entities, and the relations that touch their names."""
-        wanted = json.dumps(list(ids))
+        listed = json.dumps(list(ids))
         heads = db.execute(
-            f"SELECT id, name, type FROM entities WHERE id IN {_AMONG} ORDER BY id", (wanted,)
+            f"SELECT id, name, type FROM entities WHERE id IN {_AMONG} ORDER BY id", (listed,)
         ).fetchall()
-        said = f"SELECT entity, content FROM observations WHERE entity IN {_AMONG} ORDER BY entity, id"
+        observations = f"SELECT entity, content FROM observations WHERE entity IN {_AMONG} ORDER BY entity, id"
         touching = " UNION ".join(
             f"SELECT id, source, target, type FROM relations WHERE space = ? AND {end} IN"
             f" (SELECT name FROM entities WHERE id IN {_AMONG})"
             for end in ("source", "target")
         )
-        rows = db.execute(f"{touching} ORDER BY id", (self.name, wanted, self.name, wanted))
+        rows = db.execute(f"{touching} ORDER BY id", (self.name, listed, self.name, listed))
         return KnowledgeGraph(
-            _join_observations(heads, db.execute(said, (wanted,))), tuple(Relation(*row[1:]) for row in rows)
+            _join_observations(heads, db.execute(observations, (listed,))), tuple(Relation(*row[1:]) for row in rows)
         )
 
 
-def _join_observations(heads: list[tuple[int, str, str]], said: Iterable[tuple[int, str]]) -> tuple[Entity, ...]:
-    contents = {id_: tuple(text for _, text in rows) for id_, rows in groupby(said, key=itemgetter(0))}
+def _join_observations(
+    heads: list[tuple[int, str, str]], observations: Iterable[tuple[int, str]]
+) -> tuple[Entity, ...]:
+    contents = {id_: tuple(text for _, text in rows) for id_, rows in groupby(observations, key=itemgetter(0))}
     return tuple(Entity(name, type_, contents.get(id_, ())) for id_, name, type_ in heads)
 
 

@@ -73,10 +73,10 @@ def redact_files(work: Work, redaction: Redaction) -> list[str]:
     since = 0
     with suppress(OSError):  # written once, before the first round; the lane's checked-out files are older
         since = (work.home / channels.BEFORE_FILE).lstat().st_ctime_ns
-    found = [(path, names) for path in _files(work.lane) if (names := _redact(path, redaction, since))]
+    affected = [(path, names) for path in _files(work.lane) if (names := _redact(path, redaction, since))]
     for path in (*_files(work.out), *_files(work.home / "agent")):
         _redact(path, redaction, 0)
-    return [f"{path.relative_to(work.lane)} held the value of {', '.join(names)}" for path, names in found]
+    return [f"{path.relative_to(work.lane)} held the value of {', '.join(names)}" for path, names in affected]
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -209,8 +209,8 @@ class AgentJobs:
 
     async def _redact_files(self, work: Work) -> None:
         """Redact the lent keys from an agent's files, before anything of them is stored."""
-        for found in await asyncio.to_thread(redact_files, work, self._world.agents.secrets()):
-            note = f"{found}; it is taken out"
+        for sentence in await asyncio.to_thread(redact_files, work, self._world.agents.secrets()):
+            note = f"{sentence}; it is taken out"
             self._desk.stray(work.act, "key", note)
             self._world.progress(work.act, Progress(note=note))
 

@@ -136,14 +136,14 @@ def failure_event(report: AgentReport, changed: tuple[str, ...], world: RunWorld
 
     # A person without any other explanation gets the agent's last line of output.
     lines = [] if ended.detail else [line.strip() for line in ended.final.splitlines() if line.strip()]
-    last_words = [f"its last words: {_written(lines[-1][:_SHOWN])}"] if lines else []
+    last_words = [f"its last words: {_without_surrogates(lines[-1][:_SHOWN])}"] if lines else []
     for_person = "\n".join([explain(missing_answer_reason(report.ways)), *last_words])
     detail: dict[str, Json] = {
         **failure_report(explain(missing_answer_hint(report.ways)), for_person),
         **({NOTES: reading.notes} if reading.notes else {}),
         **({"files_changed": list(changed)} if changed else {}),
         "code": ended.code,
-        "output": _written(ended.final[-_OUTPUT:]),
+        "output": _without_surrogates(ended.final[-_OUTPUT:]),
     }
     return Failed(
         id=event_id(job, "failed"),
@@ -166,7 +166,7 @@ def unavailable_event(
         why=why,
         wait=wait,
         grant=grant,
-        detail_ref=world.payloads.put({"report": _written(report)}),
+        detail_ref=world.payloads.put({"report": _without_surrogates(report)}),
         usage=usage,
     )
 
@@ -176,6 +176,6 @@ def ignored_answers(reading: SessionAnswer) -> list[str]:
     return [f"an answer that was there does not count: {warning}" for warning in reading.warnings]
 
 
-def _written(text: str) -> str:
+def _without_surrogates(text: str) -> str:
     """Replace lone surrogates, so that any file and message can contain the text."""
     return _SURROGATES.sub(_REPLACED, text)

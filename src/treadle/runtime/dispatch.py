@@ -68,7 +68,7 @@ class Seating:
             phase=letters.get("P", ""),
         )
         task = _text(input_values(job.inputs, self._payloads))
-        accepted = _accepted(protocol, inst, self._payloads)
+        accepted = _accepted_answers(protocol, inst, self._payloads)
         try:
             with dialogues_in(self._path) as dialogues:
                 dialogues.admit(seat, mark_of(token), dialogue_kind(protocol, inst), task, accepted)
@@ -93,20 +93,22 @@ class Seating:
             self._ended |= {inst.id for inst in over}
             with suppress(PortError), dialogues_in(self._path) as dialogues:
                 for inst in over:
-                    dialogues.tell(dialogue(protocol, state.run, inst), _accepted(protocol, inst, self._payloads))
+                    dialogues.tell(
+                        dialogue(protocol, state.run, inst), _accepted_answers(protocol, inst, self._payloads)
+                    )
 
 
-def _accepted(protocol: Protocol, inst: Instance, payloads: Payloads) -> list[AcceptedAnswer]:
+def _accepted_answers(protocol: Protocol, inst: Instance, payloads: Payloads) -> list[AcceptedAnswer]:
     """Return the accepted answers of a dialogue's agents, oldest first; only the last of each exit."""
     steps = protocol.graphs[inst.graph].steps
-    found = []
+    answers = []
     for name, slot in sorted(inst.slots.items(), key=lambda entry: entry[1].seq):
         step, _, exit_ = name.rpartition(".")
         role = protocol.roles.get(steps[step].role) if step in steps else None
         if role and has_dialogue(role) and not exit_.startswith("!"):
             answer = _text(payloads.get(slot.ref)) if slot.ref else ""
-            found.append(AcceptedAnswer(f"{name}@{slot.seq}", step, f"→{exit_}", answer))
-    return found
+            answers.append(AcceptedAnswer(f"{name}@{slot.seq}", step, f"→{exit_}", answer))
+    return answers
 
 
 def _text(value: Json) -> str:

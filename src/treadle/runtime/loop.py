@@ -100,8 +100,8 @@ class Timers:
             for id_, due in sorted(self._due.items(), key=lambda item: item[1].wall):
                 if due.wall <= now or due.elapsed <= elapsed:
                     del self._due[id_]
-                    found = await self._find(id_) if self._find else ""
-                    event = TimerFired(id=f"{id_}@{due.wall}", ts=max(now, due.wall), timer=id_, detail_ref=found)
+                    detail = await self._find(id_) if self._find else ""
+                    event = TimerFired(id=f"{id_}@{due.wall}", ts=max(now, due.wall), timer=id_, detail_ref=detail)
                     self._inbox.put(event)
             # Sleep until the next timer may be due, or an earlier one is set.
             first = min((due.elapsed for due in self._due.values()), default=None)

@@ -53,7 +53,7 @@ class StoryFiles:
             if self._log.state.outcome and other not in ("", self._run) and not self._handed_over:
                 self._handed_over = True
                 for path in texts.keys() & _histories(protocol):
-                    self._keep(path, texts[path])
+                    self._store_chapter(path, texts[path])
                 log = GrowingLog(self._store, other)
                 files = StoryFiles(log, self._folder.parents[1] / other, self._root, self._local)
                 return files.show(self._store.protocol(self._store.run(other).protocol))
@@ -74,12 +74,12 @@ class StoryFiles:
         root = self._root
         if root is None or not has_story_files(protocol) or not self._suspects(root) or not self._is_foremost():
             return []
-        shown, found = self._shown(protocol, self.texts()), []
+        shown, changes = self._checkout_texts(protocol, self.texts()), []
         for path in self._suspects(root):
             there = read_plain_file(root, path)
             if path in shown and there is not None and there != shown[path].encode():
-                found.append(_words(path, difference(path, there, shown[path])))
-        return found
+                changes.append(_describe_change(path, difference(path, there, shown[path])))
+        return changes
 
     def _suspects(self, root: Path) -> list[str]:
         """Return the files that differ from their last written version."""
@@ -94,8 +94,8 @@ class StoryFiles:
         if not due or not self._is_foremost():
             return []
         for path in due.keys() & _histories(protocol):
-            self._keep(path, due[path])
-        reports = [self._put(root, path, text) for path, text in self._shown(protocol, due).items()]
+            self._store_chapter(path, due[path])
+        reports = [self._put(root, path, text) for path, text in self._checkout_texts(protocol, due).items()]
         self._left |= {path: (text, _stamp(root / path)) for path, text in due.items()}
         fresh = [one for one in dict.fromkeys(reports) if one and one not in self._reported]
         self._reported.update(fresh)
@@ -109,14 +109,14 @@ class StoryFiles:
             if there is not None and there != data and not self._placed.is_ours(path, there):
                 kept = self._placed.keep(path, there)
                 near = kept.relative_to(root) if kept.is_relative_to(root) else kept
-                report = f"{_words(path, difference(path, there, text))}; what was there is kept in {near}"
+                report = f"{_describe_change(path, difference(path, there, text))}; what was there is kept in {near}"
             # Noted before it is written: a kill in between must not make our own file look foreign.
             self._placed.note(path, data)
             if there == data or write_unless_foreign(root, path, data, lambda now: now != there):
                 return report
         return f"{path} {BLOCKED}"
 
-    def _shown(self, protocol: Protocol, texts: Mapping[str, str]) -> dict[str, str]:
+    def _checkout_texts(self, protocol: Protocol, texts: Mapping[str, str]) -> dict[str, str]:
         """Return the files for the checkout: its history covers all runs, the newest first."""
         shown = dict(texts)
         for path in texts.keys() & _histories(protocol):
@@ -129,7 +129,7 @@ class StoryFiles:
             )
         return shown
 
-    def _keep(self, path: str, own: str) -> None:
+    def _store_chapter(self, path: str, own: str) -> None:
         """Store a run's chapter of the history outside the run, because the run may be removed one day."""
         folder, name = self._chapter(path)
         with suppress(OSError):
@@ -163,5 +163,5 @@ def _stamp(path: Path) -> tuple[int, ...]:
     return about.st_mtime_ns, about.st_ctime_ns, about.st_size, about.st_ino
 
 
-def _words(path: str, how: str) -> str:
+def _describe_change(path: str, how: str) -> str:
     return f"{path} was changed by somebody, or is somebody's own{f' ({how})' if how else ''}: nothing obeys it"
