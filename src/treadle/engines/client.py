@@ -241,8 +241,8 @@ class Client:
                 code="work.none",
             )
         listed = "; ".join(f"`treadle done {work.run} --step {shortest_name(work, works)}`" for work in works)
-        said = f"no {act} is" if act and not matching else "several things are"
-        raise TreadleError(f"{said} in a person's hands: {listed}", code="work.ambiguous")
+        subject = f"no {act} is" if act and not matching else "several things are"
+        raise TreadleError(f"{subject} in a person's hands: {listed}", code="work.ambiguous")
 
     def _load_unended(self, run: str) -> History:
         if outcome := self._store.run(run).outcome:

@@ -44,17 +44,19 @@ async def stored_evidence(project: Project, store: Store, run: str) -> Evidence:
 
 async def chronicle_and_evidence(project: Project, store: Store, run: str) -> tuple[Chronicle, Evidence]:
     """Return a run's history, and the evidence that follows from it."""
-    return _read_evidence(store, run, await result_of(project, store.run(run)))
+    result = await result_of(project, store.run(run))
+    log = GrowingLog(store, run)
+    return log, evidence_of(log, result)
 
 
 def logged_evidence(store: Store, run: str) -> Evidence:
     """Return the evidence of a run from its log and payloads, without the result's location in the repository."""
-    return _read_evidence(store, run, None)[1]
+    return evidence_of(GrowingLog(store, run))
 
 
-def _read_evidence(store: Store, run: str, result: Result | None) -> tuple[Chronicle, Evidence]:
-    log = GrowingLog(store, run)
-    record = log.catch_up()
+def evidence_of(log: GrowingLog, result: Result | None = None) -> Evidence:
+    """Return the evidence that follows from a run's log so far."""
+    record, store = log.catch_up(), log.store
     inputs = EvidenceInputs(
         run=record.id,
         name=record.name,
@@ -63,7 +65,7 @@ def _read_evidence(store: Store, run: str, result: Result | None) -> tuple[Chron
         result=result,
         baseline=settings_of(record).baseline,
     )
-    return log, gather_evidence(log, store.payloads.get, inputs, time.time_ns() // 1_000_000)
+    return gather_evidence(log, store.payloads.get, inputs, time.time_ns() // 1_000_000)
 
 
 def logged_proof(log: GrowingLog, inst: str) -> ProofSoFar:

@@ -26,7 +26,7 @@ from treadle.enclosures.selection import CONTAINER, open_box
 from treadle.engines.baseline import is_needed, take_baseline
 from treadle.engines.containers import container_of
 from treadle.engines.driver import Surroundings
-from treadle.engines.evidence import VerifiedMerges, logged_evidence, logged_proof
+from treadle.engines.evidence import VerifiedMerges, evidence_of, logged_proof
 from treadle.engines.notifications import OnceNotifier, SettingsNotifier
 from treadle.engines.result import move_older_branches, result_of
 from treadle.engines.run_settings import MANUAL, RunSettings, opened_store, settings_of
@@ -113,6 +113,7 @@ class ProjectPorts:
         protocol = self._store.protocol(run.protocol)
         opened.lanes.makes([*view_paths(protocol), *story_globs(protocol)])
         facts, tools, cache = await self._instruments(run, opened, container)
+        log = GrowingLog(self._store, run.id)
 
         def verifier_of(job: RunEffect, case: Case) -> MergeVerifier:
             return MergeVerifier(facts, tools, cache, job, case)
@@ -122,12 +123,11 @@ class ProjectPorts:
             return built.output if built and built.is_well else ""
 
         def body_of(job: RunEffect) -> str:
-            return commit_body(logged_evidence(self._store, run.id), job.inst)
+            return commit_body(evidence_of(log), job.inst)
 
         policy = msgspec.convert(settings.config.git.merge, Policy)
         notifier = SettingsNotifier(settings.config.notifications)
         own_dump = dump if settings.config.toolchain.api_dump else None
-        log = GrowingLog(self._store, run.id)
         git = GitEffects(opened.lanes, opened.checkouts, verifier_of, policy, notifier, own_dump, body_of)
         return RepositoryPorts(
             workspace=opened.lanes,

@@ -199,14 +199,10 @@ class Dialogue:
     def read(self, session: str) -> DialogueExcerpt | None:
         """Return a dialogue with all its messages, in order; None if there is none of this name."""
         with self._memory.reading() as db:
-            entities = self.space.named(db, session)
-            return (
-                DialogueExcerpt(
-                    session, entities[0][1], [parse_record(*message) for message in _messages(db, entities[0][0])]
-                )
-                if entities
-                else None
-            )
+            for entity, kind in self.space.named(db, session)[:1]:
+                rows = db.execute("SELECT content, at FROM observations WHERE entity = ? ORDER BY id", (entity,))
+                return DialogueExcerpt(session, kind, [parse_record(*row) for row in rows])
+        return None
 
     def names(self) -> list[str]:
         """The dialogues that can be read from here."""
@@ -241,17 +237,11 @@ def seat_of(memory: Memory, mark: str) -> Seat | None:
 
 
 def _post_answers(db: sqlite3.Connection, space: Space, accepted: Sequence[AcceptedAnswer]) -> None:
+    last_seat = "SELECT agent, round, phase FROM seats WHERE session = ? AND step = ? ORDER BY n DESC LIMIT 1"
     for entity, _ in space.named(db, space.name)[:1]:
         for each in accepted:
             if db.execute("INSERT OR IGNORE INTO heard VALUES (?, ?)", (space.name, each.key)).rowcount:
-                space.say(db, entity, [format_bars(_record(db, space.name, each))])
-
-
-def _record(db: sqlite3.Connection, session: str, each: AcceptedAnswer) -> DialogueRecord:
-    where = "SELECT agent, round, phase FROM seats WHERE session = ? AND step = ? ORDER BY n DESC LIMIT 1"
-    agent, round_, phase = db.execute(where, (session, each.step)).fetchone() or (plain_name(each.step), "", "")
-    return DialogueRecord(each.content, round_, phase, agent, plain_name(each.status))
-
-
-def _messages(db: sqlite3.Connection, entity: int) -> list[tuple[str, int]]:
-    return db.execute("SELECT content, at FROM observations WHERE entity = ? ORDER BY id", (entity,)).fetchall()
+                row = db.execute(last_seat, (space.name, each.step)).fetchone()
+                agent, round_, phase = row or (plain_name(each.step), "", "")
+                record = DialogueRecord(each.content, round_, phase, agent, plain_name(each.status))
+                space.say(db, entity, [format_bars(record)])
