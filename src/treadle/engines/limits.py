@@ -60,11 +60,12 @@ def _escaped_limits(
         in_tokens = [name for name in _PAIRS.values() if name in in_force]
         other = f"but {_join_keys(in_tokens)} can" if in_tokens else "and no limit on tokens is set"
         lacking = [_PAIRS[name] for name in escaped if _PAIRS[name] not in in_force]
-        advice = (
-            f"set {_join_keys(lacking)}, or tell what a million of its tokens cost, in US dollars: "
-            f"`prices.{kind} = '1.25 in, 10 out'` with your own numbers"
-        )
-        advice = advice if lacking else ""
+        advice = ""
+        if lacking:
+            advice = (
+                f"set {_join_keys(lacking)}, or tell what a million of its tokens cost, in US dollars: "
+                f"`prices.{kind} = '1.25 in, 10 out'` with your own numbers"
+            )
     if not escaped:
         return None
     return IneffectiveLimit(f"{_WHY[able.tells].format(agent, _join_keys(escaped))}, {other}", advice)

@@ -103,7 +103,7 @@ def status_of(project: Project, store: Store, follower: RunFollower) -> RunStatu
 
     edited: list[str] = []
     if chronicle.protocol:
-        log = GrowingLog(store, record.id)
+        log = GrowingLog(store, record.id)  # of its own: the follower may be in the middle of a batch of events
         files = StoryFiles(log, project.runs / record.id, checkout_of(project), project.local)
         before = [it.detail for it in strays if it.what == _FILE]
         edited = [*dict.fromkeys(before[-_EDITS:]), *files.changed(chronicle.protocol)]

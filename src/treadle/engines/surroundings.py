@@ -236,8 +236,7 @@ class RunRecording:
         wanted = [names.of_activity(act, what) for what in ("base", "recorded", "wip")]
         if self._refs is None:
             self._refs = await refs_of_run(self._repository, Refs(self._repository), names)
-        refs = self._refs
-        base, recorded, wip = (refs.get(ref, "") for ref in wanted)
+        base, recorded, wip = (self._refs.get(ref, "") for ref in wanted)
         commit = recorded or wip
         changed = bool(commit) or not base  # without its base, changes are unknown
         return {"base": base, "commit": commit, "changed": changed, "objects": str(self._repository.objects)}

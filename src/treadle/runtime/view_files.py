@@ -1,6 +1,7 @@
 """Writes the files that are views of a run, its memory bank among them, after every change of the run.
 
-They are below the run's folder; the bank is also in the user's checkout. Nothing reads them back.
+The files are below the run's folder; the bank is also in the user's checkout. Nothing reads them back. `GrowingLog` is
+the log that they are made from; checks, merges and status read it, too.
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,7 +39,10 @@ class GrowingLog(EvidenceLog):
         self._last = GENESIS
 
     def moves(self) -> Iterator[Move]:
-        """Yield the events since the last call; raise an error if the log is not the one that was recorded."""
+        """Yield the events since the last call; raise an error if the log is not the one that was recorded.
+
+        Nothing else may read this log between two of them: it would take the rest of the batch twice.
+        """
         seq = self.state.seq
         self.record, rows = self.store.tail(self.run, seq)
         try:
