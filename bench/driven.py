@@ -11,6 +11,7 @@ from treadle.protocol.model import Protocol
 from treadle.runtime.desk import Desk, Inbox
 from treadle.runtime.loop import Tasks, Timers, has_ended, run_loop
 from treadle.runtime.world import SystemClock
+from treadle.store.batch import outbox_key
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 
@@ -28,7 +29,8 @@ class Instant:
 
     async def ask(self, question: AskHuman, state: State) -> None: ...
 
-    async def notify(self, message: Notify) -> None: ...
+    async def notify(self, message: Notify) -> None:
+        self.performed(outbox_key(message))
 
     def performed(self, address: str) -> None:
         self._desk.performed(address)

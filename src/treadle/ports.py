@@ -10,8 +10,8 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from treadle.kernel.commands import RunAgent, RunChecks, RunEffect
-from treadle.kernel.events import CheckResult, Outages, Usage
+from treadle.kernel.commands import ActivityCommand, AskHuman, Notify, RunAgent, RunChecks, RunEffect
+from treadle.kernel.events import CheckResult, Event, Outages, Usage
 from treadle.kernel.state import State
 from treadle.protocol import model
 from treadle.protocol.items import Json
@@ -293,3 +293,34 @@ class Notifier(Protocol):
     """Sends notifications to people; a failure stops nothing."""
 
     async def notify(self, run: str, what: str, text: str) -> None: ...
+
+
+# Everything that the loop of a run performs.
+
+
+class Performer(Protocol):
+    """Performs commands. It never raises: a failure is an event as well."""
+
+    async def job(self, job: ActivityCommand, state: State) -> Event:
+        """Run an activity to its end. When cancelled, stop it and save the agent's work."""
+        ...
+
+    async def nudge(self, act: str, count: int) -> None:
+        """Remind a silent agent."""
+        ...
+
+    async def ask(self, question: AskHuman, state: State) -> None:
+        """Announce a question; its answer arrives in the inbox."""
+        ...
+
+    async def notify(self, message: Notify) -> None:
+        """Notify people, and mark the message as performed."""
+        ...
+
+    def performed(self, address: str) -> None:
+        """Mark a command of the outbox as performed, so it is not repeated."""
+        ...
+
+    def leave(self, *, orderly: bool) -> None:
+        """Stop driving: jobs cancelled from now on are not ended for good, only left by this process."""
+        ...

@@ -10,7 +10,7 @@ from tests.refusals import refused
 from treadle.config.project import Project
 from treadle.config.settings import EffectiveSetting, EffectiveSettings
 from treadle.engines.run_settings import RunSettings, settings_of
-from treadle.engines.start import StartRequest, adapt, agents_of, inspect_request
+from treadle.engines.start import StartRequest, adapt, choose_agents, inspect_request
 from treadle.errors import PortError
 from treadle.protocol.load import load
 from treadle.protocol.model import Role
@@ -39,12 +39,12 @@ def test_the_command_line_wins_over_the_settings_and_a_role_over_all(
     agents: tuple[str, ...], level: int, expected: dict[str, str]
 ) -> None:
     wanted = StartRequest(config=config(agents__impl="codex").config(), agents=agents, level=level)  # type: ignore[arg-type]
-    assert agents_of(PROTOCOL, wanted) == expected
+    assert choose_agents(PROTOCOL, wanted) == expected
 
 
 def test_an_unknown_role_is_refused_even_if_its_agent_would_not_be_used() -> None:
     with refused("agent.unknown_role", "'imp'", "'impl'"):
-        agents_of(PROTOCOL, StartRequest(config=EffectiveSettings({}).config(), agents=("imp=manual",), level=0))
+        choose_agents(PROTOCOL, StartRequest(config=EffectiveSettings({}).config(), agents=("imp=manual",), level=0))
 
 
 def test_no_deadline_is_meant_for_people_and_limits_are_those_of_the_settings() -> None:

@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from treadle.errors import PortError
-from treadle.memory import search as words
 from treadle.memory.store import (
     FILE,
     PROJECT,
@@ -28,6 +27,7 @@ from treadle.memory.store import (
     Relation,
     Space,
     UnknownEntity,
+    scan_texts,
 )
 
 
@@ -273,7 +273,7 @@ def test_a_short_query_finds_what_a_look_at_every_text_finds(query: str, tmp_pat
         space.create_entities([Entity("qb", "b", ())])
         found = {entity.name for entity in space.search_nodes(query).entities}
         with memory.reading() as db:
-            looked = words.scan_texts(db, PROJECT, query)
+            looked = scan_texts(db, PROJECT, query)
             names = {name for id_, name in db.execute("SELECT id, name FROM entities") if id_ in looked}
         assert found == names
 

@@ -285,7 +285,7 @@ def test_every_stretch_of_silence_is_counted_until_the_end() -> None:
 
         listening = asyncio.create_task(listen())
         await clock.advance(50)
-        silence.broken(Progress("still here"))
+        silence.end()
         await clock.advance(59)
         await clock.advance(61)
         ended.set_result(None)

@@ -16,6 +16,7 @@ from treadle.protocol.items import Item
 from treadle.protocol.load import load
 from treadle.runtime.placed_files import KEPT
 from treadle.runtime.story_files import StoryFiles
+from treadle.runtime.view_files import GrowingLog
 from treadle.store.records import Run
 
 WATERFALL = waterfall()
@@ -43,7 +44,7 @@ class Backlog(Place):
         self.happens(id_, Exited(id="x", ts=5000, act="root/US-1:bdd#1.1", envelope=envelope))
 
     def story_files(self, id_: str = "one") -> StoryFiles:
-        return StoryFiles(self.store, id_, self.folder / "runs" / id_, self.root, self.folder)
+        return StoryFiles(GrowingLog(self.store, id_), self.folder / "runs" / id_, self.root, self.folder)
 
     def state(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.text(STATE))

@@ -17,12 +17,13 @@ from treadle.protocol.items import Item, Json
 from treadle.protocol.load import load
 from treadle.protocol.model import Protocol
 from treadle.runtime.desk import Arrival, Desk
-from treadle.runtime.view_files import BankFiles, ViewFiles, bundle_bank, bundle_views
+from treadle.runtime.view_files import BankFiles, GrowingLog, ViewFiles, bundle_files
 from treadle.runtime.world import SystemClock
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.testing.scenario import Scenario
 from treadle.views.bank import run_of
+from treadle.views.story_files import artifact_files
 
 FRACTAL = load("fractal")
 FILE = "files/context/blockers/REQ-7.json"
@@ -66,7 +67,7 @@ def test_a_file_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
 
 def test_agents_find_the_files_of_their_instance_in_the_bundle() -> None:
     run = blocked()
-    assert list(bundle_views(FRACTAL, run.inst(), Kept())) == [FILE]
+    assert list(bundle_files(artifact_files(FRACTAL, run.inst(), Kept().get))) == [FILE]
 
 
 # The memory bank of a run as files: in its folder, and in the user's checkout.
@@ -108,7 +109,7 @@ class Place:
         self.happens(id_, Signalled(id="go", ts=2, inst="root", name="go", step="O1P"))
 
     def files(self, id_: str = "one", root: Path | None = None) -> BankFiles:
-        return BankFiles(self.store, id_, self.folder / "runs" / id_, root or self.root)
+        return BankFiles(GrowingLog(self.store, id_), self.folder / "runs" / id_, root or self.root)
 
     def text(self, path: str = STATE) -> str:
         return (self.root / path).read_text()
@@ -202,7 +203,7 @@ def test_the_checkout_shows_the_run_that_was_started_last(place: Place) -> None:
 
 def test_without_a_checkout_and_without_a_bank(place: Place) -> None:
     place.start("one")
-    BankFiles(place.store, "one", place.folder / "runs/one", None).show(RIPER)
+    BankFiles(GrowingLog(place.store, "one"), place.folder / "runs/one", None).show(RIPER)
     assert not (place.root / "memory-bank").exists()
     assert (place.folder / "runs/one/files" / STATE).is_file()
     place.start("two", load("v3"), created=2)
@@ -219,7 +220,7 @@ def test_what_cannot_be_written_stops_nothing(place: Place) -> None:
 
 def test_agents_find_the_bank_in_their_bundle(place: Place) -> None:
     place.start("one")
-    found = bundle_bank(place.files().texts())
+    found = bundle_files(place.files().texts())
     assert sorted(found) == [
         f"files/memory-bank/{name}.md" for name in ("activeContext", "progress", "projectbrief", "protection")
     ]

@@ -12,7 +12,7 @@ import typer
 from treadle.cli.guard import complain
 from treadle.cli.options import JsonOption
 from treadle.config.agents import parse_agent
-from treadle.engines.gc import Cleaned, Tidied
+from treadle.engines.gc import RemovedRuns, TidyReport
 from treadle.engines.run_settings import settings_of
 from treadle.errors import PortError, TreadleError
 from treadle.store.records import Run
@@ -73,9 +73,9 @@ class Collected(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: Literal[1] = 1
     dry_run: bool
-    tidied: Tidied | None
+    tidied: TidyReport | None
     """The leftovers removed without forgetting a run; null with `--run`."""
-    forgotten: Cleaned
+    forgotten: RemovedRuns
     """The runs that were to be forgotten, and payloads that no run needs."""
 
 
@@ -122,7 +122,7 @@ def _age(text: str) -> int:
     return int(found[1]) * _SECONDS[found[2]]
 
 
-def describe_collected(tidied: Tidied | None, cleaned: Cleaned, *, dry: bool) -> Iterator[str]:
+def describe_collected(tidied: TidyReport | None, cleaned: RemovedRuns, *, dry: bool) -> Iterator[str]:
     """Describe the removed and kept things in a few lines."""
     lines = [*(_tidied(tidied) if tidied else ()), *_forgotten(cleaned)]
     freed = (tidied.bytes if tidied else 0) + cleaned.files + (cleaned.freed.bytes if dry else max(cleaned.shrunk, 0))
@@ -141,7 +141,7 @@ def describe_collected(tidied: Tidied | None, cleaned: Cleaned, *, dry: bool) ->
         yield "a run is being driven, so worktrees, leftovers and payloads stay; `treadle gc` again when none is"
 
 
-def _tidied(tidied: Tidied) -> Iterator[str]:
+def _tidied(tidied: TidyReport) -> Iterator[str]:
     if tidied.moved:
         yield f"  {count_words(tidied.moved, 'branch', 'branches')} of an older version, now below refs/treadle/"
     if tidied.refs:
@@ -162,7 +162,7 @@ def _tidied(tidied: Tidied) -> Iterator[str]:
         yield f"  {count_words(tidied.containers, 'container')}"
 
 
-def _forgotten(cleaned: Cleaned) -> Iterator[str]:
+def _forgotten(cleaned: RemovedRuns) -> Iterator[str]:
     freed = cleaned.freed
     if freed.runs:
         yield f"  runs: {', '.join(freed.runs)}"

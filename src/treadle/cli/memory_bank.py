@@ -10,7 +10,7 @@ import msgspec
 from treadle.cli.documents import Bank, BankDocument, BankExamination, BankSection, Fault
 from treadle.cli.run_reader import find_run, open_for_reading
 from treadle.config.project import Project, open_project
-from treadle.engines.evidence import GrowingLog, read_bank
+from treadle.engines.evidence import read_bank
 from treadle.engines.status import describe_driver
 from treadle.engines.surroundings import checkout_of
 from treadle.errors import TreadleError
@@ -30,6 +30,7 @@ from treadle.protocol.artifacts import (
 )
 from treadle.protocol.findings import Finding, Place, suggest, to_json
 from treadle.protocol.model import Protocol
+from treadle.runtime.view_files import GrowingLog
 from treadle.store.records import Run
 from treadle.views.bank import Texts, run_of
 
@@ -67,7 +68,7 @@ def read_run_bank(word: str | None) -> RunBank:
             raise TreadleError(
                 f"{run.id} has no memory bank: {protocol.name} has none; name a run of dptr or riper", code="bank.none"
             )
-        texts = asyncio.run(read_bank(project, run, log, store.payloads))
+        texts = asyncio.run(read_bank(project, run, log))
         return RunBank(project, run, protocol, texts, bool(describe_driver(run)))
 
 

@@ -3,7 +3,6 @@
 import os
 import shlex
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal
 
@@ -39,9 +38,9 @@ STARTED: Final = ("command", "acp")
 """Those of them that start a program of the user's."""
 
 
-INSTALLED: Final = ("claude", "codex", "gemini", "opencode", "claude-agent-acp", "codex-acp")
+_INSTALLED: Final = ("claude", "codex", "gemini", "opencode", "claude-agent-acp", "codex-acp")
 """The programs that `make agents` installs in the user's cache."""
-FOLDER_VARIABLE: Final = "TREADLE_AGENTS"
+_FOLDER_VARIABLE: Final = "TREADLE_AGENTS"
 """Names another folder with such programs."""
 
 
@@ -54,27 +53,19 @@ class AgentProgram(msgspec.Struct, frozen=True):
     origin: Literal["PATH", "make agents"]
 
 
-def agents_folder(variables: Mapping[str, str] | None = None) -> Path:
-    """Where `make agents` puts its programs."""
-    known = os.environ if variables is None else variables
-    if chosen := known.get(FOLDER_VARIABLE):
-        return Path(chosen)
-    cache = Path(known.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "treadle" / "agents" / "node_modules" / ".bin"
-
-
 def find_agent(name: str, path: str | None = None) -> AgentProgram | None:
     """The program of an agent: in the folders of a PATH (by default ours), else where `make agents` puts it."""
-    if found := shutil.which(name, path=path):
-        return AgentProgram(found, (found,), "PATH")
-    folder = agents_folder()
-    if name not in INSTALLED or not folder.is_absolute() or not (found := shutil.which(name, path=str(folder))):
+    if program := shutil.which(name, path=path):
+        return AgentProgram(program, (program,), "PATH")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = Path(os.environ.get(_FOLDER_VARIABLE) or cache / "treadle" / "agents" / "node_modules" / ".bin")
+    if name not in _INSTALLED or not folder.is_absolute() or not (program := shutil.which(name, path=str(folder))):
         return None
     # Its scripts begin with `env node`, which would be any node, or none; the one beside them is theirs.
     node = folder / "node"
-    with Path(found).open("rb") as file:
+    with Path(program).open("rb") as file:
         is_script = file.read(64).startswith(b"#!/usr/bin/env node")
-    return AgentProgram(found, (str(node), found) if is_script and node.exists() else (found,), "make agents")
+    return AgentProgram(program, (str(node), program) if is_script and node.exists() else (program,), "make agents")
 
 
 class Agent(msgspec.Struct, frozen=True):

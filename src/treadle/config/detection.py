@@ -44,12 +44,12 @@ class Folder(msgspec.Struct, frozen=True):
 
     def files(self, *patterns: str) -> list[str]:
         """Some files that fit patterns, in order; nothing in hidden folders or in those of dependencies."""
-        found: list[str] = []
+        paths: list[str] = []
         for pattern in patterns:
             matches = (path.relative_to(self.root) for path in self.root.glob(pattern))
             wanted = (path for path in matches if not any(_is_foreign(part) for part in path.parts))
-            found += (path.as_posix() for path in islice(wanted, _MAX_FILES))
-        return sorted(found)[:_MAX_FILES]
+            paths += (path.as_posix() for path in islice(wanted, _MAX_FILES))
+        return sorted(paths)[:_MAX_FILES]
 
     def text(self, name: str) -> str:
         """A file's text; empty if it is missing, too large, or not text."""
@@ -90,6 +90,10 @@ def subtable(value: object, *path: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def _node_dependencies(package: dict[str, Any]) -> set[str]:
+    return {*subtable(package, "dependencies"), *subtable(package, "devDependencies")}
+
+
 def _is_foreign(part: str) -> bool:
     return part.startswith(".") or part in ("node_modules", "vendor", "target", "dist", "build", "venv", "__pycache__")
 
@@ -108,7 +112,7 @@ _WAYS: Final = {
 def lane_exclusions(folder: Folder) -> str:
     """Return the change that makes a test runner at the root skip the lanes; empty if it needs none."""
     package = folder.json("package.json")
-    needs = {*subtable(package, "dependencies"), *subtable(package, "devDependencies")}
+    needs = _node_dependencies(package)
     script = subtable(package, "scripts").get("test", "")
     words = script.split() if isinstance(script, str) else []
     name = next((one for one in _WAYS if one in needs or one in words), "")
@@ -213,13 +217,13 @@ def find_python_environment(folder: Folder) -> PythonEnvironment:
         runner, setup = _RUNNERS[lock]
         return PythonEnvironment(python=f"{runner} python", name=lock, lock=folder.text(lock), setup=setup)
     search = folder.variables.get("PATH", "")
-    found = shutil.which("python3", path=search) if search else None
-    if found is None:
+    interpreter = shutil.which("python3", path=search) if search else None
+    if interpreter is None:
         return PythonEnvironment(python="python3")
-    own = Path(found).parent.parent
+    own = Path(interpreter).parent.parent
     active = folder.variables.get("VIRTUAL_ENV") or folder.variables.get("CONDA_PREFIX") or ""
     is_active = bool(active) and own.resolve() == Path(active).resolve() != Path(sys.prefix).resolve()
-    prefix = own if (own / "pyvenv.cfg").is_file() else Path(found).resolve().parent.parent
+    prefix = own if (own / "pyvenv.cfg").is_file() else Path(interpreter).resolve().parent.parent
     return PythonEnvironment(python="python3", name=own.name if is_active else "", packages=tuple(_packages(prefix)))
 
 
@@ -372,7 +376,7 @@ def detect_node(folder: Folder) -> DetectedLanguage | None:
     if not folder.has("package.json"):
         return None
     package = folder.json("package.json")
-    needs = {*subtable(package, "dependencies"), *subtable(package, "devDependencies")}
+    needs = _node_dependencies(package)
     scripts = subtable(package, "scripts")
     script = scripts.get("test", "")
     script = script if isinstance(script, str) and "no test specified" not in script else ""
@@ -447,7 +451,7 @@ def _node_commands(script: str, scripts: dict[str, Any], above: tuple[str, ...] 
     script = f"{first} && {script}" if script and isinstance(first, str) else script
     if not script.isprintable() or any(char in script.replace("&&", "") for char in "&|;<>$`"):
         return []
-    found: list[str] = []
+    commands: list[str] = []
     for command in map(str.strip, script.split("&&")):
         run = _RUN.fullmatch(command)
         other = scripts.get(run[1]) if run else None
@@ -455,10 +459,10 @@ def _node_commands(script: str, scripts: dict[str, Any], above: tuple[str, ...] 
             inner = _node_commands(other, scripts, (*above, run[1]))
             if not inner:
                 return []
-            found += inner
+            commands += inner
         else:
-            found.append(command)
-    return found
+            commands.append(command)
+    return commands
 
 
 def _node_words(command: str) -> tuple[str, ...]:
@@ -529,11 +533,12 @@ def missing_packages(root: Path, printed: str | None = None) -> tuple[list[str],
     With the output of a program (`printed`), only the packages that it failed to load.
     """
     folder = Folder(root)
-    package = folder.json("package.json")
-    needs = {name for kind in ("dependencies", "devDependencies") for name in subtable(package, kind)}
+    needs = _node_dependencies(folder.json("package.json"))
     if printed is not None:
         needs &= {match[1] for match in _NOT_FOUND.finditer(printed)}
-    missing = sorted(name for name in needs if not _is_installed(root, name))
+    # Node looks for a package in the `node_modules` of a folder, and of every folder above it (a workspace).
+    places = [above / "node_modules" for above in (root, *root.parents)]
+    missing = sorted(name for name in needs if not any((place / name).exists() for place in places))
     manager = _package_manager(folder)
     return missing, "npm ci" if manager == "npm" and folder.has("package-lock.json") else f"{manager} install"
 
@@ -541,11 +546,6 @@ def missing_packages(root: Path, printed: str | None = None) -> tuple[list[str],
 def runtime_packages(root: Path) -> set[str]:
     """The packages that package.json names as needed by the code itself."""
     return {*subtable(Folder(root).json("package.json"), "dependencies")}
-
-
-def _is_installed(root: Path, name: str) -> bool:
-    """Whether node finds a package from a folder: in its own `node_modules`, or in one above it (a workspace)."""
-    return any((folder / "node_modules" / name).exists() for folder in (root, *root.parents))
 
 
 def _package_manager(folder: Folder) -> str:
@@ -630,5 +630,5 @@ def detect_languages(root: Path, variables: Mapping[str, str] | None = None) -> 
     `variables` locate programs outside of the project; without them detection looks at the project's files alone.
     """
     folder = Folder(root, variables or {})
-    found = [one for detector in DETECTORS if (one := detector(folder)) is not None]
-    return sorted(found, key=lambda one: not one.is_tested)
+    languages = [one for detector in DETECTORS if (one := detector(folder)) is not None]
+    return sorted(languages, key=lambda one: not one.is_tested)

@@ -33,7 +33,7 @@ def toml_type_name(value: object) -> str:
     return names.get(type(value), "a list" if isinstance(value, list | tuple) else "a table")
 
 
-def _mistaken(wanted: str, value: object) -> NoReturn:
+def _wrong_type(wanted: str, value: object) -> NoReturn:
     raise ValueError(f"must be {wanted}, not {toml_type_name(value)}")
 
 
@@ -42,13 +42,13 @@ def _mistaken(wanted: str, value: object) -> NoReturn:
 
 def _flag(value: object) -> bool:
     if not isinstance(value, bool):
-        _mistaken("true or false", value)
+        _wrong_type("true or false", value)
     return value
 
 
 def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        _mistaken("a number", value)
+        _wrong_type("a number", value)
     if not math.isfinite(value) or not 0 <= value <= _LARGEST:
         raise ValueError("must be a number from 0 on")
     return float(value)
@@ -59,7 +59,7 @@ def whole(least: int) -> Kind:
 
     def read(value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
-            _mistaken("a whole number", value)
+            _wrong_type("a whole number", value)
         if not least <= value <= _LARGEST:
             raise ValueError(f"must be at least {least}" if value < least else "is too large")
         return value
@@ -83,7 +83,7 @@ def _amount(units: dict[str, int], wanted: str) -> Callable[[object], int]:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        _mistaken("text", value)
+        _wrong_type("text", value)
     if not value.strip() or not value.isprintable():
         raise ValueError("must be text on one line, and not empty")
     return value
@@ -92,7 +92,7 @@ def _text(value: object) -> str:
 def _list_of(read: Callable[[object], str]) -> Callable[[object], tuple[str, ...]]:
     def read_list(value: object) -> tuple[str, ...]:
         if not isinstance(value, list | tuple):
-            _mistaken("a list", value)
+            _wrong_type("a list", value)
         return tuple(dict.fromkeys(read(word) for word in value))
 
     return read_list
@@ -160,8 +160,8 @@ _PRICES: Final = re.compile(rf"{_PRICE} in, {_PRICE} out(?:, {_PRICE} cached)?",
 
 def parse_prices(text: str) -> tuple[float, ...]:
     """Parse the price of a million tokens: input, output and, if present, cached; empty if the text is no price."""
-    found = _PRICES.fullmatch(text.strip())
-    return tuple(float(number) for number in found.groups() if number) if found else ()
+    match = _PRICES.fullmatch(text.strip())
+    return tuple(float(number) for number in match.groups() if number) if match else ()
 
 
 def _prices(value: object) -> str:

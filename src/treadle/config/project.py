@@ -72,9 +72,9 @@ def find_project(start: Path | None = None) -> Project | None:
     """
     here = start.absolute() if start else current_folder()
     above = (here, *here.parents)
-    is_repository = any(_marked(folder / ".git") for folder in above)
+    is_repository = any(_exists(folder / ".git") for folder in above)
     for folder in above if is_repository else above[:1]:
-        if any(_marked(folder / mark) for mark in MARKS):
+        if any(_exists(folder / mark) for mark in MARKS):
             return Project(folder)
     return None
 
@@ -91,20 +91,20 @@ def owner_of(folder: Path) -> Project | None:
 
 def project_around(start: Path | None = None) -> Project | None:
     """Like `find_project`, but for a lane return the project that the lane belongs to."""
-    found = find_project(start)
-    is_lane = found is not None and found.root.parent.parts[-len(_LANES) :] == _LANES
-    return Project(found.root.parents[len(_LANES)]) if found and is_lane else found
+    project = find_project(start)
+    is_lane = project is not None and project.root.parent.parts[-len(_LANES) :] == _LANES
+    return Project(project.root.parents[len(_LANES)]) if project and is_lane else project
 
 
 def open_project(start: Path | None = None) -> Project:
     """Return the project around a folder; without one, raise an error that explains how to start one."""
-    found = project_around(start)
-    if found is None:
+    project = project_around(start)
+    if project is None:
         here = start or current_folder()
         raise TreadleError(
             f"{here} is not in a project; `git init` makes it a repository, then `treadle init`", code="project.missing"
         )
-    return found
+    return project
 
 
 def current_folder() -> Path:
@@ -137,7 +137,7 @@ def make_local(project: Project) -> Path:
     return project.local
 
 
-def _marked(path: Path) -> bool:
+def _exists(path: Path) -> bool:
     try:
         return path.exists()
     except OSError:  # a folder that may not be looked into is nobody's project

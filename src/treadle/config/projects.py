@@ -28,17 +28,17 @@ class Projects:
         """Name → folder, in the order of the file."""
         text = read_file(self.path, str(self.path))
         try:
-            found = tomllib.loads(text or "")
+            entries = tomllib.loads(text or "")
         except (ValueError, RecursionError) as error:
             raise TreadleError(
                 f'{self.path}: this is not TOML ({error}); a line is NAME = "/FOLDER"', code="project.registry"
             ) from None
-        for name, folder in found.items():
+        for name, folder in entries.items():
             if not NAME.fullmatch(name) or not isinstance(folder, str) or not Path(folder).is_absolute():
                 raise TreadleError(
                     f'{self.path}: {name!a} is no project; a line is NAME = "/FOLDER"', code="project.registry"
                 )
-        return {name: Path(str(folder)) for name, folder in found.items()}
+        return {name: Path(str(folder)) for name, folder in entries.items()}
 
     def distinct(self) -> list[str]:
         """The names, of a folder that has several only the first."""

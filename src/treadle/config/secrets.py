@@ -70,13 +70,13 @@ class Redaction(msgspec.Struct, frozen=True, dict=True):
 
     def text(self, text: str) -> str:
         """Replace the secrets in a text."""
-        return self._pattern.sub(lambda found: self._mark(found[0]), text) if self.names else text
+        return self._pattern.sub(lambda match: self._mark(match[0]), text) if self.names else text
 
     def data(self, data: bytes) -> bytes:
         """Replace the secrets in bytes, in any encoding that is compatible with ASCII."""
         if not self.names:
             return data
-        return self._bytes.sub(lambda found: self._mark(found[0].decode()).encode(), data)
+        return self._bytes.sub(lambda match: self._mark(match[0].decode()).encode(), data)
 
     def value(self, value: _T) -> _T:
         """Replace the secrets in nested data."""
@@ -84,7 +84,7 @@ class Redaction(msgspec.Struct, frozen=True, dict=True):
 
     def named_in(self, data: bytes) -> list[str]:
         """Return the names of the secrets that the data contains."""
-        return sorted({self.names[found.decode()] for found in self._bytes.findall(data)}) if self.names else []
+        return sorted({self.names[secret.decode()] for secret in self._bytes.findall(data)}) if self.names else []
 
     def _mark(self, value: str) -> str:
         return f"(redacted: {self.names[value]})"
@@ -122,11 +122,11 @@ def redaction_of(
     """Collect the secrets in variables and login files: values with a secret-sounding name, or with a name in
     `named`.
     """
-    found = {value: name for name, value in environ.items() if _SECRET_VARIABLES.search(name) or name in named}
-    found |= {value: name for name, text in environ.items() for value in _within(name, text)}
+    names = {value: name for name, value in environ.items() if _SECRET_VARIABLES.search(name) or name in named}
+    names |= {value: name for name, text in environ.items() for value in _within(name, text)}
     for login in logins:
-        found |= {value: f"{name} of {login.name}" for name, text in _in_login(login) for value in _secrets(name, text)}
-    secret = {value: name for value, name in found.items() if len(value) >= _SHORTEST and value.isprintable()}
+        names |= {value: f"{name} of {login.name}" for name, text in _in_login(login) for value in _secrets(name, text)}
+    secret = {value: name for value, name in names.items() if len(value) >= _SHORTEST and value.isprintable()}
     return Redaction({form: name for value, name in secret.items() for form in _forms(value)})
 
 
@@ -136,11 +136,11 @@ def _within(name: str, text: str) -> Iterator[str]:
     """
     if _HEADERS.search(name):
         yield from (word for word in text.split() if not word.endswith(":"))
-    for found in _URL.finditer(text):
-        yield from found.groups()
+    for match in _URL.finditer(text):
+        yield from match.groups()
     if text.startswith("{"):
         with suppress(msgspec.DecodeError):
-            for key, value in _texts("", msgspec.json.decode(text)):
+            for key, value in texts_in(msgspec.json.decode(text)):
                 yield from _secrets(key, value)
 
 
@@ -149,8 +149,8 @@ def _secrets(name: str, text: str) -> Iterator[str]:
     if _SECRET_VARIABLES.search(name) and not _ELSEWHERE.fullmatch(text):
         yield text
         yield from _SCHEME.findall(text)
-    for found in _URL.finditer(text):
-        yield from found.groups()
+    for match in _URL.finditer(text):
+        yield from match.groups()
 
 
 def _forms(value: str) -> Iterator[str]:
@@ -171,18 +171,19 @@ def _in_login(path: Path) -> Iterator[tuple[str, str]]:
     except OSError:
         return
     try:
-        yield from _texts("", msgspec.toml.decode(data) if path.suffix == ".toml" else msgspec.json.decode(data))
+        yield from texts_in(msgspec.toml.decode(data) if path.suffix == ".toml" else msgspec.json.decode(data))
     except msgspec.DecodeError:
         lines = data.decode(errors="replace").splitlines()
-        yield from ((found[1], found[2]) for line in lines if (found := _LINE.fullmatch(line)))
+        yield from ((match[1], match[2]) for line in lines if (match := _LINE.fullmatch(line)))
 
 
-def _texts(name: str, value: object) -> Iterator[tuple[str, str]]:
+def texts_in(value: object, name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield every text in nested data, with the nearest key above it."""
     if isinstance(value, str):
         yield name, value
     elif isinstance(value, dict):
         for key, each in value.items():
-            yield from _texts(str(key), each)
+            yield from texts_in(each, str(key))
     elif isinstance(value, list):
         for each in value:
-            yield from _texts(name, each)
+            yield from texts_in(each, name)

@@ -17,7 +17,7 @@ import msgspec
 from treadle.config.kinds import Value, toml_type_name
 from treadle.config.model import KEYS, PROTOCOL, SECTIONS, Config, Key, find_key, general_path, words_after
 from treadle.config.project import FILE, Project
-from treadle.config.secrets import ADVICE, names_a_secret, secret_in
+from treadle.config.secrets import ADVICE, names_a_secret, secret_in, texts_in
 from treadle.errors import TreadleError
 from treadle.protocol.findings import Finding, Place, suggest
 
@@ -84,7 +84,7 @@ def lines_of(text: str) -> dict[KeyPath, int]:
     The parser of the standard library reports no lines. But a statement is the shortest run of lines that parses by
     itself, so the parser splits the file, too.
     """
-    found: dict[KeyPath, int] = {}
+    lines_by_path: dict[KeyPath, int] = {}
     table: KeyPath = ()
     lines = text.replace("\r\n", "\n").split("\n")
     start = 0
@@ -98,12 +98,12 @@ def lines_of(text: str) -> dict[KeyPath, int]:
             continue
         if statement.lstrip().startswith("["):
             table = paths[-1]
-            found.setdefault(table, start + 1)
+            lines_by_path.setdefault(table, start + 1)
         else:
             for path in paths:
-                found.setdefault(table + path, start + 1)
+                lines_by_path.setdefault(table + path, start + 1)
         start = end
-    return found
+    return lines_by_path
 
 
 def _paths(value: object, above: KeyPath = ()) -> Iterator[KeyPath]:
@@ -205,8 +205,8 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 
 def user_file(environ: Mapping[str, str]) -> Path:
     """The user's own settings, for all projects."""
-    given = Path(environ.get("XDG_CONFIG_HOME", ""))
-    base = given if given.is_absolute() else Path(environ.get("HOME", "/")) / ".config"
+    chosen = Path(environ.get("XDG_CONFIG_HOME", ""))
+    base = chosen if chosen.is_absolute() else Path(environ.get("HOME", "/")) / ".config"
     return base / "treadle" / "config.toml"
 
 
@@ -269,7 +269,7 @@ def _check_entry(entry: TomlEntry, source: SettingSource) -> EffectiveSetting | 
     """Read a value by the kind of its key; None for an empty section, which sets nothing."""
     name = ".".join(entry.path)
     # A secret is refused before anything else: no other message may repeat it.
-    if secret := next((kind for text in _texts(entry.value) if (kind := secret_in(text))), ""):
+    if secret := next((kind for _, text in texts_in(entry.value) if (kind := secret_in(text))), ""):
         return Finding(entry.place, _printable(name), f"this looks like {secret}", ADVICE, code="config.secret")
     key = find_key(entry.path)
     if key is None or not all(_NAME.fullmatch(part) for part in entry.path):
@@ -278,14 +278,6 @@ def _check_entry(entry: TomlEntry, source: SettingSource) -> EffectiveSetting | 
         return EffectiveSetting(name, key.kind.read(entry.value), source, entry.place)
     except ValueError as error:
         return Finding(entry.place, name, str(error), code="config.value")
-
-
-def _texts(value: object) -> list[str]:
-    """Every text in a value, however deep."""
-    if isinstance(value, str):
-        return [value]
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-    return [text for one in inner for text in _texts(one)]
 
 
 def _explain_unknown(entry: TomlEntry) -> Finding:

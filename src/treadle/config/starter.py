@@ -115,13 +115,13 @@ def render_starter(chosen: Mapping[str, ChosenValue], protocol: Protocol | None 
     return "\n".join(lines).rstrip() + "\n"
 
 
-def detected_values(found: DetectedLanguage | None) -> dict[str, ChosenValue]:
+def detected_values(detected: DetectedLanguage | None) -> dict[str, ChosenValue]:
     """The keys that detection fills in."""
-    if found is None or not found.commands:
+    if detected is None or not detected.commands:
         return {}
-    kind = {"toolchain.kind": ChosenValue(found.kind, f"{found.language}: {found.why}")}
-    report = {"toolchain.report": ChosenValue(found.report)} if found.report else {}
-    commands = {f"toolchain.{name}": ChosenValue(it.words, it.why) for name, it in found.commands.items()}
+    kind = {"toolchain.kind": ChosenValue(detected.kind, f"{detected.language}: {detected.why}")}
+    report = {"toolchain.report": ChosenValue(detected.report)} if detected.report else {}
+    commands = {f"toolchain.{name}": ChosenValue(it.words, it.why) for name, it in detected.commands.items()}
     return kind | commands | report
 
 

@@ -14,6 +14,7 @@ from treadle.config.detection import missing_packages
 from treadle.config.model import Config
 from treadle.config.project import Project
 from treadle.enclosures.port import Enclosure
+from treadle.engines.result import no_lanes
 from treadle.errors import PortError
 from treadle.evidence.baseline import FAILING, FLAKY, MOST
 from treadle.evidence.findings import join_names
@@ -22,9 +23,7 @@ from treadle.evidence.project_facts import ProjectTools, RepositoryFacts
 from treadle.evidence.suite import bad_tests
 from treadle.git.generated import find_generated, generated_entries, missing_generated, read_generated
 from treadle.git.globs import naming
-from treadle.git.lanes import LaneRules, ProjectRepository, open_git
-from treadle.kernel.commands import RunAgent
-from treadle.kernel.state import State
+from treadle.git.lanes import ProjectRepository, open_git
 from treadle.protocol.model import Protocol
 from treadle.protocol.reach import Reach
 from treadle.store.sqlite import Store
@@ -33,13 +32,15 @@ from treadle.toolchains.results import TestRun
 from treadle.toolchains.toolchain import toolchain_of
 from treadle.views.status import MOST_OLD_TESTS, Baseline, OldTest
 
-_LOOKED_OVER = ("lint", "format")
+_TRIED_COMMANDS = ("lint", "format")
 """Commands to try on the base commit, because their programs may start others that have no version option."""
 _CANNOT_START = (126, 127)
 """Exit codes of a shell, or of a wrapper such as npx, for a program that cannot start."""
-_ABSENT = re.compile(r"No module named|Cannot find (?:module|package)|no required module provides package|ENOENT")
+_NOT_INSTALLED = re.compile(
+    r"No module named|Cannot find (?:module|package)|no required module provides package|ENOENT"
+)
 """Messages of test tools about a missing installation."""
-_USELESS = (3, 4)
+_NO_RESULT = (3, 4)
 """Exit codes of pytest without any test result: an internal error, a wrong option or a broken conftest.py."""
 
 
@@ -61,7 +62,7 @@ def is_needed(protocol: Protocol, config: Config, within: Reach | None = None) -
 
 async def base_commit(project: Project) -> str:
     """Return the commit that a run would start from now."""
-    opened = await open_git(project, _no_rules)
+    opened = await open_git(project, no_lanes)
     return (await opened.repository.users("rev-parse", "--verify", "HEAD^{commit}")).text
 
 
@@ -70,24 +71,29 @@ async def collect_base(project: Project, config: Config) -> tuple[int, str]:
 
     Raise a `PortError` `env.generated` if the tests need files that git ignores.
     """
-    opened = await open_git(project, _no_rules, config.git.branch_prefix)
+    opened = await open_git(project, no_lanes, config.git.branch_prefix)
     tools = ProjectTools(toolchain_of(config, project))
     checkouts = opened.checkouts.bringing(await read_generated(opened.repository, config.environment.generated))
     async with checkouts.clean(await base_commit(project)) as path:
-        found = await tools.collect(path)
-    printed = [found.output, *found.problems, *found.bent, *(test.message for test in found.errors.values())]
-    if not found.is_complete or found.never_began:
+        collected = await tools.collect(path)
+    printed = [
+        collected.output,
+        *collected.problems,
+        *collected.bent,
+        *(test.message for test in collected.errors.values()),
+    ]
+    if not collected.is_complete or collected.never_began:
         await _refuse_missing_generated("\n".join(printed), project, config)
-    if not (found.never_began or found.bent):
-        return len(found.ids), ""
-    lines = [line.strip() for line in found.output.splitlines() if line.strip()]
-    said = [line for line in lines if "error" in line.lower()] or lines
-    return len(found.ids), "; ".join([*found.bent, *found.problems][:1] + said[-1:])
+    if not (collected.never_began or collected.bent):
+        return len(collected.ids), ""
+    lines = [line.strip() for line in collected.output.splitlines() if line.strip()]
+    reasons = [line for line in lines if "error" in line.lower()] or lines
+    return len(collected.ids), "; ".join([*collected.bent, *collected.problems][:1] + reasons[-1:])
 
 
 async def count_generated(project: Project, config: Config) -> int:
     """Count the generated files that lanes would get; raise a `PortError` `generated.…` if they cannot get them."""
-    repository = (await open_git(project, _no_rules, config.git.branch_prefix)).repository
+    repository = (await open_git(project, no_lanes, config.git.branch_prefix)).repository
     tree = await read_generated(repository, config.environment.generated)
     return len(await generated_entries(repository, tree)) if tree else 0
 
@@ -108,7 +114,7 @@ async def take_baseline(
     `run` is the run that started from the commit, if any. `say` is called before the tests run, unless an earlier
     result is reused.
     """
-    opened = await open_git(project, _no_rules, config.git.branch_prefix)
+    opened = await open_git(project, no_lanes, config.git.branch_prefix)
     generated = await opened.integration.generated(run) if run else ""
     generated = generated or await read_generated(opened.repository, config.environment.generated)
     git = _BaseFacts(msgspec.structs.replace(opened, checkouts=opened.checkouts.bringing(generated)), commit)
@@ -116,7 +122,7 @@ async def take_baseline(
     cache, tree = Cache(project.local / "measured", store.key()), await git.tree(commit)
     measure = ActivityMeasurements(git, tools, cache, "", "baseline")
     earlier = await measure.earlier_suite(tree)
-    if earlier is not None and _ABSENT.search(_printed(earlier)):
+    if earlier is not None and _NOT_INSTALLED.search(_output_of(earlier)):
         # What was not installed then may be now: ask anew, under a name that has no earlier answers.
         earlier, measure = None, ActivityMeasurements(git, tools, cache, "", f"baseline:{secrets.token_hex(8)}")
     if earlier is None:
@@ -124,7 +130,7 @@ async def take_baseline(
     failing_commands = await _try_commands(measure, tree, commands_of(protocol, config.toolchain, advisory=True))
     result = earlier or await measure.suite(tree, mirrors=False)
     if not result.is_green:
-        await _refuse_missing_generated(_printed(result), project, config)
+        await _refuse_missing_generated(_output_of(result), project, config)
     _refuse_unrunnable(result, config)
     _refuse_missing_packages(result, project)
     failing = sorted(bad_tests(result))
@@ -146,12 +152,12 @@ async def take_baseline(
 async def _try_commands(measure: ActivityMeasurements, tree: str, names: frozenset[str]) -> tuple[str, ...]:
     """Return the names of the commands that fail on the base commit; raise a `PortError` if one cannot even start."""
     failing: list[str] = []
-    for name in _LOOKED_OVER:
+    for name in _TRIED_COMMANDS:
         built = await measure.command(name, tree) if name in names else None
         if built is not None and built.exit in _CANNOT_START:
-            said = built.output.strip().splitlines()[-1:] or [f"it ended with {built.exit}"]
+            lines = built.output.strip().splitlines()[-1:] or [f"it ended with {built.exit}"]
             raise PortError(
-                f"`toolchain.{name}` cannot start here: {said[0]}; install what it needs, or mend it in treadle.toml",
+                f"`toolchain.{name}` cannot start here: {lines[0]}; install what it needs, or mend it in treadle.toml",
                 code="env.missing",
             )
         failing += [name] if built is not None and not built.is_well else []
@@ -160,9 +166,9 @@ async def _try_commands(measure: ActivityMeasurements, tree: str, names: frozens
 
 def _refuse_unrunnable(run: TestRun, config: Config) -> None:
     """Refuse to start a run if no check that runs the tests could ever pass."""
-    if run.is_believable and not (config.toolchain.kind == "pytest" and run.exit in _USELESS and not run.tests):
+    if run.is_believable and not (config.toolchain.kind == "pytest" and run.exit in _NO_RESULT and not run.tests):
         return
-    said = "\n".join(run.output.strip().splitlines()[-20:])
+    output = "\n".join(run.output.strip().splitlines()[-20:])
     why = "; ".join(run.bent or run.problems) or f"it ended by '{run.ended}'"
     if run.ended == "timeout":
         fix = f"make it faster, or raise `toolchain.timeout` (now {config.toolchain.timeout} s)"
@@ -174,12 +180,12 @@ def _refuse_unrunnable(run: TestRun, config: Config) -> None:
         fix = "`treadle doctor` tries the test tool by itself; if that works, a plugin or a conftest.py is at fault"
         raise PortError(f"what the tests of the base commit say cannot be believed: {why}; {fix}", code="env.canaries")
     fix = "install what it needs, or mend `toolchain` in treadle.toml; `treadle doctor` tries it"
-    raise PortError(f"the tests of the base commit cannot be run: {why}; {fix}\n{said}".rstrip(), code="env.tests")
+    raise PortError(f"the tests of the base commit cannot be run: {why}; {fix}\n{output}".rstrip(), code="env.tests")
 
 
 def _refuse_missing_packages(run: TestRun, project: Project) -> None:
     """Refuse to start a run if tests fail without packages that package.json names and no agent can install."""
-    missing, command = missing_packages(project.root, _printed(run) if bad_tests(run) else "")
+    missing, command = missing_packages(project.root, _output_of(run) if bad_tests(run) else "")
     if missing:
         said = f"tests of the base commit need packages of package.json that are not installed: {join_names(missing)}"
         raise PortError(f"{said}; `{command}` in {project.root}, then start the run again", code="env.missing")
@@ -198,10 +204,6 @@ async def _refuse_missing_generated(printed: str, project: Project, config: Conf
         )
 
 
-def _printed(run: TestRun) -> str:
+def _output_of(run: TestRun) -> str:
     """Return all output of a test run that explains its failures."""
     return "\n".join([run.output, *run.problems, *run.bent, *(test.message for test in bad_tests(run).values())])
-
-
-def _no_rules(_state: State, _job: RunAgent) -> LaneRules:
-    raise PortError("no agent works before a run has begun", code="agent.start")

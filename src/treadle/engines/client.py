@@ -46,52 +46,52 @@ class CommandTarget(NamedTuple):
 def resolve_target(run: str, graph: Graph, inst: Instance, command: str, words: Sequence[str]) -> CommandTarget:
     """Resolve a command and its words to a step; an error lists the alternatives or the missing word."""
     goal = graph.commands[command]
-    said = f"treadle go {run} {command}"
+    example = f"treadle go {run} {command}"
     if isinstance(goal, str):
         if words:
-            raise TreadleError(f"{command} takes no words: `{said}`", code="go.words")
-        found = CommandTarget(goal)
+            raise TreadleError(f"{command} takes no words: `{example}`", code="go.words")
+        target = CommandTarget(goal)
     else:
-        found = _errand(said, graph, inst, goal, words)
-    is_there = any(frame.step == found.step for frame in inst.frames) and not found.item
-    if not is_there and (why := why_refused(graph, inst, found.step, found.item)):
+        target = _resolve_errand(example, graph, inst, goal, words)
+    is_there = any(frame.step == target.step for frame in inst.frames) and not target.item
+    if not is_there and (why := why_refused(graph, inst, target.step, target.item)):
         raise TreadleError(f"{inst.id} of {run} cannot do {command} now: {why}", code="go.refused")
-    return found
+    return target
 
 
-def _errand(
-    said: str, graph: Graph, inst: Instance, errands: tuple[Errand, ...], words: Sequence[str]
+def _resolve_errand(
+    example: str, graph: Graph, inst: Instance, errands: tuple[Errand, ...], words: Sequence[str]
 ) -> CommandTarget:
     """Resolve the words after a command: the errand, and its item if it has one."""
     errand = errands[0]
     if words:
-        meant = [one for one in errands if _spelt(words[0]) in map(_spelt, (one.word, *one.also))]
-        if not meant:
+        matching = [one for one in errands if _normalise(words[0]) in map(_normalise, (one.word, *one.also))]
+        if not matching:
             spellings = [spelling for one in errands for spelling in (one.word, *one.also)]
-            ways = " or ".join(f"`{said} {it.word}{f' {it.item.upper()}' if it.item else ''}`" for it in errands)
+            ways = " or ".join(f"`{example} {it.word}{f' {it.item.upper()}' if it.item else ''}`" for it in errands)
             hint = suggest(words[0], spellings)
             raise TreadleError(
                 f"'{words[0]}' means nothing here; {f'{hint} ' if hint else ''}say {ways}", code="go.unknown"
             )
-        errand = meant[0]
-    said = f"{said} {errand.word}"
+        errand = matching[0]
+    example = f"{example} {errand.word}"
     if len(words) > (2 if errand.item else 1):
         raise TreadleError(
-            f"there are too many words: `{said}{f' {errand.item.upper()}' if errand.item else ''}`", code="go.words"
+            f"there are too many words: `{example}{f' {errand.item.upper()}' if errand.item else ''}`", code="go.words"
         )
     if not errand.item:
         return CommandTarget(errand.to[0])
     known = {key: step for step in reversed(errand.to) for key in map_keys(inst, step, graph.steps[step])}
     if len(words) < 2:
         raise TreadleError(
-            f"say which {errand.item}: `{said} {errand.item.upper()}`; {_near('', known)}", code="go.words"
+            f"say which {errand.item}: `{example} {errand.item.upper()}`; {_suggest('', known)}", code="go.words"
         )
     if words[1] not in known:
-        raise TreadleError(f"there is no {errand.item} '{words[1]}'; {_near(words[1], known)}", code="go.unknown")
+        raise TreadleError(f"there is no {errand.item} '{words[1]}'; {_suggest(words[1], known)}", code="go.unknown")
     return CommandTarget(known[words[1]], words[1])
 
 
-def _spelt(word: str) -> str:
+def _normalise(word: str) -> str:
     """Normalise a word: Λ₁, Λ1 and λ1 are the same."""
     return unicodedata.normalize("NFKC", word).casefold()
 
@@ -105,15 +105,15 @@ class Client:
 
     def answer(self, run: str, choice: str, *, ask: str = "", note: str = "") -> Asked:
         """Answer an open question; `ask` selects it. Without a choice, an error lists the choices."""
-        history = self._unended(run)
+        history = self._load_unended(run)
         questions = status_at(history.protocol, history.state).questions
         if questions and not choice:
-            raise TreadleError(f"choose an answer: {_open(run, questions)}", code="answer.missing")
-        question = _meant(run, questions, ask, choice)
+            raise TreadleError(f"choose an answer: {_list_questions(run, questions)}", code="answer.missing")
+        question = _select_question(run, questions, ask, choice)
         chosen = next((it for it in question.choices if it.name == choice), None)
         if chosen is None:
             raise TreadleError(
-                f"'{choice}' is not an answer to {question.id} of {run}; {_near(choice, _names(question))}",
+                f"'{choice}' is not an answer to {question.id} of {run}; {_suggest(choice, _choice_names(question))}",
                 code="answer.unknown",
             )
         if chosen.needs_note and not note.strip():
@@ -121,7 +121,7 @@ class Client:
             raise TreadleError(f"{choice} needs a note, which is the answer: `{command}`", code="answer.no_note")
         note_ref = self._store.payloads.put(note) if note else ""
         reply = Replied(
-            id=_fresh(question.id),
+            id=_unique_id(question.id),
             ts=self._clock.now(),
             ask=question.id,
             choice=choice,
@@ -133,24 +133,24 @@ class Client:
 
     def go(self, run: str, step: str = "", *words: str, at: str = "") -> str:
         """Start a step that waits for a go, or send an instance to a step by a graph command; return its name."""
-        history = self._unended(run)
-        within = [self._instance(run, at)] if at else _live(history)
+        history = self._load_unended(run)
+        within = [self._instance(run, at)] if at else _live_instances(history)
         gos = [go for go in status_at(history.protocol, history.state).starts if go.instance in within]
         graphs = {inst: history.protocol.graphs[history.state.insts[inst].graph] for inst in within}
         commands = [(inst, name) for inst in within for name in graphs[inst].commands]
-        found = [(go.instance, go.step) for go in gos if step in ("", go.step)]
-        found = found or [it for it in commands if it[1] == step]
-        if not found:
+        starts = [(go.instance, go.step) for go in gos if step in ("", go.step)]
+        starts = starts or [it for it in commands if it[1] == step]
+        if not starts:
             known = dict.fromkeys([*(go.step for go in gos), *(name for _, name in commands)])
             if not known:
                 raise TreadleError(f"no step of {run} waits for a go; see `treadle status {run}`", code="go.unknown")
             named = f" '{step}'" if step else ""
-            raise TreadleError(f"no step{named} of {run} waits for a go; {_near(step, known)}", code="go.unknown")
-        if len(found) > 1:
-            places = ", ".join(f"{name} at {inst}" for inst, name in found)
+            raise TreadleError(f"no step{named} of {run} waits for a go; {_suggest(step, known)}", code="go.unknown")
+        if len(starts) > 1:
+            places = ", ".join(f"{name} at {inst}" for inst, name in starts)
             hint = f"say which: `treadle go {run} STEP --at INSTANCE`"
             raise TreadleError(f"several steps of {run} can start: {places}; {hint}", code="go.ambiguous")
-        inst, name = found[0]
+        inst, name = starts[0]
         here, graph = history.state.insts[inst], graphs[inst]
         if name not in graph.commands:
             if words:
@@ -171,14 +171,14 @@ class Client:
         now = status_at(history.protocol, history.state)
         # An outage that asks a person goes on with the answer.
         timed = now.outage and all(question.id != OUTAGE for question in now.questions)
-        found = tuple(dict.fromkeys([*now.paused, *([ROOT] if timed else [])]))
-        for inst in found:
+        instances = tuple(dict.fromkeys([*now.paused, *([ROOT] if timed else [])]))
+        for inst in instances:
             self._signal(run, inst, "resume")
-        return found
+        return instances
 
     def note(self, run: str, text: str, *, at: str = ROOT) -> None:
         """Leave a note for the next agents of an instance; it stays until work done with it is accepted."""
-        self._unended(run)
+        self._load_unended(run)
         if not text.strip():
             raise TreadleError("the note is empty; give it a text", code="usage.missing")
         self._signal(run, self._instance(run, at), "note", data_ref=self._store.payloads.put(text))
@@ -188,7 +188,7 @@ class Client:
 
         Running activities keep their agents: a program until it ends, a person until the work is handed in.
         """
-        self._unended(run)
+        self._load_unended(run)
         settings = settings_of(self._store.run(run))
         if level and all(parse_agent(agent).kind == MANUAL for agent in settings.agents.values()):
             raise TreadleError(
@@ -205,12 +205,13 @@ class Client:
 
     def send(self, run: str, signal: str, text: str = "", *, at: str = ROOT) -> None:
         """Send an instance one of the signals that its protocol takes from outside, with a text if it has one."""
-        history = self._unended(run)
+        history = self._load_unended(run)
         inst = self._instance(run, at)
         known = {STATUS_QUERY: "may"} | outside_signals(history.protocol, history.state.insts[inst].graph)
         if signal not in known:
             raise TreadleError(
-                f"{at} of {run} takes no signal '{signal}' from outside; {_near(signal, known)}", code="signal.unknown"
+                f"{at} of {run} takes no signal '{signal}' from outside; {_suggest(signal, known)}",
+                code="signal.unknown",
             )
         if text.strip() and known[signal] == "none":
             raise TreadleError(f"{signal} takes no text; the protocol defines its content", code="signal.text")
@@ -228,10 +229,10 @@ class Client:
                 self._store.load(each).state, settings_of(self._store.run(each)), self._project.runs / each
             )
         ]
-        meant = [work for work in works if not act or act in ways_to_name(work.act)]
-        here = [work for work in meant if folder and folder.is_relative_to(work.lane)]
-        if len(here or meant) == 1:
-            return (here or meant)[0]
+        matching = [work for work in works if not act or act in ways_to_name(work.act)]
+        here = [work for work in matching if folder and folder.is_relative_to(work.lane)]
+        if len(here or matching) == 1:
+            return (here or matching)[0]
         if not works:
             named = f"of {run} " if run else ""
             raise TreadleError(
@@ -240,22 +241,22 @@ class Client:
                 code="work.none",
             )
         listed = "; ".join(f"`treadle done {work.run} --step {shortest_name(work, works)}`" for work in works)
-        said = f"no {act} is" if act and not meant else "several things are"
-        raise TreadleError(f"{said} in a person's hands: {listed}", code="work.ambiguous")
+        subject = f"no {act} is" if act and not matching else "several things are"
+        raise TreadleError(f"{subject} in a person's hands: {listed}", code="work.ambiguous")
 
-    def _unended(self, run: str) -> History:
+    def _load_unended(self, run: str) -> History:
         if outcome := self._store.run(run).outcome:
             raise TreadleError(f"{run} has ended with {outcome}; nothing can change it any more", code="run.ended")
         return self._store.load(run)
 
     def _instance(self, run: str, at: str) -> str:
-        live = _live(self._unended(run)) or [ROOT]
+        live = _live_instances(self._load_unended(run)) or [ROOT]
         if at not in live:
-            raise TreadleError(f"{run} has no instance '{at}' at work; {_near(at, live)}", code="run.no_instance")
+            raise TreadleError(f"{run} has no instance '{at}' at work; {_suggest(at, live)}", code="run.no_instance")
         return at
 
     def _signal(self, run: str, inst: str, name: str, step: str = "", data_ref: str = "", item: str = "") -> None:
-        id_ = _fresh(f"{inst}!{name}")
+        id_ = _unique_id(f"{inst}!{name}")
         now = self._clock.now()
         event = Signalled(
             id=id_, ts=now, inst=inst, name=name, step=step, data_ref=data_ref, item=item, actor=self._actor
@@ -277,49 +278,52 @@ def shortest_name(work: Work, among: Sequence[Work]) -> str:
     return min((name for name in ways_to_name(work.act) if name not in others), key=len, default=work.act)
 
 
-def _meant(run: str, questions: tuple[Asked, ...], ask: str, choice: str) -> Asked:
+def _select_question(run: str, questions: tuple[Asked, ...], ask: str, choice: str) -> Asked:
     if not questions:
         raise TreadleError(f"{run} asks nothing at the moment; see `treadle status {run}`", code="answer.no_question")
-    found = [question for question in questions if not ask or ask in _ways_to_say(question.id)]
-    if not found:
-        raise TreadleError(f"{run} has no open question '{ask}'; {_open(run, questions)}", code="answer.no_question")
-    if len(found) > 1:
-        found = [question for question in found if choice in _names(question)] or found
-    if len(found) > 1:
+    matching = [question for question in questions if not ask or ask in _names_of_question(question.id)]
+    if not matching:
         raise TreadleError(
-            f"{run} has several open questions; name one: {_open(run, tuple(found))}", code="answer.ambiguous"
+            f"{run} has no open question '{ask}'; {_list_questions(run, questions)}", code="answer.no_question"
         )
-    return found[0]
+    if len(matching) > 1:
+        matching = [question for question in matching if choice in _choice_names(question)] or matching
+    if len(matching) > 1:
+        raise TreadleError(
+            f"{run} has several open questions; name one: {_list_questions(run, tuple(matching))}",
+            code="answer.ambiguous",
+        )
+    return matching[0]
 
 
-def _ways_to_say(ask: str) -> tuple[str, ...]:
+def _names_of_question(ask: str) -> tuple[str, ...]:
     """Return a question's names: `root:stuck@tests#2.1`, `root:stuck@tests`, `root:stuck`, `stuck@tests`, `stuck`."""
     place = place_of(ask)
     inst, _, step = place.rpartition(":")
     return ask, place, f"{inst}:{base_of(step)}", step, base_of(step)
 
 
-def _names(question: Asked) -> list[str]:
+def _choice_names(question: Asked) -> list[str]:
     return [choice.name for choice in question.choices]
 
 
-def _open(run: str, questions: Iterable[Asked]) -> str:
-    return "; ".join(f"`treadle answer {run} {place_of(one.id)} {'|'.join(_names(one))}`" for one in questions)
+def _list_questions(run: str, questions: Iterable[Asked]) -> str:
+    return "; ".join(f"`treadle answer {run} {place_of(one.id)} {'|'.join(_choice_names(one))}`" for one in questions)
 
 
-def _live(history: History) -> list[str]:
+def _live_instances(history: History) -> list[str]:
     """Return the live instances in the order of their creation."""
     return [inst.id for inst in sorted(history.state.insts.values(), key=lambda inst: inst.n) if inst.live]
 
 
-def _near(word: str, known: Iterable[str]) -> str:
+def _suggest(word: str, known: Iterable[str]) -> str:
     known = list(known)
     hint = suggest(word, known)
     there = f"there are {', '.join(known)}" if known else "there are none"
     return f"{hint} {there}" if hint else there
 
 
-def _fresh(id_: str) -> str:
+def _unique_id(id_: str) -> str:
     """Append a random suffix: two answers are two events, and the first one counts."""
     return f"{id_}:{secrets.token_hex(4)}"
 

@@ -31,8 +31,8 @@ async def container_of(project: Project, run: Run) -> Container | None:
     container = await open_container(config.workspace, project, run.id, {_BY: f"{os.getpid()} {me.start if me else 0}"})
     assert container is not None
     # Remove the checks without a living Treadle. Agents stay: the driver attaches to them again.
-    checks = await _found(container.engine, project, "label=treadle.what=check")
-    await _remove(container.engine, [id_ for id_, by in checks.items() if not _lives(by)])
+    checks = await _list_containers(container.engine, project, "label=treadle.what=check")
+    await _remove(container.engine, [id_ for id_, by in checks.items() if not _is_alive(by)])
     return container
 
 
@@ -44,22 +44,24 @@ async def remove_containers(project: Project, runs: Sequence[Run], *, dry: bool)
             config = settings_of(run).config
             if uses_containers(config):
                 engine = await find_engine(config.workspace.engine, config.workspace.image)
-                found = await _found(engine, project, f"label=treadle.run={run.id}")
-                await _remove(engine, [] if dry else list(found))
-                count += len(found)
+                containers = await _list_containers(engine, project, f"label=treadle.run={run.id}")
+                await _remove(engine, [] if dry else list(containers))
+                count += len(containers)
     return count
 
 
-async def _found(engine: Engine, project: Project, more: str) -> dict[str, str]:
+async def _list_containers(engine: Engine, project: Project, more: str) -> dict[str, str]:
     """Return the containers of a project, each with the process that started it."""
     labels = ("--filter", f"label=treadle.project={project.root}", "--filter", more)
     shown = f'{{{{.ID}}}} {{{{.Label "{_BY}"}}}}'
-    said = await run_program([engine.path, "ps", "--all", "--no-trunc", *labels, "--format", shown])
-    if said.code != 0:
+    answer = await run_program([engine.path, "ps", "--all", "--no-trunc", *labels, "--format", shown])
+    if answer.code != 0:
         raise PortError(
-            f"{engine.kind} does not list its containers: {said.first_line}", retryable=True, code="container.unusable"
+            f"{engine.kind} does not list its containers: {answer.first_line}",
+            retryable=True,
+            code="container.unusable",
         )
-    lines = (line.partition(" ") for line in said.text.splitlines())
+    lines = (line.partition(" ") for line in answer.text.splitlines())
     return {container: by for container, _, by in lines if container}
 
 
@@ -68,7 +70,8 @@ async def _remove(engine: Engine, containers: Sequence[str]) -> None:
         await run_program(removal_command(engine, *containers))
 
 
-def _lives(by: str) -> bool:
+def _is_alive(by: str) -> bool:
+    """Whether the process of a label (its pid and its start) still runs."""
     words = by.split()
     if len(words) != 2 or not all(word.isdecimal() and len(word) < 20 for word in words):
         return False

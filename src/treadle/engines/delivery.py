@@ -32,7 +32,7 @@ from treadle.views.result import Result, stray_line, undo_commands
 
 _TRIES: Final = 3
 """The number of times to rebase a result: the branch may move during the verification."""
-_NAMED: Final = 10
+_MOST_NAMES: Final = 10
 CONFLICT: Final = "deliver.conflict"
 
 
@@ -54,15 +54,15 @@ class DeliveryRefusal(TreadleError):
 async def take_over(project: Project, run: Run) -> Result:
     """Fast-forward the user's branch to a result, as with `git.merge = "auto"`, or raise an error."""
     integration = await integration_of(project, run)
-    found = await _existing(integration, run)
-    if not found.taken:
-        if found.altered:
-            raise _altered(run.id, found)
+    result = await _require_result(integration, run)
+    if not result.taken:
+        if result.altered:
+            raise _altered_refusal(run.id, result)
         trunk = await integration.begin(run.id)
-        if obstacle := await fast_forward(integration, trunk, found.commit):
-            raise _refusal(run.id, found, obstacle)
-        found = await find_result(integration, run) or found
-    return found
+        if obstacle := await fast_forward(integration, trunk, result.commit):
+            raise _obstacle_refusal(run.id, result, obstacle)
+        result = await find_result(integration, run) or result
+    return result
 
 
 async def take_over_rebased(project: Project, store: Store, run: Run, say: Callable[[str], None]) -> Result:
@@ -74,42 +74,44 @@ async def take_over_rebased(project: Project, store: Store, run: Run, say: Calla
     opened, verifier = await ports.for_delivery(run, f"deliver:{secrets.token_hex(4)}")
     integration = opened.integration
     for _ in range(_TRIES):
-        found = await _existing(integration, run)
-        if found.taken:
-            return found
+        result = await _require_result(integration, run)
+        if result.taken:
+            return result
         trunk = await integration.begin(run.id)
-        commit = found.tip if found.altered else found.commit
+        commit = result.tip if result.altered else result.commit
         if not commit:
-            raise _altered(run.id, found)
-        move = find_obstacle if found.altered else fast_forward
+            raise _altered_refusal(run.id, result)
+        move = find_obstacle if result.altered else fast_forward
         obstacle = await move(integration, trunk, commit)
-        if obstacle is None and not found.altered:
-            return await find_result(integration, run) or found
+        if obstacle is None and not result.altered:
+            return await find_result(integration, run) or result
         if obstacle and obstacle.code != MOVED:
-            raise _refusal(run.id, found, obstacle)
-        carried = await _carry(integration, trunk, found, commit, run.id)
+            raise _obstacle_refusal(run.id, result, obstacle)
+        carried = await _carry(integration, trunk, result, commit, run.id)
         if obstacle := await find_obstacle(integration, trunk, carried.commit):
             if obstacle.code == MOVED:
                 continue
-            raise _refusal(run.id, found, obstacle)
-        say(f"verifying the result of {run.id} on top of {found.into}, {carried.onto[:12]}")
+            raise _obstacle_refusal(run.id, result, obstacle)
+        say(f"verifying the result of {run.id} on top of {result.into}, {carried.onto[:12]}")
         criteria = logged_evidence(store, run.id).criteria
         proofs = {test.id for one in criteria for test in one.tests if test.now == "passed"}
-        if found.altered and not proofs and not await opened.repository.is_ancestor(found.commit, commit):
-            raise _altered(run.id, found, "it does not hold the verified result, and no test of a criterion could tell")
-        if found.altered and (touched := await verifier.tests_changed_by_hand(found.commit, commit)):
-            why = f"it changes tests that the run verified, or what they share: {_some(tuple(touched))}"
-            raise _altered(
-                run.id, found, f"{why}; `git merge --squash {shlex.quote(found.branch)}` takes it all the same"
+        if result.altered and not proofs and not await opened.repository.is_ancestor(result.commit, commit):
+            raise _altered_refusal(
+                run.id, result, "it does not hold the verified result, and no test of a criterion could tell"
+            )
+        if result.altered and (touched := await verifier.tests_changed_by_hand(result.commit, commit)):
+            why = f"it changes tests that the run verified, or what they share: {_join_some(tuple(touched))}"
+            raise _altered_refusal(
+                run.id, result, f"{why}; `git merge --squash {shlex.quote(result.branch)}` takes it all the same"
             )
         # Verify it anew: build, contract suite, whole test suite and the tests that prove the criteria.
         changes = await opened.trees.changes(carried.onto, carried.commit)
         own = {path for change in changes for path in change.touched}
-        if failure := await verifier.verify(carried.commit, carried.onto, own, proofs, found.commit):
-            raise _unverified(run.id, found, carried, failure)
+        if failure := await verifier.verify(carried.commit, carried.onto, own, proofs, result.commit):
+            raise _unverified_refusal(run.id, result, carried, failure)
         # The result branch first: killed here, the next delivery finds a result that only needs a fast-forward.
-        tip = commit if found.altered or found.branch == short_ref(integration.names(run.id).result) else ""
-        await put_verified(integration, run.id, carried, tip, found.commit if found.altered else "")
+        tip = commit if result.altered or result.branch == short_ref(integration.names(run.id).result) else ""
+        await put_verified(integration, run.id, carried, tip, result.commit if result.altered else "")
     raise PortError(f"the branch of {run.id} does not hold still; try again", retryable=True, code=MOVED)
 
 
@@ -122,9 +124,9 @@ async def reopen(project: Project, store: Store, run: Run) -> bool:
     if not last_merge(history.protocol, history.state)[0]:
         return False
     integration = await integration_of(project, run)
-    found = await _existing(integration, run)
-    carried = await carry(integration, await integration.begin(run.id), found.commit)
-    await integration.move(run.id, ROOT, found.commit, carried.base)
+    result = await _require_result(integration, run)
+    carried = await carry(integration, await integration.begin(run.id), result.commit)
+    await integration.move(run.id, ROOT, result.commit, carried.base)
     await _append(
         store,
         run,
@@ -168,48 +170,48 @@ def _was_reopened(store: Store, run: Run) -> bool:
     return any(isinstance(decode_event(body), Reopened) for _, body in store.events(run.id))
 
 
-async def _existing(integration: Integration, run: Run) -> Result:
-    found = await find_result(integration, run)
-    if found is None:
+async def _require_result(integration: Integration, run: Run) -> Result:
+    result = await find_result(integration, run)
+    if result is None:
         raise TreadleError(f"{run.id} has changed nothing, so there is nothing to deliver", code="deliver.nothing")
-    return found
+    return result
 
 
-async def _carry(integration: Integration, trunk: Trunk, found: Result, commit: str, run: str) -> CarriedResult:
+async def _carry(integration: Integration, trunk: Trunk, result: Result, commit: str, run: str) -> CarriedResult:
     carried = await carry(integration, trunk, commit)
     if carried.commit:
         return carried
-    files = _some(carried.conflicts)
-    if found.altered:  # the run's own rebase step knows nothing of a person's changes
-        raise _altered(run, found, f"it and {found.into} have both changed {files}", carried)
-    said = f"{found.into} was not moved: the result of {run} and {found.into} have both changed {files}"
-    by_hand = f"`git merge --squash {shlex.quote(found.branch)}` takes it over by hand, with the conflicts to resolve"
-    raise DeliveryRefusal(f"{said}; {by_hand}", code=CONFLICT, files=carried.conflicts, onto=carried.onto)
+    files = _join_some(carried.conflicts)
+    if result.altered:  # the run's own rebase step knows nothing of a person's changes
+        raise _altered_refusal(run, result, f"it and {result.into} have both changed {files}", carried)
+    refusal = f"{result.into} was not moved: the result of {run} and {result.into} have both changed {files}"
+    by_hand = f"`git merge --squash {shlex.quote(result.branch)}` takes it over by hand, with the conflicts to resolve"
+    raise DeliveryRefusal(f"{refusal}; {by_hand}", code=CONFLICT, files=carried.conflicts, onto=carried.onto)
 
 
-def _unverified(run: str, found: Result, carried: CarriedResult, failure: DeliveryFailure) -> DeliveryRefusal:
-    said = (
-        f"{found.into} was not moved: the result of {run} does not hold on top of {carried.onto[:12]} ({failure.what}"
+def _unverified_refusal(run: str, result: Result, carried: CarriedResult, failure: DeliveryFailure) -> DeliveryRefusal:
+    refusal = (
+        f"{result.into} was not moved: the result of {run} does not hold on top of {carried.onto[:12]} ({failure.what}"
     )
-    tests = f": {_some(failure.tests)})" if failure.tests else ")"
+    tests = f": {_join_some(failure.tests)})" if failure.tests else ")"
     look = f"`git diff {carried.onto[:12]} {carried.commit[:12]}` shows what was tried"
-    text = f"{said}{tests}; {look}, and {found.branch} is as it was\n{failure.details}".rstrip()
+    text = f"{refusal}{tests}; {look}, and {result.branch} is as it was\n{failure.details}".rstrip()
     return DeliveryRefusal(text, code="deliver.unverified", tests=failure.tests, onto=carried.onto)
 
 
-def _altered(run: str, found: Result, why: str = "", carried: CarriedResult | None = None) -> DeliveryRefusal:
+def _altered_refusal(run: str, result: Result, why: str = "", carried: CarriedResult | None = None) -> DeliveryRefusal:
     """Return the refusal for a result branch that is not at the verified commit and cannot be delivered as it is."""
-    ways = "; ".join(f"`{command}` {what}" for command, what in islice(undo_commands(run, found), 1 if why else 2))
-    said = f"the branch {found.branch} {stray_line(found)}; the verified result is {found.commit[:12]}"
-    what = f"{found.into or 'your branch'} was not moved: {said}"
+    ways = "; ".join(f"`{command}` {what}" for command, what in islice(undo_commands(run, result), 1 if why else 2))
+    state = f"the branch {result.branch} {stray_line(result)}; the verified result is {result.commit[:12]}"
+    what = f"{result.into or 'your branch'} was not moved: {state}"
     text = "; ".join(part for part in (what, why, ways) if part)
     onto, files = (carried.onto, carried.conflicts) if carried else ("", ())
     return DeliveryRefusal(text, code="deliver.branch_moved", files=files, onto=onto)
 
 
-def _refusal(run: str, found: Result, obstacle: Obstacle) -> DeliveryRefusal:
+def _obstacle_refusal(run: str, result: Result, obstacle: Obstacle) -> DeliveryRefusal:
     """Return the refusal for an obstacle, with the command that gets the user the result in spite of it."""
-    branch = shlex.quote(found.branch)
+    branch = shlex.quote(result.branch)
     by_hand = f"`git merge --squash {branch}`"
     match obstacle.code:
         case "deliver.detached":
@@ -219,11 +221,11 @@ def _refusal(run: str, found: Result, obstacle: Obstacle) -> DeliveryRefusal:
         case "deliver.moved":
             way = f"`treadle deliver {shlex.quote(run)} --rebase` puts the result on top of it, and verifies it there"
         case _:
-            way = f"mend that, then `treadle deliver {shlex.quote(run)}{' --rebase' if found.moved else ''}`"
-    what = f"{found.into or 'your branch'} was not moved: {obstacle.why}"
+            way = f"mend that, then `treadle deliver {shlex.quote(run)}{' --rebase' if result.moved else ''}`"
+    what = f"{result.into or 'your branch'} was not moved: {obstacle.why}"
     return DeliveryRefusal(f"{what}; {way}", code=obstacle.code)
 
 
-def _some(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+def _join_some(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more

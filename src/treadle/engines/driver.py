@@ -6,7 +6,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Final, Self, TypeVarTuple
+from typing import Final, TypeVarTuple
 
 import msgspec
 
@@ -188,8 +188,11 @@ def watch_children() -> None:
 
 if sys.version_info < (3, 12):
 
-    class _Watcher(asyncio.AbstractChildWatcher):
-        """Serves any loop in any thread, because it keeps no state."""
+    class _Watcher(asyncio.PidfdChildWatcher):
+        """Serves any loop in any thread, because it keeps no state: each program belongs to the loop that started it.
+
+        The watcher of Python 3.11 serves only the one loop that it is attached to.
+        """
 
         def add_child_handler(self, pid: int, callback: Callable[[int, int, *_Ts], object], *args: *_Ts) -> None:
             loop, handle = asyncio.get_running_loop(), os.pidfd_open(pid)
@@ -205,20 +208,5 @@ if sys.version_info < (3, 12):
 
             loop.add_reader(handle, over)
 
-        def remove_child_handler(self, pid: int) -> bool:  # noqa: ARG002 - never called
-            return False
-
-        def attach_loop(self, loop: asyncio.AbstractEventLoop | None) -> None:
-            """Each program belongs to the loop that has started it."""
-
-        def close(self) -> None:
-            """There is nothing to close."""
-
         def is_active(self) -> bool:
             return True
-
-        def __enter__(self) -> Self:
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            """There is nothing to close."""

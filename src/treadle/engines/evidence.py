@@ -5,7 +5,6 @@ The same evidence decides about merges of an instance.
 
 import time
 from contextlib import suppress
-from functools import cache
 from typing import Final
 
 from treadle.config.project import Project
@@ -20,40 +19,22 @@ from treadle.git.repository import open_repository
 from treadle.git.trees import Trees
 from treadle.kernel.commands import RunEffect
 from treadle.kernel.events import CheckResult
-from treadle.kernel.replay import GENESIS, verify_chain
 from treadle.kernel.state import State
-from treadle.ports import Case, Effects, Outcome, Payloads
+from treadle.ports import Case, Effects, Outcome
 from treadle.protocol.artifacts import is_document, is_view, path_matcher
 from treadle.protocol.items import Json
 from treadle.protocol.model import Protocol
+from treadle.runtime.view_files import GrowingLog
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
 from treadle.views.bank import Texts, accepted_documents, bank
 from treadle.views.chronicle import Chronicle
 from treadle.views.evidence import CriterionProof, Evidence
-from treadle.views.evidence_records import advice_of
 from treadle.views.evidence_verdict import EvidenceInputs, gather_evidence, proof_so_far, unverified_criteria
-from treadle.views.result import Advice, Result
+from treadle.views.result import Result
 
 REASON: Final = "Unverified"
 _REJECTED: Final = "MergeRejected"
-
-
-class GrowingLog(Chronicle):
-    """The evidence log of a run that may go on: each call reads the events since the last one."""
-
-    def __init__(self, store: Store, run: str) -> None:
-        super().__init__(cache(store.protocol))
-        self._store, self._run, self._last = store, run, GENESIS
-
-    def catch_up(self) -> Run:
-        """Read the events since the last call, and verify the hash chain."""
-        seq = self.state.seq
-        run, rows = self._store.tail(self._run, seq)
-        for body, link in verify_chain(rows, seq, self._last):
-            self._last = link
-            self.take(body)
-        return run
 
 
 async def stored_evidence(project: Project, store: Store, run: str) -> Evidence:
@@ -63,17 +44,19 @@ async def stored_evidence(project: Project, store: Store, run: str) -> Evidence:
 
 async def chronicle_and_evidence(project: Project, store: Store, run: str) -> tuple[Chronicle, Evidence]:
     """Return a run's history, and the evidence that follows from it."""
-    return _read_evidence(store, run, await result_of(project, store.run(run)))
+    result = await result_of(project, store.run(run))
+    log = GrowingLog(store, run)
+    return log, evidence_of(log, result)
 
 
 def logged_evidence(store: Store, run: str) -> Evidence:
     """Return the evidence of a run from its log and payloads, without the result's location in the repository."""
-    return _read_evidence(store, run, None)[1]
+    return evidence_of(GrowingLog(store, run))
 
 
-def _read_evidence(store: Store, run: str, result: Result | None) -> tuple[Chronicle, Evidence]:
-    log = GrowingLog(store, run)
-    record = log.catch_up()
+def evidence_of(log: GrowingLog, result: Result | None = None) -> Evidence:
+    """Return the evidence that follows from a run's log so far."""
+    record, store = log.catch_up(), log.store
     inputs = EvidenceInputs(
         run=record.id,
         name=record.name,
@@ -82,27 +65,13 @@ def _read_evidence(store: Store, run: str, result: Result | None) -> tuple[Chron
         result=result,
         baseline=settings_of(record).baseline,
     )
-    return log, gather_evidence(log, store.payloads.get, inputs, time.time_ns() // 1_000_000)
+    return gather_evidence(log, store.payloads.get, inputs, time.time_ns() // 1_000_000)
 
 
-def advice_of_run(store: Store, run: str) -> tuple[Advice, ...]:
-    """Return the checks' advice about the accepted work of a run."""
-    chronicle = Chronicle(cache(store.protocol))
-    for body, _ in store.tail(run)[1]:
-        chronicle.take(body)
-    return tuple(advice_of(chronicle.deeds.values(), store.payloads.get))
-
-
-class LoggedProof:
-    """Returns to the checks the tests that the log has shown failing, from the same view that decides about merges."""
-
-    def __init__(self, store: Store, run: str) -> None:
-        self._payloads, self._log = store.payloads, GrowingLog(store, run)
-
-    def of(self, inst: str) -> ProofSoFar:
-        """Return the proof so far of an instance."""
-        self._log.catch_up()
-        return proof_so_far(self._log, self._payloads.get, inst)
+def logged_proof(log: GrowingLog, inst: str) -> ProofSoFar:
+    """Return the tests of an instance that the log has shown failing: the checks ask the view that decides merges."""
+    log.catch_up()
+    return proof_so_far(log, log.store.payloads.get, inst)
 
 
 class VerifiedMerges(Effects):
@@ -113,8 +82,8 @@ class VerifiedMerges(Effects):
     stopped at delivery.
     """
 
-    def __init__(self, effects: Effects, store: Store, run: str) -> None:
-        self._effects, self._payloads, self._log = effects, store.payloads, GrowingLog(store, run)
+    def __init__(self, effects: Effects, log: GrowingLog) -> None:
+        self._effects, self._log = effects, log
 
     async def perform(self, job: RunEffect, case: Case) -> Outcome:
         """Perform the effect, or refuse to merge unverified criteria."""
@@ -122,7 +91,7 @@ class VerifiedMerges(Effects):
         reason = declared.fields.get("reason") if declared else None
         if job.effect == "merge" and reason is not None and REASON in reason.type.split(" | "):
             self._log.catch_up()
-            if unverified := unverified_criteria(self._log, self._payloads.get, job.inst):
+            if unverified := unverified_criteria(self._log, self._log.store.payloads.get, job.inst):
                 return _refuse_merge(job, case, unverified)
         return await self._effects.perform(job, case)
 
@@ -147,30 +116,30 @@ def _refuse_merge(job: RunEffect, case: Case, unverified: list[CriterionProof]) 
     step = case.protocol.graphs[job.graph].steps[job.step]
     record: Json = {"check": "verified", "ok": False, "report": details, "findings": findings}
     result = CheckResult(check="verified", ok=False, report_ref=case.payloads.put(record))
-    made = build_outcome(case.protocol, step, _REJECTED, values)
-    return Outcome(exit=made.exit, fields=made.fields, results=(result,))
+    outcome = build_outcome(case.protocol, step, _REJECTED, values)
+    return Outcome(exit=outcome.exit, fields=outcome.fields, results=(result,))
 
 
 # The memory bank of a run: documents made from its log, and documents written by its agents.
 
 
-async def read_bank(project: Project, run: Run, log: Chronicle, payloads: Payloads) -> Texts:
+async def read_bank(project: Project, run: Run, log: GrowingLog) -> Texts:
     """Return artifact → path → text of the accepted documents; documents not written yet are missing."""
-    protocol = log.protocol
+    protocol, get = log.protocol, log.store.payloads.get
     if protocol is None:
         return {}
-    made = bank(log, payloads.get)
-    views = {name: {one.path: made[one.path]} for name, one in protocol.artifacts.items() if is_view(one)}
-    found = await _committed(project, run, log.state, protocol)
-    for name, texts in accepted_documents(protocol, log, payloads.get).items():
-        found[name] = found.get(name, {}) | texts
-    return views | found
+    texts_of_views = bank(log, get)
+    views = {name: {one.path: texts_of_views[one.path]} for name, one in protocol.artifacts.items() if is_view(one)}
+    documents = await _committed_documents(project, run, log.state, protocol)
+    for name, texts in accepted_documents(protocol, log, get).items():
+        documents[name] = documents.get(name, {}) | texts
+    return views | documents
 
 
-async def _committed(project: Project, run: Run, state: State, protocol: Protocol) -> Texts:
+async def _committed_documents(project: Project, run: Run, state: State, protocol: Protocol) -> Texts:
     """Return the documents on the branches of a run's instances; the root's win, then those of the latest instance."""
     documents = [(name, one) for name, one in protocol.artifacts.items() if is_document(one) and not is_view(one)]
-    found: Texts = {}
+    texts: Texts = {}
     with suppress(PortError):
         repository = await open_repository(project)
         trees, names = Trees(repository), RefNames(run.id, settings_of(run).config.git.branch_prefix)
@@ -183,5 +152,5 @@ async def _committed(project: Project, run: Run, state: State, protocol: Protoco
                 listed = list(filter(path_matcher(artifact), paths))
                 for path, data in (await trees.shows(commit, listed)).items():
                     if data is not None:
-                        found.setdefault(name, {})[path] = data.decode(errors="replace")
-    return found
+                        texts.setdefault(name, {})[path] = data.decode(errors="replace")
+    return texts

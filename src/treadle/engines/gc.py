@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -15,17 +15,15 @@ import msgspec
 from treadle.agents.processes import find_process
 from treadle.config.project import Project
 from treadle.engines.containers import remove_containers
-from treadle.engines.result import move_older_branches, result_of
+from treadle.engines.result import move_older_branches, no_lanes, result_of
 from treadle.engines.run_settings import settings_of
 from treadle.errors import PortError, TreadleError
 from treadle.git.files import abandoned_folders
-from treadle.git.lanes import LaneRules, ProjectRepository, SpareSlots, disk_size, forget_run, open_git, remove_spare
+from treadle.git.lanes import ProjectRepository, SpareSlots, disk_size, forget_run, open_git, remove_spare
 from treadle.git.ref_names import short_ref
 from treadle.git.refs import pack_refs
 from treadle.git.slots import SlotLeases, remove_path
-from treadle.kernel.commands import RunAgent
 from treadle.kernel.instances import ROOT
-from treadle.kernel.state import State
 from treadle.memory.dialogue import dialogues_in
 from treadle.memory.store import FILE as MEMORY
 from treadle.store.gc import Freed
@@ -41,17 +39,17 @@ _DRAFT: Final = re.compile(r"\..+\.(\d+)\.[0-9a-f]{8}")
 _CONVERSATIONS: Final = "conversations"
 
 
-class Heap(msgspec.Struct, frozen=True):
+class FreedSpace(msgspec.Struct, frozen=True):
     """The number and size of things of one kind that were, or would be, removed."""
 
     count: int = 0
     bytes: int = 0
 
-    def __add__(self, other: "Heap") -> "Heap":
-        return Heap(self.count + other.count, self.bytes + other.bytes)
+    def __add__(self, other: "FreedSpace") -> "FreedSpace":
+        return FreedSpace(self.count + other.count, self.bytes + other.bytes)
 
 
-class Tidied(msgspec.Struct, frozen=True, kw_only=True):
+class TidyReport(msgspec.Struct, frozen=True, kw_only=True):
     """The things that were, or would be, removed without removing any run."""
 
     moved: int = 0
@@ -64,13 +62,13 @@ class Tidied(msgspec.Struct, frozen=True, kw_only=True):
     """Result branches that stay, because no other branch has the result."""
     lanes: int = 0
     """Lanes of ended runs; their content is saved."""
-    worktrees: Heap = Heap()
+    worktrees: FreedSpace = FreedSpace()
     """Lanes and checkouts without a run."""
-    conversations: Heap = Heap()
+    conversations: FreedSpace = FreedSpace()
     """Homes of agents' conversations in ended runs."""
-    cache: Heap = Heap()
+    cache: FreedSpace = FreedSpace()
     """Measurements that are old, or too many."""
-    leftovers: Heap = Heap()
+    leftovers: FreedSpace = FreedSpace()
     """Files that processes left when they were killed, and folders of runs that the store does not know."""
     containers: int = 0
     is_busy: bool = False
@@ -83,33 +81,35 @@ class Tidied(msgspec.Struct, frozen=True, kw_only=True):
         return sum(one.bytes for one in (self.worktrees, self.conversations, self.cache, self.leftovers))
 
 
-async def tidy(project: Project, store: Store, *, dry: bool) -> Tidied:
+async def tidy(project: Project, store: Store, *, dry: bool) -> TidyReport:
     """Remove everything that no person and no run needs any more; unfinished runs keep all their files."""
     runs = store.runs()
     ended = [run for run in runs if run.outcome and not driver_of(run)]
     busy = any(driver_of(run) for run in runs)
     try:
-        found = await _tidy_repository(project, store, ended, dry=dry)
+        report = await _tidy_repository(project, store, ended, dry=dry)
     except PortError as error:
-        found = Tidied(problem=str(error))
-    spare = SpareSlots() if busy or found.problem else await remove_spare(project.worktrees, dry=dry)
+        report = TidyReport(problem=str(error))
+    spare = SpareSlots() if busy or report.problem else await remove_spare(project.worktrees, dry=dry)
     return msgspec.structs.replace(
-        found,
-        worktrees=Heap(len(spare.paths), spare.bytes),
+        report,
+        worktrees=FreedSpace(len(spare.paths), spare.bytes),
         conversations=await asyncio.to_thread(_remove_all, _conversations(project, ended), dry=dry),
-        cache=await asyncio.to_thread(_remove_all, _outworn(project.local / "measured", time.time()), dry=dry),
-        leftovers=Heap() if busy else await asyncio.to_thread(_remove_all, _leftovers(project, runs), dry=dry),
+        cache=await asyncio.to_thread(
+            _remove_all, _stale_measurements(project.local / "measured", time.time()), dry=dry
+        ),
+        leftovers=FreedSpace() if busy else await asyncio.to_thread(_remove_all, _leftovers(project, runs), dry=dry),
         containers=await remove_containers(project, ended, dry=dry),
         is_busy=busy,
     )
 
 
-async def _tidy_repository(project: Project, store: Store, ended: Sequence[Run], *, dry: bool) -> Tidied:
+async def _tidy_repository(project: Project, store: Store, ended: Sequence[Run], *, dry: bool) -> TidyReport:
     known = {run.id for run in store.runs()}
     held = [lease for _, lease in SlotLeases(project.worktrees).all()]
     lost = {lease.run for lease in held} - known
     count = sum(lease.run in lost or lease.run in {run.id for run in ended} for lease in held)
-    opened = await open_git(project, _no_rules)
+    opened = await open_git(project, no_lanes)
     moved = await move_older_branches(opened.repository, opened.refs, store, dry=dry)
     if not dry:
         for stranger in lost:
@@ -117,12 +117,12 @@ async def _tidy_repository(project: Project, store: Store, ended: Sequence[Run],
     refs, branches, stay = 0, list[str](), list[str]()
     for run in ended:
         with suppress(PortError):  # a run of another version is left to that one
-            opened = await open_git(project, _no_rules, settings_of(run).config.git.branch_prefix)
+            opened = await open_git(project, no_lanes, settings_of(run).config.git.branch_prefix)
             if not dry and any(lease.run == run.id for lease in held):
                 await opened.lanes.close(run.id)
             fewer, gone, kept = await _pack_run(opened, project, run, dry=dry)
             refs, branches, stay = refs + fewer, branches + gone, stay + kept
-    return Tidied(moved=len(moved), refs=refs, branches=tuple(branches), undelivered=tuple(stay), lanes=count)
+    return TidyReport(moved=len(moved), refs=refs, branches=tuple(branches), undelivered=tuple(stay), lanes=count)
 
 
 async def _pack_run(
@@ -131,13 +131,13 @@ async def _pack_run(
     """Pack the refs of a run; return how many were saved, the removed result branch, and the kept one."""
     names = opened.integration.names(run.id)
     there = await opened.refs.below(*names.spaces)
-    found = await result_of(project, run)
-    is_wanted = found is not None and not found.taken
+    result = await result_of(project, run)
+    is_wanted = result is not None and not result.taken
     holder = next((ref for ref in (names.result, names.integration(ROOT)) if ref in there), "")
     stays = {names.packed} | ({holder} if is_wanted else set())
     if names.result in await opened.refs.checked_out():
         stays.add(names.result)
-    if found is not None and found.altered:  # commits that a person has put on the branch are not Treadle's to hide
+    if result is not None and result.altered:  # commits that a person has put on the branch are not Treadle's to hide
         stays |= {names.result, names.verified_result}
     chosen = {ref: value for ref, value in there.items() if ref not in stays}
     if dry:
@@ -145,20 +145,20 @@ async def _pack_run(
     else:
         fewer = await pack_refs(opened.repository, opened.refs, names, chosen)
     gone = [names.result.removeprefix("refs/heads/")] if names.result in chosen else []
-    return fewer, gone, [found.branch] if found and is_wanted else []
+    return fewer, gone, [result.branch] if result and is_wanted else []
 
 
 def _conversations(project: Project, ended: Sequence[Run]) -> Iterator[Path]:
     """Yield the agents' conversation homes (logins, transcripts): no agent needs one after its run has ended."""
-    folders = {path.name: path for path in _inside(project.runs) if not path.is_symlink()}
+    folders = {path.name: path for path in _entries(project.runs) if not path.is_symlink()}
     for run in ended:
-        inside = _inside(folders[run.id] / "acts") if run.id in folders else []
+        inside = _entries(folders[run.id] / "acts") if run.id in folders else []
         yield from (path for path in inside if path.name == _CONVERSATIONS)
 
 
-def _outworn(folder: Path, now: float) -> Iterator[Path]:
+def _stale_measurements(folder: Path, now: float) -> Iterator[Path]:
     """Yield stale measurements: those older than a month, and the oldest ones beyond the total size."""
-    states = [(path.lstat(), path) for part in _inside(folder) for path in _inside(part)]
+    states = [(path.lstat(), path) for part in _entries(folder) for path in _entries(part)]
     room = CACHE_BYTES
     for state, path in sorted(states, key=lambda one: one[0].st_mtime, reverse=True):
         room -= state.st_size
@@ -168,12 +168,12 @@ def _outworn(folder: Path, now: float) -> Iterator[Path]:
 
 def _leftovers(project: Project, runs: Sequence[Run]) -> Iterator[Path]:
     known, now = {run.id for run in runs}, time.time()
-    for folder in (project.worktrees, project.local, project.local / "git", *_inside(project.local / "measured")):
-        for path in _inside(folder):
+    for folder in (project.worktrees, project.local, project.local / "git", *_entries(project.local / "measured")):
+        for path in _entries(folder):
             draft = _DRAFT.fullmatch(path.name)
             if draft and path.is_file() and find_process(int(draft[1])) is None:
                 yield path
-    yield from (path for path in _inside(project.runs) if path.name not in known and _is_older(path, now, _HOUR))
+    yield from (path for path in _entries(project.runs) if path.name not in known and _is_older(path, now, _HOUR))
     yield from abandoned_folders()
 
 
@@ -184,7 +184,7 @@ def _is_older(path: Path, now: float, age: int) -> bool:
         return False
 
 
-def _inside(folder: Path) -> list[Path]:
+def _entries(folder: Path) -> list[Path]:
     """Return the entries of a folder; empty if it is a link or missing."""
     try:
         return [] if folder.is_symlink() else sorted(folder.iterdir())
@@ -192,25 +192,20 @@ def _inside(folder: Path) -> list[Path]:
         return []
 
 
-def _remove_all(paths: Iterator[Path], *, dry: bool) -> Heap:
-    heap = Heap()
+def _remove_all(paths: Iterator[Path], *, dry: bool) -> FreedSpace:
+    freed_space = FreedSpace()
     for path in list(paths):
-        heap += Heap(1, disk_size(path))
+        freed_space += FreedSpace(1, disk_size(path))
         if not dry:
             with suppress(OSError):
                 remove_path(path)
-    return heap
-
-
-def _no_rules(_state: State, _job: RunAgent) -> LaneRules:
-    """Return empty rules: no lane is opened here."""
-    return LaneRules()
+    return freed_space
 
 
 # Branches and refs of ended runs in the repository.
 
 
-class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
+class RemovedRefs(msgspec.Struct, frozen=True, kw_only=True):
     """The refs that were, or would be, removed from the repository."""
 
     refs: int = 0
@@ -220,18 +215,18 @@ class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
     """Why nothing was removed."""
 
 
-async def forget_runs(project: Project, store: Store, runs: Sequence[Run], *, branches: bool, dry: bool) -> Forgotten:
+async def forget_runs(project: Project, store: Store, runs: Sequence[Run], *, branches: bool, dry: bool) -> RemovedRefs:
     """Remove the refs of runs; a branch with a result stays, unless `branches` is set."""
     if not runs:
-        return Forgotten()
+        return RemovedRefs()
     try:
-        opened = await open_git(project, _no_rules)
+        opened = await open_git(project, no_lanes)
         await move_older_branches(opened.repository, opened.refs, store, dry=dry)
-        found = [await _forget_run(project, run, branches=branches, dry=dry) for run in runs]
+        removed = [await _forget_run(project, run, branches=branches, dry=dry) for run in runs]
     except PortError as error:
-        return Forgotten(problem=str(error))
-    kept = tuple(branch for _, branches_kept in found for branch in branches_kept)
-    return Forgotten(refs=sum(count for count, _ in found), kept=kept)
+        return RemovedRefs(problem=str(error))
+    kept = tuple(branch for _, branches_kept in removed for branch in branches_kept)
+    return RemovedRefs(refs=sum(count for count, _ in removed), kept=kept)
 
 
 async def _forget_run(project: Project, run: Run, *, branches: bool, dry: bool) -> tuple[int, tuple[str, ...]]:
@@ -239,18 +234,18 @@ async def _forget_run(project: Project, run: Run, *, branches: bool, dry: bool) 
 
     The result branch keeps its name, because people may have been asked to merge it.
     """
-    opened = await open_git(project, _no_rules, settings_of(run).config.git.branch_prefix)
+    opened = await open_git(project, no_lanes, settings_of(run).config.git.branch_prefix)
     names = opened.integration.names(run.id)
     there = await opened.refs.below(*names.spaces)
     is_used = names.result in await opened.refs.checked_out()
-    found = await result_of(project, run)
+    result = await result_of(project, run)
     # The ref with the result or the accepted work, unless the user's branch has it.
     held: list[str] = []
-    if found is not None and found.tip:
+    if result is not None and result.tip:
         held.append(names.result)  # with commits of a person's, which may have left the verified one behind
-        if not found.taken and not await opened.repository.is_ancestor(found.commit, found.tip):
-            held += [ref for ref in (names.integration(ROOT),) if there.get(ref) == found.commit]
-    elif found is not None and (is_used or not found.taken):
+        if not result.taken and not await opened.repository.is_ancestor(result.commit, result.tip):
+            held += [ref for ref in (names.integration(ROOT),) if there.get(ref) == result.commit]
+    elif result is not None and (is_used or not result.taken):
         held += [ref for ref in (names.result, names.integration(ROOT)) if ref in there][:1]
     kept = tuple(ref for ref in held if not branches or (is_used and ref == names.result))
     if not dry:
@@ -260,11 +255,8 @@ async def _forget_run(project: Project, run: Run, *, branches: bool, dry: bool) 
 
 # Removing ended runs from a project: their files first, so that a removal that failed half-way can be repeated.
 
-Cleaner = Callable[[Project, str, bool], int]
-"""Removes one kind of a run's files, or only measures them if the last argument is true; returns the freed bytes."""
 
-
-class Cleaned(msgspec.Struct, frozen=True, kw_only=True):
+class RemovedRuns(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that was, or would be, removed with the runs."""
 
     freed: Freed
@@ -272,24 +264,31 @@ class Cleaned(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes in files."""
     shrunk: int
     """Bytes by which the store shrank."""
-    forgotten: Forgotten
+    forgotten: RemovedRefs
     """Removed refs of the repository."""
     containers: int = 0
     """Leftover containers."""
 
 
-def clean_runs(project: Project, store: Store, runs: Sequence[Run], *, dry: bool, branches: bool = False) -> Cleaned:
+def clean_runs(
+    project: Project, store: Store, runs: Sequence[Run], *, dry: bool, branches: bool = False
+) -> RemovedRuns:
     """Remove ended runs; unfinished runs among them are always left alone."""
     refuse_links(project)
     ended = store.clean([run.id for run in runs], dry=True).runs
     known = [run for run in runs if run.id in ended]
     forgotten = asyncio.run(forget_runs(project, store, known, branches=branches, dry=dry))
     containers = asyncio.run(remove_containers(project, known, dry=dry))
-    files = sum(cleaner(project, run, dry) for run in ended for cleaner in CLEANERS)
+    files = sum(remove_activity_folders(project, run, dry) for run in ended)
+    dialogues = project.local / MEMORY
+    if not dry and dialogues.is_file():  # the database reuses the space and does not shrink
+        with dialogues_in(dialogues) as opened:
+            for run in ended:
+                opened.forget(run)
     before = _size(project)
     freed = store.clean(ended, dry=dry)
     shrunk = before - _size(project)
-    return Cleaned(freed=freed, files=files, shrunk=shrunk, forgotten=forgotten, containers=containers)
+    return RemovedRuns(freed=freed, files=files, shrunk=shrunk, forgotten=forgotten, containers=containers)
 
 
 def refuse_links(project: Project) -> None:
@@ -326,16 +325,3 @@ def remove_activity_folders(project: Project, run: str, dry: bool) -> int:
                 f"{folder} cannot be removed: {error.strerror}; check the permissions", code="file.unwritable"
             ) from None
     return count
-
-
-def remove_dialogues(project: Project, run: str, dry: bool) -> int:
-    """Remove the dialogues between a run's agents; the database reuses the space and does not shrink, so return 0."""
-    path = project.local / MEMORY
-    if not dry and path.is_file():
-        with dialogues_in(path) as found:
-            found.forget(run)
-    return 0
-
-
-CLEANERS: Final[tuple[Cleaner, ...]] = (remove_activity_folders, remove_dialogues)
-"""The cleaners of all files of a run."""

@@ -37,39 +37,40 @@ def find_ineffective_limits(config: Config, limits: Limits, agents: Mapping[str,
     own, run = config.limits, config.limits.over(limits)
     names = (*_PAIRS, *_PAIRS.values(), _WALL)
     in_force = [name for name in names if getattr(run if hasattr(run, name) else own, name)]
-    found = (_blind(agent, able, in_force, config.prices) for agent, able in agents.items() if not able.person)
-    return [limit for limit in found if limit]
+    limits_of = (
+        _escaped_limits(agent, able, in_force, config.prices) for agent, able in agents.items() if not able.person
+    )
+    return [limit for limit in limits_of if limit]
 
 
-def _blind(agent: str, able: Abilities, in_force: Sequence[str], prices: Collection[str]) -> IneffectiveLimit | None:
+def _escaped_limits(
+    agent: str, able: Abilities, in_force: Sequence[str], prices: Collection[str]
+) -> IneffectiveLimit | None:
     """Return the limits that an agent escapes; None if it reports all usage, or the settings price its tokens."""
     kind = parse_agent(agent).kind
-    if able.tells == "nothing":
-        return _silent(agent, in_force)
-    unseen = [name for name in _PAIRS if name in in_force]
-    if able.tells == "prices" or kind in prices or not unseen:
+    if able.tells == "nothing":  # only its time can be limited
+        escaped = [name for name in in_force if name != _WALL]
+        has_wall = _WALL in in_force
+        other = f"but {_join_keys([_WALL])} can" if has_wall else "and its time is not limited either"
+        advice = "" if has_wall else f"set {_join_keys([_WALL])}"
+    elif able.tells == "prices" or kind in prices:
         return None
-    seen = [name for name in _PAIRS.values() if name in in_force]
-    other = f"but {_named(seen)} can" if seen else "and no limit on tokens is set"
-    lacking = [_PAIRS[name] for name in unseen if _PAIRS[name] not in in_force]
-    advice = (
-        f"set {_named(lacking)}, or tell what a million of its tokens cost, in US dollars: "
-        f"`prices.{kind} = '1.25 in, 10 out'` with your own numbers"
-    )
-    return IneffectiveLimit(f"{_WHY[able.tells].format(agent, _named(unseen))}, {other}", advice if lacking else "")
-
-
-def _silent(agent: str, in_force: Sequence[str]) -> IneffectiveLimit | None:
-    """Return the limits that an agent without any usage report escapes: only its time can be limited."""
-    unseen = [name for name in in_force if name != _WALL]
-    if not unseen:
+    else:
+        escaped = [name for name in _PAIRS if name in in_force]
+        in_tokens = [name for name in _PAIRS.values() if name in in_force]
+        other = f"but {_join_keys(in_tokens)} can" if in_tokens else "and no limit on tokens is set"
+        lacking = [_PAIRS[name] for name in escaped if _PAIRS[name] not in in_force]
+        advice = ""
+        if lacking:
+            advice = (
+                f"set {_join_keys(lacking)}, or tell what a million of its tokens cost, in US dollars: "
+                f"`prices.{kind} = '1.25 in, 10 out'` with your own numbers"
+            )
+    if not escaped:
         return None
-    why = _WHY["nothing"].format(agent, _named(unseen))
-    if _WALL in in_force:
-        return IneffectiveLimit(f"{why}, but {_named([_WALL])} can", "")
-    return IneffectiveLimit(f"{why}, and its time is not limited either", f"set {_named([_WALL])}")
+    return IneffectiveLimit(f"{_WHY[able.tells].format(agent, _join_keys(escaped))}, {other}", advice)
 
 
-def _named(names: Sequence[str]) -> str:
+def _join_keys(names: Sequence[str]) -> str:
     keys = [f"`limits.{name}`" for name in names]
     return " and ".join(filter(None, (", ".join(keys[:-1]), *keys[-1:])))

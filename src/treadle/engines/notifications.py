@@ -68,32 +68,27 @@ def _resolve(value: str, key: str, environ: Mapping[str, str]) -> str:
     return environ[name]
 
 
-QUESTION: Final = "question"
+_QUESTION: Final = "question"
 _PATIENCE: Final = 20.0
 _LONGEST: Final = 2000
 _WHOLE: Final = 6000
 
-Worded = Callable[[str], str]
-"""Returns the text of a question by its id."""
-
-
-def _not_worded(_ask: str) -> str:
-    return ""
-
 
 class SettingsNotifier(Notifier):
-    """A notifier for the events and the channels that the settings name."""
+    """A notifier for the events and the channels that the settings name; `worded` has the text of a question by id."""
 
-    def __init__(self, settings: Notifications, title: str = "", worded: Worded = _not_worded) -> None:
+    def __init__(
+        self, settings: Notifications, title: str = "", worded: Callable[[str], str] = lambda _ask: ""
+    ) -> None:
         self._settings, self._title, self._worded = settings, title, worded
 
     async def notify(self, run: str, what: str, text: str) -> None:
         """Notify by every configured way; a `PortError` names the one that failed."""
-        event = {LIMIT_ASK: "limit", OUTAGE: "outage"}.get(text, "ask") if what == QUESTION else what
+        event = {LIMIT_ASK: "limit", OUTAGE: "outage"}.get(text, "ask") if what == _QUESTION else what
         if event not in self._settings.on:
             return
         words = worded = ""
-        if what in (QUESTION, "reminder"):
+        if what in (_QUESTION, "reminder"):
             words, worded = f"waits for your answer ({text}); see `treadle status {run}`", self._worded(text)
         elif what == "outage":
             words = f"{text}; see `treadle status {run}`"
@@ -105,11 +100,11 @@ class SettingsNotifier(Notifier):
                 sys.stderr.write("\a")
                 sys.stderr.flush()
         if self._settings.command:
-            await _start(self._settings.command, run, event, line, message)
+            await _run_program(self._settings.command, run, event, line, message)
         if self._settings.webhook:
             body = msgspec.json.encode({"run": run, "event": event, "text": line, "message": message})
             address = _resolve(self._settings.webhook, "notifications.webhook", os.environ)
-            await asyncio.to_thread(_send, address, body)
+            await asyncio.to_thread(_post, address, body)
         if self._settings.channels:
             title = " · ".join(part for part in (self._title, run) if part)
             await asyncio.to_thread(notify_channels, self._settings.channels, os.environ, title, message, event)
@@ -119,7 +114,7 @@ def _printable(text: str, keep: str = "") -> str:
     return "".join(char if char.isprintable() or char in keep else " " for char in text)
 
 
-async def _start(command: tuple[str, ...], run: str, event: str, text: str, message: str) -> None:
+async def _run_program(command: tuple[str, ...], run: str, event: str, text: str, message: str) -> None:
     """Start the program without a shell. Its last argument is the text; its environment has the full message, too."""
     variables = {"TREADLE_RUN": run, "TREADLE_EVENT": event, "TREADLE_TEXT": text, "TREADLE_MESSAGE": message}
     env = {**os.environ, **variables}
@@ -144,7 +139,7 @@ async def _start(command: tuple[str, ...], run: str, event: str, text: str, mess
         raise PortError(f"notifications.command: {command[0]} ended with code {code}", code="notify.failed")
 
 
-def _send(address: str, body: bytes) -> None:
+def _post(address: str, body: bytes) -> None:
     if not address.startswith(("http://", "https://")):
         raise PortError("notifications.webhook: the address must begin with https://", code="notify.settings")
     request = urllib.request.Request(address, body, {"Content-Type": "application/json"})
@@ -165,39 +160,29 @@ _VISIT: Final = "#"
 
 
 class OnceNotifier(Notifier):
-    """A notifier that records announced questions in the run's folder."""
+    """A notifier that records announced questions in the run's folder, and reports failures to the live view."""
 
-    def __init__(self, notifier: Notifier, folder: Path) -> None:
-        self._notifier, self._file = notifier, folder / _FILE
+    def __init__(self, notifier: Notifier, folder: Path, report: Callable[[str], None] = lambda _line: None) -> None:
+        self._notifier, self._file, self._report = notifier, folder / _FILE, report
 
     async def notify(self, run: str, what: str, text: str) -> None:
         """Notify, except for a question that was announced before; a failed announcement is repeated."""
-        if what != QUESTION or _VISIT not in text:
-            await self._notifier.notify(run, what, text)
+        if what != _QUESTION or _VISIT not in text:
+            await self._try(run, what, text)
             return
         try:
             announced = self._file.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError):
             announced = []
         if text not in announced:
-            await self._notifier.notify(run, what, text)
+            await self._try(run, what, text)
             with writing(self._file):
                 self._file.parent.mkdir(parents=True, exist_ok=True)
                 with self._file.open("a", encoding="utf-8") as file:
                     file.write(f"{text}\n")
 
-
-# Print failed notifications in the live view.
-
-
-class ReportingNotifier(Notifier):
-    """A notifier that reports every failed notification; the live view decides whether it is news."""
-
-    def __init__(self, notifier: Notifier, report: Callable[[str], None]) -> None:
-        self._notifier, self._report = notifier, report
-
-    async def notify(self, run: str, what: str, text: str) -> None:
-        """Notify, and report a `PortError` before raising it."""
+    async def _try(self, run: str, what: str, text: str) -> None:
+        """Notify, and report a failure before raising it; the live view decides whether it is news."""
         try:
             await self._notifier.notify(run, what, text)
         except PortError as error:
@@ -206,8 +191,6 @@ class ReportingNotifier(Notifier):
 
 
 # Notify people about each part of a run that ends while it is driven, for example a story of a backlog.
-
-PART: Final = "part"
 
 
 @asynccontextmanager
@@ -227,7 +210,7 @@ async def notify_of_parts(
             inst = state.insts[line.instance]
             if inst.outcome and inst.parent == ROOT and inst.id not in known:
                 known.add(inst.id)
-                tasks.append(asyncio.create_task(notifier.notify(run, PART, f"{inst.key} {line.end}")))
+                tasks.append(asyncio.create_task(notifier.notify(run, "part", f"{inst.key} {line.end}")))
 
     try:
         yield moved

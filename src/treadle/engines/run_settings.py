@@ -52,18 +52,18 @@ class RunSettings(msgspec.Struct, frozen=True, kw_only=True):
 def settings_of(run: Run) -> RunSettings:
     """Return the settings of a run; raise a `PortError` if this version cannot read them."""
     try:
-        found = msgspec.convert(run.settings, RunSettings)
+        settings = msgspec.convert(run.settings, RunSettings)
     except msgspec.ValidationError as error:
         raise PortError(
             f"run {run.id}: its settings cannot be read ({error}); was it started by another version of Treadle?",
             code="run.settings",
         ) from None
-    if found.format != FORMAT:
+    if settings.format != FORMAT:
         raise PortError(
-            f"run {run.id} was started by another version of Treadle (format {found.format}); use that version",
+            f"run {run.id} was started by another version of Treadle (format {settings.format}); use that version",
             code="run.newer",
         )
-    return found
+    return settings
 
 
 def agents_of(run: Run, protocol: Protocol | None) -> dict[str, str]:

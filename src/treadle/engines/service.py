@@ -144,8 +144,8 @@ class Service:
         try:
             state = await self._driver.drive(run, self._changed, has_ended)
             self._tell(run, f"has ended with {state.outcome}")
-            if found := await result_of(self._project, self._store.run(run)):
-                for line in result_lines(run, found, good=is_good(state.outcome)):
+            if result := await result_of(self._project, self._store.run(run)):
+                for line in result_lines(run, result, good=is_good(state.outcome)):
                     self._tell(run, line)
         except TreadleError as error:
             record = self._store.run(run)

@@ -73,20 +73,20 @@ class InspectedRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 def inspect_request(project: Project, protocol: Protocol, wanted: StartRequest) -> InspectedRequest:
     """Inspect a request, or raise a `TreadleError` with its fault before anything is written."""
-    given = load_run_input(project, protocol, wanted.spec, wanted.file)
-    within = reach(protocol, given.value)
+    loaded = load_run_input(project, protocol, wanted.spec, wanted.file)
+    within = reach(protocol, loaded.value)
     # The detected toolchain is pinned as well: files that change later do not change how a run is tested.
     toolchain = complete_settings(wanted.config.toolchain, project.root)
     settings = RunSettings(
         protocol=protocol.name,
         config=msgspec.structs.replace(wanted.config, toolchain=toolchain),
-        agents=agents_of(protocol, wanted),
+        agents=choose_agents(protocol, wanted),
         spec=wanted.file,
         level=wanted.level,
     )
     enclosure = asyncio.run(enclosure_of(project, wanted.config))
-    if found := find_lacks(protocol, toolchain, has_file=project.file.exists(), within=within):
-        raise Unfit(f"{protocol.name} cannot pass its checks here: {describe_lacks(found)}", code="toolchain.unfit")
+    if lacks := find_lacks(protocol, toolchain, has_file=project.file.exists(), within=within):
+        raise Unfit(f"{protocol.name} cannot pass its checks here: {describe_lacks(lacks)}", code="toolchain.unfit")
     if wanted.level:
         can_start(project, settings, enclosure, roles(protocol, within))
     if wanted.name and not NAME.fullmatch(wanted.name):
@@ -94,7 +94,7 @@ def inspect_request(project: Project, protocol: Protocol, wanted: StartRequest) 
             f"--name {wanted.name[:80]!r}: use ASCII letters, digits, - and _ only, 60 at most", code="run.name"
         )
     return InspectedRequest(
-        project=project, protocol=protocol, wanted=wanted, settings=settings, input=given, reach=within
+        project=project, protocol=protocol, wanted=wanted, settings=settings, input=loaded, reach=within
     )
 
 
@@ -158,7 +158,7 @@ async def enclosure_of(project: Project, config: Config) -> Enclosure:
     return opened or OPEN
 
 
-def agents_of(protocol: Protocol, wanted: StartRequest) -> dict[str, str]:
+def choose_agents(protocol: Protocol, wanted: StartRequest) -> dict[str, str]:
     """Return the agent of each role: from the command line (for the role, then for all), else from the settings."""
     own: dict[str, str] = {}
     for_all = ""
@@ -204,10 +204,10 @@ def done_before(project: Project) -> Before:
             return None
         store = Store(project.store, reading=True)
         try:
-            found = [why for run in store.runs() if (why := _why_not_done(project, store, run, key)) is not None]
+            reasons = [why for run in store.runs() if (why := _why_not_done(project, store, run, key)) is not None]
         finally:
             store.close()
-        return "" if "" in found else next(iter(found), None)
+        return "" if "" in reasons else next(iter(reasons), None)
 
     return before
 

@@ -6,7 +6,6 @@ Every surface uses it: `status`, `runs`, the end of commands that move a run, `s
 import asyncio
 import time
 from collections.abc import Iterator
-from functools import cache
 from typing import Final
 
 from treadle.agents.contract import activity_of
@@ -16,25 +15,24 @@ from treadle.engines.result import result_of
 from treadle.engines.run_settings import settings_of
 from treadle.engines.surroundings import checkout_of, toolchain_texts
 from treadle.engines.waits import jobs_of_people, next_due, running_agents, works_in_hand
-from treadle.errors import ReplayDivergence, TreadleError
-from treadle.kernel.replay import GENESIS, Move, verify_chain
+from treadle.errors import TreadleError
+from treadle.kernel.replay import Move
 from treadle.kernel.state import State
 from treadle.ports import Work
 from treadle.prompts.question import question
 from treadle.protocol.model import exit_name
 from treadle.results.exits import read_exits
 from treadle.runtime.story_files import StoryFiles
+from treadle.runtime.view_files import GrowingLog
 from treadle.store.leases import is_alive, parse_owner
 from treadle.store.records import Run
 from treadle.store.sqlite import Store
-from treadle.views.chronicle import Chronicle
 from treadle.views.evidence_records import advice_of
 from treadle.views.questions import Way, Yours
 from treadle.views.run_status import RunStatus, run_status
 from treadle.views.status import StatusInputs
 from treadle.views.words import first_words, report_words
 
-_MEND: Final = "restore a backup of .treadle/local; the other runs are not touched by it"
 _GLANCE: Final = 0.2
 """Seconds between two looks at a run that is followed."""
 _PATIENCE: Final = 1.0
@@ -57,29 +55,18 @@ def describe_driver(run: Run) -> str:
 
 
 class RunFollower:
-    """A run's log as it grows; verifies each event against the hash chain."""
+    """A run's log as it grows."""
 
     def __init__(self, store: Store, run: Run) -> None:
-        self._store, self._last = store, GENESIS
-        self.record = run
-        self.chronicle = Chronicle(cache(store.protocol))
+        self.chronicle = GrowingLog(store, run.id)
+
+    @property
+    def record(self) -> Run:
+        return self.chronicle.record
 
     def catch_up(self) -> Iterator[Move]:
         """Yield the events since the last call."""
-        seq = self.chronicle.state.seq
-        self.record, rows = self._store.tail(self.record.id, seq)
-        try:
-            for row in verify_chain(rows, seq, self._last):
-                self._last = row[1]
-                yield self.chronicle.take(row[0])
-        except ReplayDivergence as error:
-            raise ReplayDivergence(f"run {self.record.id}: {error}; {_MEND}", code=error.code) from None
-        if seq + len(rows) != self.record.seq:
-            raise ReplayDivergence(
-                f"run {self.record.id}: {self.record.seq} events were recorded, {seq + len(rows)} are in the store; "
-                f"{_MEND}",
-                code="log.incomplete",
-            )
+        return self.chronicle.moves()
 
     def follow(self) -> Iterator[Move | None]:
         """Yield events until the run ends or has no driver; yield None after each batch."""
@@ -98,10 +85,9 @@ class RunFollower:
 
 def follow_run(store: Store, run: str) -> RunFollower:
     """Return a run with its whole history so far."""
-    found = RunFollower(store, store.run(run))
-    for _ in found.catch_up():
-        pass
-    return found
+    follower = RunFollower(store, store.run(run))
+    follower.chronicle.catch_up()
+    return follower
 
 
 def read_status(project: Project, store: Store, run: str) -> RunStatus:
@@ -109,15 +95,16 @@ def read_status(project: Project, store: Store, run: str) -> RunStatus:
     return status_of(project, store, follow_run(store, run))
 
 
-def status_of(project: Project, store: Store, found: RunFollower) -> RunStatus:
+def status_of(project: Project, store: Store, follower: RunFollower) -> RunStatus:
     """Build the status of a run whose log was read; an ended run has its evidence, too."""
-    chronicle, record = found.chronicle, found.record
+    chronicle, record = follower.chronicle, follower.record
     state, settings = chronicle.state, settings_of(record)
     strays = store.strays(record.id)
 
     edited: list[str] = []
     if chronicle.protocol:
-        files = StoryFiles(store, record.id, project.runs / record.id, checkout_of(project), project.local)
+        log = GrowingLog(store, record.id)  # of its own: the follower may be in the middle of a batch of events
+        files = StoryFiles(log, project.runs / record.id, checkout_of(project), project.local)
         before = [it.detail for it in strays if it.what == _FILE]
         edited = [*dict.fromkeys(before[-_EDITS:]), *files.changed(chronicle.protocol)]
     outage_ref = state.outage.detail_ref if state.outage else ""
@@ -130,7 +117,7 @@ def status_of(project: Project, store: Store, found: RunFollower) -> RunStatus:
         untold=tuple(dict.fromkeys(it.detail for it in strays if it.what == _NOTIFICATION)),
         edited=tuple(edited),
         yours=list_work_in_hand(project, record, state),
-        wordings={ask: read_wording(project, store, found, ask) for ask in asked},
+        wordings={ask: read_wording(project, store, follower, ask) for ask in asked},
         outage_message=first_words(report_words(store.payloads.get(outage_ref))) if outage_ref else "",
         advice=tuple(advice_of(chronicle.deeds.values(), store.payloads.get)),
         result=asyncio.run(result_of(project, record)),
@@ -147,11 +134,11 @@ def status_of(project: Project, store: Store, found: RunFollower) -> RunStatus:
     )
 
 
-def read_wording(project: Project, store: Store, found: RunFollower, ask: str) -> str:
+def read_wording(project: Project, store: Store, follower: RunFollower, ask: str) -> str:
     """Return the text of a question as it was asked, or the reason why it cannot be read."""
-    put = found.chronicle.asked[ask]
+    put = follower.chronicle.asked[ask]
     try:
-        texts = toolchain_texts(settings_of(found.record).config.toolchain, project.root)
+        texts = toolchain_texts(settings_of(follower.record).config.toolchain, project.root)
         return question(store.protocol(put.state.protocol), put.state, put.command, store.payloads, texts).text
     except TreadleError as error:
         return f"(what it says cannot be read: {error})"

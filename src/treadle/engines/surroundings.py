@@ -26,8 +26,8 @@ from treadle.enclosures.selection import CONTAINER, open_box
 from treadle.engines.baseline import is_needed, take_baseline
 from treadle.engines.containers import container_of
 from treadle.engines.driver import Surroundings
-from treadle.engines.evidence import LoggedProof, VerifiedMerges, logged_evidence
-from treadle.engines.notifications import OnceNotifier, ReportingNotifier, SettingsNotifier
+from treadle.engines.evidence import VerifiedMerges, evidence_of, logged_proof
+from treadle.engines.notifications import OnceNotifier, SettingsNotifier
 from treadle.engines.result import move_older_branches, result_of
 from treadle.engines.run_settings import MANUAL, RunSettings, opened_store, settings_of
 from treadle.engines.waits import rest_rule
@@ -59,7 +59,7 @@ from treadle.runtime.desk import Desk
 from treadle.runtime.dispatch import AgentTools, Dispatch, Seating
 from treadle.runtime.loop import Rests
 from treadle.runtime.story_files import StoryFiles
-from treadle.runtime.view_files import BankFiles, ViewFiles
+from treadle.runtime.view_files import BankFiles, GrowingLog, ViewFiles
 from treadle.runtime.world import (
     AgentDirectory,
     BudgetAllowance,
@@ -89,6 +89,8 @@ class RepositoryPorts(NamedTuple):
     checks: Checks
     effects: Effects
     integration: Integration
+    log: GrowingLog
+    """The run's log, read once for the checks, the merges and the files."""
     container: Container | None = None
     """The container for agents and checks, if the settings ask for one."""
     box: BubblewrapBox | None = None
@@ -111,6 +113,7 @@ class ProjectPorts:
         protocol = self._store.protocol(run.protocol)
         opened.lanes.makes([*view_paths(protocol), *story_globs(protocol)])
         facts, tools, cache = await self._instruments(run, opened, container)
+        log = GrowingLog(self._store, run.id)
 
         def verifier_of(job: RunEffect, case: Case) -> MergeVerifier:
             return MergeVerifier(facts, tools, cache, job, case)
@@ -120,7 +123,7 @@ class ProjectPorts:
             return built.output if built and built.is_well else ""
 
         def body_of(job: RunEffect) -> str:
-            return commit_body(logged_evidence(self._store, run.id), job.inst)
+            return commit_body(evidence_of(log), job.inst)
 
         policy = msgspec.convert(settings.config.git.merge, Policy)
         notifier = SettingsNotifier(settings.config.notifications)
@@ -128,9 +131,10 @@ class ProjectPorts:
         git = GitEffects(opened.lanes, opened.checkouts, verifier_of, policy, notifier, own_dump, body_of)
         return RepositoryPorts(
             workspace=opened.lanes,
-            checks=ClaimVerifier(facts, tools, cache, scope, LoggedProof(self._store, run.id).of),
-            effects=VerifiedMerges(git, self._store, run.id),
+            checks=ClaimVerifier(facts, tools, cache, scope, partial(logged_proof, log)),
+            effects=VerifiedMerges(git, log),
             integration=opened.integration,
+            log=log,
             container=container,
             box=box,
         )
@@ -146,7 +150,13 @@ class ProjectPorts:
     async def _opened_for(self, run: Run) -> ProjectRepository:
         """Open the repository with the run's generated files in each checkout; they are read when the run begins."""
         config = settings_of(run).config
-        opened = await self._open(config.git.branch_prefix)
+        prefix = config.git.branch_prefix
+        if prefix not in self._opened:
+            opened = await open_git(self._project, self._rules_of, prefix)
+            if not self._opened:
+                await move_older_branches(opened.repository, opened.refs, self._store)
+            self._opened[prefix] = opened
+        opened = self._opened[prefix]
         integration = opened.integration
         await integration.begin(run.id, run.created)
         generated = await integration.generated(run.id)
@@ -162,14 +172,6 @@ class ProjectPorts:
         tools = ProjectTools(toolchain_of(settings_of(run).config, self._project, container), generated)
         cache = Cache(self._project.local / "measured", self._store.key())
         return RepositoryFacts(opened.lanes, opened.checkouts), tools, cache
-
-    async def _open(self, prefix: str) -> ProjectRepository:
-        if prefix not in self._opened:
-            opened = await open_git(self._project, self._rules_of, prefix)
-            if not self._opened:
-                await move_older_branches(opened.repository, opened.refs, self._store)
-            self._opened[prefix] = opened
-        return self._opened[prefix]
 
     def _rules_of(self, state: State, job: RunAgent) -> LaneRules:
         protocol = self._store.protocol(state.protocol)
@@ -212,7 +214,7 @@ class RunRecording:
         """Return the record of an activity; None if the run never reached it, or it did not end."""
         with opened_store(self._project) as store:
             chronicle = self._chronicle(store)
-            deed = _ended(chronicle, activity)
+            deed = _find_ended_activity(chronicle, activity)
             if deed is None or chronicle.protocol is None:
                 return None
             end = _recorded_end(store, chronicle.protocol, deed)
@@ -234,14 +236,13 @@ class RunRecording:
         wanted = [names.of_activity(act, what) for what in ("base", "recorded", "wip")]
         if self._refs is None:
             self._refs = await refs_of_run(self._repository, Refs(self._repository), names)
-        found = self._refs
-        base, recorded, wip = (found.get(ref, "") for ref in wanted)
+        base, recorded, wip = (self._refs.get(ref, "") for ref in wanted)
         commit = recorded or wip
         changed = bool(commit) or not base  # without its base, changes are unknown
         return {"base": base, "commit": commit, "changed": changed, "objects": str(self._repository.objects)}
 
 
-def _ended(chronicle: Chronicle, activity: ActivityKey) -> ActivityRecord | None:
+def _find_ended_activity(chronicle: Chronicle, activity: ActivityKey) -> ActivityRecord | None:
     """Return the ended activity of a place; if a signal stopped it, the one that resumed its step."""
     deed = chronicle.deeds.get(activity.id)
     while deed is not None and deed.stopped == "preempted":
@@ -368,7 +369,6 @@ class ProjectSurroundings(Surroundings):
             return str(question(history.protocol, history.state, asked.command, self._store.payloads, texts))
 
         notifier = SettingsNotifier(settings.config.notifications, self._project.root.name, worded)
-        reporting = ReportingNotifier(notifier, partial(self._say, run.id))
         return RunWorld(
             clock=SystemClock(),
             payloads=self._store.payloads,
@@ -376,8 +376,8 @@ class ProjectSurroundings(Surroundings):
             workspace=ports.workspace,
             checks=ports.checks,
             effects=ports.effects,
-            notifier=OnceNotifier(reporting, self._project.runs / run.id),
-            files=ProjectFiles(self._project, self._store, run, ports.integration, self._seating(run.id)),
+            notifier=OnceNotifier(notifier, self._project.runs / run.id, partial(self._say, run.id)),
+            files=ProjectFiles(self._project, run, ports.integration, ports.log, self._seating(run.id)),
             budgets=Budgets(
                 step=BudgetAllowance(cost=limits.step_cost, tokens=limits.step_tokens),
                 turns=limits.step_turns,
@@ -439,14 +439,14 @@ _LONGEST_NOTE: Final = 1_000_000
 class ProjectFiles(RunFiles):
     """The files of a run below its folder, in the user's checkout and in the base commit."""
 
-    def __init__(self, project: Project, store: Store, run: Run, integration: Integration, seating: Seating) -> None:
+    def __init__(self, project: Project, run: Run, integration: Integration, log: GrowingLog, seating: Seating) -> None:
         folder, checkout = project.runs / run.id, checkout_of(project)
         self._run, self._integration, self._seating = run.id, integration, seating
-        self._has_bank = has_bank(store.protocol(run.protocol))
+        self._has_bank = has_bank(log.store.protocol(run.protocol))
         self._quotes_notes = settings_of(run).config.environment.notes == "quote"
-        self._views = ViewFiles(folder, store.payloads)
-        self._bank = BankFiles(store, run.id, folder, checkout)
-        self._stories = StoryFiles(store, run.id, folder, checkout, project.local)
+        self._views = ViewFiles(folder, log.store.payloads)
+        self._bank = BankFiles(log, folder, checkout)
+        self._stories = StoryFiles(log, folder, checkout, project.local)
 
     def update(self, protocol: Protocol, state: State) -> list[str]:
         self._views.show(protocol, state)

@@ -14,8 +14,8 @@ from treadle.runtime.loop import IDLE_TIMERS, Rests
 
 def works_in_hand(state: State, settings: RunSettings, folder: Path) -> tuple[Work, ...]:
     """Return the open work of people as agents; `folder` is the run's folder."""
-    jobs = jobs_of_people(state, settings)
-    return tuple(work for id_ in sorted(jobs) if (work := sent_work(home_of(folder, jobs[id_]))))
+    jobs = jobs_of_people(state, settings).values()
+    return tuple(work for job in jobs if (work := sent_work(home_of(folder, job))))
 
 
 def is_handed_out(state: State, settings: RunSettings, folder: Path) -> bool:
@@ -25,18 +25,18 @@ def is_handed_out(state: State, settings: RunSettings, folder: Path) -> bool:
 
 def jobs_of_people(state: State, settings: RunSettings) -> dict[str, RunAgent]:
     """Return the running jobs of people as agents, by activity."""
-    jobs = {id_: act.command for id_, act in state.acts.items() if _is_agents(act)}
-    return {id_: job for id_, job in jobs.items() if isinstance(job, RunAgent) and settings.is_by_person(job)}
+    return {id_: job for id_, job in running_agents(state).items() if settings.is_by_person(job)}
 
 
-def running_agents(state: State) -> list[str]:
-    """Return the running activities of agents, people included."""
-    return [id_ for id_, act in sorted(state.acts.items()) if _is_agents(act)]
+def running_agents(state: State) -> dict[str, RunAgent]:
+    """Return the running jobs of agents, people included, by activity."""
+    jobs = {id_: act.command for id_, act in sorted(state.acts.items()) if act.phase == "running"}
+    return {id_: job for id_, job in jobs.items() if isinstance(job, RunAgent)}
 
 
 def next_due(state: State, people: Collection[str]) -> int:
     """Return when the next timer decides something, in milliseconds since the epoch; 0: never."""
-    return min((due for id_, due in state.timers.items() if _decides(id_, set(people))), default=0)
+    return min((due for id_, due in state.timers.items() if _decides(id_, people)), default=0)
 
 
 def rest_rule(folder: Path, settings: RunSettings, *, starts_agents: bool) -> Rests:
@@ -46,7 +46,7 @@ def rest_rule(folder: Path, settings: RunSettings, *, starts_agents: bool) -> Re
         job = act.command
         if act.phase == "held":  # it waits for a timer, which keeps a driver here, or for a person
             return True
-        if not _is_agents(act) or not isinstance(job, RunAgent):
+        if act.phase != "running" or not isinstance(job, RunAgent):
             return False
         if not settings.is_by_person(job):
             return not starts_agents
@@ -56,15 +56,11 @@ def rest_rule(folder: Path, settings: RunSettings, *, starts_agents: bool) -> Re
     def at_rest(state: State) -> bool:
         if not state.seq or not all(is_left(act) for act in state.acts.values()):
             return False
-        return not starts_agents or not any(_decides(id_, set(state.acts)) for id_ in state.timers)
+        return not starts_agents or not any(_decides(id_, state.acts) for id_ in state.timers)
 
     return at_rest
 
 
-def _is_agents(act: Activity) -> bool:
-    return isinstance(act.command, RunAgent) and act.phase == "running"
-
-
-def _decides(timer: str, people: set[str]) -> bool:
+def _decides(timer: str, people: Collection[str]) -> bool:
     """Whether a timer will decide something; a person who works as an agent has no timeout."""
     return not timer.endswith(IDLE_TIMERS) and timer not in people

@@ -55,11 +55,11 @@ def format_observation(session: str, record: DialogueRecord) -> str:
 
 def parse_record(text: str, at: int = 0) -> DialogueRecord:
     """Parse a record; a text in neither spelling is all content."""
-    if said := parse_observation(text):
-        return DialogueRecord(said.content, round=said.round, agent=said.agent, at=at)
-    found = _BARS.fullmatch(text)
-    if found and (found["round"] or found["status"].startswith("→")):
-        parts = found.groupdict(default="")
+    if observation := parse_observation(text):
+        return DialogueRecord(observation.content, round=observation.round, agent=observation.agent, at=at)
+    bars = _BARS.fullmatch(text)
+    if bars and (bars["round"] or bars["status"].startswith("→")):
+        parts = bars.groupdict(default="")
         return DialogueRecord(parts["content"], parts["round"], parts["phase"], parts["agent"], parts["status"], at)
     return DialogueRecord(text, at=at)
 
@@ -127,7 +127,7 @@ class Dialogues:
             if not space.named(db, seat.session):
                 begun = format_bars(DialogueRecord(task, "0", "", ORCHESTRATOR, INIT))
                 space.insert(db, Entity(seat.session, kind, (begun,)))
-            _tell(db, space, accepted)
+            _post_answers(db, space, accepted)
             db.execute("DELETE FROM seats WHERE act = ? AND session = ?", (seat.act, seat.session))
             db.execute(
                 "INSERT OR REPLACE INTO seats SELECT ?, ?, ?, ?, ?, ?, ?, ?, coalesce(max(n), 0) + 1, 1 FROM seats",
@@ -159,7 +159,7 @@ class Dialogues:
     def tell(self, session: str, accepted: Sequence[AcceptedAnswer]) -> None:
         """Post accepted answers in a dialogue, if it exists."""
         with self._memory.writing() as db:
-            _tell(db, Space(self._memory, session), accepted)
+            _post_answers(db, Space(self._memory, session), accepted)
 
 
 @contextmanager
@@ -199,12 +199,10 @@ class Dialogue:
     def read(self, session: str) -> DialogueExcerpt | None:
         """Return a dialogue with all its messages, in order; None if there is none of this name."""
         with self._memory.reading() as db:
-            found = self.space.named(db, session)
-            return (
-                DialogueExcerpt(session, found[0][1], [parse_record(*said) for said in _said(db, found[0][0])])
-                if found
-                else None
-            )
+            for entity, kind in self.space.named(db, session)[:1]:
+                rows = db.execute("SELECT content, at FROM observations WHERE entity = ? ORDER BY id", (entity,))
+                return DialogueExcerpt(session, kind, [parse_record(*row) for row in rows])
+        return None
 
     def names(self) -> list[str]:
         """The dialogues that can be read from here."""
@@ -238,18 +236,12 @@ def seat_of(memory: Memory, mark: str) -> Seat | None:
     return Seat(run=run, session=session, act=act, step=step, agent=agent, round=round_, phase=phase)
 
 
-def _tell(db: sqlite3.Connection, space: Space, accepted: Sequence[AcceptedAnswer]) -> None:
+def _post_answers(db: sqlite3.Connection, space: Space, accepted: Sequence[AcceptedAnswer]) -> None:
+    last_seat = "SELECT agent, round, phase FROM seats WHERE session = ? AND step = ? ORDER BY n DESC LIMIT 1"
     for entity, _ in space.named(db, space.name)[:1]:
         for each in accepted:
             if db.execute("INSERT OR IGNORE INTO heard VALUES (?, ?)", (space.name, each.key)).rowcount:
-                space.say(db, entity, [format_bars(_record(db, space.name, each))])
-
-
-def _record(db: sqlite3.Connection, session: str, each: AcceptedAnswer) -> DialogueRecord:
-    where = "SELECT agent, round, phase FROM seats WHERE session = ? AND step = ? ORDER BY n DESC LIMIT 1"
-    agent, round_, phase = db.execute(where, (session, each.step)).fetchone() or (plain_name(each.step), "", "")
-    return DialogueRecord(each.content, round_, phase, agent, plain_name(each.status))
-
-
-def _said(db: sqlite3.Connection, entity: int) -> list[tuple[str, int]]:
-    return db.execute("SELECT content, at FROM observations WHERE entity = ? ORDER BY id", (entity,)).fetchall()
+                row = db.execute(last_seat, (space.name, each.step)).fetchone()
+                agent, round_, phase = row or (plain_name(each.step), "", "")
+                record = DialogueRecord(each.content, round_, phase, agent, plain_name(each.status))
+                space.say(db, entity, [format_bars(record)])

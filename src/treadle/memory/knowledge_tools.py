@@ -1,7 +1,7 @@
 """The nine tools of the public knowledge-graph memory server, as data: names, inputs, answers and words are its own."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,18 +32,13 @@ UNREADABLE: Final = "\ufdd0\u2060unreadable\u2060\ufdd0"
 _KINDS: Final = {bool: "boolean", int: "number", float: "number", str: "string", list: "array", dict: "object"}
 
 
-def refusal(tool: str, takes: Schema, given: Mapping[str, Any]) -> str:
+def refusal(tool: str, takes: Schema, arguments: Mapping[str, Any]) -> str:
     """Return the reason why a tool refuses arguments, in the public server's words where it refuses too; empty if it
     accepts.
     """
-    if misfits := _misfits(takes, dict(given), ""):
+    if misfits := _misfits(takes, dict(arguments), ""):
         return f"MCP error -32602: Input validation error: Invalid arguments for tool {tool}: " + "\n".join(misfits)
-    return "\n".join(_unkept(takes, dict(given), ""))
-
-
-def input_problems(takes: Schema, value: Any) -> list[str]:
-    """Return the mistakes in a value."""
-    return _misfits(takes, value, "") or _unkept(takes, value, "")
+    return "\n".join(_unstorable(takes, dict(arguments), ""))
 
 
 def _misfits(takes: Schema, value: Any, at: str) -> list[str]:
@@ -55,20 +50,17 @@ def _misfits(takes: Schema, value: Any, at: str) -> list[str]:
     return [problem for inner, part, where in _parts(takes, value, at) for problem in _misfits(inner, part, where)]
 
 
-def _unkept(takes: Schema, value: Any, at: str) -> list[str]:
-    if isinstance(value, str):
-        problem = _unkept_text(value)
-        return [f"{at} {problem}"] if problem else []
-    return [problem for inner, part, where in _parts(takes, value, at) for problem in _unkept(inner, part, where)]
-
-
-def _unkept_text(text: str) -> str:
-    if UNREADABLE in text or any("\ud800" <= char <= "\udfff" for char in text if char > "\ud7ff"):
-        return "cannot be kept as it is: it has bytes that are not UTF-8, or half of a character; nothing was changed"
-    size = len(text) if text.isascii() else len(text.encode())
+def _unstorable(takes: Schema, value: Any, at: str) -> list[str]:
+    """Return why texts in a value cannot be stored unchanged."""
+    if not isinstance(value, str):
+        return [each for inner, part, where in _parts(takes, value, at) for each in _unstorable(inner, part, where)]
+    if UNREADABLE in value or any("\ud800" <= char <= "\udfff" for char in value if char > "\ud7ff"):
+        problem = "it has bytes that are not UTF-8, or half of a character; nothing was changed"
+        return [f"{at} cannot be kept as it is: {problem}"]
+    size = len(value) if value.isascii() else len(value.encode())
     if size > LARGEST:
-        return f"has {size} bytes, the limit is {LARGEST}; split it, or keep it in a file and remember where"
-    return ""
+        return [f"{at} has {size} bytes, the limit is {LARGEST}; split it, or keep it in a file and remember where"]
+    return []
 
 
 def _parts(takes: Schema, value: Any, at: str) -> list[tuple[Schema, Any, str]]:
@@ -85,11 +77,8 @@ def _parts(takes: Schema, value: Any, at: str) -> list[tuple[Schema, Any, str]]:
     ]
 
 
-class _Absent:
-    """A missing value."""
-
-
-_ABSENT: Final = _Absent()
+_ABSENT: Final = object()
+"""A missing value."""
 
 
 def _kind(value: Any) -> str:
@@ -101,7 +90,7 @@ def _kind(value: Any) -> str:
 _DIALECT: Final[Schema] = {"$schema": "http://json-schema.org/draft-07/schema#"}
 
 
-def _text(about: str) -> Schema:
+def text_schema(about: str) -> Schema:
     return {"type": "string", "description": about}
 
 
@@ -114,39 +103,39 @@ def _list(items: Schema, about: str = "") -> Schema:
 
 
 def _object(properties: Mapping[str, Schema]) -> Schema:
-    found: Schema = {"type": "object", "properties": dict(properties)}
-    return found | ({"required": list(properties)} if properties else {})
+    schema: Schema = {"type": "object", "properties": dict(properties)}
+    return schema | ({"required": list(properties)} if properties else {})
 
 
 def _closed(schema: Schema) -> Schema:
     """As answers are described: nothing that is not named."""
-    found = {name: _closed(value) if isinstance(value, dict) else value for name, value in schema.items()}
-    return found | ({"additionalProperties": False} if schema.get("type") == "object" else {})
+    closed = {name: _closed(value) if isinstance(value, dict) else value for name, value in schema.items()}
+    return closed | ({"additionalProperties": False} if schema.get("type") == "object" else {})
 
 
 ENTITY: Final = _object(
     {
-        "name": _text("The name of the entity"),
-        "entityType": _text("The type of the entity"),
+        "name": text_schema("The name of the entity"),
+        "entityType": text_schema("The type of the entity"),
         "observations": _texts("An array of observation contents associated with the entity"),
     }
 )
 RELATION: Final = _object(
     {
-        "from": _text("The name of the entity where the relation starts"),
-        "to": _text("The name of the entity where the relation ends"),
-        "relationType": _text("The type of the relation"),
+        "from": text_schema("The name of the entity where the relation starts"),
+        "to": text_schema("The name of the entity where the relation ends"),
+        "relationType": text_schema("The type of the relation"),
     }
 )
 _CONTENTS: Final = _object(
     {
-        "entityName": _text("The name of the entity to add the observations to"),
+        "entityName": text_schema("The name of the entity to add the observations to"),
         "contents": _texts("An array of observation contents to add"),
     }
 )
 _DELETION: Final = _object(
     {
-        "entityName": _text("The name of the entity containing the observations"),
+        "entityName": text_schema("The name of the entity containing the observations"),
         "observations": _texts("An array of observations to delete"),
     }
 )
@@ -218,7 +207,7 @@ TOOLS: Final = (
     _tool(
         "search_nodes",
         "Search for nodes in the knowledge graph based on a query",
-        {"query": _text("The search query to match against entity names, types, and observation content")},
+        {"query": text_schema("The search query to match against entity names, types, and observation content")},
         _GRAPH,
         _hints(reads=True),
     ),
@@ -233,81 +222,48 @@ TOOLS: Final = (
 _TAKES: Final = {tool.name: tool.takes for tool in TOOLS}
 
 
-def call(space: Space, name: str, given: Mapping[str, Any]) -> ToolReply:
+def call(space: Space, name: str, arguments: Mapping[str, Any]) -> ToolReply:
     """Call one of the nine tools on a graph; the reply has structured data, and the same as text in the public server's
     format.
     """
-    if wrong := refusal(name, _TAKES[name], given):
+    if wrong := refusal(name, _TAKES[name], arguments):
         return ToolReply(wrong, ok=False)
-    return _CALLS[name](space, given)
+    match name:
+        case "create_entities":
+            return _reply(space.create_entities(msgspec.convert(arguments["entities"], list[Entity])), "entities")
+        case "create_relations":
+            return _reply(space.create_relations(msgspec.convert(arguments["relations"], list[Relation])), "relations")
+        case "add_observations":
+            added = space.add_observations(msgspec.convert(arguments["observations"], list[NewObservations]))
+            if isinstance(added, UnknownEntity):
+                return ToolReply(f"Entity with name {added.name} not found", ok=False)
+            return _reply(added, "results")
+        case "delete_entities":
+            space.delete_entities(arguments["entityNames"])
+            return _deleted("Entities")
+        case "delete_observations":
+            space.delete_observations(msgspec.convert(arguments["deletions"], list[ObservationDeletion]))
+            return _deleted("Observations")
+        case "delete_relations":
+            space.delete_relations(msgspec.convert(arguments["relations"], list[Relation]))
+            return _deleted("Relations")
+        case "read_graph":
+            return _reply(space.read_graph())
+        case "search_nodes":
+            return _reply(space.search_nodes(arguments["query"]))
+        case _:
+            return _reply(space.open_nodes(arguments["names"]))
 
 
-def _plain(found: object) -> Any:
-    """As JSON has it: lists, no tuples."""
-    return msgspec.json.decode(msgspec.json.encode(found))
+def _reply(value: object, key: str = "") -> ToolReply:
+    """Return a value as data, below a key if there is one, and as text in the format of `JSON.stringify`."""
+    plain = msgspec.json.decode(msgspec.json.encode(value))  # as JSON has it: lists, no tuples
+    return ToolReply(json.dumps(plain, indent=2, ensure_ascii=False), data={key: plain} if key else plain)
 
 
-def _listed(key: str, found: object) -> ToolReply:
-    plain = _plain(found)
-    return ToolReply(format_json(plain), data={key: plain})
-
-
-def _done(what: str) -> ToolReply:
+def _deleted(what: str) -> ToolReply:
     message = f"{what} deleted successfully"
     return ToolReply(message, data={"success": True, "message": message})
-
-
-def _graph(found: KnowledgeGraph) -> ToolReply:
-    plain = _plain(found)
-    return ToolReply(format_json(plain), data=plain)
-
-
-def format_json(plain: Any) -> str:
-    """JSON as `JSON.stringify(value, null, 2)` writes it."""
-    return json.dumps(plain, indent=2, ensure_ascii=False)
-
-
-def _create_entities(space: Space, given: Mapping[str, Any]) -> ToolReply:
-    return _listed("entities", space.create_entities(msgspec.convert(given["entities"], list[Entity])))
-
-
-def _create_relations(space: Space, given: Mapping[str, Any]) -> ToolReply:
-    return _listed("relations", space.create_relations(msgspec.convert(given["relations"], list[Relation])))
-
-
-def _add_observations(space: Space, given: Mapping[str, Any]) -> ToolReply:
-    found = space.add_observations(msgspec.convert(given["observations"], list[NewObservations]))
-    if isinstance(found, UnknownEntity):
-        return ToolReply(f"Entity with name {found.name} not found", ok=False)
-    return _listed("results", found)
-
-
-def _delete_entities(space: Space, given: Mapping[str, Any]) -> ToolReply:
-    space.delete_entities(given["entityNames"])
-    return _done("Entities")
-
-
-def _delete_observations(space: Space, given: Mapping[str, Any]) -> ToolReply:
-    space.delete_observations(msgspec.convert(given["deletions"], list[ObservationDeletion]))
-    return _done("Observations")
-
-
-def _delete_relations(space: Space, given: Mapping[str, Any]) -> ToolReply:
-    space.delete_relations(msgspec.convert(given["relations"], list[Relation]))
-    return _done("Relations")
-
-
-_CALLS: Final[Mapping[str, Callable[[Space, Mapping[str, Any]], ToolReply]]] = {
-    "create_entities": _create_entities,
-    "create_relations": _create_relations,
-    "add_observations": _add_observations,
-    "delete_entities": _delete_entities,
-    "delete_observations": _delete_observations,
-    "delete_relations": _delete_relations,
-    "read_graph": lambda space, _: _graph(space.read_graph()),
-    "search_nodes": lambda space, given: _graph(space.search_nodes(given["query"])),
-    "open_nodes": lambda space, given: _graph(space.open_nodes(given["names"])),
-}
 
 
 # The public server's file: JSON Lines, one entity or relation per line, without a final newline.
@@ -317,7 +273,9 @@ _SCHEMAS: Final = {"entity": ENTITY, "relation": RELATION}
 
 def dump_graph(graph: KnowledgeGraph) -> str:
     """A graph as the public server stores it, byte for byte."""
-    return "\n".join(_lines(graph))
+    items = [("entity", item) for item in graph.entities] + [("relation", item) for item in graph.relations]
+    plain = ({"type": kind, **msgspec.to_builtins(item)} for kind, item in items)
+    return "\n".join(json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in plain)
 
 
 def load_graph(path: Path) -> KnowledgeGraph:
@@ -350,13 +308,6 @@ def load_graph(path: Path) -> KnowledgeGraph:
     return KnowledgeGraph(tuple(entities), tuple(relations))
 
 
-def _lines(graph: KnowledgeGraph) -> Iterator[str]:
-    for kind, items in (("entity", graph.entities), ("relation", graph.relations)):
-        for item in items:
-            plain = {"type": kind, **msgspec.to_builtins(item)}
-            yield json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
-
-
 def _item(line: str, where: str) -> Entity | Relation | None:
     try:
         value = json.loads(line)
@@ -366,6 +317,6 @@ def _item(line: str, where: str) -> Entity | Relation | None:
     schema = _SCHEMAS.get(kind) if isinstance(kind, str) else None
     if schema is None:
         return None
-    if wrong := input_problems(schema, value):
+    if wrong := _misfits(schema, value, "") or _unstorable(schema, value, ""):
         raise TreadleError(f"{where}: {wrong[0]}; nothing was imported", code="memory.import")
     return msgspec.convert(value, Entity) if kind == "entity" else msgspec.convert(value, Relation)

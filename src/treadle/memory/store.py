@@ -19,7 +19,6 @@ from typing import Final
 import msgspec
 
 from treadle.errors import PortError
-from treadle.memory import search as words
 from treadle.store.connection import connect, explain_failure, glance, transaction
 
 # A knowledge graph as data: entities with observations, and relations between names.
@@ -130,24 +129,18 @@ def open_memory(path: Path) -> sqlite3.Connection:
     """A connection to a memory, which is made if it is not there yet."""
     db = connect(path, create=True)
     try:
-        _shape(db, path)
-        db.execute("PRAGMA synchronous = NORMAL")  # `store.Memory` puts it on the disk soon after
+        if _version(db, path) != VERSION:
+            with transaction(db):
+                if _version(db, path) != VERSION:  # else another process was quicker
+                    for statement in _SHAPE.split(";"):
+                        db.execute(statement)
+                    db.execute(f"PRAGMA application_id = {APPLICATION}")
+                    db.execute(f"PRAGMA user_version = {VERSION}")
+        db.execute("PRAGMA synchronous = NORMAL")  # `Memory` puts it on the disk soon after
     except BaseException:
         db.close()
         raise
     return db
-
-
-def _shape(db: sqlite3.Connection, path: Path) -> None:
-    if _version(db, path) == VERSION:
-        return
-    with transaction(db):
-        if _version(db, path) == VERSION:  # another process was quicker
-            return
-        for statement in _SHAPE.split(";"):
-            db.execute(statement)
-        db.execute(f"PRAGMA application_id = {APPLICATION}")
-        db.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def _version(db: sqlite3.Connection, path: Path) -> int:
@@ -183,9 +176,83 @@ _MEANINGS: Final[dict[int, str]] = {
 }
 
 
-def explain_trouble(path: Path, error: sqlite3.Error) -> PortError:
-    """Return an error that explains a failure of the memory file."""
-    return explain_failure(path, error, _MEANINGS, "memory")
+# The search: one substring in any case, over names, types and observations, with an index of trigrams in front.
+
+IndexRow = tuple[int, str, str | None]
+"""A row of the index: an observation's id and text, or an entity's negated id, name and type."""
+_TRIGRAM: Final = 3
+"""Characters of a trigram. A shorter query is a prefix of some trigrams: padding follows each indexed text."""
+_MOST_TRIGRAMS: Final = 16
+"""The maximum of trigrams in a query: beyond it SQLite needs longer than the texts it saves us from reading."""
+_NUL: Final = "\0"
+_NUL_SUBSTITUTE: Final = "\ufffd"
+"""The substitute for NUL in the index: SQLite drops NUL from its trigrams, and would join the characters around it."""
+_PADDING: Final = _NUL_SUBSTITUTE * (_TRIGRAM - 1)
+_READ_AS_SUBSTITUTE: Final = frozenset("\ufffe\uffff")
+"""Characters that SQLite reads as U+FFFD."""
+_MOST_TERMS: Final = 50
+"""Trigrams that a short query may begin; with more of them, looking at every text is as quick."""
+_ADD_TO_INDEX: Final = "INSERT INTO words (rowid, text, type) VALUES (?, ?, ?)"
+_REMOVE_FROM_INDEX: Final = "INSERT INTO words (words, rowid, text, type) VALUES ('delete', ?, ?, ?)"
+_TERMS: Final = "SELECT term FROM trigrams WHERE term >= ? AND term <= ? LIMIT ?"
+_LAST_TERM: Final = "\U0010ffff" * _TRIGRAM
+_SEARCH_INDEX: Final = """
+    WITH hits AS MATERIALIZED (SELECT rowid AS hit FROM words WHERE words MATCH :trigrams)
+    SELECT id, name FROM hits JOIN entities ON id = -hit
+    UNION ALL SELECT id, type FROM hits JOIN entities ON id = -hit
+    UNION ALL SELECT entity, content FROM hits JOIN observations ON id = hit
+"""
+_SCAN: Final = """
+    SELECT id, name FROM entities WHERE space = :space
+    UNION ALL SELECT id, type FROM entities WHERE space = :space
+    UNION ALL SELECT entity, content FROM observations WHERE entity IN (SELECT id FROM entities WHERE space = :space)
+"""
+
+
+def _search_index(db: sqlite3.Connection, query: str) -> set[int] | None:
+    """Return the indexed entities that match a query; None if the index cannot answer."""
+    folded = _folded(query)
+    if len(folded) >= _TRIGRAM:
+        # Some trigrams from all parts of the query; each match must contain all of them. Never as a phrase: SQLite
+        # would put together the places of all its trigrams, which for a long query in a long text that repeats itself
+        # takes minutes, and gigabytes.
+        every = list(dict.fromkeys(folded[n : n + _TRIGRAM] for n in range(len(folded) - _TRIGRAM + 1)))
+        return _search_terms(db, " AND ", every[:: -(-len(every) // _MOST_TRIGRAMS)], query)
+    # Each occurrence of a query that is shorter than a trigram begins one.
+    if not folded or not _READ_AS_SUBSTITUTE.isdisjoint(folded):
+        return None
+    terms = [term for (term,) in db.execute(_TERMS, (folded, folded + _LAST_TERM, _MOST_TERMS + 1))]
+    if len(terms) > _MOST_TERMS:
+        return None
+    return _search_terms(db, " OR ", terms, query) if terms else set()
+
+
+def scan_texts(db: sqlite3.Connection, space: str, query: str) -> set[int]:
+    """The entities of a space that a query finds, by looking at every text."""
+    return _entities_containing(db.execute(_SCAN, {"space": space}), query)
+
+
+def _search_terms(db: sqlite3.Connection, joint: str, trigrams: Iterable[str], query: str) -> set[int]:
+    asked = joint.join('"' + trigram.replace('"', '""') + '"' for trigram in trigrams)
+    return _entities_containing(db.execute(_SEARCH_INDEX, {"trigrams": asked}), query)
+
+
+def _entities_containing(texts: Iterable[tuple[int, str]], query: str) -> set[int]:
+    """Return the entities that contain the query in one of their texts."""
+    wanted = query.lower()
+    hits: set[int] = set()
+    for entity, text in texts:
+        if entity not in hits and wanted in text.lower():
+            hits.add(entity)
+    return hits
+
+
+def _padded(text: str) -> str:
+    return _folded(text) + _PADDING
+
+
+def _folded(text: str) -> str:
+    return text.lower().replace(_NUL, _NUL_SUBSTITUTE)
 
 
 PROJECT: Final = ""
@@ -213,7 +280,7 @@ class Memory:
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """All or nothing, one after the other."""
-        with self._spoken() as db:
+        with self._connected() as db:
             with transaction(db):
                 yield db
             if self._settling is None:
@@ -235,18 +302,18 @@ class Memory:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Read inside of this context from one snapshot."""
-        with self._spoken() as db, glance(db):
+        with self._connected() as db, glance(db):
             yield db
 
     @contextmanager
-    def _spoken(self) -> Iterator[sqlite3.Connection]:
+    def _connected(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
             try:
                 if self._db is None:
                     self._db = open_memory(self.path)
                 yield self._db
             except sqlite3.Error as error:
-                raise explain_trouble(self.path, error) from error
+                raise explain_failure(self.path, error, _MEANINGS, "memory") from error
 
 
 class Space:
@@ -258,33 +325,40 @@ class Space:
     def create_entities(self, entities: Sequence[Entity]) -> tuple[Entity, ...]:
         """Create the entities with new names, and return them."""
         with self._memory.writing() as db:
-            known = self._known(db, [entity.name for entity in entities])
-            fresh = tuple(entity for entity in entities if entity.name not in known)
-            for entity in fresh:
-                self.insert(db, entity)
-        return fresh
+            return self._create_entities(db, entities)
 
     def create_relations(self, relations: Sequence[Relation]) -> tuple[Relation, ...]:
         """Create the relations that do not exist yet, and return them."""
         with self._memory.writing() as db:
-            fresh = tuple(relation for relation in relations if not self._has(db, relation))
-            self._link(db, fresh)
-        return fresh
+            return self._create_relations(db, relations)
 
-    def add_observations(self, given: Sequence[NewObservations]) -> tuple[AddedObservations, ...] | UnknownEntity:
+    def add_observations(self, additions: Sequence[NewObservations]) -> tuple[AddedObservations, ...] | UnknownEntity:
         """Add observations, and return the new ones of each entity; if an entity is missing, change nothing."""
         with self._memory.writing() as db:
-            names = [each.entity_name for each in given]
+            names = [each.entity_name for each in additions]
             known = self._known(db, names)
             unknown = next((name for name in names if name not in known), None)
-            return UnknownEntity(unknown) if unknown is not None else tuple(self._add(db, each) for each in given)
+            if unknown is not None:
+                return UnknownEntity(unknown)
+            added = []
+            for each in additions:
+                entity = self.named(db, each.entity_name)[0][0]
+                fresh = tuple(content for content in each.contents if not _equal_observations(db, entity, content))
+                self.say(db, entity, fresh)
+                added.append(AddedObservations(each.entity_name, fresh))
+            return tuple(added)
 
     def delete_entities(self, names: Sequence[str]) -> None:
         """Delete entities, and every relation of their names, even if no entity of the name exists."""
         with self._memory.writing() as db:
             for name in set(names):
                 for id_, type_ in self.named(db, name):
-                    self._forget(db, id_, name, type_)
+                    observations = db.execute(
+                        "SELECT id, content FROM observations WHERE entity = ?", (id_,)
+                    ).fetchall()
+                    self._delete_observations(db, observations)
+                    db.execute("DELETE FROM entities WHERE id = ?", (id_,))
+                    self._update_index(db, _REMOVE_FROM_INDEX, [(-id_, name, type_)])
                 db.execute("DELETE FROM relations WHERE space = ? AND source = ?", (self.name, name))
                 db.execute("DELETE FROM relations WHERE space = ? AND target = ?", (self.name, name))
 
@@ -294,7 +368,7 @@ class Space:
             for deletion in deletions:
                 for entity, _ in self.named(db, deletion.entity_name)[:1]:
                     for content in set(deletion.observations):
-                        self._unsay(db, _same(db, entity, content))
+                        self._delete_observations(db, _equal_observations(db, entity, content))
 
     def delete_relations(self, relations: Sequence[Relation]) -> None:
         """Delete these relations if they exist."""
@@ -309,15 +383,20 @@ class Space:
         """Everything."""
         with self._memory.reading() as db:
             heads = db.execute("SELECT id, name, type FROM entities WHERE space = ? ORDER BY id", (self.name,))
-            entities = _filled(heads.fetchall(), self._everything(db))
+            observations = db.execute(
+                "SELECT entity, content FROM observations WHERE entity IN (SELECT id FROM entities WHERE space = ?)"
+                " ORDER BY entity, id",
+                (self.name,),
+            )
+            entities = _join_observations(heads.fetchall(), observations)
             rows = db.execute("SELECT source, target, type FROM relations WHERE space = ? ORDER BY id", (self.name,))
             return KnowledgeGraph(entities, tuple(Relation(*row) for row in rows))
 
     def search_nodes(self, query: str) -> KnowledgeGraph:
         """Entities in which the query occurs as it is, in any case, and the relations that touch them."""
         with self._memory.reading() as db:
-            hits = words.search_index(db, query) if self.name == PROJECT else None
-            return self._around(db, words.scan_texts(db, self.name, query) if hits is None else hits)
+            hits = _search_index(db, query) if self.name == PROJECT else None
+            return self._around(db, scan_texts(db, self.name, query) if hits is None else hits)
 
     def open_nodes(self, names: Sequence[str]) -> KnowledgeGraph:
         """The entities of these names, and the relations that touch them."""
@@ -328,8 +407,7 @@ class Space:
         """Insert an entity without checking for others of its name; return its id."""
         row = (self.name, entity.name, entity.entity_type)
         id_ = db.execute("INSERT INTO entities (space, name, type) VALUES (?, ?, ?)", row).lastrowid or 0
-        if self.name == PROJECT:
-            words.add_entity(db, id_, entity.name, entity.entity_type)
+        self._update_index(db, _ADD_TO_INDEX, [(-id_, entity.name, entity.entity_type)])
         self.say(db, id_, entity.observations)
         return id_
 
@@ -340,88 +418,81 @@ class Space:
 
     def say(self, db: sqlite3.Connection, entity: int, contents: Iterable[str]) -> None:
         """Add observations to an entity, whether they are new or not."""
-        statement, now = "INSERT INTO observations (entity, at, mark, content) VALUES (?, ?, ?, ?)", _now()
-        rows = [(db.execute(statement, (entity, now, _mark(text), text)).lastrowid or 0, text) for text in contents]
-        if self.name == PROJECT:
-            words.add_observations(db, rows)
+        statement, now = (
+            "INSERT INTO observations (entity, at, mark, content) VALUES (?, ?, ?, ?)",
+            time.time_ns() // 1_000_000,
+        )
+        rows = [
+            (db.execute(statement, (entity, now, _mark(text), text)).lastrowid or 0, text, None) for text in contents
+        ]
+        self._update_index(db, _ADD_TO_INDEX, rows)
 
     def merge(self, graph: KnowledgeGraph) -> KnowledgeGraph:
         """Add the entities and relations of another graph that this one lacks, all or nothing; return the added
         ones.
         """
         with self._memory.writing() as db:
-            known = self._known(db, [entity.name for entity in graph.entities])
-            entities = tuple(entity for entity in graph.entities if entity.name not in known)
-            for entity in entities:
-                self.insert(db, entity)
-            relations = tuple(relation for relation in graph.relations if not self._has(db, relation))
-            self._link(db, relations)
-        return KnowledgeGraph(entities, relations)
+            entities = self._create_entities(db, graph.entities)
+            return KnowledgeGraph(entities, self._create_relations(db, graph.relations))
+
+    def _create_entities(self, db: sqlite3.Connection, entities: Sequence[Entity]) -> tuple[Entity, ...]:
+        # The names are looked up before any is inserted: two new entities of one call may share a name.
+        known = self._known(db, [entity.name for entity in entities])
+        fresh = tuple(entity for entity in entities if entity.name not in known)
+        for entity in fresh:
+            self.insert(db, entity)
+        return fresh
+
+    def _create_relations(self, db: sqlite3.Connection, relations: Sequence[Relation]) -> tuple[Relation, ...]:
+        known = "SELECT 1 FROM relations WHERE space = ? AND source = ? AND target = ? AND type = ?"
+        rows = {each: (self.name, each.from_, each.to, each.relation_type) for each in relations}
+        fresh = tuple(each for each in relations if not db.execute(known, rows[each]).fetchone())
+        insert = "INSERT INTO relations (space, source, target, type) VALUES (?, ?, ?, ?)"
+        db.executemany(insert, [rows[each] for each in fresh])
+        return fresh
 
     def _known(self, db: sqlite3.Connection, names: Iterable[str]) -> set[str]:
         return {name for name in set(names) if self.named(db, name)}
 
-    def _has(self, db: sqlite3.Connection, relation: Relation) -> bool:
-        statement = "SELECT 1 FROM relations WHERE space = ? AND source = ? AND target = ? AND type = ?"
-        return bool(db.execute(statement, (self.name, relation.from_, relation.to, relation.relation_type)).fetchone())
-
-    def _link(self, db: sqlite3.Connection, relations: Iterable[Relation]) -> None:
-        rows = [(self.name, relation.from_, relation.to, relation.relation_type) for relation in relations]
-        db.executemany("INSERT INTO relations (space, source, target, type) VALUES (?, ?, ?, ?)", rows)
-
-    def _add(self, db: sqlite3.Connection, given: NewObservations) -> AddedObservations:
-        entity = self.named(db, given.entity_name)[0][0]
-        fresh = tuple(content for content in given.contents if not _same(db, entity, content))
-        self.say(db, entity, fresh)
-        return AddedObservations(given.entity_name, fresh)
-
-    def _unsay(self, db: sqlite3.Connection, rows: list[tuple[int, str]]) -> None:
+    def _delete_observations(self, db: sqlite3.Connection, rows: list[tuple[int, str]]) -> None:
         db.executemany("DELETE FROM observations WHERE id = ?", [(id_,) for id_, _ in rows])
-        if self.name == PROJECT:
-            words.forget_observations(db, rows)
+        self._update_index(db, _REMOVE_FROM_INDEX, [(id_, text, None) for id_, text in rows])
 
-    def _forget(self, db: sqlite3.Connection, entity: int, name: str, type_: str) -> None:
-        self._unsay(db, db.execute("SELECT id, content FROM observations WHERE entity = ?", (entity,)).fetchall())
-        db.execute("DELETE FROM entities WHERE id = ?", (entity,))
+    def _update_index(self, db: sqlite3.Connection, statement: str, rows: Iterable[IndexRow]) -> None:
+        """Add texts to the index, or remove the same texts again."""
         if self.name == PROJECT:
-            words.forget_entity(db, entity, name, type_)
-
-    def _everything(self, db: sqlite3.Connection) -> Iterator[tuple[int, str]]:
-        return db.execute(
-            "SELECT entity, content FROM observations WHERE entity IN (SELECT id FROM entities WHERE space = ?)"
-            " ORDER BY entity, id",
-            (self.name,),
-        )
+            padded = ((id_, _padded(text), None if type_ is None else _padded(type_)) for id_, text, type_ in rows)
+            db.executemany(statement, padded)
 
     def _around(self, db: sqlite3.Connection, ids: Iterable[int]) -> KnowledgeGraph:
         """Entities, and the relations that touch their names."""
-        wanted = json.dumps(list(ids))
+        listed = json.dumps(list(ids))
         heads = db.execute(
-            f"SELECT id, name, type FROM entities WHERE id IN {_AMONG} ORDER BY id", (wanted,)
+            f"SELECT id, name, type FROM entities WHERE id IN {_AMONG} ORDER BY id", (listed,)
         ).fetchall()
-        said = f"SELECT entity, content FROM observations WHERE entity IN {_AMONG} ORDER BY entity, id"
+        observations = f"SELECT entity, content FROM observations WHERE entity IN {_AMONG} ORDER BY entity, id"
         touching = " UNION ".join(
             f"SELECT id, source, target, type FROM relations WHERE space = ? AND {end} IN"
             f" (SELECT name FROM entities WHERE id IN {_AMONG})"
             for end in ("source", "target")
         )
-        rows = db.execute(f"{touching} ORDER BY id", (self.name, wanted, self.name, wanted))
-        return KnowledgeGraph(_filled(heads, db.execute(said, (wanted,))), tuple(Relation(*row[1:]) for row in rows))
+        rows = db.execute(f"{touching} ORDER BY id", (self.name, listed, self.name, listed))
+        return KnowledgeGraph(
+            _join_observations(heads, db.execute(observations, (listed,))), tuple(Relation(*row[1:]) for row in rows)
+        )
 
 
-def _filled(heads: list[tuple[int, str, str]], said: Iterable[tuple[int, str]]) -> tuple[Entity, ...]:
-    contents = {id_: tuple(text for _, text in rows) for id_, rows in groupby(said, key=itemgetter(0))}
+def _join_observations(
+    heads: list[tuple[int, str, str]], observations: Iterable[tuple[int, str]]
+) -> tuple[Entity, ...]:
+    contents = {id_: tuple(text for _, text in rows) for id_, rows in groupby(observations, key=itemgetter(0))}
     return tuple(Entity(name, type_, contents.get(id_, ())) for id_, name, type_ in heads)
 
 
-def _same(db: sqlite3.Connection, entity: int, content: str) -> list[tuple[int, str]]:
+def _equal_observations(db: sqlite3.Connection, entity: int, content: str) -> list[tuple[int, str]]:
     """Return the observations of an entity with exactly this text; the mark (a hash) finds them, the text decides."""
     statement = "SELECT id, content FROM observations WHERE entity = ? AND mark = ? AND content = ?"
     return db.execute(statement, (entity, _mark(content), content)).fetchall()
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _mark(content: str) -> bytes:

@@ -13,6 +13,7 @@ import msgspec
 from treadle.errors import TreadleError
 from treadle.memory import knowledge_tools
 from treadle.memory.dialogue import Dialogue, DialogueExcerpt, DialogueRecord, format_bars, format_observation
+from treadle.memory.knowledge_tools import text_schema
 from treadle.protocol.agent_lines import ANYTHING, parse_pattern
 from treadle.protocol.answers.schema import Schema
 from treadle.protocol.findings import suggest
@@ -31,10 +32,6 @@ _INIT: Final = "memory_init"
 _ROUND: Final = re.compile(r"R:?([0-9]{1,9})", re.IGNORECASE)
 
 
-def _text(about: str) -> Schema:
-    return {"type": "string", "description": about}
-
-
 def _takes(properties: Mapping[str, Schema], *required: str) -> Schema:
     return {"type": "object", "properties": dict(properties)} | ({"required": list(required)} if required else {})
 
@@ -43,7 +40,7 @@ DIALOGUE_TOOLS: Final = (
     ToolSpec(
         _INIT,
         "INIT: begin a dialogue. That of your step is there already; this says what it is called.",
-        _takes({"session": _SESSION, "type": _text("What kind of dialogue: plan_loop, tdd_loop, …")}),
+        _takes({"session": _SESSION, "type": text_schema("What kind of dialogue: plan_loop, tdd_loop, …")}),
     ),
     ToolSpec(
         "memory_store",
@@ -51,8 +48,8 @@ DIALOGUE_TOOLS: Final = (
         _takes(
             {
                 "session": _SESSION,
-                "content": _text("What you say; your name, round and phase are put in front of it."),
-                "status": _text("A status code, if it is about one: →PR."),
+                "content": text_schema("What you say; your name, round and phase are put in front of it."),
+                "status": text_schema("A status code, if it is about one: →PR."),
             },
             "content",
         ),
@@ -63,12 +60,12 @@ DIALOGUE_TOOLS: Final = (
         _takes(
             {
                 "session": _SESSION,
-                "pattern": _text(
+                "pattern": text_schema(
                     "R3 (a round), OBS[S…,R3,A:QA,*]: text (* is anything, the text may be missing), or a piece of text"
                     " in any case."
                 ),
-                "round": _text("Only this round: 3."),
-                "agent": _text("Only what this agent said, by name or symbol: QA."),
+                "round": text_schema("Only this round: 3."),
+                "agent": text_schema("Only what this agent said, by name or symbol: QA."),
                 "form": _FORM,
             }
         ),
@@ -94,20 +91,20 @@ def resolve_tool(name: str) -> str:
     return plain if plain in NAMES else ""
 
 
-def call(dialogue: Dialogue, name: str, given: Mapping[str, Any]) -> ToolReply:
+def call(dialogue: Dialogue, name: str, arguments: Mapping[str, Any]) -> ToolReply:
     """Call a tool; on any arguments, even invalid ones, the model gets a helpful text."""
     try:
         if name in _TAKES:
-            return _call_dialogue_tool(dialogue, name, given)
+            return _call_dialogue_tool(dialogue, name, arguments)
         if dialogue.seat and name in ("delete_entities", "delete_observations"):
-            asked = given.get("entityNames" if name == "delete_entities" else "deletions")
+            asked = arguments.get("entityNames" if name == "delete_entities" else "deletions")
             deleted = [it.get("entityName") if isinstance(it, dict) else it for it in _list(asked)]
             if dialogue.seat.session in deleted:
                 words = f"{dialogue.seat.session} is the dialogue itself: what was said there stays said"
                 return ToolReply(words, ok=False)
-        if dialogue.seat and name == "add_observations" and isinstance(given.get("observations"), list):
-            given = {**given, "observations": [_sign(dialogue, each) for each in given["observations"]]}
-        return knowledge_tools.call(dialogue.space, name, given)
+        if dialogue.seat and name == "add_observations" and isinstance(arguments.get("observations"), list):
+            arguments = {**arguments, "observations": [_sign(dialogue, each) for each in arguments["observations"]]}
+        return knowledge_tools.call(dialogue.space, name, arguments)
     except TreadleError as error:
         return ToolReply(str(error), ok=False)
 
@@ -125,30 +122,30 @@ def _sign(dialogue: Dialogue, added: Any) -> Any:
     return {**added, "contents": contents}
 
 
-def _call_dialogue_tool(dialogue: Dialogue, name: str, given: Mapping[str, Any]) -> ToolReply:
+def _call_dialogue_tool(dialogue: Dialogue, name: str, arguments: Mapping[str, Any]) -> ToolReply:
     """Call one of the four tools. An agent with a dialogue of its own cannot use another one."""
-    if wrong := knowledge_tools.refusal(name, _TAKES[name], given):
+    if wrong := knowledge_tools.refusal(name, _TAKES[name], arguments):
         return ToolReply(wrong, ok=False)
     own = dialogue.seat.session if dialogue.seat else ""
-    session: str = given.get("session", "") or own
+    session: str = arguments.get("session", "") or own
     if not session:
         return ToolReply("say which dialogue: give its id as `session`", ok=False)
     if own and session != own:
         return _refuse_other(session, own)
 
-    is_new = name == _INIT and dialogue.begin(session, given.get("type", "dialogue"))
-    found = dialogue.read(session)
+    is_new = name == _INIT and dialogue.begin(session, arguments.get("type", "dialogue"))
+    excerpt = dialogue.read(session)
     if name == _INIT:
-        count = len(found.records) if found else 0
+        count = len(excerpt.records) if excerpt else 0
         words = "has begun" if is_new else f"is there, with {count} {'entry' if count == 1 else 'entries'}"
         return ToolReply(f"the dialogue {session} {words}", data={"session": session, "new": is_new})
-    if found is None:
+    if excerpt is None:
         near = suggest(session, dialogue.names())
         words = f"there is no dialogue {session[:80]!r}; {near + ' ' if near else ''}{_INIT} begins one"
         return ToolReply(words, ok=False)
     if name == "memory_store":
-        return _store(dialogue, found.session, given["content"], given.get("status", ""))
-    return _query(found, given) if name == "memory_query" else _show(found, given)
+        return _store(dialogue, excerpt.session, arguments["content"], arguments.get("status", ""))
+    return _query(excerpt, arguments) if name == "memory_query" else _show(excerpt, arguments)
 
 
 def _refuse_other(session: str, own: str) -> ToolReply:
@@ -171,8 +168,8 @@ def _store(dialogue: Dialogue, session: str, content: str, status: str) -> ToolR
     return ToolReply("stored", data={"session": session, "stored": text})
 
 
-def _query(found: DialogueExcerpt, given: Mapping[str, Any]) -> ToolReply:
-    pattern, round_, agent = given.get("pattern", ""), given.get("round", ""), given.get("agent", "")
+def _query(excerpt: DialogueExcerpt, arguments: Mapping[str, Any]) -> ToolReply:
+    pattern, round_, agent = arguments.get("pattern", ""), arguments.get("round", ""), arguments.get("agent", "")
     if number := _ROUND.fullmatch(round_):
         round_ = number[1]
     round_ = "" if round_ == ANYTHING else round_
@@ -180,13 +177,13 @@ def _query(found: DialogueExcerpt, given: Mapping[str, Any]) -> ToolReply:
     agent = "" if agent == ANYTHING else agent
 
     # The published patterns begin with the dialogue's id.
-    text = "" if pattern == found.session else pattern.removeprefix(f"{found.session} ")
+    text = "" if pattern == excerpt.session else pattern.removeprefix(f"{excerpt.session} ")
     if number := _ROUND.fullmatch(text):
         round_, text = round_ or number[1], ""
     elif asked := parse_pattern(text):
         round_, agent, text = round_ or asked.round, agent or asked.agent, asked.content
-        if asked.session not in ("", found.session):
-            return _refuse_other(asked.session, found.session)
+        if asked.session not in ("", excerpt.session):
+            return _refuse_other(asked.session, excerpt.session)
     elif text == ANYTHING:
         text = ""
     if round_ and not round_.isdecimal():
@@ -194,18 +191,18 @@ def _query(found: DialogueExcerpt, given: Mapping[str, Any]) -> ToolReply:
 
     fitting = [
         record
-        for record in found.records
+        for record in excerpt.records
         if round_ in ("", record.round)
         and agent.lower() in ("", record.agent.lower())
         and text.lower() in _in_bars(record).lower()
     ]
-    return _show(msgspec.structs.replace(found, records=fitting), given)
+    return _show(msgspec.structs.replace(excerpt, records=fitting), arguments)
 
 
-def _show(found: DialogueExcerpt, given: Mapping[str, Any]) -> ToolReply:
-    is_obs = given.get("form") == "obs"
-    lines = [format_observation(found.session, record) if is_obs else _in_bars(record) for record in found.records]
-    return ToolReply("\n".join(lines) or "nothing was said that fits", data=msgspec.to_builtins(found))
+def _show(excerpt: DialogueExcerpt, arguments: Mapping[str, Any]) -> ToolReply:
+    is_obs = arguments.get("form") == "obs"
+    lines = [format_observation(excerpt.session, record) if is_obs else _in_bars(record) for record in excerpt.records]
+    return ToolReply("\n".join(lines) or "nothing was said that fits", data=msgspec.to_builtins(excerpt))
 
 
 def _in_bars(record: DialogueRecord) -> str:

@@ -16,10 +16,10 @@ from treadle.kernel.activities import DEADLINE
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.events import Event, Idle, SessionStarted, Usage
 from treadle.kernel.state import State
-from treadle.ports import Clock, Ended, Progress, Runner, Session, Watch, Work
+from treadle.ports import Clock, Ended, Progress, Runner, Session, Work
 from treadle.results import channels
 from treadle.results.channels import SessionAnswer, mark_taken, missing_answer_hint, read_answer
-from treadle.runtime.claims import AgentReport, budget_event, claim_event, failure_event, ignored_answers, outage_event
+from treadle.runtime.claims import AgentReport, claim_event, failure_event, ignored_answers, unavailable_event
 from treadle.runtime.desk import Desk, Inbox
 from treadle.runtime.dispatch import Dispatch, DispatchedWork, can_continue
 from treadle.runtime.world import Meter, RunWorld, event_id
@@ -33,11 +33,10 @@ class Silence:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._last = clock.elapsed()
-        self.latest = Progress()
 
-    def broken(self, progress: Progress) -> None:
+    def end(self) -> None:
         """Record a sign of life."""
-        self._last, self.latest = self._clock.elapsed(), progress
+        self._last = self._clock.elapsed()
 
     async def beyond(self, seconds: float, ended: "asyncio.Future[Any]") -> AsyncIterator[int]:
         """Yield 1, 2, 3 … each time the silence has lasted that long (never if 0), until the session ends."""
@@ -74,10 +73,10 @@ def redact_files(work: Work, redaction: Redaction) -> list[str]:
     since = 0
     with suppress(OSError):  # written once, before the first round; the lane's checked-out files are older
         since = (work.home / channels.BEFORE_FILE).lstat().st_ctime_ns
-    found = [(path, names) for path in _files(work.lane) if (names := _redact(path, redaction, since))]
+    affected = [(path, names) for path in _files(work.lane) if (names := _redact(path, redaction, since))]
     for path in (*_files(work.out), *_files(work.home / "agent")):
         _redact(path, redaction, 0)
-    return [f"{path.relative_to(work.lane)} held the value of {', '.join(names)}" for path, names in found]
+    return [f"{path.relative_to(work.lane)} held the value of {', '.join(names)}" for path, names in affected]
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -145,8 +144,8 @@ class AgentJobs:
         try:
             # The day's budget stops only new starts; activities started before continue.
             breach = world.budgets.of_day(state, world.clock.now())
-            if breach and await self._dispatch.earlier(job) is None:
-                return budget_event(job, breach, Usage(), world)
+            if breach and await self._dispatch.find_earlier(job) is None:
+                return unavailable_event(job, "budget", breach.words, Usage(), world, grant=breach.grant)
             sent, ended, reading = await self._converse(job, state, runner)
         except asyncio.CancelledError:
             if not (self._leaving == "at rest" or (self._leaving and runner.abilities.person)):
@@ -154,7 +153,7 @@ class AgentJobs:
             raise
         finally:
             self._sessions.pop(job.id, None)
-            self._dispatch.ended(job)
+            self._dispatch.close_tools(job)
         await mark_taken(sent.work)
         await self._dispatch.dismiss(sent)
         if ended.session:  # for continuing the conversation later
@@ -169,7 +168,7 @@ class AgentJobs:
             )
         breach = world.budgets.of_step(job, ended.usage)
         if breach and reading.claim is None:
-            return budget_event(job, breach, ended.usage, world)
+            return unavailable_event(job, "budget", breach.words, ended.usage, world, grant=breach.grant)
 
         report = AgentReport(job, ended, reading, sent.ways)
         for warning in reading.warnings:
@@ -179,14 +178,15 @@ class AgentJobs:
         if reading.claim is not None and not (reading.channel == "final" and ended.code):
             return claim_event(report, reading.claim, self._desk.protocol, state, world)
         if ended.outage:
-            return outage_event(report, ended.outage, world)
+            grant = f"step:{job.id}" if ended.outage == "budget" else ""
+            return unavailable_event(job, ended.outage, ended.detail, ended.usage, world, grant=grant, wait=ended.wait)
         return failure_event(report, await self._changed(job.id), world)
 
     async def _converse(
         self, job: RunAgent, state: State, runner: Runner
     ) -> tuple[DispatchedWork, Ended, SessionAnswer]:
         """Return an agent's answer; without one, remind it in the same conversation and let it continue once."""
-        sent, ended = await self._play(job, state, runner)
+        sent, ended = await self._run_session(job, state, runner)
         reading = await read_answer(sent.work, sent.ways, sent.before, ended.final)
         while (
             reading.claim is None
@@ -199,39 +199,39 @@ class AgentJobs:
         ):
             problems = reading.problems or [missing_answer_hint(sent.ways)]
             words = "\n".join([*problems, *ignored_answers(reading), REMINDER])
-            sent = await self._dispatch.go_on(sent, ended, words)
+            sent = await self._dispatch.next_round(sent, ended, words)
             earlier, ended = ended.refused, await self._start(job, sent, runner)
             ended = msgspec.structs.replace(ended, refused=(*earlier, *ended.refused))
             reading = await read_answer(sent.work, sent.ways, sent.before, ended.final)
-        await self._cleanse(sent.work)
+        await self._redact_files(sent.work)
         hidden = self._world.agents.secrets()
         return sent, hidden.value(ended), hidden.value(reading)
 
-    async def _cleanse(self, work: Work) -> None:
+    async def _redact_files(self, work: Work) -> None:
         """Redact the lent keys from an agent's files, before anything of them is stored."""
-        for found in await asyncio.to_thread(redact_files, work, self._world.agents.secrets()):
-            note = f"{found}; it is taken out"
+        for sentence in await asyncio.to_thread(redact_files, work, self._world.agents.secrets()):
+            note = f"{sentence}; it is taken out"
             self._desk.stray(work.act, "key", note)
             self._world.progress(work.act, Progress(note=note))
 
-    async def _play(self, job: RunAgent, state: State, runner: Runner) -> tuple[DispatchedWork, Ended]:
+    async def _run_session(self, job: RunAgent, state: State, runner: Runner) -> tuple[DispatchedWork, Ended]:
         """Attach to the running session, harvest an ended one, or start a new one; return how it ended.
 
         The usage includes that of the earlier rounds.
         """
-        sent = await self._dispatch.earlier(job)
+        sent = await self._dispatch.find_earlier(job)
         if sent is None:
             if job.session and not can_continue(job, runner.abilities):
                 self._world.progress(job.id, Progress(note=DEGRADED))
             sent = await self._dispatch.send(job, state, runner.abilities)
             return sent, await self._start(job, sent, runner)
-        watched = _Watched(self._world, job, sent.work)
-        if session := await runner.attach(sent.work, self._watch(watched)):
+        watch = _SessionWatch(job, sent.work, self._world, self._inbox)
+        if session := await runner.attach(sent.work, watch):
             await self._dispatch.serve_again(sent)
-            return sent, await self._watched(watched, session)
+            return sent, await self._wait(job, session, watch)
         if ended := await runner.harvest(sent.work):
-            return sent, watched.counted(ended)
-        await self._cleanse(sent.work)
+            return sent, watch.with_usage(ended)
+        await self._redact_files(sent.work)
         if sent.work.round:  # the conversation exists, only its next prompt was not delivered
             await self._dispatch.serve_again(sent)
         else:
@@ -239,48 +239,35 @@ class AgentJobs:
         return sent, await self._start(job, sent, runner)
 
     async def _start(self, job: RunAgent, sent: DispatchedWork, runner: Runner) -> Ended:
-        watched = _Watched(self._world, job, sent.work)
-        return await self._watched(watched, await runner.start(sent.work, self._watch(watched)))
+        watch = _SessionWatch(job, sent.work, self._world, self._inbox)
+        return await self._wait(job, await runner.start(sent.work, watch), watch)
 
-    def _watch(self, watched: "_Watched") -> Watch:
-        hidden = self._world.agents.secrets()
-
-        def watch(sign: Progress) -> None:
-            progress = hidden.value(sign)
-            watched.silence.broken(progress)
-            self._world.progress(watched.job.id, progress)
-            self._inbox.wake()
-            if progress.usage:
-                watched.meter.count(progress.usage)
-
-        return watch
-
-    async def _watched(self, watched: "_Watched", session: Session) -> Ended:
-        job = watched.job
+    async def _wait(self, job: RunAgent, session: Session, watch: "_SessionWatch") -> Ended:
+        """Wait for the end of a session; report its silences, and end it if its budget is spent."""
         self._sessions[job.id] = session
         step = self._desk.protocol.graphs[job.graph].steps[job.step]
-        waiting, stopping = asyncio.ensure_future(session.wait()), asyncio.ensure_future(watched.meter.stop(session))
+        waiting, stopping = asyncio.ensure_future(session.wait()), asyncio.ensure_future(watch.meter.stop(session))
         try:
-            async for count in watched.silence.beyond(0 if job.by_person else step.nudge_after, waiting):
+            async for count in watch.silence.beyond(0 if job.by_person else step.nudge_after, waiting):
                 id_ = event_id(job, f"idle{count}")
                 self._inbox.put(Idle(id=id_, ts=self._world.clock.now(), act=job.id, idle_s=step.nudge_after))
             ended = await waiting
-            if watched.meter.breach:
+            if watch.meter.breach:
                 await stopping
-            return watched.counted(ended)
+            return watch.with_usage(ended)
         finally:
             waiting.cancel()
             stopping.cancel()
 
     async def _stop(self, job: RunAgent, runner: Runner) -> None:
         """End the session, even one that was about to start, and save its work."""
-        session, sent = self._sessions.get(job.id), await self._dispatch.earlier(job)
+        session, sent = self._sessions.get(job.id), await self._dispatch.find_earlier(job)
         if session is None and sent:
             session = await runner.attach(sent.work, lambda _: None)
         if session is not None:
             await session.cancel()
         if sent:
-            await self._cleanse(sent.work)
+            await self._redact_files(sent.work)
         await self._world.workspace.save(self._desk.run, job.id)
 
     async def overdue(self, act: str) -> str:
@@ -295,14 +282,23 @@ class AgentJobs:
         return ()
 
 
-class _Watched:
-    """A watched session of an agent: its silence and its usage."""
+class _SessionWatch:
+    """Receives the progress of an agent's session: measures its silence and its usage."""
 
-    def __init__(self, world: RunWorld, job: RunAgent, work: Work) -> None:
-        self.job = job
+    def __init__(self, job: RunAgent, work: Work, world: RunWorld, inbox: Inbox) -> None:
+        self._job, self._world, self._inbox = job, world, inbox
+        self._secrets = world.agents.secrets()
         self.silence = Silence(world.clock)
         self.meter = Meter(world.budgets, job, work.used, world.agents.prices_of(job.role))
 
-    def counted(self, ended: Ended) -> Ended:
+    def __call__(self, progress: Progress) -> None:
+        progress = self._secrets.value(progress)
+        self.silence.end()
+        self._world.progress(self._job.id, progress)
+        self._inbox.wake()
+        if progress.usage:
+            self.meter.count(progress.usage)
+
+    def with_usage(self, ended: Ended) -> Ended:
         """Return the end of the session with the usage of all rounds."""
         return msgspec.structs.replace(ended, usage=self.meter.total(ended))

@@ -19,7 +19,7 @@ from treadle.protocol.model import Protocol
 from treadle.results.channels import SessionAnswer, missing_answer_hint, missing_answer_reason
 from treadle.results.exits import Ways
 from treadle.results.handoff import NOTES
-from treadle.runtime.world import Breach, RunWorld, event_id
+from treadle.runtime.world import RunWorld, event_id
 
 # The kernel's view of a claim: an envelope; its full content goes into the payloads.
 
@@ -136,14 +136,14 @@ def failure_event(report: AgentReport, changed: tuple[str, ...], world: RunWorld
 
     # A person without any other explanation gets the agent's last line of output.
     lines = [] if ended.detail else [line.strip() for line in ended.final.splitlines() if line.strip()]
-    last_words = [f"its last words: {_written(lines[-1][:_SHOWN])}"] if lines else []
+    last_words = [f"its last words: {_without_surrogates(lines[-1][:_SHOWN])}"] if lines else []
     for_person = "\n".join([explain(missing_answer_reason(report.ways)), *last_words])
     detail: dict[str, Json] = {
         **failure_report(explain(missing_answer_hint(report.ways)), for_person),
         **({NOTES: reading.notes} if reading.notes else {}),
         **({"files_changed": list(changed)} if changed else {}),
         "code": ended.code,
-        "output": _written(ended.final[-_OUTPUT:]),
+        "output": _without_surrogates(ended.final[-_OUTPUT:]),
     }
     return Failed(
         id=event_id(job, "failed"),
@@ -155,30 +155,18 @@ def failure_event(report: AgentReport, changed: tuple[str, ...], world: RunWorld
     )
 
 
-def outage_event(report: AgentReport, why: Outages, world: RunWorld) -> Unavailable:
-    """Return the event for a service that is unavailable to the agent for now."""
-    job, ended = report.job, report.ended
+def unavailable_event(
+    job: RunAgent, why: Outages, report: str, usage: Usage, world: RunWorld, *, grant: str = "", wait: int = 0
+) -> Unavailable:
+    """Return the event for a service that is unavailable to the agent for now, or for a used-up budget."""
     return Unavailable(
         id=event_id(job, "unavailable"),
         ts=world.clock.now(),
         act=job.id,
         why=why,
-        wait=ended.wait,
-        grant=f"step:{job.id}" if why == "budget" else "",
-        detail_ref=world.payloads.put({"report": _written(ended.detail)}),
-        usage=ended.usage,
-    )
-
-
-def budget_event(job: RunAgent, breach: Breach, usage: Usage, world: RunWorld) -> Unavailable:
-    """Return the event for a used-up budget."""
-    return Unavailable(
-        id=event_id(job, "unavailable"),
-        ts=world.clock.now(),
-        act=job.id,
-        why="budget",
-        grant=breach.grant,
-        detail_ref=world.payloads.put({"report": breach.words}),
+        wait=wait,
+        grant=grant,
+        detail_ref=world.payloads.put({"report": _without_surrogates(report)}),
         usage=usage,
     )
 
@@ -188,6 +176,6 @@ def ignored_answers(reading: SessionAnswer) -> list[str]:
     return [f"an answer that was there does not count: {warning}" for warning in reading.warnings]
 
 
-def _written(text: str) -> str:
+def _without_surrogates(text: str) -> str:
     """Replace lone surrogates, so that any file and message can contain the text."""
     return _SURROGATES.sub(_REPLACED, text)

@@ -35,8 +35,9 @@ from treadle.results.handoff import is_foreign
 from treadle.results.intake import MAX_ANSWER, read_file, remove_file, replace_file
 from treadle.results.tools import HERE, mcp_config, mcp_config_at
 from treadle.runtime.desk import Desk
-from treadle.runtime.view_files import bundle_bank, bundle_views
+from treadle.runtime.view_files import bundle_files
 from treadle.runtime.world import RunWorld
+from treadle.views.story_files import artifact_files
 
 # Dialogues of runs: an agent with a session in its role gets a seat in its instance's dialogue, and sees the accepted
 # answers.
@@ -67,7 +68,7 @@ class Seating:
             phase=letters.get("P", ""),
         )
         task = _text(input_values(job.inputs, self._payloads))
-        accepted = _accepted(protocol, inst, self._payloads)
+        accepted = _accepted_answers(protocol, inst, self._payloads)
         try:
             with dialogues_in(self._path) as dialogues:
                 dialogues.admit(seat, mark_of(token), dialogue_kind(protocol, inst), task, accepted)
@@ -92,20 +93,22 @@ class Seating:
             self._ended |= {inst.id for inst in over}
             with suppress(PortError), dialogues_in(self._path) as dialogues:
                 for inst in over:
-                    dialogues.tell(dialogue(protocol, state.run, inst), _accepted(protocol, inst, self._payloads))
+                    dialogues.tell(
+                        dialogue(protocol, state.run, inst), _accepted_answers(protocol, inst, self._payloads)
+                    )
 
 
-def _accepted(protocol: Protocol, inst: Instance, payloads: Payloads) -> list[AcceptedAnswer]:
+def _accepted_answers(protocol: Protocol, inst: Instance, payloads: Payloads) -> list[AcceptedAnswer]:
     """Return the accepted answers of a dialogue's agents, oldest first; only the last of each exit."""
     steps = protocol.graphs[inst.graph].steps
-    found = []
+    answers = []
     for name, slot in sorted(inst.slots.items(), key=lambda entry: entry[1].seq):
         step, _, exit_ = name.rpartition(".")
         role = protocol.roles.get(steps[step].role) if step in steps else None
         if role and has_dialogue(role) and not exit_.startswith("!"):
             answer = _text(payloads.get(slot.ref)) if slot.ref else ""
-            found.append(AcceptedAnswer(f"{name}@{slot.seq}", step, f"→{exit_}", answer))
-    return found
+            answers.append(AcceptedAnswer(f"{name}@{slot.seq}", step, f"→{exit_}", answer))
+    return answers
 
 
 def _text(value: Json) -> str:
@@ -174,7 +177,7 @@ class Dispatch:
         self._server, self._tools, self._seating = server, tools, seating
         self._served: dict[str, Assignment] = {}
 
-    async def earlier(self, job: RunAgent) -> DispatchedWork | None:
+    async def find_earlier(self, job: RunAgent) -> DispatchedWork | None:
         """Return the work that an earlier process dispatched for this activity."""
         home = home_of(self._folder, job)
         work = await asyncio.to_thread(sent_work, home)
@@ -233,13 +236,13 @@ class Dispatch:
             story = {
                 path: text for path, text in self._world.files.of_instance(job.inst).items() if not is_hidden(path)
             }
-            await asyncio.to_thread(_lay_out, lane.path, home, story, job.inst)
+            await asyncio.to_thread(_place_files, lane.path, home, story, job.inst)
             before = await prepare_lane(lane.path)
             await save_before(before, home)
             await asyncio.to_thread(replace_file, home, _WORK, msgspec.json.encode(work, enc_hook=str))
         return DispatchedWork(work, ways, before)
 
-    async def go_on(self, sent: DispatchedWork, ended: Ended, words: str) -> DispatchedWork:
+    async def next_round(self, sent: DispatchedWork, ended: Ended, words: str) -> DispatchedWork:
         """Prepare another round of the same conversation, lane and token; `ended` has the usage so far."""
         before = sent.work
         work = msgspec.structs.replace(
@@ -257,7 +260,7 @@ class Dispatch:
             await asyncio.to_thread(replace_file, work.home, _WORK, msgspec.json.encode(work, enc_hook=str))
         return sent._replace(work=work)
 
-    def ended(self, job: RunAgent) -> None:
+    def close_tools(self, job: RunAgent) -> None:
         """Close the tools of an ended activity."""
         if self._tools and (task := self._served.pop(job.id, None)):
             self._tools.close(task)
@@ -292,8 +295,8 @@ class Dispatch:
         files = {
             EXITS: encode_exits(self._desk.protocol, step, work.token, self._limit),
             _MCP: self._mcp(work),
-            **bundle_views(self._desk.protocol, state.insts[job.inst], self._world.payloads),
-            **bundle_bank(self._world.files.bank()),
+            **bundle_files(artifact_files(self._desk.protocol, state.insts[job.inst], self._world.payloads.get)),
+            **bundle_files(self._world.files.bank()),
         }
         return bundle.contents(
             self._desk.protocol,
@@ -315,7 +318,7 @@ class Dispatch:
         return Ways(self._desk.protocol, self._desk.protocol.graphs[job.graph].steps[job.step].exits, self._limit)
 
 
-def _lay_out(lane: Path, home: Path, files: Mapping[str, str], inst: str) -> None:
+def _place_files(lane: Path, home: Path, files: Mapping[str, str], inst: str) -> None:
     """Write files into a lane that are not part of its work; committed files in their place stay committed.
 
     For an empty text, the lane keeps its committed file, unless that file names another story.

@@ -7,7 +7,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from types import TracebackType
-from typing import Any, Final, NamedTuple, Protocol, Self
+from typing import Any, Final, NamedTuple, Self
 
 from treadle.kernel.commands import (
     ActivityCommand,
@@ -23,10 +23,10 @@ from treadle.kernel.commands import (
     RunEffect,
     SetTimer,
 )
-from treadle.kernel.events import Event, TimerFired
+from treadle.kernel.events import TimerFired
 from treadle.kernel.reduce import outstanding
 from treadle.kernel.state import State
-from treadle.ports import Clock
+from treadle.ports import Clock, Performer
 from treadle.runtime.desk import Desk, Inbox
 from treadle.store.batch import outbox_key
 
@@ -100,8 +100,8 @@ class Timers:
             for id_, due in sorted(self._due.items(), key=lambda item: item[1].wall):
                 if due.wall <= now or due.elapsed <= elapsed:
                     del self._due[id_]
-                    found = await self._find(id_) if self._find else ""
-                    event = TimerFired(id=f"{id_}@{due.wall}", ts=max(now, due.wall), timer=id_, detail_ref=found)
+                    detail = await self._find(id_) if self._find else ""
+                    event = TimerFired(id=f"{id_}@{due.wall}", ts=max(now, due.wall), timer=id_, detail_ref=detail)
                     self._inbox.put(event)
             # Sleep until the next timer may be due, or an earlier one is set.
             first = min((due.elapsed for due in self._due.values()), default=None)
@@ -117,34 +117,6 @@ class Timers:
                     changed.cancel()
                     nap.cancel()
             self._changed.clear()
-
-
-class Performer(Protocol):
-    """Performs commands. It never raises: a failure is an event as well."""
-
-    async def job(self, job: ActivityCommand, state: State) -> Event:
-        """Run an activity to its end. When cancelled, stop it and save the agent's work."""
-        ...
-
-    async def nudge(self, act: str, count: int) -> None:
-        """Remind a silent agent."""
-        ...
-
-    async def ask(self, question: AskHuman, state: State) -> None:
-        """Announce a question; its answer arrives in the inbox."""
-        ...
-
-    async def notify(self, message: Notify) -> None:
-        """Notify people."""
-        ...
-
-    def performed(self, address: str) -> None:
-        """Mark a command of the outbox as performed, so it is not repeated."""
-        ...
-
-    def leave(self, *, orderly: bool) -> None:
-        """Stop driving: jobs cancelled from now on are not ended for good, only left by this process."""
-        ...
 
 
 class Tasks:
@@ -194,7 +166,7 @@ class Tasks:
             case AskHuman():
                 self._spawn(self._performer.ask(command, state))
             case Notify():
-                self._spawn(self._notify(command))
+                self._spawn(self._performer.notify(command))
             case Done():
                 pass
 
@@ -219,10 +191,6 @@ class Tasks:
 
         task = self._jobs[job.id] = asyncio.create_task(run(), name=job.inst)
         task.add_done_callback(forget)
-
-    async def _notify(self, message: Notify) -> None:
-        await self._performer.notify(message)
-        self._performer.performed(outbox_key(message))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

@@ -10,15 +10,15 @@ from treadle.kernel.advance import is_out
 from treadle.kernel.commands import ActivityCommand, AskHuman, Notify, RunAgent, RunChecks, RunEffect
 from treadle.kernel.events import Checked, Event, Exited, Failed
 from treadle.kernel.state import State
-from treadle.ports import Case, Progress
+from treadle.ports import Case, Performer, Progress
 from treadle.protocol.answers.claim import routed_values
 from treadle.protocol.items import Json, Routed
 from treadle.protocol.model import base_of, tag_of
 from treadle.runtime.agent import AgentJobs
 from treadle.runtime.claims import envelope_of, own_fields
 from treadle.runtime.desk import Desk
-from treadle.runtime.loop import Performer
 from treadle.runtime.world import RunWorld, event_id
+from treadle.store.batch import outbox_key
 from treadle.views.evidence_records import read_value
 from treadle.views.result import first_advice
 from treadle.views.tree import outage_line
@@ -120,11 +120,12 @@ class Perform(Performer):
         await self._quietly(lambda: self._world.notifier.notify(state.run, "question", question.id))
 
     async def notify(self, message: Notify) -> None:
-        """Notify people."""
+        """Notify people, and mark the message as performed."""
         text = f"{message.inst}: {message.detail}" if message.detail else message.inst
         if message.what == "outage" and is_out(self._desk.state):  # with the time at which it goes on
             text = f"an agent is {outage_line(self._desk.state)}"
         await self._quietly(lambda: self._world.notifier.notify(self._desk.run, message.what, text))
+        self.performed(outbox_key(message))
 
     def performed(self, address: str) -> None:
         """Mark a command of the outbox as performed, so it is not repeated."""

@@ -50,9 +50,9 @@ class PlacedFiles:
 
     def _known(self) -> dict[str, list[str]]:
         if self._marks is None:
-            found = read_file(self._local, FILE) if self._local.is_dir() else None
+            data = read_file(self._local, FILE) if self._local.is_dir() else None
             try:
-                self._marks = msgspec.json.decode(found, type=dict[str, list[str]]) if isinstance(found, bytes) else {}
+                self._marks = msgspec.json.decode(data, type=dict[str, list[str]]) if isinstance(data, bytes) else {}
             except msgspec.DecodeError:
                 self._marks = {}
         return self._marks

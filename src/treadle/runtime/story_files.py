@@ -6,40 +6,35 @@ user's change to such a file is saved and reported but never obeyed: the file is
 
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 from treadle.errors import PortError, ReplayDivergence
 from treadle.git.files import read_plain_file, write_unless_foreign
-from treadle.kernel.replay import Row
 from treadle.protocol.model import Protocol
 from treadle.results.intake import read_file, replace_file
 from treadle.runtime.dispatch import folder_name
 from treadle.runtime.placed_files import PlacedFiles
-from treadle.runtime.view_files import FOLDER, write_all
-from treadle.store.sqlite import Store
-from treadle.views.chronicle import Chronicle
+from treadle.runtime.view_files import BLOCKED, FOLDER, GrowingLog, write_all
 from treadle.views.story_files import HISTORY, files_of, has_story_files, story_files
 from treadle.views.work_order import difference
 
-_ODD: Final = "cannot be written: a link or something else stands in its way"
 _TITLE: Final = "# History\n\nWhat was done, story by story; made from the logs of the runs.\n\n"
 _PAYLOADS: Final = 512
-_Stamp = tuple[int, ...]
 
 
 class StoryFiles:
     """The files of one run's stories, always as of the last recorded event."""
 
-    def __init__(self, store: Store, run: str, folder: Path, root: Path | None, local: Path) -> None:
+    def __init__(self, log: GrowingLog, folder: Path, root: Path | None, local: Path) -> None:
         """`root` is the user's checkout; None: there is none."""
-        self._store, self._run, self._folder, self._root = store, run, folder / FOLDER, root
+        self._log, self._folder, self._root = log, folder / FOLDER, root
+        self._store, self._run = log.store, log.run
         self._placed, self._local = PlacedFiles(local), local
-        self._log = Chronicle(cache(store.protocol))
-        self._get = lru_cache(_PAYLOADS)(store.payloads.get)
+        self._get = lru_cache(_PAYLOADS)(self._store.payloads.get)
         self._written: dict[str, str] = {}
-        self._left: dict[str, tuple[str, _Stamp]] = {}
+        self._left: dict[str, tuple[str, tuple[int, ...]]] = {}
         """Path → the text written to the checkout, and a stamp that shows later changes."""
         self._reported: set[str] = set()
         self._handed_over = False
@@ -58,19 +53,20 @@ class StoryFiles:
             if self._log.state.outcome and other not in ("", self._run) and not self._handed_over:
                 self._handed_over = True
                 for path in texts.keys() & _histories(protocol):
-                    self._keep(path, texts[path])
-                files = StoryFiles(self._store, other, self._folder.parents[1] / other, self._root, self._local)
+                    self._store_chapter(path, texts[path])
+                log = GrowingLog(self._store, other)
+                files = StoryFiles(log, self._folder.parents[1] / other, self._root, self._local)
                 return files.show(self._store.protocol(self._store.run(other).protocol))
         return []
 
     def texts(self) -> Mapping[str, str]:
         """Return path → text."""
-        self._catch_up()
+        self._log.catch_up()
         return story_files(self._log, self._get)
 
     def of_instance(self, inst: str) -> Mapping[str, str]:
         """Return path → text for the agents of an instance."""
-        self._catch_up()
+        self._log.catch_up()
         return files_of(self._log, inst, self._get)
 
     def changed(self, protocol: Protocol) -> list[str]:
@@ -78,22 +74,17 @@ class StoryFiles:
         root = self._root
         if root is None or not has_story_files(protocol) or not self._suspects(root) or not self._is_foremost():
             return []
-        shown, found = self._shown(protocol, self.texts()), []
+        shown, changes = self._checkout_texts(protocol, self.texts()), []
         for path in self._suspects(root):
             there = read_plain_file(root, path)
             if path in shown and there is not None and there != shown[path].encode():
-                found.append(_words(path, difference(path, there, shown[path])))
-        return found
+                changes.append(_describe_change(path, difference(path, there, shown[path])))
+        return changes
 
     def _suspects(self, root: Path) -> list[str]:
         """Return the files that differ from their last written version."""
         files = {path: read_plain_file(root, path) for path in self._placed.paths()}
         return [path for path, there in files.items() if there is not None and not self._placed.is_ours(path, there)]
-
-    def _catch_up(self) -> None:
-        rows: list[Row] = self._store.tail(self._run, self._log.state.seq)[1]
-        for body, _ in rows:
-            self._log.take(body)
 
     def _place(self, protocol: Protocol, texts: Mapping[str, str]) -> list[str]:
         root = self._root
@@ -103,8 +94,8 @@ class StoryFiles:
         if not due or not self._is_foremost():
             return []
         for path in due.keys() & _histories(protocol):
-            self._keep(path, due[path])
-        reports = [self._put(root, path, text) for path, text in self._shown(protocol, due).items()]
+            self._store_chapter(path, due[path])
+        reports = [self._put(root, path, text) for path, text in self._checkout_texts(protocol, due).items()]
         self._left |= {path: (text, _stamp(root / path)) for path, text in due.items()}
         fresh = [one for one in dict.fromkeys(reports) if one and one not in self._reported]
         self._reported.update(fresh)
@@ -118,14 +109,14 @@ class StoryFiles:
             if there is not None and there != data and not self._placed.is_ours(path, there):
                 kept = self._placed.keep(path, there)
                 near = kept.relative_to(root) if kept.is_relative_to(root) else kept
-                report = f"{_words(path, difference(path, there, text))}; what was there is kept in {near}"
+                report = f"{_describe_change(path, difference(path, there, text))}; what was there is kept in {near}"
             # Noted before it is written: a kill in between must not make our own file look foreign.
             self._placed.note(path, data)
             if there == data or write_unless_foreign(root, path, data, lambda now: now != there):
                 return report
-        return f"{path} {_ODD}"
+        return f"{path} {BLOCKED}"
 
-    def _shown(self, protocol: Protocol, texts: Mapping[str, str]) -> dict[str, str]:
+    def _checkout_texts(self, protocol: Protocol, texts: Mapping[str, str]) -> dict[str, str]:
         """Return the files for the checkout: its history covers all runs, the newest first."""
         shown = dict(texts)
         for path in texts.keys() & _histories(protocol):
@@ -138,7 +129,7 @@ class StoryFiles:
             )
         return shown
 
-    def _keep(self, path: str, own: str) -> None:
+    def _store_chapter(self, path: str, own: str) -> None:
         """Store a run's chapter of the history outside the run, because the run may be removed one day."""
         folder, name = self._chapter(path)
         with suppress(OSError):
@@ -163,7 +154,7 @@ def _histories(protocol: Protocol) -> set[str]:
     return {artifact.path for artifact in protocol.artifacts.values() if artifact.view == HISTORY}
 
 
-def _stamp(path: Path) -> "_Stamp":
+def _stamp(path: Path) -> tuple[int, ...]:
     """Return the file attributes that change with every write."""
     try:
         about = path.lstat()
@@ -172,5 +163,5 @@ def _stamp(path: Path) -> "_Stamp":
     return about.st_mtime_ns, about.st_ctime_ns, about.st_size, about.st_ino
 
 
-def _words(path: str, how: str) -> str:
+def _describe_change(path: str, how: str) -> str:
     return f"{path} was changed by somebody, or is somebody's own{f' ({how})' if how else ''}: nothing obeys it"

@@ -146,8 +146,8 @@ def _perform(work: Work, turn: ScriptTurn, context: dict[str, Json]) -> list[Mod
             message=f"{message} Try again in {wait} s." if wait else message,
             headers={"retry-after": str(wait)} if wait else {},
         )
-    said = "\n".join(filter(None, [*map(text, turn.say), steps[0].say]))
-    steps[0] = msgspec.structs.replace(steps[0], say=said, sleep=turn.delay, fail=failure)
+    words = "\n".join(filter(None, [*map(text, turn.say), steps[0].say]))
+    steps[0] = msgspec.structs.replace(steps[0], say=words, sleep=turn.delay, fail=failure)
     return steps
 
 
