@@ -27,10 +27,10 @@ def test_the_same_files_give_the_same_commit(tmp_path: Path) -> None:
         one = await stage.lanes.record(RUN, act, at=5000, message="a message")
         assert one == await stage.lanes.record(RUN, act, at=5000, message="a message")
         assert one.changed == (
-            PathChange("README.md", "modified", "100644", "100644"),
-            PathChange("src/app.py", "modified", "100755", "100644"),
-            PathChange("src/new.py", "added", "100644", "000000"),
-            PathChange("tests/test_moved.py", "renamed", "100644", "100644", "tests/test_app.py"),
+            PathChange("README.md", "modified", "100644"),
+            PathChange("src/app.py", "modified", "100755"),
+            PathChange("src/new.py", "added", "100644"),
+            PathChange("tests/test_moved.py", "renamed", "100644", "tests/test_app.py"),
         )
         assert "tests/test_app.py" in one.paths
         assert git(stage.root, "show", "-s", "--format=%ct %B", one.commit) == f"5 a message\n\nTreadle-Activity: {act}"

@@ -12,13 +12,10 @@ from treadle.git.trees import three_way
 from treadle.kernel.instances import ROOT
 
 Policy = Literal["branch", "auto", "ask", "never"]
-POLICIES: Final[tuple[Policy, ...]] = ("branch", "auto", "ask", "never")
 _WHY: Final = "Treadle-Why"
 _ONTO: Final = "Treadle-Onto"
 _REPLACES: Final = "Treadle-Replaces"
 _NAMED: Final = 5
-
-
 MOVED: Final = "deliver.moved"
 
 

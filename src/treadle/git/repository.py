@@ -98,6 +98,8 @@ def write_at_once(path: Path, text: str) -> None:
 
 
 OLDEST: Final = (2, 38)
+_AUTHOR, _EMAIL = "Treadle", "treadle@localhost"
+"""The author of commits: Treadle, never the user and never an agent."""
 _REMEMBERED: Final = 1000
 _BUSY: Final = {
     "MERGE_HEAD": "a merge",
@@ -107,13 +109,6 @@ _BUSY: Final = {
     "REVERT_HEAD": "a revert",
     "BISECT_LOG": "a bisection",
 }
-
-
-class Person(msgspec.Struct, frozen=True):
-    """The author of commits: Treadle, never the user and never an agent."""
-
-    name: str = "Treadle"
-    email: str = "treadle@localhost"
 
 
 class CommitInfo(msgspec.Struct, frozen=True):
@@ -128,7 +123,7 @@ class CommitInfo(msgspec.Struct, frozen=True):
 class Repository:
     """A repository that runs can work with."""
 
-    def __init__(self, root: Path, folder: Path, work_folder: Path, own: Path, form: str, person: Person) -> None:
+    def __init__(self, root: Path, folder: Path, work_folder: Path, own: Path, form: str) -> None:
         self.root = root
         self.folder = folder
         """Its git folder, shared by all its worktrees."""
@@ -137,7 +132,6 @@ class Repository:
         self.own = own
         self.form = form
         """How objects are named: sha1 or sha256."""
-        self._person = person
         self._infos: dict[str, CommitInfo] = {}
         self._made: dict[tuple[str, tuple[str, ...], str, int], str] = {}
         self._objects = Objects(own, self.objects)
@@ -170,11 +164,11 @@ class Repository:
         env = {
             "GIT_DIR": str(self.own),
             "GIT_OBJECT_DIRECTORY": str(self.objects),
-            "GIT_AUTHOR_NAME": self._person.name,
-            "GIT_AUTHOR_EMAIL": self._person.email,
+            "GIT_AUTHOR_NAME": _AUTHOR,
+            "GIT_AUTHOR_EMAIL": _EMAIL,
             "GIT_AUTHOR_DATE": date,
-            "GIT_COMMITTER_NAME": self._person.name,
-            "GIT_COMMITTER_EMAIL": self._person.email,
+            "GIT_COMMITTER_NAME": _AUTHOR,
+            "GIT_COMMITTER_EMAIL": _EMAIL,
             "GIT_COMMITTER_DATE": date,
         }
         if index is not None:
@@ -187,7 +181,7 @@ class Repository:
         """Run a command in the user's checkout with the user's own settings (filters, line endings), but without
         hooks.
         """
-        env = USERS_SETTINGS | {"GIT_COMMITTER_NAME": self._person.name, "GIT_COMMITTER_EMAIL": self._person.email}
+        env = USERS_SETTINGS | {"GIT_COMMITTER_NAME": _AUTHOR, "GIT_COMMITTER_EMAIL": _EMAIL}
         return await _checked_answer(["-c", "core.logAllRefUpdates=true", *arguments], self.root, env, b"", ok)
 
     async def mend(self) -> None:
@@ -233,7 +227,7 @@ class Repository:
         if key in self._made:
             return self._made[key]
         parents, text = tuple(dict.fromkeys(parents)), (message or "\n").encode(errors="replace")
-        person = f"{self._person.name} <{self._person.email}> {at // 1000} +0000"
+        person = f"{_AUTHOR} <{_EMAIL}> {at // 1000} +0000"
         lines = [f"tree {tree}", *(f"parent {it}" for it in parents), f"author {person}", f"committer {person}", "", ""]
         commit = ""
         if "\0" not in message:
@@ -327,7 +321,7 @@ def owner_trouble(root: Path) -> tuple[str, str]:
     )
 
 
-async def open_repository(project: Project, person: Person = Person()) -> Repository:  # noqa: B008 (frozen)
+async def open_repository(project: Project) -> Repository:
     """Open the repository of a project; raise a `PortError` with the reason if no run can work with it."""
     root = project.root
     answer = await run_git(["version"], cwd=root, env={})
@@ -347,7 +341,7 @@ async def open_repository(project: Project, person: Person = Person()) -> Reposi
             f"{root} is not a git repository ({shorten(answer.words)}); `git init` makes one", code="git.no_repository"
         )
     common, folder, form, bare = answer.text.splitlines()
-    repository = Repository(root, Path(common), Path(folder), project.local / "git", form, person)
+    repository = Repository(root, Path(common), Path(folder), project.local / "git", form)
     if bare == "false":
         top = Path((await _checked_answer(["rev-parse", "--show-toplevel"], root, USERS_SETTINGS, b"", (0,))).text)
         if not await asyncio.to_thread(os.path.samefile, top, root):

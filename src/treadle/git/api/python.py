@@ -227,15 +227,8 @@ def _dumped(nodes: Iterable[ast.AST]) -> str:
 class _Undocumented(ast.NodeTransformer):
     """A transformer that removes docstrings."""
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return self._bare(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return self._bare(node)
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        return self._bare(node)
-
-    def _bare(self, node: _Function | ast.ClassDef) -> ast.AST:
+    def _strip(self, node: _Function | ast.ClassDef) -> ast.AST:
         node.body = _without_docstring(node.body)
         return self.generic_visit(node)
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _strip
