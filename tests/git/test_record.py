@@ -8,6 +8,7 @@ import pytest
 
 from tests.git.place import FILES, RUN, Stage, git, repository, run, write
 from treadle.errors import PortError
+from treadle.git.files import LARGE
 from treadle.git.trees import PathChange, Trees
 
 
@@ -115,7 +116,8 @@ def test_what_cannot_be_taken_is_found(tmp_path: Path) -> None:
         (lane / "in").symlink_to("src/app.py")
         (lane / "dotgit").symlink_to(".git/config")
         os.mkfifo(lane / "pipe")
-        write(lane, {"big.bin": "x" * 1001, "vendor/lib.py": "v\n"})
+        write(lane, {"big.bin": "", "vendor/lib.py": "v\n"})
+        os.truncate(lane / "big.bin", LARGE + 1)  # sparse: it takes no room on the disk
         git(lane / "vendor", "init", "-q")
         git(lane / "src", "init", "-q")
         (lane / os.fsdecode(b"bad\xff")).write_text("x")

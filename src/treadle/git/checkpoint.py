@@ -58,8 +58,8 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 class Recorder:
     """Writes the contents of slots as trees."""
 
-    def __init__(self, repository: Repository, large: int = LARGE) -> None:
-        self._repository, self._large = repository, large
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
         self.trees = Trees(repository)
         self._last: dict[Path, _LastTree] = {}
 
@@ -110,8 +110,8 @@ class Recorder:
         modules = [entry.path for entry in listing.submodules]
         findings = [*contents.odd]
         for path, size in contents.files.items():
-            if size > self._large and path not in listing.files:
-                findings.append(LaneFinding("large", path, f"{size} bytes; the limit is {self._large}"))
+            if size > LARGE and path not in listing.files:
+                findings.append(LaneFinding("large", path, f"{size} bytes; the limit is {LARGE}"))
         used = [one for one in modules if any(file.startswith(f"{one}/") or file == one for file in contents.files)]
         findings += [LaneFinding("submodule", one, "the contents of a submodule are not taken") for one in used]
 

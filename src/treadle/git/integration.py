@@ -16,7 +16,7 @@ from treadle.git.checkpoint import ACTIVITY
 from treadle.git.ref_names import DEFAULT_PREFIX, RefNames
 from treadle.git.refs import Refs, refs_of_run
 from treadle.git.repository import Repository
-from treadle.git.trees import Conflict, three_way
+from treadle.git.trees import three_way
 from treadle.kernel.commands import RunChecks
 from treadle.kernel.state import Instance, State
 from treadle.protocol.model import tag_of
@@ -276,12 +276,6 @@ def read_trailer(message: str, name: str) -> str:
     """Return the value of the last trailer `Name: value` in a commit message."""
     lines = [line for line in message.splitlines() if line.startswith(f"{name}:")]
     return lines[-1].partition(":")[2].strip() if lines else ""
-
-
-def conflict_text(conflicts: tuple[Conflict, ...]) -> str:
-    """Format conflicts for an agent or a person."""
-    parts = [f"{one.path}\n--- ours\n{one.ours}\n--- theirs\n{one.theirs}" for one in conflicts]
-    return "\n\n".join(parts)
 
 
 # Replay commits one by one onto another commit, as `git rebase` does.

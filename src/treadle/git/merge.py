@@ -27,7 +27,7 @@ import msgspec
 
 from treadle.errors import PortError
 from treadle.git.delivery import DeliveryResult, Policy, deliver
-from treadle.git.integration import Drift, Integration, conflict_text, get_instance, replay_commits
+from treadle.git.integration import Drift, Integration, get_instance, replay_commits
 from treadle.git.lanes import Lanes
 from treadle.git.trees import Conflict, Trees, three_way
 from treadle.kernel.events import CheckResult
@@ -191,7 +191,8 @@ class Merging:
         onto = head.base if stays else await self._integration.parent_head(state, inst)
         merged = await three_way(repository, head.base, onto, head.commit)
         if not merged.is_clean:
-            details = f"{merged.words}\n\n{conflict_text(merged.conflicts)}".strip()
+            parts = [f"{one.path}\n--- ours\n{one.ours}\n--- theirs\n{one.theirs}" for one in merged.conflicts]
+            details = "\n\n".join((merged.words, *parts)).strip()
             return MergeRefusal("IntegrationFailure", details, files=merged.files)
 
         tree = merged.tree

@@ -1,6 +1,6 @@
 """Run git as a process: argv, an environment of our own, bounded output, a timeout.
 
-`run_git` runs one command to its end. A `Servant` is a git process that answers many requests, because starting one
+`run_git` runs one command to its end. A `GitService` is a git process that answers many requests, because starting one
 costs more than the request itself; it ends after an idle timeout. `Objects` reads and writes objects with such
 processes.
 """
@@ -18,10 +18,10 @@ import msgspec
 from treadle.errors import PortError
 from treadle.git.files import temporary_folder
 
-PATIENCE: Final = 120.0
-OUTPUT: Final = 64 * 1024 * 1024
+TIMEOUT: Final = 120.0
+OUTPUT_LIMIT: Final = 64 * 1024 * 1024
 _GRACE: Final = 2.0
-_WORDS: Final = 16_000
+_STDERR_LIMIT: Final = 16_000
 _KEPT: Final = ("PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME")
 _SETTINGS: Final = (
     "core.hooksPath=/dev/null",
@@ -52,8 +52,7 @@ class GitAnswer(msgspec.Struct, frozen=True):
 
     code: int
     out: bytes
-    words: str
-    """Its standard error."""
+    stderr: str
 
     @property
     def text(self) -> str:
@@ -90,8 +89,6 @@ async def run_git(
     cwd: Path,
     env: Mapping[str, str],
     stdin: bytes = b"",
-    patience: float = PATIENCE,
-    most: int = OUTPUT,
 ) -> GitAnswer:
     """Run git to its end; raise a `PortError` if it cannot start, times out, or prints too much."""
     shown = shorten(f"git {' '.join(arguments)}")
@@ -114,7 +111,7 @@ async def run_git(
     except OSError as error:
         raise PortError(f"`{shown}` cannot be run: {error.strerror}", retryable=True, code="git.failed") from None
     try:
-        async with asyncio.timeout(patience):
+        async with asyncio.timeout(TIMEOUT):
             assert process.stdout is not None
             assert process.stderr is not None
 
@@ -128,17 +125,19 @@ async def run_git(
             # All three at once: git blocks when a pipe is full, and would never come to read or write the other one.
             async with asyncio.TaskGroup() as group:
                 group.create_task(feed())
-                out = group.create_task(_read_output(process.stdout, most, strict=True))
-                words = group.create_task(_read_output(process.stderr, _WORDS, strict=False))
-            return GitAnswer(await process.wait(), out.result(), words.result().decode(errors="replace").strip())
+                out = group.create_task(_read_output(process.stdout, OUTPUT_LIMIT, strict=True))
+                stderr = group.create_task(_read_output(process.stderr, _STDERR_LIMIT, strict=False))
+            return GitAnswer(await process.wait(), out.result(), stderr.result().decode(errors="replace").strip())
     except TimeoutError:
         raise PortError(
-            f"`{shown}` took longer than {patience:g} s and was ended", retryable=True, code="git.timeout"
+            f"`{shown}` took longer than {TIMEOUT:g} s and was ended", retryable=True, code="git.timeout"
         ) from None
     except ExceptionGroup as failures:
-        if failures.subgroup(_TooMuch) is None:
+        if failures.subgroup(_OutputLimitError) is None:
             raise
-        raise PortError(f"`{shown}` printed more than {most} bytes and was ended", code="git.too_large") from None
+        raise PortError(
+            f"`{shown}` printed more than {OUTPUT_LIMIT} bytes and was ended", code="git.too_large"
+        ) from None
     finally:
         await end_process(process)
 
@@ -151,7 +150,7 @@ async def end_process(process: asyncio.subprocess.Process) -> None:
                 os.killpg(process.pid, signal.SIGTERM)
             with suppress(TimeoutError):
                 await asyncio.wait_for(process.wait(), _GRACE)
-    finally:  # also if this is cancelled: the loop may be about to end, and nobody would wait for the process then
+    finally:  # also if this is cancelled: the loop may be about to end, and no one would wait for the process then
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
@@ -163,17 +162,17 @@ def shorten(text: str, length: int = 300) -> str:
     return line if len(line) <= length else f"{line[:length]}…"
 
 
-class _TooMuch(Exception):
+class _OutputLimitError(Exception):
     """Output beyond the limit."""
 
 
-async def _read_output(stream: asyncio.StreamReader, most: int, *, strict: bool) -> bytes:
+async def _read_output(stream: asyncio.StreamReader, limit: int, *, strict: bool) -> bytes:
     parts: list[bytes] = []
     size = 0
     while chunk := await stream.read(65_536):
-        if size + len(chunk) > most and strict:
-            raise _TooMuch
-        parts.append(chunk[: max(0, most - size)])
+        if size + len(chunk) > limit and strict:
+            raise _OutputLimitError
+        parts.append(chunk[: max(0, limit - size)])
         size += len(chunk)
     return b"".join(parts)
 
@@ -183,7 +182,7 @@ async def _read_output(stream: asyncio.StreamReader, most: int, *, strict: bool)
 T = TypeVar("T")
 _IDLE: Final = 2.0
 _LONGEST_LINE: Final = 1 << 16
-_ANSWERS: Final = 1000
+_MOST_REQUESTS: Final = 1000
 """The number of requests after which a new process replaces the old one, because git keeps state between them."""
 
 
@@ -191,7 +190,7 @@ class BrokenError(Exception):
     """The process has ended, or its answer cannot be parsed."""
 
 
-class Servant:
+class GitService:
     """A git process that starts with the first request, and again if it is gone."""
 
     def __init__(self, command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
@@ -199,43 +198,47 @@ class Servant:
         self._lock = asyncio.Lock()
         self._process: asyncio.subprocess.Process | None = None
         self._keeper: asyncio.Task[None] | None = None
-        self._asked = 0
+        self._requests = 0
 
-    async def ask(self, question: bytes, answer: Callable[[asyncio.StreamReader], Awaitable[T]], tries: int = 2) -> T:
+    async def ask(self, request: bytes, answer: Callable[[asyncio.StreamReader], Awaitable[T]], tries: int = 2) -> T:
         """Send a request and return the parsed answer; raise `BrokenError` if the process ends on every try.
 
         Raise a `PortError` if git cannot start or times out.
         """
         async with self._lock:
-            self._asked += 1
+            self._requests += 1
             for _ in range(tries - 1):  # another program may have ended it; if the request did, it ends again
                 with suppress(BrokenError):
-                    return await self._answered(question, answer)
-            return await self._answered(question, answer)
+                    return await self._ask_once(request, answer)
+            return await self._ask_once(request, answer)
 
-    async def _answered(self, question: bytes, answer: Callable[[asyncio.StreamReader], Awaitable[T]]) -> T:
+    async def _ask_once(self, request: bytes, answer: Callable[[asyncio.StreamReader], Awaitable[T]]) -> T:
         try:
-            async with asyncio.timeout(PATIENCE):
-                if self._process is None or self._process.returncode is not None or self._asked % _ANSWERS == 0:
+            async with asyncio.timeout(TIMEOUT):
+                if (
+                    self._process is None
+                    or self._process.returncode is not None
+                    or self._requests % _MOST_REQUESTS == 0
+                ):
                     await self._start()
                 assert self._process is not None
                 assert self._process.stdin is not None
                 assert self._process.stdout is not None
-                self._process.stdin.write(question)
+                self._process.stdin.write(request)
                 return await answer(self._process.stdout)
         except TimeoutError:
-            await self._drop()
-            what = f"`git {shorten(' '.join(self._command))}` took longer than {PATIENCE:g} s"
+            await self._stop()
+            what = f"`git {shorten(' '.join(self._command))}` took longer than {TIMEOUT:g} s"
             raise PortError(what, retryable=True, code="git.failed") from None
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
-            await self._drop()
+            await self._stop()
             raise BrokenError from None
         except BaseException:  # the next caller must not get the rest of this answer
-            await self._drop()
+            await self._stop()
             raise
 
     async def _start(self) -> None:
-        await self._drop()
+        await self._stop()
         try:
             process = self._process = await asyncio.create_subprocess_exec(
                 *hardened_command(self._command),
@@ -254,8 +257,8 @@ class Servant:
             """End the process after an idle timeout, and at the latest with its event loop."""
             try:
                 asked = -1
-                while asked != self._asked or self._lock.locked():
-                    asked = self._asked
+                while asked != self._requests or self._lock.locked():
+                    asked = self._requests
                     await asyncio.sleep(_IDLE)
             finally:
                 if self._process is process:
@@ -268,7 +271,7 @@ class Servant:
 
         self._keeper = asyncio.create_task(keep())
 
-    async def _drop(self) -> None:
+    async def _stop(self) -> None:
         if self._keeper is not None and self._process is not None:
             self._keeper.cancel()
             with suppress(asyncio.CancelledError):
@@ -297,20 +300,20 @@ class Objects:
 
     def __init__(self, own: Path, objects: Path) -> None:
         env = {"GIT_DIR": str(own), "GIT_OBJECT_DIRECTORY": str(objects)}
-        self._reading = Servant(_READING, own, env)
-        self._writing = {kind: Servant((*_WRITING, kind), own, env) for kind in get_args(Kind)}
+        self._reading = GitService(_READING, own, env)
+        self._writing = {kind: GitService((*_WRITING, kind), own, env) for kind in get_args(Kind)}
 
-    async def read(self, names: Sequence[str], most: int = OUTPUT) -> list[Object | None]:
+    async def read(self, names: Sequence[str]) -> list[Object | None]:
         """Return objects by name (id, ref, `commit:path`), None for those that do not exist.
 
         Raise a `PortError` if they are too large in all, or git does not answer.
         """
-        if unfit := [name for name in names if "\0" in name or "\n" in name]:
-            raise PortError(f"git has no object {shorten(unfit[0])!r}", code="git.no_object")
+        if invalid := [name for name in names if "\0" in name or "\n" in name]:
+            raise PortError(f"git has no object {shorten(invalid[0])!r}", code="git.no_object")
 
         async def read_objects(stream: asyncio.StreamReader) -> list[Object | None]:
             found: list[Object | None] = []
-            left = most
+            left = OUTPUT_LIMIT
             for _ in names:
                 match (await stream.readuntil(b"\n")).split():
                     case [*_, b"missing" | b"ambiguous"]:
@@ -328,9 +331,9 @@ class Objects:
                         raise BrokenError
             return found
 
-        question = b"".join(name.encode(errors="surrogateescape") + b"\0" for name in names)
+        request = b"".join(name.encode(errors="surrogateescape") + b"\0" for name in names)
         try:
-            return await self._reading.ask(question, read_objects)
+            return await self._reading.ask(request, read_objects)
         except BrokenError:
             named = shorten(", ".join(names))
             raise PortError(f"git could not read {named}; `git fsck` shows the damage", code="git.damaged") from None

@@ -18,7 +18,7 @@ import msgspec
 
 from treadle.config.project import Project
 from treadle.errors import PortError, writing
-from treadle.git.process import OUTPUT, PATIENCE, BrokenError, GitAnswer, Objects, run_git, shorten
+from treadle.git.process import BrokenError, GitAnswer, Objects, run_git, shorten
 
 # Treadle's own git folder: the user's objects, with settings that no other configuration can override.
 
@@ -154,7 +154,6 @@ class Repository:
         index: Path | None = None,
         files: Path | None = None,
         at: int = 0,
-        most: int = OUTPUT,
     ) -> GitAnswer:
         """Work with objects, and with the files in a folder (`files`) through an index of ours (`index`).
 
@@ -175,7 +174,7 @@ class Repository:
             env["GIT_INDEX_FILE"] = str(index)
         if files is not None:
             env["GIT_WORK_TREE"] = str(files)
-        return await _checked_answer(arguments, files or self.own, env, stdin, ok, most)
+        return await _checked_answer(arguments, files or self.own, env, stdin, ok)
 
     async def users(self, *arguments: str, ok: tuple[int, ...] = (0,)) -> GitAnswer:
         """Run a command in the user's checkout with the user's own settings (filters, line endings), but without
@@ -333,12 +332,12 @@ async def open_repository(project: Project) -> Repository:
         )
     words = ("rev-parse", "--path-format=absolute", "--git-common-dir", "--git-dir", "--show-object-format")
     answer = await _checked_answer([*words, "--is-bare-repository"], root, USERS_SETTINGS, b"", (0, 128))
-    if answer.code and is_refused_for_owner(answer.words):
+    if answer.code and is_refused_for_owner(answer.stderr):
         what, fix = owner_trouble(root)
         raise PortError(f"{what}; {fix}", code="git.owner")
     if answer.code:
         raise PortError(
-            f"{root} is not a git repository ({shorten(answer.words)}); `git init` makes one", code="git.no_repository"
+            f"{root} is not a git repository ({shorten(answer.stderr)}); `git init` makes one", code="git.no_repository"
         )
     common, folder, form, bare = answer.text.splitlines()
     repository = Repository(root, Path(common), Path(folder), project.local / "git", form)
@@ -366,12 +365,11 @@ async def _checked_answer(
     env: dict[str, str],
     stdin: bytes,
     ok: tuple[int, ...],
-    most: int = OUTPUT,
 ) -> GitAnswer:
-    answer = await run_git(arguments, cwd=cwd, env=env, stdin=stdin, patience=PATIENCE, most=most)
+    answer = await run_git(arguments, cwd=cwd, env=env, stdin=stdin)
     if answer.code not in ok:
         shown = shorten(f"git {' '.join(arguments)}")
-        locked = ".lock" in answer.words and "exists" in answer.words.lower()
-        words = shorten(answer.words or f"exit code {answer.code}", 1000)
+        locked = ".lock" in answer.stderr and "exists" in answer.stderr.lower()
+        words = shorten(answer.stderr or f"exit code {answer.code}", 1000)
         raise PortError(f"`{shown}` failed: {words}", retryable=locked, code="git.failed")
     return answer
