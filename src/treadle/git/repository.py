@@ -240,6 +240,16 @@ class Repository:
             del self._made[next(iter(self._made))]
         return commit
 
+    async def recommit(self, commit: str, tree: str, parent: str) -> str:
+        """Create a commit with another tree and parent, and the message and time of an existing one."""
+        info = await self._info(commit)
+        return await self.commit(tree, (parent,), info.message, info.time)
+
+    async def note(self, commit: str, message: str) -> str:
+        """Create a commit with a message on top of another one, with the same tree and time."""
+        info = await self._info(commit)
+        return await self.commit(info.tree, (commit,), message, info.time)
+
     async def parents(self, commit: str) -> list[str]:
         """Return the parents of a commit."""
         return list((await self._info(commit)).parents)

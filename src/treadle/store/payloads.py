@@ -4,6 +4,8 @@ import hashlib
 import json
 import sqlite3
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from treadle.errors import PortError
@@ -42,20 +44,21 @@ class SqlitePayloads:
         value: Json = json.loads(read(self._reader, ref) if body is None else body)
         return value
 
-    def take(self) -> dict[str, bytes]:
-        """Return the payloads for the next transaction; they stay readable here until it has ended."""
+    @contextmanager
+    def writing(self) -> Iterator[dict[str, bytes]]:
+        """Yield the buffered payloads to the transaction inside this context; if it fails, the next one gets them.
+
+        They stay readable here until the transaction has ended.
+        """
         with self._lock:
             taken, self._waiting = self._waiting, {}
             self._flying |= taken
-        return taken
-
-    def give_back(self, taken: dict[str, bytes]) -> None:
-        """Queue the payloads again after a failed transaction."""
-        with self._lock:
-            self._waiting |= taken
-
-    def written(self, taken: dict[str, bytes]) -> None:
-        """Drop the payloads from the buffer after a durable transaction."""
+        try:
+            yield taken
+        except BaseException:
+            with self._lock:
+                self._waiting |= taken
+            raise
         with self._lock:
             for ref in taken:
                 self._flying.pop(ref, None)
