@@ -16,6 +16,7 @@ from treadle.agents.event_stream import (
     StreamSummary,
     each,
     event_of,
+    one_line,
     outage_of,
     part,
     text,
@@ -90,7 +91,6 @@ _INSTRUCTIONS: Final = (
 )
 _NAME: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{7,63}", re.ASCII)
 _STATUS: Final = re.compile(r"\bstatus:? ([45]\d\d)\b", re.ASCII)
-_SHOWN: Final = 300
 _MOST_NOTES: Final = 20
 
 
@@ -333,5 +333,4 @@ def _usage(usage: dict[str, Any]) -> Usage:
 
 
 def _short(words: str) -> str:
-    line = " ".join(words[: 4 * _SHOWN].split())
-    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
+    return one_line(words, 300)

@@ -8,7 +8,7 @@ import os
 import re
 import sysconfig
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -27,15 +27,11 @@ MARK: Final = "TREADLE_KEEPER"
 """The variable that names a session: a process started with it belongs to that session alone."""
 
 
-def clean_environment(allowed: Iterable[str] = (), environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the variables that an agent may see, with this installation's programs at the end of PATH.
-
-    The default environment is our own.
-    """
-    ours = os.environ if environment is None else environment
+def clean_environment(allowed: Iterable[str] = ()) -> dict[str, str]:
+    """Return our variables that an agent may see, with this installation's programs at the end of PATH."""
     names = {*PASSED, *allowed}
     starts = tuple(name[:-1] for name in names if name.endswith("*"))
-    kept = {name: value for name, value in ours.items() if name in names or (starts and name.startswith(starts))}
+    kept = {name: value for name, value in os.environ.items() if name in names or (starts and name.startswith(starts))}
     # A relative entry would mean another folder in every lane: there, an agent could leave a program for the next one.
     entries = [entry for entry in kept.get("PATH", os.defpath).split(os.pathsep) if Path(entry).is_absolute()]
     scripts = sysconfig.get_path("scripts")

@@ -425,7 +425,7 @@ def _enclosed_command(
         writable=tuple(path.absolute() for path in (work.out, *place.writable)),
         readable=seen,
         network=True,
-        is_told=place.stdin is not None,
+        has_stdin=place.stdin is not None,
         key=str(kept.folder),
     )
 

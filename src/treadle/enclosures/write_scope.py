@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from treadle.errors import PortError
+from treadle.git.files import read_plain_file
 from treadle.git.globs import matches, naming
 from treadle.protocol.paths import glob_fault, quote_glob
 
@@ -176,22 +177,14 @@ def lane_marks(lane: Path, scope: Iterable[str] | None) -> tuple[Mark, ...]:
     for glob in globs:
         if fault := glob_fault(glob):
             raise PortError(f"the write scope {quote_glob(glob)} {fault[0]}; {fault[1]}", code="box.scope")
-    globs = (*globs, *built_folders(_ignored(lane)))
+    ignored = read_plain_file(lane, ".gitignore", _LONGEST) or b""
+    globs = (*globs, *built_folders(ignored.decode(errors="replace")))
     for folder in needed_folders(globs):
         # Only the last part may be missing: its parents come first. Where a file or a link is, nothing is made.
         path = lane.resolve() / folder
         if path.parent.resolve() == path.parent and path.parent.is_dir() and not os.path.lexists(path):
             path.mkdir()
     return marks(globs, lambda folder: _folder_contents(lane / folder))
-
-
-def _ignored(lane: Path) -> str:
-    try:
-        file = os.open(lane / ".gitignore", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return ""
-    with os.fdopen(file, encoding="utf-8", errors="replace") as opened:
-        return opened.read(_LONGEST) if os.path.isfile(file) else ""  # noqa: PTH113 - an open file has no path
 
 
 def _folder_contents(folder: Path) -> FolderContents:
