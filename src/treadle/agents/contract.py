@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from treadle.errors import PortError, writing
-from treadle.ports import Ended, Session, Work
+from treadle.ports import Ended, Session, Watch, Work
 from treadle.protocol.items import Json
 from treadle.results.emit import FILE, FORMAT, EmittedAnswer, fence_of, pack, unpack
 from treadle.results.intake import read_file
@@ -170,6 +170,18 @@ async def start_playing(work: Work, play: Play) -> Session:
         return ended
 
     return PlayedSession(play_once())
+
+
+class PlayedRunner(msgspec.Struct, frozen=True, kw_only=True):
+    """The base of runners whose sessions Treadle plays itself."""
+
+    async def attach(self, work: Work, watch: Watch) -> Session | None:  # noqa: ARG002
+        """Return None: a play ends with the process that plays it."""
+        return None
+
+    async def harvest(self, work: Work) -> Ended | None:
+        """Return how the play ended, if it was played."""
+        return played_end(work)
 
 
 def played_end(work: Work) -> Ended | None:

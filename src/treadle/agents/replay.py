@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from treadle.agents.contract import ActivityKey, activity_of, played_end, put_answer, start_playing
+from treadle.agents.contract import ActivityKey, PlayedRunner, activity_of, put_answer, start_playing
 from treadle.agents.files import LaneFiles, open_regular
 from treadle.errors import PortError
 from treadle.git.files import temporary_folder
@@ -79,7 +79,7 @@ class FolderRecording(msgspec.Struct, frozen=True):
                 ) from None
 
 
-class Replay(msgspec.Struct, frozen=True, kw_only=True):
+class Replay(PlayedRunner, frozen=True, kw_only=True):
     """Replays the activity recorded at the same place of the run."""
 
     recording: Recording
@@ -103,14 +103,6 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
                 code="recording.damaged",
             )
         return await start_playing(work, lambda: _play(work, watch, recorded))
-
-    async def attach(self, work: Work, watch: Watch) -> Session | None:  # noqa: ARG002
-        """Return None: a replay ends with the process that plays it."""
-        return None
-
-    async def harvest(self, work: Work) -> Ended | None:
-        """Return how the activity ended, if it was played."""
-        return played_end(work)
 
 
 async def _play(work: Work, watch: Watch, recorded: RecordedActivity) -> Ended:

@@ -314,8 +314,8 @@ class Lanes(Workspace):
 
     async def _prepare(self, slot: WorkSlot, lease: SlotLease, start: str) -> None:
         """Fill a slot; until that is done, its lease names no activity, so a crash cannot mix up work."""
-        nobody = SlotLease(run=lease.run, inst=lease.inst, lane=lease.lane)
-        await asyncio.to_thread(self._leases.write, slot, nobody)
+        unused = SlotLease(run=lease.run, inst=lease.inst, lane=lease.lane)
+        await asyncio.to_thread(self._leases.write, slot, unused)
         await self._slots.fill(slot, await self._contents(lease, start))
 
     async def _contents(self, lease: SlotLease, start: str) -> SlotContents:

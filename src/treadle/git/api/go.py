@@ -47,7 +47,7 @@ def _definitions(file: SyntaxSource) -> Iterator[tuple[str, Symbol]]:
 def _function(file: SyntaxSource, node: Node) -> Symbol:
     body = node.child_by_field_name("body")
     receiver = children(node.child_by_field_name("receiver"))
-    names = [one for part in receiver for one in part.children_by_field_name("name")]  # its name is nobody's business
+    names = [one for part in receiver for one in part.children_by_field_name("name")]  # callers never see its name
     return make_symbol(signature(node, [one for one in (body, *names) if one is not None]), structure(file, body))
 
 

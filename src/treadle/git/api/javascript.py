@@ -180,7 +180,7 @@ class _Module:
             elif node.type == "expression_statement":
                 yield from self._assigned(node)
         if self._is_ambient and not any(one.type in ("export_statement", "import_statement") for one in nodes):
-            yield from (one for names in self._local.values() for one in names)  # it declares what is there anyway
+            yield from (one for names in self._local.values() for one in names)  # a file of global declarations
 
     def _exported(self, node: Node) -> Iterator[Named]:
         words = {one.type for one in node.children if not one.is_named}

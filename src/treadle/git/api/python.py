@@ -14,7 +14,7 @@ import msgspec
 
 from treadle.git.api.languages import FileExports, is_private, make_symbol, merge_apis, module_name
 
-logging.getLogger("griffe").disabled = True  # what it cannot make sense of is no news for people
+logging.getLogger("griffe").disabled = True  # its complaints about odd code are of no use to people
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Node = ast.AST | griffe.ObjectNode
