@@ -99,7 +99,7 @@ def test_a_link_leads_out_by_itself_or_over_others(tmp_path: Path, links: dict[s
     found = scan(tmp_path)
 
     assert sorted(one.path for one in found.odd if one.kind == "link") == out
-    assert set(found.links) == set(links)
+    assert set(found.files) == set(links)
 
 
 def test_a_known_name_vouches_for_plain_files_only(tmp_path: Path) -> None:

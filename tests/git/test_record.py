@@ -215,7 +215,7 @@ def test_moved_refs_of_the_run_are_told(tmp_path: Path) -> None:
         git(stage.root, "update-ref", ref, "HEAD")
         users = git(stage.root, "rev-parse", "main")
         recorded = await stage.lanes.record(RUN, act, at=0)
-        assert [one.ref for one in recorded.moved] == [ref]
+        assert recorded.moved == (ref,)
         assert await stage.refs.get(ref) == ours
         assert git(stage.root, "rev-parse", "main") == users
 

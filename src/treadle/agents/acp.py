@@ -158,7 +158,6 @@ class AcpReader:
             outage=self._outage,
             wait=wait_of(self._trouble) if self._outage else 0,
             refused=tuple(self._refused),
-            notes=tuple(self._notes),
         )
 
     def _note(self, words: str) -> Progress:

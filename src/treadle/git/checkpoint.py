@@ -12,7 +12,6 @@ from treadle.errors import PortError, writing
 from treadle.git.files import LARGE, LaneContents, LaneFinding, scan, temporary_folder
 from treadle.git.generated import generated_entries
 from treadle.git.globs import naming
-from treadle.git.refs import MovedRef
 from treadle.git.repository import NOT_RECORDED, Repository
 from treadle.git.slots import WorkSlot
 from treadle.git.trees import PathChange, TreeListing, Trees
@@ -44,7 +43,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     """The commit at which the agent got the lane."""
     changed: tuple[PathChange, ...]
     findings: tuple[LaneFinding, ...] = ()
-    moved: tuple[MovedRef, ...] = ()
+    moved: tuple[str, ...] = ()
     """Refs of the run that another program moved; Treadle has put them back."""
     around: tuple[str, ...] = ()
     """Changes in the user's repository meanwhile, by any program or person."""

@@ -44,11 +44,10 @@ class LaneFinding(msgspec.Struct, frozen=True):
 
 
 class LaneContents(msgspec.Struct, frozen=True):
-    """A lane's contents: regular files and links by path, and findings."""
+    """A lane's contents: regular files and links, and findings."""
 
     files: dict[str, int]
     """Path → size; a link has the length of its target, and a known file 0."""
-    links: dict[str, str]
     odd: tuple[LaneFinding, ...]
 
 
@@ -87,7 +86,7 @@ def scan(root: Path, known: Collection[str] = frozenset()) -> LaneContents:
         for path, to in links.items()
         if _leaves(path, to, links)
     ]
-    return LaneContents(files, links, tuple(odd))
+    return LaneContents(files, tuple(odd))
 
 
 def has_files(root: Path) -> bool:

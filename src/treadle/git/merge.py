@@ -29,7 +29,7 @@ from treadle.errors import PortError
 from treadle.git.delivery import DeliveryResult, Policy, deliver
 from treadle.git.integration import Drift, Integration, get_instance, replay_commits
 from treadle.git.lanes import Lanes
-from treadle.git.trees import Conflict, Trees, three_way
+from treadle.git.trees import Trees, three_way
 from treadle.kernel.events import CheckResult
 from treadle.kernel.state import State
 from treadle.ports import Payloads
@@ -255,11 +255,7 @@ class FoldResult(msgspec.Struct, frozen=True):
     commit: str
     files: tuple[str, ...] = ()
     """The files that the children changed, or the files in conflict."""
-    conflicts: tuple[Conflict, ...] = ()
-
-    @property
-    def is_clean(self) -> bool:
-        return not self.conflicts
+    is_clean: bool = True
 
 
 async def fold_children(lanes: Lanes, state: State, inst: str, groups: tuple[str, ...] = ()) -> FoldResult:
@@ -278,7 +274,7 @@ async def fold_children(lanes: Lanes, state: State, inst: str, groups: tuple[str
             continue
         merged = await three_way(repository, head.base, commit, head.commit)
         if not merged.is_clean:
-            return FoldResult(commit, merged.files, merged.conflicts or (Conflict("", "", merged.words),))
+            return FoldResult(commit, merged.files, is_clean=False)
         if merged.tree != await repository.tree(commit):
             message, at = f"{child.key or child.id}: fold\n", await repository.time(head.commit)
             commit = await repository.commit(merged.tree, (commit,), message, at)
@@ -300,7 +296,6 @@ class RebaseResult(msgspec.Struct, frozen=True):
 
     base: str
     files: tuple[str, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
     changed_tests: tuple[str, ...] = ()
 
     @property
@@ -346,4 +341,4 @@ async def rebase_instance(
     if not files:  # git cannot pin a conflict of renamed folders to a file
         files = tuple(change.path for change in await Trees(repository).changes(head.base, head.commit))
     await integration.set_drift(run, inst, merged.tree, onto, Drift(files), head.commit)
-    return RebaseResult(onto, files, merged.conflicts)
+    return RebaseResult(onto, files)

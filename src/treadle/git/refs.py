@@ -11,8 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from treadle.errors import PortError
 from treadle.git.process import BrokenError, GitService
 from treadle.git.ref_names import RefNames, short_ref
@@ -27,14 +25,6 @@ _OLD: Final = 60.0
 """Seconds after which a lock on one of our refs is stale."""
 LOOSE: Final = 400
 """The number of new refs after which git packs them: one file for each makes listing slow."""
-
-
-class MovedRef(msgspec.Struct, frozen=True):
-    """A ref of ours that another program has moved."""
-
-    ref: str
-    ours: str
-    found: str
 
 
 class Refs:
@@ -122,16 +112,14 @@ class Refs:
         async with self._lock:
             self._written = await self.below(*spaces) | self._written
 
-    async def moved(self, *spaces: str) -> list[MovedRef]:
-        """Restore the refs of ours that other programs moved, and return those moves."""
+    async def moved(self, *spaces: str) -> list[str]:
+        """Restore the refs of ours that other programs moved, and return their names."""
         async with self._lock:
             ours = {ref: value for ref, value in self._written.items() if ref.startswith(spaces)}
             found = await self.below(*spaces)
-            strays = [
-                MovedRef(ref, value, found.get(ref, "")) for ref, value in ours.items() if found.get(ref, "") != value
-            ]
+            strays = [ref for ref, value in ours.items() if found.get(ref, "") != value]
             if strays:
-                await self._change("".join(_change_line(one.ref, one.ours) for one in strays), {})
+                await self._change("".join(_change_line(ref, ours[ref]) for ref in strays), {})
             return strays
 
     async def _change(self, change: str, values: Mapping[str, str]) -> None:

@@ -338,12 +338,11 @@ class Store:
         values = (run, event.id, encode_event(event))
         self._db.execute("INSERT OR IGNORE INTO inbox (run, id, body) VALUES (?, ?, ?)", values)
 
-    def posted(self, run: str = "") -> list[InboxItem]:
-        """Return the unprocessed items in the inboxes (of one run)."""
-        query = "SELECT n, run, body FROM inbox WHERE ? = '' OR run = ? ORDER BY n"
+    def posted(self, run: str) -> list[InboxItem]:
+        """Return the unprocessed items in the inbox of a run."""
         with explaining_failures(self.path):
-            rows = self._db.execute(query, (run, run)).fetchall()
-        return [InboxItem(n=n, run=run, body=body) for n, run, body in rows]
+            rows = self._db.execute("SELECT n, body FROM inbox WHERE run = ? ORDER BY n", (run,)).fetchall()
+        return [InboxItem(n=n, run=run, body=body) for n, body in rows]
 
 
 def _open(path: Path, *, create: bool, reading: bool) -> sqlite3.Connection:
