@@ -27,13 +27,6 @@ class LaneTree(msgspec.Struct, frozen=True):
     findings: tuple[LaneFinding, ...]
 
 
-class _LastTree(msgspec.Struct, frozen=True):
-    """The last tree of a slot, and its inputs: base, hidden, generated, and the stamp of the index it was made from."""
-
-    inputs: tuple[str, tuple[str, ...], str, tuple[int, ...]]
-    tree: str
-
-
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     """An activity's work as a commit."""
 
@@ -60,7 +53,8 @@ class Recorder:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self.trees = Trees(repository)
-        self._last: dict[Path, _LastTree] = {}
+        self._last: dict[Path, tuple[tuple[object, ...], str]] = {}
+        """The last tree of each slot, after its inputs: base, hidden, generated, and the stamp of its index."""
 
     async def take(self, slot: WorkSlot, base: str, hidden: Iterable[str] = (), generated: str = "") -> LaneTree:
         """Return the tree of a slot that was filled from `base` without the hidden files, and with generated files.
@@ -85,16 +79,17 @@ class Recorder:
             # Git stumbled over a file, maybe an unreadable one that the quick scan counted as known: look at all.
             contents = await asyncio.to_thread(scan, slot.path)
             taken = await self._write(slot, listing, globs, contents, not_taken)
-        self._last[slot.path] = _LastTree((base, globs, generated, _stamp(slot.taken)), taken.tree)
+        self._last[slot.path] = (base, globs, generated, _stamp(slot.taken)), taken.tree
         return taken
 
     async def left(self, slot: WorkSlot, base: str, hidden: Iterable[str] = (), generated: str = "") -> str:
         """Return the same tree without findings; cheap if the slot has not changed since the last `take`."""
-        globs, last = tuple(hidden), self._last.get(slot.path)
-        if last and last.inputs == (base, globs, generated, _stamp(slot.taken)):
+        globs = tuple(hidden)
+        inputs, tree = self._last.get(slot.path, ((), ""))
+        if inputs == (base, globs, generated, _stamp(slot.taken)):
             words = ("ls-files", "--modified", "--others", "--exclude-standard", "-z")
             if not (await self._repository.git(*words, index=slot.taken, files=slot.path)).out:
-                return last.tree
+                return tree
         return (await self.take(slot, base, globs, generated)).tree
 
     async def _write(

@@ -354,11 +354,10 @@ class SpareSlots(msgspec.Struct, frozen=True):
 async def remove_spare(folder: Path, *, dry: bool = False) -> SpareSlots:
     """Delete the slots without a lease and their files; the next lane has to be created anew."""
 
-    def is_idle(path: Path) -> bool:
-        lock = path.with_name(f"{path.name}.lock")
-        if not lock.exists():
+    def is_idle(slot: WorkSlot) -> bool:
+        if not slot.lock.exists():
             return True
-        handle = os.open(lock, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        handle = os.open(slot.lock, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -371,9 +370,9 @@ async def remove_spare(folder: Path, *, dry: bool = False) -> SpareSlots:
         removed: list[Path] = []
         size = 0
         for path in sorted(folder.glob("lane-*")) + sorted(folder.glob("check-*")):
+            slot = WorkSlot(path)
             is_slot = path.is_dir() and not path.is_symlink() and "." not in path.name
-            if is_slot and not path.with_name(f"{path.name}.json").exists() and is_idle(path):
-                slot = WorkSlot(path)
+            if is_slot and not slot.note.exists() and is_idle(slot):
                 parts = (path, slot.index, slot.taken)
                 size += sum(disk_size(one) for one in parts)
                 removed.append(path)

@@ -8,6 +8,7 @@ processes.
 import asyncio
 import os
 import signal
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -93,15 +94,7 @@ async def run_git(
     """Run git to its end; raise a `PortError` if it cannot start, times out, or prints too much."""
     shown = shorten(f"git {' '.join(arguments)}")
     try:
-        process = await asyncio.create_subprocess_exec(
-            *hardened_command(arguments),
-            stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            cwd=cwd,
-            env=git_environment(env),
-            start_new_session=True,
-        )
+        process = await _start_git(arguments, cwd, env, stdin=PIPE if stdin else DEVNULL, stderr=PIPE)
     except FileNotFoundError:
         if cwd.is_dir():
             what, code = "git is not installed; install git 2.38 or newer", "git.missing"
@@ -142,7 +135,21 @@ async def run_git(
         await end_process(process)
 
 
-async def end_process(process: asyncio.subprocess.Process) -> None:
+async def _start_git(
+    arguments: Sequence[str], cwd: Path, env: Mapping[str, str], *, stdin: int, stderr: int
+) -> Process:
+    return await asyncio.create_subprocess_exec(
+        *hardened_command(arguments),
+        stdin=stdin,
+        stdout=PIPE,
+        stderr=stderr,
+        cwd=cwd,
+        env=git_environment(env),
+        start_new_session=True,  # a process group of its own, which `end_process` ends
+    )
+
+
+async def end_process(process: Process) -> None:
     """Terminate a process group, then kill it; on SIGTERM git removes its lock files."""
     try:
         if process.returncode is None:
@@ -181,7 +188,6 @@ async def _read_output(stream: asyncio.StreamReader, limit: int, *, strict: bool
 
 T = TypeVar("T")
 _IDLE: Final = 2.0
-_LONGEST_LINE: Final = 1 << 16
 _MOST_REQUESTS: Final = 1000
 """The number of requests after which a new process replaces the old one, because git keeps state between them."""
 
@@ -196,7 +202,7 @@ class GitService:
     def __init__(self, command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
         self._command, self._cwd, self._env = command, cwd, env
         self._lock = asyncio.Lock()
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: Process | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._requests = 0
 
@@ -240,16 +246,7 @@ class GitService:
     async def _start(self) -> None:
         await self._stop()
         try:
-            process = self._process = await asyncio.create_subprocess_exec(
-                *hardened_command(self._command),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-                cwd=self._cwd,
-                env=git_environment(self._env),
-                start_new_session=True,
-                limit=_LONGEST_LINE,
-            )
+            process = self._process = await _start_git(self._command, self._cwd, self._env, stdin=PIPE, stderr=DEVNULL)
         except OSError as error:
             raise PortError(f"git cannot be run: {error}", retryable=True, code="git.failed") from None
 
