@@ -64,7 +64,7 @@ class Writer:
 
     def __init__(self, open_: Callable[[], sqlite3.Connection], explain: Callable[[sqlite3.Error], PortError]) -> None:
         self._open, self._explain = open_, explain
-        self._gathered: list[_Order] = []
+        self._orders: list[_Order] = []
         self._turn: asyncio.AbstractEventLoop | None = None
         self._queue: SimpleQueue[list[_Order] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -74,25 +74,25 @@ class Writer:
         """Return the job's result once it is durable; without `durable`, once other connections see it."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
-        self._gathered.append(_Order(job, durable, done, loop))
+        self._orders.append(_Order(job, durable, done, loop))
         if self._turn is not loop:  # later ones of the same turn go along
             self._turn = loop
-            loop.call_soon(self._hand_in)
+            loop.call_soon(self._submit)
         return await done
 
     def close(self) -> None:
         """Finish the pending jobs, and stop."""
-        self._hand_in()
+        self._submit()
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join()
             self._thread = None
 
-    def _hand_in(self) -> None:
+    def _submit(self) -> None:
         self._turn = None
-        if not self._gathered:
+        if not self._orders:
             return
-        orders, self._gathered = self._gathered, []
+        orders, self._orders = self._orders, []
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="treadle-store", daemon=True)
             self._thread.start()
@@ -338,11 +338,12 @@ class Store:
         values = (run, event.id, encode_event(event))
         self._db.execute("INSERT OR IGNORE INTO inbox (run, id, body) VALUES (?, ?, ?)", values)
 
-    def posted(self, run: str) -> list[InboxItem]:
-        """Return the unprocessed items in the inbox of a run."""
+    def posted(self, run: str = "") -> list[InboxItem]:
+        """Return the unprocessed items in the inboxes of all runs, or of one."""
+        query = "SELECT n, run, body FROM inbox WHERE ? = '' OR run = ? ORDER BY n"
         with explaining_failures(self.path):
-            rows = self._db.execute("SELECT n, body FROM inbox WHERE run = ? ORDER BY n", (run,)).fetchall()
-        return [InboxItem(n=n, run=run, body=body) for n, body in rows]
+            rows = self._db.execute(query, (run, run)).fetchall()
+        return [InboxItem(n=n, run=run, body=body) for n, run, body in rows]
 
 
 def _open(path: Path, *, create: bool, reading: bool) -> sqlite3.Connection:
