@@ -118,8 +118,8 @@ class _Scope:
     def folder(self, path: str) -> tuple[bool, bool]:
         """Whether a new entry may be written in a folder, and whether its contents must be listed."""
         parts = path.split("/") if path else []
-        left = [glob.left(parts) for glob in self._wanted]
-        denied = [glob.left(parts) for glob in self._excluded]
+        left = [glob.remaining(parts) for glob in self._wanted]
+        denied = [glob.remaining(parts) for glob in self._excluded]
         if not any(left) or any(["**"] in one for one in denied):
             return False, False
         # The next part may be new: a file, or a folder with a wildcard name.
@@ -136,20 +136,20 @@ class _Glob:
         deep = next((at for at, part in enumerate(parts) if "**" in part and part != "**"), None)
         self._parts = parts if deep is None else [*parts[:deep], "**", "*"]
 
-    def left(self, folder: Sequence[str]) -> list[list[str]]:
-        """All that may have to follow; nothing if the glob names nothing in there."""
-        states = self._rested({0})
+    def remaining(self, folder: Sequence[str]) -> list[list[str]]:
+        """Return the parts of the glob that may still follow inside a folder; empty if it matches nothing there."""
+        states = self._skip_stars({0})
         for name in folder:
-            states = self._rested(after for at in states for after in self._after(at, name))
+            states = self._skip_stars(after for at in states for after in self._advance(at, name))
         return [self._parts[at:] for at in sorted(states)]
 
-    def _after(self, at: int, name: str) -> list[int]:
+    def _advance(self, at: int, name: str) -> list[int]:
         part = self._parts[at]
         if part == "**":
             return [at]
         return [at + 1] if name == part or (_is_wild(part) and matches(name, (part,))) else []
 
-    def _rested(self, states: Iterable[int]) -> set[int]:
+    def _skip_stars(self, states: Iterable[int]) -> set[int]:
         """Add the states after each `**`, which may match no folder at all."""
         found: set[int] = set()
         for state in states:

@@ -82,7 +82,7 @@ class Recorder:
         self._last[slot.path] = (base, globs, generated, _stamp(slot.taken)), taken.tree
         return taken
 
-    async def left(self, slot: WorkSlot, base: str, hidden: Iterable[str] = (), generated: str = "") -> str:
+    async def current_tree(self, slot: WorkSlot, base: str, hidden: Iterable[str] = (), generated: str = "") -> str:
         """Return the same tree without findings; cheap if the slot has not changed since the last `take`."""
         globs = tuple(hidden)
         inputs, tree = self._last.get(slot.path, ((), ""))
@@ -102,7 +102,7 @@ class Recorder:
     ) -> LaneTree:
         """Write a slot's contents as a tree: without irregular files, with hidden files and submodules of its base."""
         modules = [entry.path for entry in listing.submodules]
-        findings = [*contents.odd]
+        findings = [*contents.findings]
         for path, size in contents.files.items():
             if size > LARGE and path not in listing.files:
                 findings.append(LaneFinding("large", path, f"{size} bytes; the limit is {LARGE}"))
@@ -125,7 +125,7 @@ class Recorder:
         absent = [one for one in entries if is_hidden(one.path) and one.path not in contents.files]
 
         def keep_index() -> None:
-            # To a new file: its inode tells `left` that no other program has rewritten it since.
+            # To a new file: its inode tells `current_tree` that no other program has rewritten it since.
             slot.taken.unlink(missing_ok=True)
             shutil.copy2(index, slot.taken)
 

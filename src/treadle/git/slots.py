@@ -161,7 +161,7 @@ def remove_path(path: Path) -> None:
     shutil.rmtree(path)
 
 
-def is_as_left(slot: WorkSlot) -> bool:
+def holds_files(slot: WorkSlot) -> bool:
     """Whether a slot is a plain folder that contains files."""
     return not slot.path.is_symlink() and slot.path.is_dir() and has_files(slot.path)
 
@@ -279,11 +279,11 @@ class SlotLeases:
 
     def find(self, run: str, act: str) -> tuple[WorkSlot, SlotLease] | None:
         """Return the slot that is leased to an activity."""
-        return self._look(lambda one: one.run == run and one.act == act)
+        return self._find(lambda one: one.run == run and one.act == act)
 
     def take(self, run: str, inst: str, lane: str) -> tuple[WorkSlot, SlotLease]:
         """Return the slot of a lane, or lease it a free one."""
-        if found := self._look(lambda one: one.key == (run, inst, lane)):
+        if found := self._find(lambda one: one.key == (run, inst, lane)):
             return found
         lease = SlotLease(run=run, inst=inst, lane=lane)
         with writing(self._folder):
@@ -305,7 +305,7 @@ class SlotLeases:
                 return slot, lease
         raise PortError(f"{self._folder} has no room for another lane; end some runs", code="git.no_room")
 
-    def _look(self, is_wanted: Callable[[SlotLease], bool]) -> tuple[WorkSlot, SlotLease] | None:
+    def _find(self, is_wanted: Callable[[SlotLease], bool]) -> tuple[WorkSlot, SlotLease] | None:
         """Return the slot with a matching lease: a cached one if its file is unchanged, else any."""
         for name, (stamp, held) in list(self._read.items()):
             if is_wanted(held[1]):

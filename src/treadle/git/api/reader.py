@@ -44,11 +44,11 @@ def link_exports(readings: Iterable[FileExports]) -> Api:
     public = [one for one in every if not one.is_private]
     hidden = merge_apis(one.symbols for one in every if one.is_private)
     inner = {name: target for one in every if one.is_private for name, target in one.links.items()}
-    passed = (_passed(name, target, hidden, inner) for one in public for name, target in one.links.items())
-    return merge_apis([*(one.symbols for one in public), *passed])
+    reexported = (_reexported(name, target, hidden, inner) for one in public for name, target in one.links.items())
+    return merge_apis([*(one.symbols for one in public), *reexported])
 
 
-def _passed(name: str, target: str, hidden: Api, inner: Mapping[str, str]) -> Api:
+def _reexported(name: str, target: str, hidden: Api, inner: Mapping[str, str]) -> Api:
     for _ in range(_DEEPEST):
         target = inner.get(target, target)
     if target.endswith(".*"):
