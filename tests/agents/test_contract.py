@@ -1,6 +1,7 @@
 """The agent contract: what an agent sees of our environment, and whose answer is there."""
 
 import json
+import os
 import sysconfig
 from pathlib import Path
 
@@ -72,14 +73,17 @@ OURS = {
 SCRIPTS = sysconfig.get_path("scripts")
 
 
-def test_only_what_is_allowed_is_passed_on() -> None:
-    assert clean_environment((), OURS) == {"PATH": f"/usr/bin:/bin:{SCRIPTS}", "HOME": "/home/a", "LANG": "C"}
-    assert clean_environment(("API_KEY", "LC_*", "ABSENT"), OURS).keys() - clean_environment((), OURS).keys() == {
+def test_only_what_is_allowed_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", OURS)
+    assert clean_environment() == {"PATH": f"/usr/bin:/bin:{SCRIPTS}", "HOME": "/home/a", "LANG": "C"}
+    assert clean_environment(("API_KEY", "LC_*", "ABSENT")).keys() - clean_environment().keys() == {
         "API_KEY",
         "LC_ALL",
     }
 
 
-def test_there_is_always_a_path_and_it_names_this_installation_once() -> None:
-    assert clean_environment((), {})["PATH"].endswith(f":{SCRIPTS}")
-    assert clean_environment((), {"PATH": f"{SCRIPTS}:/bin"})["PATH"] == f"{SCRIPTS}:/bin"
+def test_there_is_always_a_path_and_it_names_this_installation_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", {})
+    assert clean_environment()["PATH"].endswith(f":{SCRIPTS}")
+    monkeypatch.setattr(os, "environ", {"PATH": f"{SCRIPTS}:/bin"})
+    assert clean_environment()["PATH"] == f"{SCRIPTS}:/bin"

@@ -107,10 +107,10 @@ def test_checks_never_have_a_network(job: EnclosedCommand, network: str, expecte
     assert [argv[at + 1] for at, word in enumerate(argv) if word == "--network"] == expected
 
 
-@pytest.mark.parametrize("is_told", [True, False])
-def test_only_who_is_told_something_has_an_input(is_told: bool) -> None:
-    argv = container().launch(msgspec.structs.replace(AGENT, is_told=is_told)).argv
-    assert ("--interactive" in argv) == is_told
+@pytest.mark.parametrize("has_stdin", [True, False])
+def test_only_who_has_stdin_something_has_an_input(has_stdin: bool) -> None:
+    argv = container().launch(msgspec.structs.replace(AGENT, has_stdin=has_stdin)).argv
+    assert ("--interactive" in argv) == has_stdin
 
 
 def test_root_in_a_rootless_docker_is_the_user_outside() -> None:
@@ -230,6 +230,7 @@ def test_an_engine_that_hangs_is_not_waited_for(tmp_path: Path) -> None:
     assert asyncio.run(run_program([str(tmp_path / "gone")])).code is None
 
 
-def test_an_engine_sees_what_leads_to_it_and_no_keys() -> None:
+def test_an_engine_sees_what_leads_to_it_and_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = {"HOME": "/h", "DOCKER_HOST": "x", "XDG_RUNTIME_DIR": "/r", "API_KEY": "hunter2", "CONTAINER_HOST": "y"}
-    assert client_environment(ours) == {name: value for name, value in ours.items() if name != "API_KEY"}
+    monkeypatch.setattr(os, "environ", ours)
+    assert client_environment() == {name: value for name, value in ours.items() if name != "API_KEY"}

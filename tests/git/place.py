@@ -88,10 +88,10 @@ def repository(tmp_path: Path, files: dict[str, str] | None = None) -> Path:
 class Stage:
     """A repository with a run that has begun."""
 
-    def __init__(self, root: Path, rules: LaneRules | None = None, large: int = 1000) -> None:
+    def __init__(self, root: Path, rules: LaneRules | None = None) -> None:
         self.project = Project(root)
         make_local(self.project)
-        self.root, self.rules, self._large = root, rules or LaneRules(), large
+        self.root, self.rules = root, rules or LaneRules()
         self.insts: dict[str, Instance] = {}
         self.seq = 1
         self.add("root")
@@ -100,7 +100,7 @@ class Stage:
         self.repository: Repository = await open_repository(self.project)
         self.refs = Refs(self.repository)
         self.integration = Integration(self.repository, self.refs)
-        self.recorder = Recorder(self.repository, self._large)
+        self.recorder = Recorder(self.repository)
         self.lanes = Lanes(self.integration, self.project.worktrees, lambda *_: self.rules, self.recorder)
         return self
 

@@ -10,7 +10,7 @@ from tests.git.place import RUN, Stage, git, repository, run, write
 from tests.git.test_merge import Checks
 from tests.prompts.stage import Memory
 from treadle.errors import PortError
-from treadle.git.effects import GitEffects, PublishResult, publish_files, reason_for, rollback
+from treadle.git.effects import GitEffects, PublishResult, publish_files, reason_for
 from treadle.git.slots import Checkouts
 from treadle.kernel.commands import RunEffect
 from treadle.kernel.state import Group, Slot
@@ -372,7 +372,8 @@ def test_a_lane_is_at_its_last_accepted_commit_again(tmp_path: Path) -> None:
         write(lane.path, {"src/green.py": "broken\n", "src/more.py": "m\n"})
         stage.ended(job, "!gate")
         for _ in range(2):
-            assert await rollback(stage.lanes, stage.state, "root") == accepted
+            done = await perform(stage, DPTR, "rollback", inst="root")
+            assert done.fields == {"restoredCommit": accepted}
             assert (lane.path / "src/green.py").read_text() == "g\n"
             assert not (lane.path / "src/more.py").exists()
         wip = await stage.refs.get(stage.integration.names(RUN).of_activity(job.id, "wip"))

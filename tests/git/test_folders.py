@@ -98,8 +98,8 @@ def test_a_link_leads_out_by_itself_or_over_others(tmp_path: Path, links: dict[s
 
     found = scan(tmp_path)
 
-    assert sorted(one.path for one in found.odd if one.kind == "link") == out
-    assert set(found.links) == set(links)
+    assert sorted(one.path for one in found.findings if one.kind == "link") == out
+    assert set(found.files) == set(links)
 
 
 def test_a_known_name_vouches_for_plain_files_only(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_known_name_vouches_for_plain_files_only(tmp_path: Path) -> None:
     found = scan(tmp_path, known)
 
     assert found.files == {"file": 0, "new": 4, "link": 4}
-    assert sorted((one.kind, one.path) for one in found.odd) == [("link", "link"), ("special", "pipe")]
+    assert sorted((one.kind, one.path) for one in found.findings) == [("link", "link"), ("special", "pipe")]
 
 
 # Globs as scopes use them.

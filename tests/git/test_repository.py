@@ -13,6 +13,7 @@ from tests.git.place import Stage, git, git_processes, repository, run
 from tests.refusals import refused
 from treadle.config.project import Project, make_local
 from treadle.errors import PortError
+from treadle.git import process
 from treadle.git import repository as module
 from treadle.git.process import Objects, run_git
 from treadle.git.repository import open_repository
@@ -85,7 +86,7 @@ def test_the_callers_environment_points_git_nowhere_else(tmp_path: Path, monkeyp
     assert [path.name for path in other.iterdir()] == [".git"]
 
 
-def test_errors_have_the_command_and_gits_words(tmp_path: Path) -> None:
+def test_errors_have_the_command_and_gits_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story() -> None:
         project = Project(repository(tmp_path))
         make_local(project)
@@ -94,10 +95,12 @@ def test_errors_have_the_command_and_gits_words(tmp_path: Path) -> None:
             await found.git("cat-file", "commit", "nonsense")
         assert isinstance(caught.value, PortError)
         assert not caught.value.retryable
+        monkeypatch.setattr(process, "OUTPUT_LIMIT", 10)
         with pytest.raises(PortError, match="printed more than 10 bytes"):
-            await found.git("cat-file", "commit", git(project.root, "rev-parse", "HEAD"), most=10)
+            await found.git("cat-file", "commit", git(project.root, "rev-parse", "HEAD"))
+        monkeypatch.setattr(process, "TIMEOUT", 0.0)
         with pytest.raises(PortError, match="took longer than 0") as caught:
-            await run_git(["cat-file", "--batch"], cwd=project.root, env={}, stdin=b"\n", patience=0.0)
+            await run_git(["cat-file", "--batch"], cwd=project.root, env={}, stdin=b"\n")
         assert caught.value.retryable
 
     run(story())
@@ -202,15 +205,19 @@ def test_many_ask_at_once_and_each_gets_its_own_answer(tmp_path: Path) -> None:
     run(story())
 
 
-def test_an_object_that_is_too_large_is_refused_and_the_next_one_is_read(tmp_path: Path) -> None:
+def test_an_object_that_is_too_large_is_refused_and_the_next_one_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def story() -> None:
         objects, head = await opened(tmp_path)
+        monkeypatch.setattr(process, "OUTPUT_LIMIT", 7)
         with pytest.raises(PortError) as failure:
-            await objects.read([f"{head}:README.md"], most=7)
+            await objects.read([f"{head}:README.md"])
         assert failure.value.code == "git.too_large"
+        monkeypatch.setattr(process, "OUTPUT_LIMIT", 15)
         with refused("git.too_large"):
-            await objects.read([f"{head}:README.md"] * 2, most=15)
-        assert (await objects.read([f"{head}:README.md"], most=8))[0] is not None
+            await objects.read([f"{head}:README.md"] * 2)
+        assert (await objects.read([f"{head}:README.md"]))[0] is not None
 
     run(story())
 

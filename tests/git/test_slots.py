@@ -237,20 +237,6 @@ def test_frozen_tests_are_laid_over(tmp_path: Path) -> None:
     run(story())
 
 
-def test_the_digest_of_globs_tells_exactly_whether_they_changed(tmp_path: Path) -> None:
-    async def story() -> None:
-        stage, _ = await opened_of_checkout(tmp_path)
-        trees = Trees(stage.repository)
-        head = git(stage.root, "rev-parse", "HEAD")
-        one = await stage.work({"src/app.py": "other\n"}, n="1.1")
-        two = await stage.work({"tests/test_app.py": "other\n"}, n="2.1")
-        digests = [await trees.digest(commit, ("tests/**",)) for commit in (head, one, two)]
-        assert digests[0] == digests[1] != digests[2]
-        assert await trees.digest(head, ("nothing/**",)) != digests[0]
-
-    run(story())
-
-
 def test_a_diff_is_text_and_is_bounded(tmp_path: Path) -> None:
     async def story() -> None:
         stage, _ = await opened_of_checkout(tmp_path)

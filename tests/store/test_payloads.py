@@ -33,7 +33,8 @@ def db() -> Iterator[sqlite3.Connection]:
 def put(db: sqlite3.Connection, value: Json) -> str:
     payloads = SqlitePayloads(db)
     ref = payloads.put(value)
-    write(db, payloads.take())
+    with payloads.writing() as bodies:
+        write(db, bodies)
     return ref
 
 
@@ -71,13 +72,20 @@ def test_a_value_can_be_read_before_it_is_written(db: sqlite3.Connection) -> Non
     payloads = SqlitePayloads(db)
     ref = payloads.put([1])
     assert payloads.get(ref) == [1]
-    taken = payloads.take()
-    assert payloads.get(ref) == [1]
-    payloads.give_back(taken)
-    assert payloads.take() == taken
-    write(db, taken)
-    payloads.written(taken)
-    assert (payloads.get(ref), payloads.take()) == ([1], {})
+
+    def fail() -> None:
+        with payloads.writing():
+            assert payloads.get(ref) == [1]
+            raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="full"):
+        fail()
+    with payloads.writing() as bodies:
+        assert list(bodies) == [ref]
+        assert payloads.get(ref) == [1]
+        write(db, bodies)
+    with payloads.writing() as bodies:
+        assert (payloads.get(ref), bodies) == ([1], {})
 
 
 def test_short_texts_of_the_kernel_are_their_own_reference(db: sqlite3.Connection) -> None:

@@ -4,7 +4,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Self
 
 import msgspec
 
@@ -21,34 +21,6 @@ from treadle.results import executor_result, handoff
 # Details of some ACP agents beyond the protocol: their keys, logins and settings.
 
 
-class AcpProgram(Protocol):
-    """The details of one ACP agent beyond the protocol."""
-
-    @property
-    def abilities(self) -> Abilities: ...
-
-    @property
-    def keys(self) -> tuple[str, ...]: ...
-
-    @property
-    def login(self) -> tuple[str, ...]: ...
-
-    @property
-    def ledger(self) -> str:
-        """A glob below its HOME for its records of tokens; empty if it reports all of them to its client."""
-        ...
-
-    def prepare(self, work: Work, home: Path) -> None:
-        """Write the files that it reads from its HOME."""
-        ...
-
-    def words(self, work: Work) -> list[str]:
-        """Return the arguments to append to the user's command line."""
-        ...
-
-    def env(self, work: Work, *, is_enclosed: bool) -> dict[str, str]: ...
-
-
 class PlainProgram(msgspec.Struct, frozen=True, kw_only=True):
     """An agent that needs nothing besides the protocol, or nothing that is known."""
 
@@ -57,19 +29,23 @@ class PlainProgram(msgspec.Struct, frozen=True, kw_only=True):
     keys: tuple[str, ...] = PROXY_VARIABLES
     login: tuple[str, ...] = ()
     ledger: str = ""
+    """A glob below its HOME for its records of tokens; empty if it reports all of them to its client."""
     model_variable: str = ""
     variables: dict[str, str] = {}
 
     def prepare(self, work: Work, home: Path) -> None:
-        """Write nothing: its settings are unknown."""
+        """Write the files that it reads from its HOME: none, because its settings are unknown."""
 
     def words(self, work: Work) -> list[str]:  # noqa: ARG002
+        """Return the arguments to append to the user's command line."""
         return []
 
     def env(self, work: Work, *, is_enclosed: bool) -> dict[str, str]:  # noqa: ARG002
         return self.variables | ({self.model_variable: work.model} if work.model and self.model_variable else {})
 
 
+AcpProgram = Gemini | Opencode | PlainProgram
+"""The details of one ACP agent beyond the protocol."""
 _ACP_ABILITIES: Final = Abilities(resume=True, survives=True, mcp="http", tells="some prices")
 
 KNOWN: Final[dict[str, AcpProgram]] = {
@@ -182,7 +158,6 @@ class AcpReader:
             outage=self._outage,
             wait=wait_of(self._trouble) if self._outage else 0,
             refused=tuple(self._refused),
-            notes=tuple(self._notes),
         )
 
     def _note(self, words: str) -> Progress:

@@ -59,7 +59,7 @@ class AcpClient:
         """Whether updates count: those before the prompt are a replay of the old conversation."""
         self.last_news = 0.0
         self.cost = 0.0
-        self._said = ""
+        self._text = ""
         self._shown, self._shown_at = "", 0.0
         self._calls: dict[str, dict[str, Any]] = {}
         self._refused: set[str] = set()
@@ -67,7 +67,7 @@ class AcpClient:
     @property
     def final(self) -> str:
         """The agent's text since its last tool call."""
-        return self._said.encode()[-MAX_FINAL:].decode(errors="ignore")
+        return self._text.encode()[-MAX_FINAL:].decode(errors="ignore")
 
     async def request_permission(
         self, session_id: str, tool_call: ToolCallUpdate, options: list[PermissionOption], **_: Any
@@ -98,7 +98,7 @@ class AcpClient:
             self.complaints.sign_of_life()
         match kind:
             case "agent_message_chunk":
-                self._say(text(part(news, "content"), "text"))
+                self._add_text(text(part(news, "content"), "text"))
             case "tool_call" | "tool_call_update":
                 self._work(news)
             case "usage_update":
@@ -137,15 +137,15 @@ class AcpClient:
     def show(self) -> None:
         """Print the last line of the agent's text."""
         self._shown_at = time.monotonic()
-        line = _short(self._said[-800:].strip().rpartition("\n")[2])
+        line = _short(self._text[-800:].strip().rpartition("\n")[2])
         if line and line != self._shown:
             self._shown = line
             print_event("progress", text=line)
 
-    def _say(self, words: str) -> None:
-        self._said += words
-        if len(self._said) > 4 * MAX_FINAL:
-            self._said = self._said[-2 * MAX_FINAL :]
+    def _add_text(self, words: str) -> None:
+        self._text += words
+        if len(self._text) > 4 * MAX_FINAL:
+            self._text = self._text[-2 * MAX_FINAL :]
         if time.monotonic() - self._shown_at > 0.5:
             self.show()
 
@@ -154,7 +154,7 @@ class AcpClient:
         name, before = text(news, "toolCallId"), self._calls.get(text(news, "toolCallId"))
         if before is None:
             self.show()
-            self._said = ""
+            self._text = ""
         call = self._calls[name] = {**(before or {}), **news}
         if (title := text(call, "title")) and title != text(before or {}, "title"):
             print_event("progress", text=_short(title))
@@ -318,19 +318,19 @@ _CANCELLING: Final = 2.0
 
 async def lead_turn(job: AcpJob, process: Process, prompt: str, complaints: Complaints, stopping: asyncio.Event) -> int:
     """Lead the whole turn and return the exit code."""
-    desk = AcpClient(job, complaints)
+    client = AcpClient(job, complaints)
     during = "start"
-    agent = connect_to_agent(cast(Client, desk), process.stdin, process.stdout)  # without optional methods
+    agent = connect_to_agent(cast(Client, client), process.stdin, process.stdout)  # without optional methods
     try:
         able = await asyncio.wait_for(_introduce(agent), _START_UP)
         during = "session"
         opened = await asyncio.wait_for(open_conversation(agent, job, able), _START_UP)
         # Some agents still replay old messages after they have reported ready: wait until it is quiet.
         until = time.monotonic() + 5.0
-        while desk.last_news and time.monotonic() < until and time.monotonic() - desk.last_news < 0.3:
+        while client.last_news and time.monotonic() < until and time.monotonic() - client.last_news < 0.3:
             await asyncio.sleep(0.1)
         during = "prompt"
-        return await _prompt(agent, opened.name, opened.prompt(job, prompt), desk, stopping)
+        return await _prompt(agent, opened.name, opened.prompt(job, prompt), client, stopping)
     except RequestError as error:
         data = error.data if isinstance(error.data, str) else ""
         if error.data is not None and not data:
@@ -365,14 +365,14 @@ async def _introduce(agent: ClientSideConnection) -> AgentCapabilities:
 
 
 async def _prompt(
-    agent: ClientSideConnection, session: str, prompt: str, desk: AcpClient, stopping: asyncio.Event
+    agent: ClientSideConnection, session: str, prompt: str, client: AcpClient, stopping: asyncio.Event
 ) -> int:
     """Prompt the agent and print how that ends: by its answer, by its service, or because the client has to stop."""
-    desk.is_heard = True
-    desk.complaints.sign_of_life()
+    client.is_heard = True
+    client.complaints.sign_of_life()
     since = int(time.time() * 1000)
     asking = asyncio.ensure_future(agent.prompt(session, [TextContentBlock(type="text", text=prompt)]))
-    watching = asyncio.ensure_future(desk.complaints.lasting())
+    watching = asyncio.ensure_future(client.complaints.lasting())
     stopped = asyncio.ensure_future(stopping.wait())
     try:
         await asyncio.wait((asking, watching, stopped), return_when=asyncio.FIRST_COMPLETED)
@@ -380,22 +380,22 @@ async def _prompt(
             with suppress(ConnectionError):
                 await agent.cancel(session)
             await asyncio.wait((asking,), timeout=_CANCELLING)
-        desk.show()
+        client.show()
 
         # The agent's ledger, if it has one, knows more than its answer.
-        used = ledger_usage(Path.home(), desk.job.ledger, session, since) if desk.job.ledger else {}
+        used = ledger_usage(Path.home(), client.job.ledger, session, since) if client.job.ledger else {}
         if not used and asking.done() and not asking.cancelled() and not asking.exception():
             used = usage_in_answer(wire_message(asking.result()))
-        if used or desk.cost:
-            print_event("usage", **used, **({"cost": desk.cost} if desk.cost else {}))
+        if used or client.cost:
+            print_event("usage", **used, **({"cost": client.cost} if client.cost else {}))
 
         if watching.done():
             print_event("error", during="prompt", message=_short(watching.result(), 2000))
             return 1
         if not asking.done():
-            print_event("ended", stop_reason="cancelled", final=desk.final)
+            print_event("ended", stop_reason="cancelled", final=client.final)
             return 1
-        print_event("ended", stop_reason=asking.result().stop_reason, final=desk.final)
+        print_event("ended", stop_reason=asking.result().stop_reason, final=client.final)
         return 0
     finally:
         for one in (asking, watching, stopped):

@@ -131,7 +131,6 @@ class ClaudeReader:
             outage=outage,
             wait=(until if self._resets else wait_of(trouble)) if outage else 0,
             refused=tuple(self._refused),
-            notes=tuple(self._notes),
         )
 
     def _usage(self) -> Usage:

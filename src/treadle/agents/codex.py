@@ -16,6 +16,7 @@ from treadle.agents.event_stream import (
     StreamSummary,
     each,
     event_of,
+    one_line,
     outage_of,
     part,
     text,
@@ -90,8 +91,6 @@ _INSTRUCTIONS: Final = (
 )
 _NAME: Final = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{7,63}", re.ASCII)
 _STATUS: Final = re.compile(r"\bstatus:? ([45]\d\d)\b", re.ASCII)
-_SHOWN: Final = 300
-_MOST_NOTES: Final = 20
 
 
 class Codex(msgspec.Struct, frozen=True, kw_only=True):
@@ -255,7 +254,6 @@ class CodexReader:
         self._usage = Usage()
         self._is_over = False
         self._failure = self._error = ""
-        self._notes: dict[str, None] = {}
 
     def take(self, event: dict[str, Any]) -> Progress | None:
         kind = text(event, "type")
@@ -274,11 +272,8 @@ class CodexReader:
                 item = part(event, "item")
                 if text(item, "type") != "error":
                     self._error = ""  # a retry has succeeded
-                if kind == "item.completed":
-                    if text(item, "type") == "agent_message":
-                        self._final = text(item, "text")
-                    if (note := _warning(item)) and len(self._notes) < _MOST_NOTES:
-                        self._notes[_short(note)] = None
+                if kind == "item.completed" and text(item, "type") == "agent_message":
+                    self._final = text(item, "text")
                 return Progress(_short(_progress_line(item)))
         return None
 
@@ -293,7 +288,6 @@ class CodexReader:
             trouble=trouble,
             outage=outage_of(trouble, int(status[1]) if status else None) if trouble else None,
             wait=wait_of(trouble),
-            notes=tuple(self._notes),
         )
 
 
@@ -305,24 +299,14 @@ def _progress_line(item: dict[str, Any]) -> str:
         case "file_change":
             return ", ".join(f"{text(one, 'kind')} {text(one, 'path')}" for one in each(item, "changes"))
         case "mcp_tool_call":
-            return _warning(item) or f"{text(item, 'server')}: {text(item, 'tool')}"
+            failure = text(part(item, "error"), "message")
+            return f"{text(item, 'server')}: {text(item, 'tool')}" + (f" failed: {failure}" if failure else "")
         case "web_search":
             return text(item, "query")
         case "error":
             return text(item, "message")
         case _:
             return text(item, "text")
-
-
-def _warning(item: dict[str, Any]) -> str:
-    """Return a warning for the user: an error, or a failed tool call; else an empty text."""
-    match text(item, "type"):
-        case "error":
-            return text(item, "message")
-        case "mcp_tool_call" if why := text(part(item, "error"), "message"):
-            return f"{text(item, 'server')}: {text(item, 'tool')} failed: {why}"
-        case _:
-            return ""
 
 
 def _usage(usage: dict[str, Any]) -> Usage:
@@ -333,5 +317,4 @@ def _usage(usage: dict[str, Any]) -> Usage:
 
 
 def _short(words: str) -> str:
-    line = " ".join(words[: 4 * _SHOWN].split())
-    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
+    return one_line(words, 300)

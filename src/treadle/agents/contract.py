@@ -8,7 +8,7 @@ import os
 import re
 import sysconfig
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from treadle.errors import PortError, writing
-from treadle.ports import Ended, Session, Work
+from treadle.ports import Ended, Session, Watch, Work
 from treadle.protocol.items import Json
 from treadle.results.emit import FILE, FORMAT, EmittedAnswer, pack, unpack
 from treadle.results.intake import read_file
@@ -27,15 +27,11 @@ MARK: Final = "TREADLE_KEEPER"
 """The variable that names a session: a process started with it belongs to that session alone."""
 
 
-def clean_environment(allowed: Iterable[str] = (), environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the variables that an agent may see, with this installation's programs at the end of PATH.
-
-    The default environment is our own.
-    """
-    ours = os.environ if environment is None else environment
+def clean_environment(allowed: Iterable[str] = ()) -> dict[str, str]:
+    """Return our variables that an agent may see, with this installation's programs at the end of PATH."""
     names = {*PASSED, *allowed}
     starts = tuple(name[:-1] for name in names if name.endswith("*"))
-    kept = {name: value for name, value in ours.items() if name in names or (starts and name.startswith(starts))}
+    kept = {name: value for name, value in os.environ.items() if name in names or (starts and name.startswith(starts))}
     # A relative entry would mean another folder in every lane: there, an agent could leave a program for the next one.
     entries = [entry for entry in kept.get("PATH", os.defpath).split(os.pathsep) if Path(entry).is_absolute()]
     scripts = sysconfig.get_path("scripts")
@@ -174,6 +170,18 @@ async def start_playing(work: Work, play: Play) -> Session:
         return ended
 
     return PlayedSession(play_once())
+
+
+class PlayedRunner(msgspec.Struct, frozen=True, kw_only=True):
+    """The base of runners whose sessions Treadle plays itself."""
+
+    async def attach(self, work: Work, watch: Watch) -> Session | None:  # noqa: ARG002
+        """Return None: a play ends with the process that plays it."""
+        return None
+
+    async def harvest(self, work: Work) -> Ended | None:
+        """Return how the play ended, if it was played."""
+        return played_end(work)
 
 
 def played_end(work: Work) -> Ended | None:

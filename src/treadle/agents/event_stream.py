@@ -34,8 +34,6 @@ class StreamSummary(msgspec.Struct, frozen=True, kw_only=True):
     wait: int = 0
     refused: tuple[str, ...] = ()
     """Actions that were refused while it worked, with the reasons."""
-    notes: tuple[str, ...] = ()
-    """Notes for the user: a missing MCP server, a refused permission."""
 
 
 class Reader(Protocol):

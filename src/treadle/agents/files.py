@@ -37,7 +37,7 @@ class Tail:
                 break
             more = os.read(self._file, MAX_READ - len(data))
             data += more
-            if not more and not self._put_aside():
+            if not more and not self._was_rotated():
                 break
         return data
 
@@ -47,7 +47,7 @@ class Tail:
             os.close(self._file)
             self._file = -1
 
-    def _put_aside(self) -> bool:
+    def _was_rotated(self) -> bool:
         """Whether the file was rotated after it was read to its end; if so, the next read opens the new one."""
         try:
             now = os.lstat(self._path)

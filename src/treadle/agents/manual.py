@@ -1,7 +1,6 @@
 """`manual`: a person is the agent. The prompt is in a file, and the activity waits until an answer arrives."""
 
 import asyncio
-from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -10,21 +9,13 @@ from treadle.agents.contract import has_answer, put_file
 from treadle.errors import writing
 from treadle.ports import Abilities, Ended, Progress, Session, Watch, Work
 
-Tell = Callable[[str], None]
-"""Notifies the person, in addition to the progress that every runner reports."""
-
 _WAITING: Final = "manual"
 _ANSWERED: Final = Ended(how="done", detail="a person has answered")
-
-
-def _tell_nobody(_text: str) -> None:
-    """Send no notification: the reported progress is enough."""
 
 
 class Manual(msgspec.Struct, frozen=True, kw_only=True):
     """Gives the prompt to a person and waits without a timeout."""
 
-    tell: Tell = _tell_nobody
     abilities: Abilities = Abilities(survives=True, person=True)
 
     async def start(self, work: Work, watch: Watch) -> Session:
@@ -32,13 +23,12 @@ class Manual(msgspec.Struct, frozen=True, kw_only=True):
         put_file(work.home, _WAITING, str(work.retry).encode())
         with writing(work.out):
             work.out.mkdir(parents=True, exist_ok=True)
-        session = _Person(work, watch, self.tell)
-        session.say(instructions(work))
-        return session
+        watch(Progress(instructions(work)))
+        return _Person(work, watch)
 
     async def attach(self, work: Work, watch: Watch) -> Session | None:
         """Continue waiting after a restart."""
-        return _Person(work, watch, self.tell) if _waits(work) and not has_answer(work) else None
+        return _Person(work, watch) if _waits(work) and not has_answer(work) else None
 
     async def harvest(self, work: Work) -> Ended | None:
         """Return the end of the activity if an answer arrived while no driver was running."""
@@ -59,7 +49,6 @@ class _Person(msgspec.Struct, frozen=True):
 
     work: Work
     watch: Watch
-    tell: Tell
 
     async def wait(self) -> Ended:
         pause = 0.02
@@ -71,15 +60,11 @@ class _Person(msgspec.Struct, frozen=True):
         return _ANSWERED
 
     async def nudge(self, text: str) -> bool:
-        self.say(text)
+        self.watch(Progress(text))
         return True
 
     async def cancel(self) -> None:
         (self.work.home / _WAITING).unlink(missing_ok=True)
-
-    def say(self, text: str) -> None:
-        self.tell(text)
-        self.watch(Progress(text))
 
 
 def _waits(work: Work) -> bool:

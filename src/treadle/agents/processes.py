@@ -193,7 +193,7 @@ class Keeper:
     def __init__(self, folder: str, segment: int, program: int, outputs: dict[str, int]) -> None:
         self.folder, self.program = folder, program
         self.logs = {file: _OutputLog(f"{folder}/{name}", segment) for name, file in outputs.items()}
-        self.said = self.logs[outputs["stdout"]]
+        self.stdout = self.logs[outputs["stdout"]]
         self.stop = False
         self.status: int | None = None
         for file in outputs.values():
@@ -211,7 +211,7 @@ class Keeper:
         how = "stopped" if self.status is None else f"code {os.waitstatus_to_exitcode(self.status)}"
         self._end_all(grace)
         self._bid_farewell()
-        return f"lost {self.said.lost}" if how == "code 0" and self.said.lost else how
+        return f"lost {self.stdout.lost}" if how == "code 0" and self.stdout.lost else how
 
     def _turn(self, seconds: float | None) -> None:
         """Wait for output or a signal, and handle it."""

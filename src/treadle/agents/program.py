@@ -365,8 +365,8 @@ class ProgramSession:
     def _report(self) -> None:
         """Report new output as progress."""
         out, err = (tail.read() for tail in self._tails)
-        for said in (self._listen(out) if out else ()) or (hear_last_line(err) if err else ()):
-            self._watch(said)
+        for progress in (self._listen(out) if out else ()) or (hear_last_line(err) if err else ()):
+            self._watch(progress)
 
     def _close(self) -> None:
         for tail in self._tails:
@@ -425,7 +425,7 @@ def _enclosed_command(
         writable=tuple(path.absolute() for path in (work.out, *place.writable)),
         readable=seen,
         network=True,
-        is_told=place.stdin is not None,
+        has_stdin=place.stdin is not None,
         key=str(kept.folder),
     )
 

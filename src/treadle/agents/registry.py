@@ -11,7 +11,7 @@ from treadle.agents.acp import KNOWN, Acp, AcpRunner
 from treadle.agents.claude import Claude, sandbox_works
 from treadle.agents.codex import CODEX_SETTINGS, Codex
 from treadle.agents.command import CommandRunner
-from treadle.agents.manual import Manual, Tell
+from treadle.agents.manual import Manual
 from treadle.agents.one_shot import OneShot
 from treadle.agents.opencode import OPENCODE_SETTINGS, Opencode
 from treadle.agents.program import Patience
@@ -35,8 +35,6 @@ class AgentSetup(msgspec.Struct, frozen=True, kw_only=True):
     patience: Patience = Patience()
     enclosure: Enclosure = OPEN
     """The enclosure for programs."""
-    tell: Tell | None = None
-    """Notifies the person behind a manual agent."""
     recording: Callable[[str], Recording] | None = None
     """Returns the recorded run with a name; without it, the name is a folder."""
 
@@ -48,10 +46,6 @@ def _command(text: str, around: AgentSetup) -> Runner:
     return CommandRunner.parse(
         text, root=around.root, allowed=around.allowed, patience=around.patience, enclosure=around.enclosure
     )
-
-
-def _manual(_text: str, around: AgentSetup) -> Runner:
-    return Manual(tell=around.tell) if around.tell else Manual()
 
 
 def _scripted(text: str, around: AgentSetup) -> Runner:
@@ -99,7 +93,7 @@ RUNNERS: Final[dict[str, Make]] = {
     "claude": _claude,
     "codex": _codex,
     "command": _command,
-    "manual": _manual,
+    "manual": lambda _text, _around: Manual(),
     "replay": _replay,
     "scripted": _scripted,
 }

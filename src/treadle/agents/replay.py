@@ -1,18 +1,19 @@
 """`replay:RUN`: replays the agents of a recorded run without starting any: their answers and their files."""
 
-import asyncio
 import os
 import re
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, Protocol
 from urllib.parse import quote
 
 import msgspec
 
-from treadle.agents.contract import ActivityKey, activity_of, clean_environment, played_end, put_answer, start_playing
+from treadle.agents.contract import ActivityKey, PlayedRunner, activity_of, put_answer, start_playing
 from treadle.agents.files import LaneFiles, open_regular
 from treadle.errors import PortError
 from treadle.git.files import temporary_folder
+from treadle.git.process import run_git
 from treadle.kernel.events import Usage
 from treadle.ports import Abilities, Ended, Progress, Session, Watch, Work
 
@@ -78,7 +79,7 @@ class FolderRecording(msgspec.Struct, frozen=True):
                 ) from None
 
 
-class Replay(msgspec.Struct, frozen=True, kw_only=True):
+class Replay(PlayedRunner, frozen=True, kw_only=True):
     """Replays the activity recorded at the same place of the run."""
 
     recording: Recording
@@ -103,14 +104,6 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
             )
         return await start_playing(work, lambda: _play(work, watch, recorded))
 
-    async def attach(self, work: Work, watch: Watch) -> Session | None:  # noqa: ARG002
-        """Return None: a replay ends with the process that plays it."""
-        return None
-
-    async def harvest(self, work: Work) -> Ended | None:
-        """Return how the activity ended, if it was played."""
-        return played_end(work)
-
 
 async def _play(work: Work, watch: Watch, recorded: RecordedActivity) -> Ended:
     if recorded.changed and (trouble := await _restore(work.lane, recorded)):
@@ -127,55 +120,24 @@ async def _restore(lane: Path, recorded: RecordedActivity) -> str:
     """Apply the recorded changes to a lane's files, not its index; return why that failed, or an empty text."""
     commit, base = recorded.commit, recorded.base or f"{recorded.commit}^"
     with temporary_folder("index") as folder:
-        git = _Git(lane, {"GIT_INDEX_FILE": f"{folder}/index", "GIT_ALTERNATE_OBJECT_DIRECTORIES": recorded.objects})
+        env = {"GIT_INDEX_FILE": f"{folder}/index", "GIT_ALTERNATE_OBJECT_DIRECTORIES": recorded.objects}
+        git = partial(run_git, cwd=lane, env=env)
         try:
-            if (await git("cat-file", "-e", f"{commit}^{{commit}}")).code:
+            if (await git(["cat-file", "-e", f"{commit}^{{commit}}"])).code:
                 return (
                     f"the recorded commit {commit} is not in this repository; fetch it, or replay where it was recorded"
                 )
-            answer = await git("diff-tree", "-r", "-z", "--no-renames", "--name-status", base, commit)
-            words = os.fsdecode(answer.output).split("\0")
+            answer = await git(["diff-tree", "-r", "-z", "--no-renames", "--name-status", base, commit])
+            words = os.fsdecode(answer.out).split("\0")
             changes = list(zip(words[::2], words[1::2], strict=False))
             for kind, path in changes:
                 if kind == "D":
                     LaneFiles(lane).delete(path)
             if not answer.code:
-                answer = await git("read-tree", commit)
+                answer = await git(["read-tree", commit])
             if not answer.code:
                 written = b"".join(os.fsencode(path) + b"\0" for kind, path in changes if kind != "D")
-                answer = await git("checkout-index", "-f", "-z", "--stdin", stdin=written)
+                answer = await git(["checkout-index", "-f", "-z", "--stdin"], stdin=written)
         except (OSError, PortError) as error:
             return f"the files of commit {commit} cannot be put into {lane}: {error}"
-    return f"the files of commit {commit} cannot be put into {lane}: {answer.errors}" if answer.code else ""
-
-
-class _GitAnswer(NamedTuple):
-    code: int
-    output: bytes
-    errors: str
-
-
-class _Git(NamedTuple):
-    """Git in a lane, without hooks."""
-
-    lane: Path
-    env: dict[str, str]
-
-    async def __call__(self, *arguments: str, stdin: bytes = b"") -> _GitAnswer:
-        process = await asyncio.create_subprocess_exec(
-            "git",
-            *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
-            *arguments,
-            cwd=self.lane,
-            env={**clean_environment(), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **self.env},
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        try:
-            output, errors = await process.communicate(stdin)
-        except asyncio.CancelledError:
-            process.kill()
-            await process.wait()
-            raise
-        return _GitAnswer(process.returncode or 0, output, errors.decode("utf-8", "replace").strip()[:1000])
+    return f"the files of commit {commit} cannot be put into {lane}: {answer.stderr[:1000]}" if answer.code else ""

@@ -16,10 +16,10 @@ import msgspec
 
 from treadle.agents.contract import (
     ActivityKey,
+    PlayedRunner,
     activity_of,
     clean_environment,
     contract_variables,
-    played_end,
     put_answer,
     start_playing,
 )
@@ -34,7 +34,7 @@ from treadle.protocol.findings import suggest
 from treadle.protocol.items import Json
 
 
-class Scripted(msgspec.Struct, frozen=True, kw_only=True):
+class Scripted(PlayedRunner, frozen=True, kw_only=True):
     """Plays the turns of a script."""
 
     script: AgentScript
@@ -74,21 +74,13 @@ class Scripted(msgspec.Struct, frozen=True, kw_only=True):
 
         return await start_playing(work, play)
 
-    async def attach(self, work: Work, watch: Watch) -> Session | None:  # noqa: ARG002
-        """Return None: a turn ends with the process that plays it."""
-        return None
-
-    async def harvest(self, work: Work) -> Ended | None:
-        """Return how the turn ended, if it was played."""
-        return played_end(work)
-
 
 class _ScriptedPart:
     """One turn, being played."""
 
     def __init__(self, work: Work, watch: Watch, turn: ScriptTurn, context: dict[str, Json], agent: Scripted) -> None:
         self.work, self.watch, self.turn, self.context, self.agent = work, watch, turn, context, agent
-        self.said: list[str] = []
+        self.lines: list[str] = []
 
     async def play(self) -> Ended:
         turn, text = self.turn, self._text
@@ -160,11 +152,11 @@ class _ScriptedPart:
         return msgspec.structs.replace(self.work, home=self.work.home / "commands" / str(at))
 
     def _say(self, line: str) -> None:
-        self.said.append(line)
+        self.lines.append(line)
         self.watch(Progress(line[:MAX_LINE]))
 
     def _final(self) -> str:
-        return "\n".join(self.said)[-MAX_FINAL:]
+        return "\n".join(self.lines)[-MAX_FINAL:]
 
     def _text(self, text: str) -> str:
         return fill_text(text, self.context)

@@ -37,7 +37,7 @@ from treadle.enclosures.box import find_box
 from treadle.enclosures.container import find_engine
 from treadle.enclosures.selection import CONTAINER, INSTALL_BOX, open_box, open_container
 from treadle.errors import PortError, TreadleError
-from treadle.git.refs import advice_for_blocking_ref, blocking_refs, describe_blocking_ref, first_blocking_ref
+from treadle.git.refs import blocking_refs, describe_blocking_ref
 from treadle.git.repository import owner_trouble
 from treadle.store.connection import store_version
 from treadle.toolchains.sandbox import find_sandbox
@@ -212,10 +212,8 @@ async def project_lines(project: Project | None, prefix: str) -> list[Line]:
     root = project.root
     first = [await _repository_line(root)]
     refs = await ask_git(root, "for-each-ref", "--format=%(refname)", *blocking_refs(prefix))
-    if refs.is_well and (ref := first_blocking_ref(refs.text.splitlines(), prefix)):
-        first.append(
-            missing("branches", describe_blocking_ref(ref, prefix), advice_for_blocking_ref(ref), code="git.ref_taken")
-        )
+    if refs.is_well and (blocking := describe_blocking_ref(refs.text.splitlines(), prefix)):
+        first.append(missing("branches", *blocking, code="git.ref_taken"))
 
     left: list[Line] = []
     worktrees = await ask_git(root, "worktree", "list", "--porcelain")

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal
@@ -56,10 +56,9 @@ class EngineAnswer(msgspec.Struct, frozen=True):
         return next(("".join(filter(str.isprintable, line))[:200] for line in lines if line), f"exit code {self.code}")
 
 
-def client_environment(ours: Mapping[str, str] | None = None) -> dict[str, str]:
+def client_environment() -> dict[str, str]:
     """Return the variables that an engine's program needs to find its engine; containers do not get them."""
-    known = os.environ if ours is None else ours
-    return {name: value for name, value in known.items() if name in _ITS_OWN or name.startswith(_BEGINNINGS)}
+    return {name: value for name, value in os.environ.items() if name in _ITS_OWN or name.startswith(_BEGINNINGS)}
 
 
 async def run_program(argv: Sequence[str], patience: float = _PATIENCE) -> EngineAnswer:
@@ -186,7 +185,7 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
         labels = self.labels | {"treadle.run": self.run, "treadle.what": "agent" if job.network else "check"}
         argv = (
             *(self.engine.path, "run", "--name", name, *_PLAIN),
-            *(("--interactive",) if job.is_told else ()),
+            *(("--interactive",) if job.has_stdin else ()),
             *(word for label, value in labels.items() for word in ("--label", f"{label}={value}")),
             *self._user(),
             *self._limits(job),

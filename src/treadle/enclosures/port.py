@@ -19,7 +19,7 @@ class EnclosedCommand(msgspec.Struct, frozen=True, kw_only=True):
     readable: tuple[Path, ...] = ()
     network: bool = False
     """Whether it may use the network; a check never may."""
-    is_told: bool = False
+    has_stdin: bool = False
     """Whether it reads its standard input."""
     key: str = ""
     """The name of this start, the same after a crash, so that leftovers are found."""

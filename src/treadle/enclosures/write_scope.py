@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from treadle.errors import PortError
+from treadle.git.files import read_plain_file
 from treadle.git.globs import matches, naming
 from treadle.protocol.paths import glob_fault, quote_glob
 
@@ -117,8 +118,8 @@ class _Scope:
     def folder(self, path: str) -> tuple[bool, bool]:
         """Whether a new entry may be written in a folder, and whether its contents must be listed."""
         parts = path.split("/") if path else []
-        left = [glob.left(parts) for glob in self._wanted]
-        denied = [glob.left(parts) for glob in self._excluded]
+        left = [glob.remaining(parts) for glob in self._wanted]
+        denied = [glob.remaining(parts) for glob in self._excluded]
         if not any(left) or any(["**"] in one for one in denied):
             return False, False
         # The next part may be new: a file, or a folder with a wildcard name.
@@ -135,20 +136,20 @@ class _Glob:
         deep = next((at for at, part in enumerate(parts) if "**" in part and part != "**"), None)
         self._parts = parts if deep is None else [*parts[:deep], "**", "*"]
 
-    def left(self, folder: Sequence[str]) -> list[list[str]]:
-        """All that may have to follow; nothing if the glob names nothing in there."""
-        states = self._rested({0})
+    def remaining(self, folder: Sequence[str]) -> list[list[str]]:
+        """Return the parts of the glob that may still follow inside a folder; empty if it matches nothing there."""
+        states = self._skip_stars({0})
         for name in folder:
-            states = self._rested(after for at in states for after in self._after(at, name))
+            states = self._skip_stars(after for at in states for after in self._advance(at, name))
         return [self._parts[at:] for at in sorted(states)]
 
-    def _after(self, at: int, name: str) -> list[int]:
+    def _advance(self, at: int, name: str) -> list[int]:
         part = self._parts[at]
         if part == "**":
             return [at]
         return [at + 1] if name == part or (_is_wild(part) and matches(name, (part,))) else []
 
-    def _rested(self, states: Iterable[int]) -> set[int]:
+    def _skip_stars(self, states: Iterable[int]) -> set[int]:
         """Add the states after each `**`, which may match no folder at all."""
         found: set[int] = set()
         for state in states:
@@ -176,22 +177,14 @@ def lane_marks(lane: Path, scope: Iterable[str] | None) -> tuple[Mark, ...]:
     for glob in globs:
         if fault := glob_fault(glob):
             raise PortError(f"the write scope {quote_glob(glob)} {fault[0]}; {fault[1]}", code="box.scope")
-    globs = (*globs, *built_folders(_ignored(lane)))
+    ignored = read_plain_file(lane, ".gitignore", _LONGEST) or b""
+    globs = (*globs, *built_folders(ignored.decode(errors="replace")))
     for folder in needed_folders(globs):
         # Only the last part may be missing: its parents come first. Where a file or a link is, nothing is made.
         path = lane.resolve() / folder
         if path.parent.resolve() == path.parent and path.parent.is_dir() and not os.path.lexists(path):
             path.mkdir()
     return marks(globs, lambda folder: _folder_contents(lane / folder))
-
-
-def _ignored(lane: Path) -> str:
-    try:
-        file = os.open(lane / ".gitignore", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return ""
-    with os.fdopen(file, encoding="utf-8", errors="replace") as opened:
-        return opened.read(_LONGEST) if os.path.isfile(file) else ""  # noqa: PTH113 - an open file has no path
 
 
 def _folder_contents(folder: Path) -> FolderContents:

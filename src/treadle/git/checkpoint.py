@@ -12,7 +12,6 @@ from treadle.errors import PortError, writing
 from treadle.git.files import LARGE, LaneContents, LaneFinding, scan, temporary_folder
 from treadle.git.generated import generated_entries
 from treadle.git.globs import naming
-from treadle.git.refs import MovedRef
 from treadle.git.repository import NOT_RECORDED, Repository
 from treadle.git.slots import WorkSlot
 from treadle.git.trees import PathChange, TreeListing, Trees
@@ -28,13 +27,6 @@ class LaneTree(msgspec.Struct, frozen=True):
     findings: tuple[LaneFinding, ...]
 
 
-class _LastTree(msgspec.Struct, frozen=True):
-    """The last tree of a slot, and its inputs: base, hidden, generated, and the stamp of the index it was made from."""
-
-    inputs: tuple[str, tuple[str, ...], str, tuple[int, ...]]
-    tree: str
-
-
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     """An activity's work as a commit."""
 
@@ -44,7 +36,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     """The commit at which the agent got the lane."""
     changed: tuple[PathChange, ...]
     findings: tuple[LaneFinding, ...] = ()
-    moved: tuple[MovedRef, ...] = ()
+    moved: tuple[str, ...] = ()
     """Refs of the run that another program moved; Treadle has put them back."""
     around: tuple[str, ...] = ()
     """Changes in the user's repository meanwhile, by any program or person."""
@@ -58,10 +50,11 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 class Recorder:
     """Writes the contents of slots as trees."""
 
-    def __init__(self, repository: Repository, large: int = LARGE) -> None:
-        self._repository, self._large = repository, large
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
         self.trees = Trees(repository)
-        self._last: dict[Path, _LastTree] = {}
+        self._last: dict[Path, tuple[tuple[object, ...], str]] = {}
+        """The last tree of each slot, after its inputs: base, hidden, generated, and the stamp of its index."""
 
     async def take(self, slot: WorkSlot, base: str, hidden: Iterable[str] = (), generated: str = "") -> LaneTree:
         """Return the tree of a slot that was filled from `base` without the hidden files, and with generated files.
@@ -86,16 +79,17 @@ class Recorder:
             # Git stumbled over a file, maybe an unreadable one that the quick scan counted as known: look at all.
             contents = await asyncio.to_thread(scan, slot.path)
             taken = await self._write(slot, listing, globs, contents, not_taken)
-        self._last[slot.path] = _LastTree((base, globs, generated, _stamp(slot.taken)), taken.tree)
+        self._last[slot.path] = (base, globs, generated, _stamp(slot.taken)), taken.tree
         return taken
 
-    async def left(self, slot: WorkSlot, base: str, hidden: Iterable[str] = (), generated: str = "") -> str:
+    async def current_tree(self, slot: WorkSlot, base: str, hidden: Iterable[str] = (), generated: str = "") -> str:
         """Return the same tree without findings; cheap if the slot has not changed since the last `take`."""
-        globs, last = tuple(hidden), self._last.get(slot.path)
-        if last and last.inputs == (base, globs, generated, _stamp(slot.taken)):
+        globs = tuple(hidden)
+        inputs, tree = self._last.get(slot.path, ((), ""))
+        if inputs == (base, globs, generated, _stamp(slot.taken)):
             words = ("ls-files", "--modified", "--others", "--exclude-standard", "-z")
             if not (await self._repository.git(*words, index=slot.taken, files=slot.path)).out:
-                return last.tree
+                return tree
         return (await self.take(slot, base, globs, generated)).tree
 
     async def _write(
@@ -108,10 +102,10 @@ class Recorder:
     ) -> LaneTree:
         """Write a slot's contents as a tree: without irregular files, with hidden files and submodules of its base."""
         modules = [entry.path for entry in listing.submodules]
-        findings = [*contents.odd]
+        findings = [*contents.findings]
         for path, size in contents.files.items():
-            if size > self._large and path not in listing.files:
-                findings.append(LaneFinding("large", path, f"{size} bytes; the limit is {self._large}"))
+            if size > LARGE and path not in listing.files:
+                findings.append(LaneFinding("large", path, f"{size} bytes; the limit is {LARGE}"))
         used = [one for one in modules if any(file.startswith(f"{one}/") or file == one for file in contents.files)]
         findings += [LaneFinding("submodule", one, "the contents of a submodule are not taken") for one in used]
 
@@ -131,7 +125,7 @@ class Recorder:
         absent = [one for one in entries if is_hidden(one.path) and one.path not in contents.files]
 
         def keep_index() -> None:
-            # To a new file: its inode tells `left` that no other program has rewritten it since.
+            # To a new file: its inode tells `current_tree` that no other program has rewritten it since.
             slot.taken.unlink(missing_ok=True)
             shutil.copy2(index, slot.taken)
 

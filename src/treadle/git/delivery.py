@@ -12,13 +12,10 @@ from treadle.git.trees import three_way
 from treadle.kernel.instances import ROOT
 
 Policy = Literal["branch", "auto", "ask", "never"]
-POLICIES: Final[tuple[Policy, ...]] = ("branch", "auto", "ask", "never")
 _WHY: Final = "Treadle-Why"
 _ONTO: Final = "Treadle-Onto"
 _REPLACES: Final = "Treadle-Replaces"
 _NAMED: Final = 5
-
-
 MOVED: Final = "deliver.moved"
 
 
@@ -60,7 +57,7 @@ class DeliveryResult(msgspec.Struct, frozen=True):
 
 async def deliver(integration: Integration, run: str, commit: str, policy: Policy) -> DeliveryResult:
     """Put a run's result where the policy wants it; harmless to repeat."""
-    names, repository = integration.names(run), integration.repository
+    names = integration.names(run)
     if policy == "never":
         await integration.refs.put(names.verified_result, commit)
         return DeliveryResult(commit)
@@ -76,8 +73,7 @@ async def deliver(integration: Integration, run: str, commit: str, policy: Polic
         return DeliveryResult(commit, branch, trunk.branch)
     # The reason stays in the repository: people ask for it long after the run has ended.
     text = f"not delivered\n\n{_WHY}: {' '.join(obstacle.why.split())}\n"
-    tree, at = await repository.tree(commit), await repository.time(commit)
-    await integration.refs.put(noted, await repository.commit(tree, (commit,), text, at))
+    await integration.refs.put(noted, await integration.repository.note(commit, text))
     return DeliveryResult(commit, branch, why=obstacle.why)
 
 
@@ -89,10 +85,9 @@ async def put_verified(
     `tip` is the expected tip of the result branch, so that a person's commits there are not overwritten. `replaces` is
     the earlier result, if a person has changed it.
     """
-    repository, names = integration.repository, integration.names(run)
-    tree, at = await repository.tree(carried.commit), await repository.time(carried.commit)
+    names = integration.names(run)
     text = f"verified again\n\n{_ONTO}: {carried.onto}\n" + (f"{_REPLACES}: {replaces}\n" if replaces else "")
-    note = await repository.commit(tree, (carried.commit,), text, at)
+    note = await integration.repository.note(carried.commit, text)
     values = {names.result: carried.commit, names.verified_result: carried.commit}
     await integration.refs.put_all(
         values | {names.of_instance(ROOT, "verified"): note}, {names.result: tip} if tip else None

@@ -81,7 +81,9 @@ class GitEffects(Effects):
             case "rebase":
                 return await self._rebase(job, case, step)
             case "rollback":
-                commit = await rollback(self._lanes, case.state, job.inst)
+                # To the last accepted commit; the contents of the lanes are saved first.
+                commit = (await self._integration.head(case.state, job.inst)).start
+                await self._lanes.reset(case.state.run, job.inst, commit)
                 exit_, values = "RolledBack", {"restoredCommit": commit, "commit": commit}
             case "fold":
                 # The groups that the step waits for, or needs results of; without any, all children.
@@ -283,13 +285,6 @@ def _fit_value(protocol: Protocol, field: Field, value: Json) -> Json:
             for one in value
         ]
     return value
-
-
-async def rollback(lanes: Lanes, state: State, inst: str) -> str:
-    """Reset an instance's lanes to its last accepted commit, and return that commit; save their contents first."""
-    head = await lanes.integration.head(state, inst)
-    await lanes.reset(state.run, inst, head.start)
-    return head.start
 
 
 async def archive_document(

@@ -44,12 +44,11 @@ class LaneFinding(msgspec.Struct, frozen=True):
 
 
 class LaneContents(msgspec.Struct, frozen=True):
-    """A lane's contents: regular files and links by path, and findings."""
+    """A lane's contents: regular files and links, and findings."""
 
     files: dict[str, int]
     """Path → size; a link has the length of its target, and a known file 0."""
-    links: dict[str, str]
-    odd: tuple[LaneFinding, ...]
+    findings: tuple[LaneFinding, ...]
 
 
 def scan(root: Path, known: Collection[str] = frozenset()) -> LaneContents:
@@ -60,7 +59,7 @@ def scan(root: Path, known: Collection[str] = frozenset()) -> LaneContents:
     """
     files: dict[str, int] = {}
     links: dict[str, str] = {}
-    odd: list[LaneFinding] = []
+    findings: list[LaneFinding] = []
     for path, entry in _walk(str(root), ""):
         if path in known and entry.is_file(follow_symlinks=False) and path.isascii() and entry.name[0] not in _FIRST:
             files[path] = 0
@@ -70,24 +69,24 @@ def scan(root: Path, known: Collection[str] = frozenset()) -> LaneContents:
         if mode & _LOOKED_AT == _PLAIN and path.isascii() and entry.name[0] not in _FIRST:  # as nearly all are
             files[path] = state.st_size
         elif is_reserved(entry.name):
-            odd.append(LaneFinding("repository", path, "a git folder inside of the lane"))
-        elif not _is_readable(path):
-            odd.append(LaneFinding("name", path, "a name that is not UTF-8"))
+            findings.append(LaneFinding("repository", path, "a git folder inside of the lane"))
+        elif not _is_utf8(path):
+            findings.append(LaneFinding("name", path, "a name that is not UTF-8"))
         elif stat.S_ISLNK(mode):
             links[path] = str(Path(entry.path).readlink())
             files[path] = len(links[path])
         elif stat.S_ISREG(mode) and not mode & stat.S_IRUSR:
-            odd.append(LaneFinding("special", path, "a file that may not be read"))
+            findings.append(LaneFinding("special", path, "a file that may not be read"))
         elif stat.S_ISREG(mode):
             files[path] = state.st_size
         elif not stat.S_ISDIR(mode):
-            odd.append(LaneFinding("special", path, "neither a file nor a folder nor a link"))
-    odd += [
+            findings.append(LaneFinding("special", path, "neither a file nor a folder nor a link"))
+    findings += [
         LaneFinding("link", path, f"points out of the lane: {to}")
         for path, to in links.items()
         if _leaves(path, to, links)
     ]
-    return LaneContents(files, links, tuple(odd))
+    return LaneContents(files, tuple(findings))
 
 
 def has_files(root: Path) -> bool:
@@ -117,7 +116,7 @@ def _walk(root: str, below: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
                 waiting.append((entry.path, f"{path}/"))
 
 
-def _is_readable(path: str) -> bool:
+def _is_utf8(path: str) -> bool:
     if path.isascii():
         return True
     try:
@@ -171,7 +170,7 @@ class FolderListing(msgspec.Struct, frozen=True):
     """Without it."""
 
 
-class _Memory:
+class _ListingCache:
     """A cache of listings, shared by threads; it is emptied when it is full."""
 
     def __init__(self) -> None:
@@ -179,7 +178,7 @@ class _Memory:
         self._files = 0
         self._lock = Lock()
 
-    def note(self, folder: str, found: FolderListing) -> None:
+    def add(self, folder: str, found: FolderListing) -> None:
         with self._lock:
             before = self.known.get(folder)
             self._files += len(found.files) - (len(before.files) if before else 0)
@@ -189,14 +188,14 @@ class _Memory:
             self.known[folder] = found
 
 
-_memory = _Memory()
+_cache = _ListingCache()
 
 
 def list_folder(folder: str, prefix: str) -> FolderListing:
     """List a folder; raise `OSError` if it cannot be read."""
     state, now = os.lstat(folder), time.time_ns()
     stamp = (state.st_dev, state.st_ino, state.st_mtime_ns, state.st_ctime_ns)
-    known = _memory.known.get(folder)
+    known = _cache.known.get(folder)
     if known is not None and (known.prefix, known.stamp) == (prefix, stamp):
         return known
     with os.scandir(folder) as entries:
@@ -204,7 +203,7 @@ def list_folder(folder: str, prefix: str) -> FolderListing:
     files = frozenset(prefix + name for name, is_folder in kinds if not is_folder)
     found = FolderListing(prefix, stamp, files, tuple(name for name, is_folder in kinds if is_folder))
     if 0 < state.st_ctime_ns < now - _SETTLED:
-        _memory.note(folder, found)
+        _cache.add(folder, found)
     return found
 
 

@@ -16,7 +16,7 @@ from treadle.git.checkpoint import ACTIVITY
 from treadle.git.ref_names import DEFAULT_PREFIX, RefNames
 from treadle.git.refs import Refs, refs_of_run
 from treadle.git.repository import Repository
-from treadle.git.trees import Conflict, three_way
+from treadle.git.trees import three_way
 from treadle.kernel.commands import RunChecks
 from treadle.kernel.state import Instance, State
 from treadle.protocol.model import tag_of
@@ -190,8 +190,7 @@ class Integration:
         if not merged.is_clean:
             drift = await self.set_drift(run, inst, merged.tree, head.commit, Drift(merged.files), head.commit)
             return Head(head.commit, head.base, drift, head.commit)
-        message, at = await repository.message(work), await repository.time(work)
-        commit = await repository.commit(merged.tree, (head.commit,), message, at)
+        commit = await repository.recommit(work, merged.tree, head.commit)
         return await self.move(run, inst, commit, head.base, head.commit)
 
     async def _resolve_drift(self, run: str, inst: str, head: Head, work: str) -> Head:
@@ -203,8 +202,7 @@ class Integration:
             return await self.move(run, inst, work, base, head.commit)
         merged = await three_way(repository, since, work, head.commit)
         if merged.is_clean:
-            message, at = await repository.message(head.commit), await repository.time(head.commit)
-            commit = await repository.commit(merged.tree, (work,), message, at)
+            commit = await repository.recommit(head.commit, merged.tree, work)
             return await self.move(run, inst, commit, base, head.commit)
         # The children's work conflicts with the adapted work: the next drift, in one transaction with the move.
         drift = await self._commit_drift(inst, merged.tree, work, Drift(merged.files), work)
@@ -214,10 +212,9 @@ class Integration:
     async def note_pending(self, state: State, job: RunChecks, commit: str) -> None:
         """Record a commit as pending after its checks have passed; the kernel decides whether to accept it."""
         names = self.names(state.run)
-        tree, at = await self.repository.tree(commit), await self.repository.time(commit)
         lines = {ACTIVITY: job.id, _STEP: job.step, _EXIT: tag_of(job.exit), _SEQ: state.seq}
         text = "pending\n\n" + "".join(f"{name}: {value}\n" for name, value in lines.items())
-        note = await self.repository.commit(tree, (commit,), text, at)
+        note = await self.repository.note(commit, text)
         await self.refs.put(names.of_instance(job.inst, "pending"), note)
 
     async def move(self, run: str, inst: str, commit: str, base: str, old: str | None = None, drift: str = "") -> Head:
@@ -278,12 +275,6 @@ def read_trailer(message: str, name: str) -> str:
     return lines[-1].partition(":")[2].strip() if lines else ""
 
 
-def conflict_text(conflicts: tuple[Conflict, ...]) -> str:
-    """Format conflicts for an agent or a person."""
-    parts = [f"{one.path}\n--- ours\n{one.ours}\n--- theirs\n{one.theirs}" for one in conflicts]
-    return "\n\n".join(parts)
-
-
 # Replay commits one by one onto another commit, as `git rebase` does.
 
 
@@ -298,6 +289,5 @@ async def replay_commits(repository: Repository, head: Head, onto: str) -> str:
         if not merged.is_clean:
             return ""
         if merged.tree != await repository.tree(onto):
-            message, at = await repository.message(commit), await repository.time(commit)
-            onto = await repository.commit(merged.tree, (onto,), message, at)
+            onto = await repository.recommit(commit, merged.tree, onto)
     return onto

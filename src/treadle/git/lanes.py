@@ -24,7 +24,7 @@ from treadle.git.integration import Integration
 from treadle.git.ref_names import DEFAULT_PREFIX
 from treadle.git.refs import Refs
 from treadle.git.repository import Repository, open_repository
-from treadle.git.slots import Checkouts, SlotContents, SlotLease, SlotLeases, Slots, WorkSlot, is_as_left, remove_path
+from treadle.git.slots import Checkouts, SlotContents, SlotLease, SlotLeases, Slots, WorkSlot, holds_files, remove_path
 from treadle.git.trees import Trees, three_way
 from treadle.kernel.commands import RunAgent
 from treadle.kernel.state import State
@@ -197,7 +197,7 @@ class Lanes(Workspace):
             keeps = bool(left) and (rules.keep_work or job.goes_on) and await self._is_own(before, job)
             around, _, _ = await asyncio.gather(
                 self._bystanders.look(),
-                self._lay_out(slot, lease, before, left if keeps else ""),
+                self._fill_slot(slot, lease, before, left if keeps else ""),
                 self.integration.refs.put(self.integration.names(state.run).of_activity(job.id, "base"), head.start),
             )
             # Last: while the slot was being filled, its lease named no activity (`_prepare`).
@@ -206,7 +206,7 @@ class Lanes(Workspace):
             self._handed[lease.run, lease.act] = lease, around
         return Lane(path=slot.path, base=head.start)
 
-    async def _lay_out(self, slot: WorkSlot, lease: SlotLease, before: SlotLease, kept: str) -> None:
+    async def _fill_slot(self, slot: WorkSlot, lease: SlotLease, before: SlotLease, kept: str) -> None:
         """Fill the slot of a lane: with its base, and with the leftovers in `kept` unless they conflict with it."""
         start = lease.base
         if kept:
@@ -296,11 +296,13 @@ class Lanes(Workspace):
 
     async def _save(self, slot: WorkSlot, lease: SlotLease) -> str:
         """Commit an activity's changes under its `wip` ref; return an empty string if there are none."""
-        if not lease.act or not await asyncio.to_thread(is_as_left, slot):
+        if not lease.act or not await asyncio.to_thread(holds_files, slot):
             return ""
         repository, refs = self.integration.repository, self.integration.refs
         await repository.mend()
-        tree = await self._recorder.left(slot, lease.base, lease.hidden, await self.integration.generated(lease.run))
+        tree = await self._recorder.current_tree(
+            slot, lease.base, lease.hidden, await self.integration.generated(lease.run)
+        )
         if tree == await repository.tree(lease.base):
             return ""
         commit = await repository.commit(tree, (lease.base,), f"left by {lease.act}\n", 0)
@@ -314,8 +316,8 @@ class Lanes(Workspace):
 
     async def _prepare(self, slot: WorkSlot, lease: SlotLease, start: str) -> None:
         """Fill a slot; until that is done, its lease names no activity, so a crash cannot mix up work."""
-        nobody = SlotLease(run=lease.run, inst=lease.inst, lane=lease.lane)
-        await asyncio.to_thread(self._leases.write, slot, nobody)
+        unused = SlotLease(run=lease.run, inst=lease.inst, lane=lease.lane)
+        await asyncio.to_thread(self._leases.write, slot, unused)
         await self._slots.fill(slot, await self._contents(lease, start))
 
     async def _contents(self, lease: SlotLease, start: str) -> SlotContents:
@@ -354,11 +356,10 @@ class SpareSlots(msgspec.Struct, frozen=True):
 async def remove_spare(folder: Path, *, dry: bool = False) -> SpareSlots:
     """Delete the slots without a lease and their files; the next lane has to be created anew."""
 
-    def is_idle(path: Path) -> bool:
-        lock = path.with_name(f"{path.name}.lock")
-        if not lock.exists():
+    def is_idle(slot: WorkSlot) -> bool:
+        if not slot.lock.exists():
             return True
-        handle = os.open(lock, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        handle = os.open(slot.lock, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -371,9 +372,9 @@ async def remove_spare(folder: Path, *, dry: bool = False) -> SpareSlots:
         removed: list[Path] = []
         size = 0
         for path in sorted(folder.glob("lane-*")) + sorted(folder.glob("check-*")):
+            slot = WorkSlot(path)
             is_slot = path.is_dir() and not path.is_symlink() and "." not in path.name
-            if is_slot and not path.with_name(f"{path.name}.json").exists() and is_idle(path):
-                slot = WorkSlot(path)
+            if is_slot and not slot.note.exists() and is_idle(slot):
                 parts = (path, slot.index, slot.taken)
                 size += sum(disk_size(one) for one in parts)
                 removed.append(path)

@@ -27,9 +27,9 @@ import msgspec
 
 from treadle.errors import PortError
 from treadle.git.delivery import DeliveryResult, Policy, deliver
-from treadle.git.integration import Drift, Integration, conflict_text, get_instance, replay_commits
+from treadle.git.integration import Drift, Integration, get_instance, replay_commits
 from treadle.git.lanes import Lanes
-from treadle.git.trees import Conflict, Trees, three_way
+from treadle.git.trees import Trees, three_way
 from treadle.kernel.events import CheckResult
 from treadle.kernel.state import State
 from treadle.ports import Payloads
@@ -191,7 +191,8 @@ class Merging:
         onto = head.base if stays else await self._integration.parent_head(state, inst)
         merged = await three_way(repository, head.base, onto, head.commit)
         if not merged.is_clean:
-            details = f"{merged.words}\n\n{conflict_text(merged.conflicts)}".strip()
+            parts = [f"{one.path}\n--- ours\n{one.ours}\n--- theirs\n{one.theirs}" for one in merged.conflicts]
+            details = "\n\n".join((merged.words, *parts)).strip()
             return MergeRefusal("IntegrationFailure", details, files=merged.files)
 
         tree = merged.tree
@@ -254,11 +255,7 @@ class FoldResult(msgspec.Struct, frozen=True):
     commit: str
     files: tuple[str, ...] = ()
     """The files that the children changed, or the files in conflict."""
-    conflicts: tuple[Conflict, ...] = ()
-
-    @property
-    def is_clean(self) -> bool:
-        return not self.conflicts
+    is_clean: bool = True
 
 
 async def fold_children(lanes: Lanes, state: State, inst: str, groups: tuple[str, ...] = ()) -> FoldResult:
@@ -277,7 +274,7 @@ async def fold_children(lanes: Lanes, state: State, inst: str, groups: tuple[str
             continue
         merged = await three_way(repository, head.base, commit, head.commit)
         if not merged.is_clean:
-            return FoldResult(commit, merged.files, merged.conflicts or (Conflict("", "", merged.words),))
+            return FoldResult(commit, merged.files, is_clean=False)
         if merged.tree != await repository.tree(commit):
             message, at = f"{child.key or child.id}: fold\n", await repository.time(head.commit)
             commit = await repository.commit(merged.tree, (commit,), message, at)
@@ -299,7 +296,6 @@ class RebaseResult(msgspec.Struct, frozen=True):
 
     base: str
     files: tuple[str, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
     changed_tests: tuple[str, ...] = ()
 
     @property
@@ -345,4 +341,4 @@ async def rebase_instance(
     if not files:  # git cannot pin a conflict of renamed folders to a file
         files = tuple(change.path for change in await Trees(repository).changes(head.base, head.commit))
     await integration.set_drift(run, inst, merged.tree, onto, Drift(files), head.commit)
-    return RebaseResult(onto, files, merged.conflicts)
+    return RebaseResult(onto, files)

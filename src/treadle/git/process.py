@@ -1,6 +1,6 @@
 """Run git as a process: argv, an environment of our own, bounded output, a timeout.
 
-`run_git` runs one command to its end. A `Servant` is a git process that answers many requests, because starting one
+`run_git` runs one command to its end. A `GitService` is a git process that answers many requests, because starting one
 costs more than the request itself; it ends after an idle timeout. `Objects` reads and writes objects with such
 processes.
 """
@@ -8,6 +8,7 @@ processes.
 import asyncio
 import os
 import signal
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,10 +19,10 @@ import msgspec
 from treadle.errors import PortError
 from treadle.git.files import temporary_folder
 
-PATIENCE: Final = 120.0
-OUTPUT: Final = 64 * 1024 * 1024
+TIMEOUT: Final = 120.0
+OUTPUT_LIMIT: Final = 64 * 1024 * 1024
 _GRACE: Final = 2.0
-_WORDS: Final = 16_000
+_STDERR_LIMIT: Final = 16_000
 _KEPT: Final = ("PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME")
 _SETTINGS: Final = (
     "core.hooksPath=/dev/null",
@@ -52,8 +53,7 @@ class GitAnswer(msgspec.Struct, frozen=True):
 
     code: int
     out: bytes
-    words: str
-    """Its standard error."""
+    stderr: str
 
     @property
     def text(self) -> str:
@@ -90,21 +90,11 @@ async def run_git(
     cwd: Path,
     env: Mapping[str, str],
     stdin: bytes = b"",
-    patience: float = PATIENCE,
-    most: int = OUTPUT,
 ) -> GitAnswer:
     """Run git to its end; raise a `PortError` if it cannot start, times out, or prints too much."""
     shown = shorten(f"git {' '.join(arguments)}")
     try:
-        process = await asyncio.create_subprocess_exec(
-            *hardened_command(arguments),
-            stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            cwd=cwd,
-            env=git_environment(env),
-            start_new_session=True,
-        )
+        process = await _start_git(arguments, cwd, env, stdin=PIPE if stdin else DEVNULL, stderr=PIPE)
     except FileNotFoundError:
         if cwd.is_dir():
             what, code = "git is not installed; install git 2.38 or newer", "git.missing"
@@ -114,7 +104,7 @@ async def run_git(
     except OSError as error:
         raise PortError(f"`{shown}` cannot be run: {error.strerror}", retryable=True, code="git.failed") from None
     try:
-        async with asyncio.timeout(patience):
+        async with asyncio.timeout(TIMEOUT):
             assert process.stdout is not None
             assert process.stderr is not None
 
@@ -128,22 +118,38 @@ async def run_git(
             # All three at once: git blocks when a pipe is full, and would never come to read or write the other one.
             async with asyncio.TaskGroup() as group:
                 group.create_task(feed())
-                out = group.create_task(_read_output(process.stdout, most, strict=True))
-                words = group.create_task(_read_output(process.stderr, _WORDS, strict=False))
-            return GitAnswer(await process.wait(), out.result(), words.result().decode(errors="replace").strip())
+                out = group.create_task(_read_output(process.stdout, OUTPUT_LIMIT, strict=True))
+                stderr = group.create_task(_read_output(process.stderr, _STDERR_LIMIT, strict=False))
+            return GitAnswer(await process.wait(), out.result(), stderr.result().decode(errors="replace").strip())
     except TimeoutError:
         raise PortError(
-            f"`{shown}` took longer than {patience:g} s and was ended", retryable=True, code="git.timeout"
+            f"`{shown}` took longer than {TIMEOUT:g} s and was ended", retryable=True, code="git.timeout"
         ) from None
     except ExceptionGroup as failures:
-        if failures.subgroup(_TooMuch) is None:
+        if failures.subgroup(_OutputLimitError) is None:
             raise
-        raise PortError(f"`{shown}` printed more than {most} bytes and was ended", code="git.too_large") from None
+        raise PortError(
+            f"`{shown}` printed more than {OUTPUT_LIMIT} bytes and was ended", code="git.too_large"
+        ) from None
     finally:
         await end_process(process)
 
 
-async def end_process(process: asyncio.subprocess.Process) -> None:
+async def _start_git(
+    arguments: Sequence[str], cwd: Path, env: Mapping[str, str], *, stdin: int, stderr: int
+) -> Process:
+    return await asyncio.create_subprocess_exec(
+        *hardened_command(arguments),
+        stdin=stdin,
+        stdout=PIPE,
+        stderr=stderr,
+        cwd=cwd,
+        env=git_environment(env),
+        start_new_session=True,  # a process group of its own, which `end_process` ends
+    )
+
+
+async def end_process(process: Process) -> None:
     """Terminate a process group, then kill it; on SIGTERM git removes its lock files."""
     try:
         if process.returncode is None:
@@ -151,7 +157,7 @@ async def end_process(process: asyncio.subprocess.Process) -> None:
                 os.killpg(process.pid, signal.SIGTERM)
             with suppress(TimeoutError):
                 await asyncio.wait_for(process.wait(), _GRACE)
-    finally:  # also if this is cancelled: the loop may be about to end, and nobody would wait for the process then
+    finally:  # also if this is cancelled: the loop may be about to end, and no one would wait for the process then
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
@@ -163,17 +169,17 @@ def shorten(text: str, length: int = 300) -> str:
     return line if len(line) <= length else f"{line[:length]}…"
 
 
-class _TooMuch(Exception):
+class _OutputLimitError(Exception):
     """Output beyond the limit."""
 
 
-async def _read_output(stream: asyncio.StreamReader, most: int, *, strict: bool) -> bytes:
+async def _read_output(stream: asyncio.StreamReader, limit: int, *, strict: bool) -> bytes:
     parts: list[bytes] = []
     size = 0
     while chunk := await stream.read(65_536):
-        if size + len(chunk) > most and strict:
-            raise _TooMuch
-        parts.append(chunk[: max(0, most - size)])
+        if size + len(chunk) > limit and strict:
+            raise _OutputLimitError
+        parts.append(chunk[: max(0, limit - size)])
         size += len(chunk)
     return b"".join(parts)
 
@@ -182,8 +188,7 @@ async def _read_output(stream: asyncio.StreamReader, most: int, *, strict: bool)
 
 T = TypeVar("T")
 _IDLE: Final = 2.0
-_LONGEST_LINE: Final = 1 << 16
-_ANSWERS: Final = 1000
+_MOST_REQUESTS: Final = 1000
 """The number of requests after which a new process replaces the old one, because git keeps state between them."""
 
 
@@ -191,62 +196,57 @@ class BrokenError(Exception):
     """The process has ended, or its answer cannot be parsed."""
 
 
-class Servant:
+class GitService:
     """A git process that starts with the first request, and again if it is gone."""
 
     def __init__(self, command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
         self._command, self._cwd, self._env = command, cwd, env
         self._lock = asyncio.Lock()
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: Process | None = None
         self._keeper: asyncio.Task[None] | None = None
-        self._asked = 0
+        self._requests = 0
 
-    async def ask(self, question: bytes, answer: Callable[[asyncio.StreamReader], Awaitable[T]], tries: int = 2) -> T:
+    async def ask(self, request: bytes, answer: Callable[[asyncio.StreamReader], Awaitable[T]], tries: int = 2) -> T:
         """Send a request and return the parsed answer; raise `BrokenError` if the process ends on every try.
 
         Raise a `PortError` if git cannot start or times out.
         """
         async with self._lock:
-            self._asked += 1
+            self._requests += 1
             for _ in range(tries - 1):  # another program may have ended it; if the request did, it ends again
                 with suppress(BrokenError):
-                    return await self._answered(question, answer)
-            return await self._answered(question, answer)
+                    return await self._ask_once(request, answer)
+            return await self._ask_once(request, answer)
 
-    async def _answered(self, question: bytes, answer: Callable[[asyncio.StreamReader], Awaitable[T]]) -> T:
+    async def _ask_once(self, request: bytes, answer: Callable[[asyncio.StreamReader], Awaitable[T]]) -> T:
         try:
-            async with asyncio.timeout(PATIENCE):
-                if self._process is None or self._process.returncode is not None or self._asked % _ANSWERS == 0:
+            async with asyncio.timeout(TIMEOUT):
+                if (
+                    self._process is None
+                    or self._process.returncode is not None
+                    or self._requests % _MOST_REQUESTS == 0
+                ):
                     await self._start()
                 assert self._process is not None
                 assert self._process.stdin is not None
                 assert self._process.stdout is not None
-                self._process.stdin.write(question)
+                self._process.stdin.write(request)
                 return await answer(self._process.stdout)
         except TimeoutError:
-            await self._drop()
-            what = f"`git {shorten(' '.join(self._command))}` took longer than {PATIENCE:g} s"
+            await self._stop()
+            what = f"`git {shorten(' '.join(self._command))}` took longer than {TIMEOUT:g} s"
             raise PortError(what, retryable=True, code="git.failed") from None
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
-            await self._drop()
+            await self._stop()
             raise BrokenError from None
         except BaseException:  # the next caller must not get the rest of this answer
-            await self._drop()
+            await self._stop()
             raise
 
     async def _start(self) -> None:
-        await self._drop()
+        await self._stop()
         try:
-            process = self._process = await asyncio.create_subprocess_exec(
-                *hardened_command(self._command),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-                cwd=self._cwd,
-                env=git_environment(self._env),
-                start_new_session=True,
-                limit=_LONGEST_LINE,
-            )
+            process = self._process = await _start_git(self._command, self._cwd, self._env, stdin=PIPE, stderr=DEVNULL)
         except OSError as error:
             raise PortError(f"git cannot be run: {error}", retryable=True, code="git.failed") from None
 
@@ -254,8 +254,8 @@ class Servant:
             """End the process after an idle timeout, and at the latest with its event loop."""
             try:
                 asked = -1
-                while asked != self._asked or self._lock.locked():
-                    asked = self._asked
+                while asked != self._requests or self._lock.locked():
+                    asked = self._requests
                     await asyncio.sleep(_IDLE)
             finally:
                 if self._process is process:
@@ -268,7 +268,7 @@ class Servant:
 
         self._keeper = asyncio.create_task(keep())
 
-    async def _drop(self) -> None:
+    async def _stop(self) -> None:
         if self._keeper is not None and self._process is not None:
             self._keeper.cancel()
             with suppress(asyncio.CancelledError):
@@ -297,20 +297,20 @@ class Objects:
 
     def __init__(self, own: Path, objects: Path) -> None:
         env = {"GIT_DIR": str(own), "GIT_OBJECT_DIRECTORY": str(objects)}
-        self._reading = Servant(_READING, own, env)
-        self._writing = {kind: Servant((*_WRITING, kind), own, env) for kind in get_args(Kind)}
+        self._reading = GitService(_READING, own, env)
+        self._writing = {kind: GitService((*_WRITING, kind), own, env) for kind in get_args(Kind)}
 
-    async def read(self, names: Sequence[str], most: int = OUTPUT) -> list[Object | None]:
+    async def read(self, names: Sequence[str]) -> list[Object | None]:
         """Return objects by name (id, ref, `commit:path`), None for those that do not exist.
 
         Raise a `PortError` if they are too large in all, or git does not answer.
         """
-        if unfit := [name for name in names if "\0" in name or "\n" in name]:
-            raise PortError(f"git has no object {shorten(unfit[0])!r}", code="git.no_object")
+        if invalid := [name for name in names if "\0" in name or "\n" in name]:
+            raise PortError(f"git has no object {shorten(invalid[0])!r}", code="git.no_object")
 
         async def read_objects(stream: asyncio.StreamReader) -> list[Object | None]:
             found: list[Object | None] = []
-            left = most
+            left = OUTPUT_LIMIT
             for _ in names:
                 match (await stream.readuntil(b"\n")).split():
                     case [*_, b"missing" | b"ambiguous"]:
@@ -328,9 +328,9 @@ class Objects:
                         raise BrokenError
             return found
 
-        question = b"".join(name.encode(errors="surrogateescape") + b"\0" for name in names)
+        request = b"".join(name.encode(errors="surrogateescape") + b"\0" for name in names)
         try:
-            return await self._reading.ask(question, read_objects)
+            return await self._reading.ask(request, read_objects)
         except BrokenError:
             named = shorten(", ".join(names))
             raise PortError(f"git could not read {named}; `git fsck` shows the damage", code="git.damaged") from None

@@ -22,15 +22,12 @@ def slug(id_: str) -> str:
     hash.
     """
     name = id_.translate(_SIGNS)
-    if _PLAIN.match(id_) and len(id_) <= _LONGEST and not _LIKE_A_VISIT.match(id_) and not _unfit(name):
+    # Git refuses some names as a part of a ref, and a file system may confuse others.
+    is_unfit = ".." in name or name.endswith((".", ".lock")) or ".lock+" in name or name == RESULT
+    if _PLAIN.match(id_) and len(id_) <= _LONGEST and not _LIKE_A_VISIT.match(id_) and not is_unfit:
         return name
     readable = _FOREIGN.sub("_", name.lower()).strip("._-")[:40].strip("._-") or "x"
     return f"{readable},{sha256(id_.encode(errors='surrogatepass')).hexdigest()[:16]}"
-
-
-def _unfit(name: str) -> bool:
-    """Whether git refuses a name as a part of a ref, or a file system confuses it with another one."""
-    return ".." in name or name.endswith((".", ".lock")) or ".lock+" in name or name == RESULT
 
 
 _TAKEN: Final = ("act", "generated", "inst", "start", "packed")
@@ -90,7 +87,7 @@ class RefNames:
 
     def integration(self, inst: str) -> str:
         """Return the integration branch with the accepted work of an instance; no agent ever gets it."""
-        return f"{self._own}/{_place(inst)}/int"
+        return f"{self._own}/{_apart(slug(inst))}/int"
 
     def lane(self, inst: str, lane: str) -> str:
         """Return the branch in a lane's own git folder; the user's repository has no such branch."""
@@ -122,10 +119,6 @@ class RefNames:
         inst, _, name = old.removeprefix(self.older).partition("/")
         is_one = old.startswith(self.older) and name and "/" not in name
         return f"{self._own}/{_apart(inst)}/{name}" if is_one else ""
-
-
-def _place(inst: str) -> str:
-    return _apart(slug(inst))
 
 
 def _apart(name: str) -> str:

@@ -6,16 +6,14 @@ start a run whose branches would collide with the user's.
 
 import asyncio
 import time
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from treadle.errors import PortError
-from treadle.git.process import BrokenError, Servant
-from treadle.git.ref_names import RefNames
+from treadle.git.process import BrokenError, GitService
+from treadle.git.ref_names import RefNames, short_ref
 from treadle.git.repository import Repository
 
 NOTHING: Final = ""
@@ -29,14 +27,6 @@ LOOSE: Final = 400
 """The number of new refs after which git packs them: one file for each makes listing slow."""
 
 
-class MovedRef(msgspec.Struct, frozen=True):
-    """A ref of ours that another program has moved."""
-
-    ref: str
-    ours: str
-    found: str
-
-
 class Refs:
     """The refs of one repository. It remembers the values that this process wrote or read, and detects foreign
     moves.
@@ -45,7 +35,7 @@ class Refs:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._lock = asyncio.Lock()
-        self._moving = Servant((f"--git-dir={repository.folder}", *_MOVING), repository.own, {})
+        self._moving = GitService((f"--git-dir={repository.folder}", *_MOVING), repository.own, {})
         self._written: dict[str, str] = {}
         self._packed = 0
 
@@ -122,16 +112,14 @@ class Refs:
         async with self._lock:
             self._written = await self.below(*spaces) | self._written
 
-    async def moved(self, *spaces: str) -> list[MovedRef]:
-        """Restore the refs of ours that other programs moved, and return those moves."""
+    async def moved(self, *spaces: str) -> list[str]:
+        """Restore the refs of ours that other programs moved, and return their names."""
         async with self._lock:
             ours = {ref: value for ref, value in self._written.items() if ref.startswith(spaces)}
             found = await self.below(*spaces)
-            strays = [
-                MovedRef(ref, value, found.get(ref, "")) for ref, value in ours.items() if found.get(ref, "") != value
-            ]
+            strays = [ref for ref, value in ours.items() if found.get(ref, "") != value]
             if strays:
-                await self._change("".join(_change_line(one.ref, one.ours) for one in strays), {})
+                await self._change("".join(_change_line(ref, ours[ref]) for ref in strays), {})
             return strays
 
     async def _change(self, change: str, values: Mapping[str, str]) -> None:
@@ -269,39 +257,31 @@ async def move_older_refs(
 
 # The user's branches that leave no room for those of runs: git allows no branch `x/y` beside a branch `x`.
 
-_BRANCHES: Final = "refs/heads/"
 _OWN: Final = "refs/treadle"
-ADVICE: Final = "rename it, or set `git.branch_prefix` to something that no branch is called"
 
 
 def blocking_refs(prefix: str) -> tuple[str, ...]:
     """Return the refs that must not exist for branches with this prefix."""
     parts = prefix.split("/")
-    return (*(f"{_BRANCHES}{'/'.join(parts[: end + 1])}" for end in range(len(parts))), _OWN)
+    return (*(f"refs/heads/{'/'.join(parts[: end + 1])}" for end in range(len(parts))), _OWN)
 
 
-def describe_blocking_ref(ref: str, prefix: str) -> str:
-    """Describe the ref in the way and the branches that it blocks."""
+def describe_blocking_ref(existing: Collection[str], prefix: str) -> tuple[str, str] | None:
+    """Describe the first of the existing refs that blocks the prefix, with its remedy; None if none does."""
+    ref = next((ref for ref in blocking_refs(prefix) if ref in existing), "")
     if ref == _OWN:
-        return f"the ref {ref} is in the way of what runs note below it"
-    return f"the branch {ref.removeprefix(_BRANCHES)} is in the way of the branches of runs, {prefix}/…"
-
-
-def advice_for_blocking_ref(ref: str) -> str:
-    """Return the remedy for a blocking ref."""
-    return f"`git update-ref -d {ref}` if nobody needs it" if ref == _OWN else ADVICE
-
-
-def first_blocking_ref(found: Iterable[str], prefix: str) -> str:
-    """Return the first of the existing refs that blocks the prefix; empty if none does."""
-    known = set(found)
-    return next((ref for ref in blocking_refs(prefix) if ref in known), "")
+        return (
+            f"the ref {ref} is in the way of what runs note below it",
+            f"`git update-ref -d {ref}` if nobody needs it",
+        )
+    if ref:
+        problem = f"the branch {short_ref(ref)} is in the way of the branches of runs, {prefix}/…"
+        return problem, "rename it, or set `git.branch_prefix` to something that no branch is called"
+    return None
 
 
 async def refuse_blocking_refs(refs: Refs, prefix: str) -> None:
     """Raise a `PortError` that names the user's branch that leaves no room for branches of runs."""
-    if ref := first_blocking_ref(await refs.below(*blocking_refs(prefix)), prefix):
-        raise PortError(
-            f"{describe_blocking_ref(ref, prefix)}: git keeps no branch below another; {advice_for_blocking_ref(ref)}",
-            code="git.ref_taken",
-        )
+    if found := describe_blocking_ref(await refs.below(*blocking_refs(prefix)), prefix):
+        problem, remedy = found
+        raise PortError(f"{problem}: git keeps no branch below another; {remedy}", code="git.ref_taken")

@@ -18,7 +18,7 @@ import msgspec
 
 from treadle.config.project import Project
 from treadle.errors import PortError, writing
-from treadle.git.process import OUTPUT, PATIENCE, BrokenError, GitAnswer, Objects, run_git, shorten
+from treadle.git.process import BrokenError, GitAnswer, Objects, run_git, shorten
 
 # Treadle's own git folder: the user's objects, with settings that no other configuration can override.
 
@@ -98,6 +98,8 @@ def write_at_once(path: Path, text: str) -> None:
 
 
 OLDEST: Final = (2, 38)
+_AUTHOR, _EMAIL = "Treadle", "treadle@localhost"
+"""The author of commits: Treadle, never the user and never an agent."""
 _REMEMBERED: Final = 1000
 _BUSY: Final = {
     "MERGE_HEAD": "a merge",
@@ -107,13 +109,6 @@ _BUSY: Final = {
     "REVERT_HEAD": "a revert",
     "BISECT_LOG": "a bisection",
 }
-
-
-class Person(msgspec.Struct, frozen=True):
-    """The author of commits: Treadle, never the user and never an agent."""
-
-    name: str = "Treadle"
-    email: str = "treadle@localhost"
 
 
 class CommitInfo(msgspec.Struct, frozen=True):
@@ -128,7 +123,7 @@ class CommitInfo(msgspec.Struct, frozen=True):
 class Repository:
     """A repository that runs can work with."""
 
-    def __init__(self, root: Path, folder: Path, work_folder: Path, own: Path, form: str, person: Person) -> None:
+    def __init__(self, root: Path, folder: Path, work_folder: Path, own: Path, form: str) -> None:
         self.root = root
         self.folder = folder
         """Its git folder, shared by all its worktrees."""
@@ -137,7 +132,6 @@ class Repository:
         self.own = own
         self.form = form
         """How objects are named: sha1 or sha256."""
-        self._person = person
         self._infos: dict[str, CommitInfo] = {}
         self._made: dict[tuple[str, tuple[str, ...], str, int], str] = {}
         self._objects = Objects(own, self.objects)
@@ -160,7 +154,6 @@ class Repository:
         index: Path | None = None,
         files: Path | None = None,
         at: int = 0,
-        most: int = OUTPUT,
     ) -> GitAnswer:
         """Work with objects, and with the files in a folder (`files`) through an index of ours (`index`).
 
@@ -170,24 +163,24 @@ class Repository:
         env = {
             "GIT_DIR": str(self.own),
             "GIT_OBJECT_DIRECTORY": str(self.objects),
-            "GIT_AUTHOR_NAME": self._person.name,
-            "GIT_AUTHOR_EMAIL": self._person.email,
+            "GIT_AUTHOR_NAME": _AUTHOR,
+            "GIT_AUTHOR_EMAIL": _EMAIL,
             "GIT_AUTHOR_DATE": date,
-            "GIT_COMMITTER_NAME": self._person.name,
-            "GIT_COMMITTER_EMAIL": self._person.email,
+            "GIT_COMMITTER_NAME": _AUTHOR,
+            "GIT_COMMITTER_EMAIL": _EMAIL,
             "GIT_COMMITTER_DATE": date,
         }
         if index is not None:
             env["GIT_INDEX_FILE"] = str(index)
         if files is not None:
             env["GIT_WORK_TREE"] = str(files)
-        return await _checked_answer(arguments, files or self.own, env, stdin, ok, most)
+        return await _checked_answer(arguments, files or self.own, env, stdin, ok)
 
     async def users(self, *arguments: str, ok: tuple[int, ...] = (0,)) -> GitAnswer:
         """Run a command in the user's checkout with the user's own settings (filters, line endings), but without
         hooks.
         """
-        env = USERS_SETTINGS | {"GIT_COMMITTER_NAME": self._person.name, "GIT_COMMITTER_EMAIL": self._person.email}
+        env = USERS_SETTINGS | {"GIT_COMMITTER_NAME": _AUTHOR, "GIT_COMMITTER_EMAIL": _EMAIL}
         return await _checked_answer(["-c", "core.logAllRefUpdates=true", *arguments], self.root, env, b"", ok)
 
     async def mend(self) -> None:
@@ -233,7 +226,7 @@ class Repository:
         if key in self._made:
             return self._made[key]
         parents, text = tuple(dict.fromkeys(parents)), (message or "\n").encode(errors="replace")
-        person = f"{self._person.name} <{self._person.email}> {at // 1000} +0000"
+        person = f"{_AUTHOR} <{_EMAIL}> {at // 1000} +0000"
         lines = [f"tree {tree}", *(f"parent {it}" for it in parents), f"author {person}", f"committer {person}", "", ""]
         commit = ""
         if "\0" not in message:
@@ -246,6 +239,16 @@ class Repository:
         if len(self._made) > _REMEMBERED:
             del self._made[next(iter(self._made))]
         return commit
+
+    async def recommit(self, commit: str, tree: str, parent: str) -> str:
+        """Create a commit with another tree and parent, and the message and time of an existing one."""
+        info = await self._info(commit)
+        return await self.commit(tree, (parent,), info.message, info.time)
+
+    async def note(self, commit: str, message: str) -> str:
+        """Create a commit with a message on top of another one, with the same tree and time."""
+        info = await self._info(commit)
+        return await self.commit(info.tree, (commit,), message, info.time)
 
     async def parents(self, commit: str) -> list[str]:
         """Return the parents of a commit."""
@@ -327,7 +330,7 @@ def owner_trouble(root: Path) -> tuple[str, str]:
     )
 
 
-async def open_repository(project: Project, person: Person = Person()) -> Repository:  # noqa: B008 (frozen)
+async def open_repository(project: Project) -> Repository:
     """Open the repository of a project; raise a `PortError` with the reason if no run can work with it."""
     root = project.root
     answer = await run_git(["version"], cwd=root, env={})
@@ -339,15 +342,15 @@ async def open_repository(project: Project, person: Person = Person()) -> Reposi
         )
     words = ("rev-parse", "--path-format=absolute", "--git-common-dir", "--git-dir", "--show-object-format")
     answer = await _checked_answer([*words, "--is-bare-repository"], root, USERS_SETTINGS, b"", (0, 128))
-    if answer.code and is_refused_for_owner(answer.words):
+    if answer.code and is_refused_for_owner(answer.stderr):
         what, fix = owner_trouble(root)
         raise PortError(f"{what}; {fix}", code="git.owner")
     if answer.code:
         raise PortError(
-            f"{root} is not a git repository ({shorten(answer.words)}); `git init` makes one", code="git.no_repository"
+            f"{root} is not a git repository ({shorten(answer.stderr)}); `git init` makes one", code="git.no_repository"
         )
     common, folder, form, bare = answer.text.splitlines()
-    repository = Repository(root, Path(common), Path(folder), project.local / "git", form, person)
+    repository = Repository(root, Path(common), Path(folder), project.local / "git", form)
     if bare == "false":
         top = Path((await _checked_answer(["rev-parse", "--show-toplevel"], root, USERS_SETTINGS, b"", (0,))).text)
         if not await asyncio.to_thread(os.path.samefile, top, root):
@@ -372,12 +375,11 @@ async def _checked_answer(
     env: dict[str, str],
     stdin: bytes,
     ok: tuple[int, ...],
-    most: int = OUTPUT,
 ) -> GitAnswer:
-    answer = await run_git(arguments, cwd=cwd, env=env, stdin=stdin, patience=PATIENCE, most=most)
+    answer = await run_git(arguments, cwd=cwd, env=env, stdin=stdin)
     if answer.code not in ok:
         shown = shorten(f"git {' '.join(arguments)}")
-        locked = ".lock" in answer.words and "exists" in answer.words.lower()
-        words = shorten(answer.words or f"exit code {answer.code}", 1000)
+        locked = ".lock" in answer.stderr and "exists" in answer.stderr.lower()
+        words = shorten(answer.stderr or f"exit code {answer.code}", 1000)
         raise PortError(f"`{shown}` failed: {words}", retryable=locked, code="git.failed")
     return answer

@@ -33,12 +33,25 @@ class WorkSlot(msgspec.Struct, frozen=True):
 
     @property
     def index(self) -> Path:
-        return self.path.with_name(f"{self.path.name}.index")
+        return self._beside("index")
 
     @property
     def taken(self) -> Path:
         """The index from which the slot's last tree was written."""
-        return self.path.with_name(f"{self.path.name}.taken")
+        return self._beside("taken")
+
+    @property
+    def note(self) -> Path:
+        """The file with its lease."""
+        return self._beside("json")
+
+    @property
+    def lock(self) -> Path:
+        """The file that a check locks while it uses the slot."""
+        return self._beside("lock")
+
+    def _beside(self, ending: str) -> Path:
+        return self.path.with_name(f"{self.path.name}.{ending}")
 
 
 class SlotContents(msgspec.Struct, frozen=True):
@@ -148,7 +161,7 @@ def remove_path(path: Path) -> None:
     shutil.rmtree(path)
 
 
-def is_as_left(slot: WorkSlot) -> bool:
+def holds_files(slot: WorkSlot) -> bool:
     """Whether a slot is a plain folder that contains files."""
     return not slot.path.is_symlink() and slot.path.is_dir() and has_files(slot.path)
 
@@ -195,10 +208,9 @@ class Checkouts:
         """Lock a free slot. The kernel drops the lock with its process, so no crash can leave a slot taken."""
         for n in range(1, _MOST_CHECKS):
             slot = WorkSlot(self._folder / f"check-{n}")
-            lock = slot.path.with_name(f"{slot.path.name}.lock")
-            with writing(lock):
+            with writing(slot.lock):
                 self._folder.mkdir(parents=True, exist_ok=True)
-                handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+                handle = os.open(slot.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -267,18 +279,18 @@ class SlotLeases:
 
     def find(self, run: str, act: str) -> tuple[WorkSlot, SlotLease] | None:
         """Return the slot that is leased to an activity."""
-        return self._look(lambda one: one.run == run and one.act == act)
+        return self._find(lambda one: one.run == run and one.act == act)
 
     def take(self, run: str, inst: str, lane: str) -> tuple[WorkSlot, SlotLease]:
         """Return the slot of a lane, or lease it a free one."""
-        if found := self._look(lambda one: one.key == (run, inst, lane)):
+        if found := self._find(lambda one: one.key == (run, inst, lane)):
             return found
         lease = SlotLease(run=run, inst=inst, lane=lane)
         with writing(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
             for n in range(1, MOST_LANES):
                 slot = WorkSlot(self._folder / f"lane-{n}")
-                note = _note_of(slot)
+                note = slot.note
                 if note.name in self._read or note.exists():
                     continue
                 # A complete file appears under the note's name, or none: a link fails if another process was faster.
@@ -293,7 +305,7 @@ class SlotLeases:
                 return slot, lease
         raise PortError(f"{self._folder} has no room for another lane; end some runs", code="git.no_room")
 
-    def _look(self, is_wanted: Callable[[SlotLease], bool]) -> tuple[WorkSlot, SlotLease] | None:
+    def _find(self, is_wanted: Callable[[SlotLease], bool]) -> tuple[WorkSlot, SlotLease] | None:
         """Return the slot with a matching lease: a cached one if its file is unchanged, else any."""
         for name, (stamp, held) in list(self._read.items()):
             if is_wanted(held[1]):
@@ -304,7 +316,7 @@ class SlotLeases:
 
     def write(self, slot: WorkSlot, lease: SlotLease) -> None:
         """Write the lease of a slot."""
-        note = _note_of(slot)
+        note = slot.note
         with writing(note):
             write_at_once(note, msgspec.json.encode(lease).decode())
         with suppress(OSError, msgspec.DecodeError):
@@ -312,8 +324,8 @@ class SlotLeases:
 
     def give_back(self, slot: WorkSlot) -> None:
         """Free a slot by removing its lease."""
-        with writing(_note_of(slot)):
-            _note_of(slot).unlink(missing_ok=True)
+        with writing(slot.note):
+            slot.note.unlink(missing_ok=True)
 
 
 def _stamp(state: os.stat_result) -> tuple[int, ...]:
@@ -323,7 +335,3 @@ def _stamp(state: os.stat_result) -> tuple[int, ...]:
 
 def _read_note(note: Path) -> tuple[WorkSlot, SlotLease]:
     return WorkSlot(note.with_suffix("")), msgspec.json.decode(note.read_bytes(), type=SlotLease)
-
-
-def _note_of(slot: WorkSlot) -> Path:
-    return slot.path.with_name(f"{slot.path.name}.json")

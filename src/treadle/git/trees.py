@@ -8,7 +8,6 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from hashlib import sha256
 from operator import attrgetter
 from pathlib import Path
 from typing import Final, Literal
@@ -173,7 +172,6 @@ class PathChange(msgspec.Struct, frozen=True):
     path: str
     kind: Kind
     mode: str
-    old_mode: str
     old: str = ""
 
     @property
@@ -257,10 +255,10 @@ class Trees:
         found: list[PathChange] = []
         for head in words:
             if head:
-                old_mode, mode, _, _, letter = head.removeprefix(":").split(" ")
+                _, mode, _, _, letter = head.removeprefix(":").split(" ")
                 first = next(words)
                 path, old = (next(words), first) if letter[0] in "RC" else (first, "")
-                found.append(PathChange(path, _KINDS.get(letter[0], "modified"), mode, old_mode, old))
+                found.append(PathChange(path, _KINDS.get(letter[0], "modified"), mode, old))
         return found
 
     async def diff(self, base: str, commit: str, most: int = DIFF) -> str:
@@ -268,13 +266,6 @@ class Trees:
         out = await diff_trees(self._repository, _DIFF, base, commit)
         text = out[:most].decode(errors="replace")
         return text if len(out) <= most else f"{text}\n… cut: the diff has {len(out)} bytes\n"
-
-    async def digest(self, commit: str, globs: Iterable[str]) -> str:
-        """Return a hash of the files that the globs match: equal if and only if paths, modes and contents are."""
-        is_named = naming(globs)
-        chosen = [entry for entry in await self.entries(commit) if is_named(entry.path)]
-        lines = [f"{entry.mode} {entry.id} {entry.path}\0" for entry in sorted(chosen, key=lambda one: one.path)]
-        return sha256(os.fsencode("".join(lines))).hexdigest()
 
     async def without(self, commit: str, globs: Iterable[str]) -> str:
         """Return the tree of a commit without the files that the globs match."""

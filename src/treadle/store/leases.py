@@ -27,7 +27,7 @@ class Owner(NamedTuple):
 
 def this_process() -> Owner:
     """This process."""
-    return Owner(socket.gethostname(), _boot(), os.getpid(), _start(os.getpid()))
+    return Owner(socket.gethostname(), _boot_id(), os.getpid(), _start_time(os.getpid()))
 
 
 def parse_owner(text: str) -> Owner | None:
@@ -41,7 +41,7 @@ def is_alive(owner: Owner) -> bool | None:
     """Whether a process still runs; None if that cannot be known from here (another machine)."""
     if owner.host != socket.gethostname():
         return None
-    return owner.boot == _boot() and _start(owner.pid) == owner.start != ""
+    return owner.boot == _boot_id() and _start_time(owner.pid) == owner.start != ""
 
 
 def driver_of(run: Run) -> int:
@@ -54,14 +54,14 @@ def driver_of(run: Run) -> int:
 
 
 @cache
-def _boot() -> str:
+def _boot_id() -> str:
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
         return ""
 
 
-def _start(pid: int) -> str:
+def _start_time(pid: int) -> str:
     """When a process began, in the system's own words; empty if it is gone (a zombie is)."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")

@@ -4,6 +4,8 @@ import hashlib
 import json
 import sqlite3
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from treadle.errors import PortError
@@ -21,8 +23,8 @@ class SqlitePayloads:
 
     def __init__(self, reader: sqlite3.Connection) -> None:
         self._reader = reader
-        self._waiting: dict[str, bytes] = {}
-        self._flying: dict[str, bytes] = {}
+        self._buffered: dict[str, bytes] = {}
+        self._in_flight: dict[str, bytes] = {}
         self._lock = threading.Lock()
 
     def put(self, value: Json) -> str:
@@ -30,7 +32,7 @@ class SqlitePayloads:
         body = canonical(value)
         ref = f"sha256:{hashlib.sha256(body).hexdigest()}"
         with self._lock:
-            self._waiting[ref] = body
+            self._buffered[ref] = body
         return ref
 
     def get(self, ref: str) -> Json:
@@ -38,27 +40,28 @@ class SqlitePayloads:
         if ref.startswith(_TEXT):
             return ref.removeprefix(_TEXT)
         with self._lock:
-            body = self._waiting.get(ref) or self._flying.get(ref)
+            body = self._buffered.get(ref) or self._in_flight.get(ref)
         value: Json = json.loads(read(self._reader, ref) if body is None else body)
         return value
 
-    def take(self) -> dict[str, bytes]:
-        """Return the payloads for the next transaction; they stay readable here until it has ended."""
-        with self._lock:
-            taken, self._waiting = self._waiting, {}
-            self._flying |= taken
-        return taken
+    @contextmanager
+    def writing(self) -> Iterator[dict[str, bytes]]:
+        """Yield the buffered payloads to the transaction inside this context; if it fails, the next one gets them.
 
-    def give_back(self, taken: dict[str, bytes]) -> None:
-        """Queue the payloads again after a failed transaction."""
+        They stay readable here until the transaction has ended.
+        """
         with self._lock:
-            self._waiting |= taken
-
-    def written(self, taken: dict[str, bytes]) -> None:
-        """Drop the payloads from the buffer after a durable transaction."""
+            taken, self._buffered = self._buffered, {}
+            self._in_flight |= taken
+        try:
+            yield taken
+        except BaseException:
+            with self._lock:
+                self._buffered |= taken
+            raise
         with self._lock:
             for ref in taken:
-                self._flying.pop(ref, None)
+                self._in_flight.pop(ref, None)
 
 
 def write(db: sqlite3.Connection, bodies: dict[str, bytes]) -> None:

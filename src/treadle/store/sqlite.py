@@ -64,7 +64,7 @@ class Writer:
 
     def __init__(self, open_: Callable[[], sqlite3.Connection], explain: Callable[[sqlite3.Error], PortError]) -> None:
         self._open, self._explain = open_, explain
-        self._gathered: list[_Order] = []
+        self._orders: list[_Order] = []
         self._turn: asyncio.AbstractEventLoop | None = None
         self._queue: SimpleQueue[list[_Order] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -74,25 +74,25 @@ class Writer:
         """Return the job's result once it is durable; without `durable`, once other connections see it."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
-        self._gathered.append(_Order(job, durable, done, loop))
+        self._orders.append(_Order(job, durable, done, loop))
         if self._turn is not loop:  # later ones of the same turn go along
             self._turn = loop
-            loop.call_soon(self._hand_in)
+            loop.call_soon(self._submit)
         return await done
 
     def close(self) -> None:
         """Finish the pending jobs, and stop."""
-        self._hand_in()
+        self._submit()
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join()
             self._thread = None
 
-    def _hand_in(self) -> None:
+    def _submit(self) -> None:
         self._turn = None
-        if not self._gathered:
+        if not self._orders:
             return
-        orders, self._gathered = self._gathered, []
+        orders, self._orders = self._orders, []
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="treadle-store", daemon=True)
             self._thread.start()
@@ -257,11 +257,10 @@ class Store:
             protocol = self.protocol(snapshot.protocol if snapshot else record.protocol)
             return read_history(self._db, record, protocol, load_state(snapshot.body) if snapshot else State())
 
-    def events(self, run: str, after: int = 0) -> Iterable[tuple[int, bytes]]:
+    def events(self, run: str) -> Iterable[tuple[int, bytes]]:
         """The log of a run, as it was written."""
         with explaining_failures(self.path):
-            query = "SELECT seq, body FROM events WHERE run = ? AND seq > ? ORDER BY seq"
-            yield from self._db.execute(query, (run, after))
+            yield from self._db.execute("SELECT seq, body FROM events WHERE run = ? ORDER BY seq", (run,))
 
     def tail(self, run: str, after: int = 0) -> tuple[Run, list[Row]]:
         """Return a run's record and its events after a sequence number, each with the hash of the log up to it."""
@@ -297,12 +296,6 @@ class Store:
         with explaining_failures(self.path):
             return dict(self._db.execute("SELECT id, body FROM outbox WHERE run = ? ORDER BY id", (run,)).fetchall())
 
-    def timers(self, run: str = "") -> list[tuple[str, int]]:
-        """Timers (of one run) and when they are due, the next first."""
-        with explaining_failures(self.path):
-            query = "SELECT id, due FROM timers WHERE ? = '' OR run = ? ORDER BY due, id"
-            return self._db.execute(query, (run, run)).fetchall()
-
     def strays(self, run: str) -> list[Stray]:
         """Return the ignored answers and messages, in order of arrival."""
         with explaining_failures(self.path):
@@ -326,13 +319,8 @@ class Store:
 
     async def append(self, lease: Lease, batch: LogBatch, now: int) -> None:
         """Make a turn durable; raise a `PortError` if another process has taken over the run."""
-        bodies = self.payloads.take()
-        try:
+        with self.payloads.writing() as bodies:
             await self.writer.run(lambda db: write_batch(db, lease, batch, bodies, now))
-        except BaseException:
-            self.payloads.give_back(bodies)
-            raise
-        self.payloads.written(bodies)
 
     def post(self, run: str, event: Event) -> None:
         """Put an event into a run's inbox, with the payloads it refers to; the run's driver picks it up."""
@@ -341,23 +329,17 @@ class Store:
 
     @contextmanager
     def _with_payloads(self) -> Iterator[None]:
-        """Run a transaction that also writes the buffered payloads; after a failure the next one writes them."""
-        bodies = self.payloads.take()
-        try:
-            with transaction(self._db):
-                payloads.write(self._db, bodies)
-                yield
-        except BaseException:
-            self.payloads.give_back(bodies)
-            raise
-        self.payloads.written(bodies)
+        """Run a transaction that also writes the buffered payloads."""
+        with self.payloads.writing() as bodies, transaction(self._db):
+            payloads.write(self._db, bodies)
+            yield
 
     def _post(self, run: str, event: Event) -> None:
         values = (run, event.id, encode_event(event))
         self._db.execute("INSERT OR IGNORE INTO inbox (run, id, body) VALUES (?, ?, ?)", values)
 
     def posted(self, run: str = "") -> list[InboxItem]:
-        """Return the unprocessed items in the inboxes (of one run)."""
+        """Return the unprocessed items in the inboxes of all runs, or of one."""
         query = "SELECT n, run, body FROM inbox WHERE ? = '' OR run = ? ORDER BY n"
         with explaining_failures(self.path):
             rows = self._db.execute(query, (run, run)).fetchall()

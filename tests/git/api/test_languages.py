@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from treadle.git.api.languages import LARGEST, api_of, is_source, is_understood, read_api
+from treadle.git.api.languages import LARGEST, is_source, is_understood, read_api
 
 
 @pytest.mark.parametrize("path", "a.py a.pyi a.ts a.tsx a.js a.mjs a.cjs a.go".split())
@@ -17,14 +17,14 @@ def test_these_are_understood(path: str) -> None:
 @pytest.mark.parametrize("path", "a.rs A.java a.c a.proto".split())
 def test_of_these_the_file_counts(path: str) -> None:
     assert is_source(path)
-    assert list(api_of(path, b"x")) == [path]
-    assert api_of(path, b"x") != api_of(path, b"y")
+    assert list(read_api(path, b"x").symbols) == [path]
+    assert read_api(path, b"x") != read_api(path, b"y")
 
 
 @pytest.mark.parametrize("path", "README.md tests/a.py src/test_a.py src/a.spec.ts a_test.go conftest.py".split())
 def test_documents_and_tests_export_nothing(path: str) -> None:
     assert not is_source(path)
-    assert api_of(path, b"def f(): ...") == {}
+    assert read_api(path, b"def f(): ...").symbols == {}
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,18 @@
 """What commits export, read from git's objects."""
 
+from collections import OrderedDict
 from pathlib import Path
 
 import pytest
 
 from tests.git.place import git, run, write
 from treadle.config.project import Project, make_local
-from treadle.git.api.languages import FileExports, Symbol, api_of, make_symbol, read_api, whole_file
+from treadle.git.api import reader
+from treadle.git.api.languages import FileExports, Symbol, make_symbol, read_api, whole_file
 from treadle.git.api.reader import (
     ApiChange,
     ApiReader,
     ModulePlaces,
-    Readings,
     api_changes,
     compare_apis,
     fill_from_dump,
@@ -20,7 +21,6 @@ from treadle.git.api.reader import (
     parse_dump,
 )
 from treadle.git.repository import Repository, open_repository
-from treadle.git.trees import TreeEntry
 
 FILES = {
     "shop/__init__.py": "from ._cart import Cart\nfrom .tax import rate\n",
@@ -126,34 +126,49 @@ def test_where_a_name_is_offered(tmp_path: Path) -> None:
     run(story())
 
 
-def test_a_merge_costs_only_what_it_changed(tmp_path: Path) -> None:
+def count_parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Empty the cache, and return a list that gets the path of each file that is parsed from now on."""
+    parsed: list[str] = []
+
+    def read(path: str, source: bytes) -> FileExports:
+        parsed.append(path)
+        return read_api(path, source)
+
+    monkeypatch.setattr(reader, "_readings", OrderedDict())
+    monkeypatch.setattr(reader, "read_api", read)
+    return parsed
+
+
+def test_a_merge_costs_only_what_it_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story() -> None:
         repository, _ = await started(tmp_path / "p")
         many: dict[str, str | None] = {f"lib/m{n}.py": f"def f{n}(): ...\n" for n in range(40)}
         before = commit(tmp_path / "p", many)
         after = commit(tmp_path / "p", {"lib/m7.py": "def other(): ...\n"})
-        cold = Readings()
-        await ApiReader(repository, cold).both(before, after)
-        assert len(cold) == 2  # one file, as it was and as it is
-        warm = Readings()
-        await ApiReader(repository, warm).api(before)
-        assert len(warm) == len(FILES) - 1 + 40
-        await ApiReader(repository, warm).api(after)
-        assert len(warm) == len(FILES) - 1 + 40 + 1
+        parsed = count_parsed(monkeypatch)
+        await ApiReader(repository).both(before, after)
+        assert parsed == ["lib/m7.py"] * 2  # as it was and as it is
+        parsed = count_parsed(monkeypatch)
+        await ApiReader(repository).api(before)
+        assert len(parsed) == len(FILES) - 1 + 40
+        await ApiReader(repository).api(after)
+        assert len(parsed) == len(FILES) - 1 + 40 + 1
 
     run(story())
 
 
-def test_what_is_remembered_has_a_bound() -> None:
-    kept = Readings(2)
-    entries = [TreeEntry("100644", str(n), "a.py") for n in range(3)]
-    for entry in entries[:2]:
-        kept.add(entry, FileExports(symbols={}))
-    assert kept.get(entries[0])
-    kept.add(entries[2], FileExports(symbols={}))
-    assert len(kept) == 2
-    assert kept.get(entries[1]) is None
-    assert kept.get(entries[0])
+def test_what_is_remembered_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        repository, first = await started(tmp_path / "p")
+        monkeypatch.setattr(reader, "_KEPT", 2)
+        parsed = count_parsed(monkeypatch)
+        places = ApiReader(repository)
+        for path in ("shop/tax.py", "web/cart.ts", "shop/tax.py", "pkg/a.go", "shop/tax.py", "web/cart.ts"):
+            await places.api(first, [path])
+        # The file that was used last stays; the other one is parsed again.
+        assert parsed == ["shop/tax.py", "web/cart.ts", "pkg/a.go", "web/cart.ts"]
+
+    run(story())
 
 
 # Names that one file has from another.
@@ -270,20 +285,21 @@ GO = "package p\n\n"
 def test_changes_and_how_far_they_reach(
     path: str, before: str, after: str, expected: list[str] | None, reach: str
 ) -> None:
-    found = compare_apis(api_of(path, before.encode()), api_of(path, after.encode()))
+    found = compare_apis(read_api(path, before.encode()).symbols, read_api(path, after.encode()).symbols)
     assert sorted(one.type for one in found) == sorted(["BehaviorChange"] if expected is None else expected)
     assert impact(found) == reach
 
 
 def test_a_change_has_both_signatures() -> None:
-    found = compare_apis(api_of("m.py", b"def f(a): ..."), api_of("m.py", b"def f(b): ..."))
+    found = compare_apis(read_api("m.py", b"def f(a): ...").symbols, read_api("m.py", b"def f(b): ...").symbols)
     assert found == [ApiChange("m.f", "SignatureChange", "def f(a)", "def f(b)")]
 
 
 def test_a_signature_that_is_too_long_to_be_shown_still_differs() -> None:
     long = ", ".join(f"a{number}" for number in range(300))
     found = compare_apis(
-        api_of("m.py", f"def f({long}, x): ...".encode()), api_of("m.py", f"def f({long}, y): ...".encode())
+        read_api("m.py", f"def f({long}, x): ...".encode()).symbols,
+        read_api("m.py", f"def f({long}, y): ...".encode()).symbols,
     )
     assert [one.type for one in found] == ["SignatureChange"]
     assert len(found[0].before) < 600

@@ -29,7 +29,7 @@ FACT: Final = "meanwhile"
 def changes_meanwhile(s: Subject) -> tuple[CheckProblem, ...]:
     """A note for each thing that changed where this activity had nothing to do."""
     moved = [
-        note(f"the ref {one.ref} was moved by somebody else, and has been put back", code="record.ref_moved")
+        note(f"the ref {one} was moved by somebody else, and has been put back", code="record.ref_moved")
         for one in s.work.moved
     ]
     around = [

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 import tree_sitter_go
 from tree_sitter import Node
 
-from treadle.git.api.languages import Api, FileExports, Symbol, make_symbol, merge_apis
+from treadle.git.api.languages import FileExports, Symbol, make_symbol, merge_apis
 from treadle.git.api.syntax import SyntaxSource, children, parse_syntax, signature, structure, text
 
 
@@ -19,25 +19,18 @@ def read(path: str, source: bytes) -> FileExports:
     """Return the exports of a Go file; raise `SyntaxError` if it cannot be parsed."""
     file = syntax(path, source)
     folder = str(PurePosixPath(path).parent)
-    package = folder if folder != "." else next((text(one) for one in _package(file)), "main")
-    return FileExports(symbols=_prefixed(package, merge_apis({name: one} for name, one in _found(file))))
-
-
-def _package(file: SyntaxSource) -> Iterator[Node]:
-    for one in children(file.root):
-        if one.type == "package_clause":
-            yield from children(one)
-
-
-def _prefixed(package: str, names: Api) -> Api:
-    return {f"{package}.{name}": one for name, one in names.items() if _is_exported(name)}
+    clauses = [one for one in children(file.root) if one.type == "package_clause"]
+    names = [text(one) for clause in clauses for one in children(clause)]
+    package = folder if folder != "." else next(iter(names), "main")
+    found = merge_apis({name: one} for name, one in _definitions(file))
+    return FileExports(symbols={f"{package}.{name}": one for name, one in found.items() if _is_exported(name)})
 
 
 def _is_exported(name: str) -> bool:
     return all(part[:1].isupper() for part in name.split("."))
 
 
-def _found(file: SyntaxSource) -> Iterator[tuple[str, Symbol]]:
+def _definitions(file: SyntaxSource) -> Iterator[tuple[str, Symbol]]:
     for node in children(file.root):
         match node.type:
             case "function_declaration":
@@ -54,7 +47,7 @@ def _found(file: SyntaxSource) -> Iterator[tuple[str, Symbol]]:
 def _function(file: SyntaxSource, node: Node) -> Symbol:
     body = node.child_by_field_name("body")
     receiver = children(node.child_by_field_name("receiver"))
-    names = [one for part in receiver for one in part.children_by_field_name("name")]  # its name is nobody's business
+    names = [one for part in receiver for one in part.children_by_field_name("name")]  # callers never see its name
     return make_symbol(signature(node, [one for one in (body, *names) if one is not None]), structure(file, body))
 
 

@@ -180,7 +180,7 @@ class _Module:
             elif node.type == "expression_statement":
                 yield from self._assigned(node)
         if self._is_ambient and not any(one.type in ("export_statement", "import_statement") for one in nodes):
-            yield from (one for names in self._local.values() for one in names)  # it declares what is there anyway
+            yield from (one for names in self._local.values() for one in names)  # a file of global declarations
 
     def _exported(self, node: Node) -> Iterator[Named]:
         words = {one.type for one in node.children if not one.is_named}
@@ -191,7 +191,7 @@ class _Module:
         elif value is not None or "=" in words:
             yield from self._value("default", value if value is not None else children(node)[-1])
         elif source is not None:
-            yield from _passed_on(node, text(source).strip("\"'`"))
+            yield from _reexports(node, text(source).strip("\"'`"))
         else:
             for one in (one for part in children(node) for one in children(part) if one.type == "export_specifier"):
                 name, alias = text(one.child_by_field_name("name")), text(one.child_by_field_name("alias"))
@@ -253,7 +253,7 @@ class _Module:
                 yield signature(one), make_symbol(signature(one), structure(self._file, one))
 
 
-def _passed_on(node: Node, place: str) -> Iterator[Named]:
+def _reexports(node: Node, place: str) -> Iterator[Named]:
     """Yield the names of `export … from`: only names, because the other module reports their changes."""
     for part in children(node):
         if part.type == "namespace_export":

@@ -5,8 +5,9 @@ The readers load heavy libraries, so each is imported when it meets the first fi
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from importlib import import_module
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -50,18 +51,18 @@ def make_symbol(signature: str, body: str = "") -> Symbol:
     return Symbol(shown, _hash(body) if body else "")
 
 
-def join_symbols(one: Symbol, other: Symbol) -> Symbol:
-    """Join two definitions of one name: overloads, a getter and its setter, or one for each platform."""
-    signatures = dict.fromkeys((one.signature, other.signature))
-    return make_symbol("; ".join(signatures), f"{one.body}{other.body}")
-
-
 def merge_apis(all_: Iterable[Mapping[str, Symbol]]) -> Api:
-    """Merge several sets of names into one."""
+    """Merge several sets of names into one.
+
+    A name may have several definitions: overloads, a getter and its setter, or one for each platform.
+    """
     found: Api = {}
     for some in all_:
         for name, one in some.items():
-            found[name] = join_symbols(found[name], one) if name in found else one
+            if earlier := found.get(name):
+                signatures = dict.fromkeys((earlier.signature, one.signature))
+                one = make_symbol("; ".join(signatures), f"{earlier.body}{one.body}")  # noqa: PLW2901
+            found[name] = one
     return found
 
 
@@ -83,36 +84,15 @@ _OTHERS: Final = frozenset(
     .swift .vue .zig
     """.split()
 )
-Read = Callable[[str, bytes], FileExports]
 _REMEMBERED: Final = 100_000
 
 
-# A reader's library is loaded with the first file of its language: most commands need none.
-
-
-def _python(path: str, source: bytes) -> FileExports:
-    from treadle.git.api.python import read  # noqa: PLC0415
-
-    return read(path, source)
-
-
-def _script(path: str, source: bytes) -> FileExports:
-    from treadle.git.api.javascript import read  # noqa: PLC0415
-
-    return read(path, source)
-
-
-def _go(path: str, source: bytes) -> FileExports:
-    from treadle.git.api.go import read  # noqa: PLC0415
-
-    return read(path, source)
-
-
-READERS: Final[dict[str, Read]] = {
-    **dict.fromkeys((".py", ".pyi"), _python),
-    **dict.fromkeys((".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts"), _script),
-    ".go": _go,
+READERS: Final = {
+    **dict.fromkeys((".py", ".pyi"), "python"),
+    **dict.fromkeys((".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts"), "javascript"),
+    ".go": "go",
 }
+"""The module of this package that reads files with a suffix."""
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -129,25 +109,21 @@ def is_understood(path: str) -> bool:
 
 def read_api(path: str, source: bytes) -> FileExports:
     """Return the exports of a file; one without a reader, or with a syntax error, counts as one name: its path."""
-    reader = READERS.get(PurePosixPath(path).suffix)
     if not is_source(path):
         return FileExports(symbols={})
-    if reader is None:
+    if not is_understood(path):
         return whole_file(path, source)
     if len(source) > LARGEST:
         return whole_file(path, source, f"too large to be read: more than {LARGEST} bytes")
     try:
-        return reader(path, source)
+        # A reader's library is loaded with the first file of its language: most commands need none.
+        reader = import_module(f"treadle.git.api.{READERS[PurePosixPath(path).suffix]}")
+        found: FileExports = reader.read(path, source)
+        return found
     except SyntaxError as error:
         return whole_file(path, source, f"cannot be parsed: line {error.lineno or 1}: {error.msg}")
     except Exception as error:  # noqa: BLE001, RUF100 - whatever odd source makes of a library, a merge goes on
         return whole_file(path, source, f"cannot be parsed: {type(error).__name__}: {error}"[:300])
-
-
-def api_of(path: str, source: bytes) -> Api:
-    """Return the public exports of a file itself, without re-exports."""
-    reading = read_api(path, source)
-    return {} if reading.is_private else reading.symbols
 
 
 # Python's module names.

@@ -14,7 +14,7 @@ import msgspec
 
 from treadle.git.api.languages import FileExports, is_private, make_symbol, merge_apis, module_name
 
-logging.getLogger("griffe").disabled = True  # what it cannot make sense of is no news for people
+logging.getLogger("griffe").disabled = True  # its complaints about odd code are of no use to people
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Node = ast.AST | griffe.ObjectNode
@@ -50,29 +50,29 @@ def read(path: str, source: bytes) -> FileExports:
     """Return the exports of a Python file; raise `SyntaxError` or `ValueError` if it cannot be parsed."""
     module, is_package = module_name(path), PurePosixPath(path).stem == "__init__"
     is_inner = is_private(module)
-    seen, exports = _seen(source, module, is_package=is_package)
+    collected, exports = _collect(source, module, is_package=is_package)
 
     def is_offered(name: str) -> bool:
         first, _, rest = name.partition(".")
         outside = is_inner or (first in exports if exports is not None else not first.startswith("_"))
         return outside and all(_is_open(part) for part in rest.split(".") if rest)
 
-    offered = [one for one in seen.definitions() if is_offered(one.name) and one.name != "__all__"]
+    offered = [one for one in collected.definitions() if is_offered(one.name) and one.name != "__all__"]
     symbols = merge_apis({f"{module}.{one.name}": make_symbol(one.marks + one.shape, one.body)} for one in offered)
     links = {
         f"{module}.{one.name}": one.target
-        for one in seen.imports
-        if f"{module}.{one.name}" not in symbols and _is_passed_on(one, module, exports, is_package or is_inner)
+        for one in collected.imports
+        if f"{module}.{one.name}" not in symbols and _is_reexported(one, module, exports, is_package or is_inner)
     }
     return FileExports(symbols=symbols, links=links, is_private=is_inner)
 
 
 def definitions(source: str) -> list[Definition]:
     """Everything that a program defines at its top and in its classes; a `SyntaxError` if it is no program."""
-    return list(_seen(source.encode(errors="replace"), "module", is_package=False)[0].definitions())
+    return list(_collect(source.encode(errors="replace"), "module", is_package=False)[0].definitions())
 
 
-def _is_passed_on(one: _Import, module: str, exports: frozenset[str] | None, is_package: bool) -> bool:
+def _is_reexported(one: _Import, module: str, exports: frozenset[str] | None, is_package: bool) -> bool:
     """Whether an imported name is offered to others: by `__all__`, or by a package that gathers its own parts."""
     if exports is not None and one.name != "*":
         return one.name in exports
@@ -84,7 +84,7 @@ def _is_open(name: str) -> bool:
     return not name.startswith("_") or (name.startswith("__") and name.endswith("__"))
 
 
-class _Seen(griffe.Extension):
+class _Collector(griffe.Extension):
     """Everything that griffe comes across: of a name that is defined twice it would keep only one."""
 
     def __init__(self, module: str, *, is_package: bool) -> None:
@@ -143,28 +143,28 @@ class _Seen(griffe.Extension):
                 yield Definition(name, _value(name, value), "", "", is_value=True)
 
 
-def _seen(source: bytes, module: str, *, is_package: bool) -> tuple[_Seen, frozenset[str] | None]:
-    seen = _Seen(module, is_package=is_package)
+def _collect(source: bytes, module: str, *, is_package: bool) -> tuple[_Collector, frozenset[str] | None]:
+    collected = _Collector(module, is_package=is_package)
     encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
     text = source.decode(encoding, errors="replace")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         place = Path("__init__.py" if is_package else "module.py")
-        top = griffe.visit(module, place, text, extensions=griffe.Extensions(seen))
+        top = griffe.visit(module, place, text, extensions=griffe.Extensions(collected))
     exports = top.exports
-    return seen, None if exports is None else frozenset(str(one) for one in exports)
+    return collected, None if exports is None else frozenset(str(one) for one in exports)
 
 
 def _definition(name: str, obj: griffe.Object | None, node: ast.AST) -> Definition:
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             shape = _function(node, obj)
-            return Definition(name, shape, _marks(node), _dumped(_without_docstring(node.body)), is_value=False)
+            return Definition(name, shape, _decorators(node), _dump(_without_docstring(node.body)), is_value=False)
         case ast.ClassDef():
             inside = ", ".join(ast.unparse(one) for one in (*node.bases, *node.keywords))
             shape = f"class {node.name}({inside})" if inside else f"class {node.name}"
-            return Definition(name, shape, _marks(node), _dumped(_fields(node)), is_value=False)
-    return Definition(name, _value(name, obj), "", _dumped([node]), is_value=True)
+            return Definition(name, shape, _decorators(node), _dump(_fields(node)), is_value=False)
+    return Definition(name, _value(name, obj), "", _dump([node]), is_value=True)
 
 
 def _function(node: _Function, obj: griffe.Object | None) -> str:
@@ -202,7 +202,7 @@ def _value(name: str, obj: griffe.Object | None) -> str:
     return f"{last}: {typed}" if typed is not None else last
 
 
-def _marks(node: _Function | ast.ClassDef) -> str:
+def _decorators(node: _Function | ast.ClassDef) -> str:
     return "".join(f"@{ast.unparse(one)} " for one in node.decorator_list)
 
 
@@ -219,7 +219,7 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     return body
 
 
-def _dumped(nodes: Iterable[ast.AST]) -> str:
+def _dump(nodes: Iterable[ast.AST]) -> str:
     """Nodes without where they stand; a documentation string inside them counts for nothing either."""
     return "\n".join(ast.dump(_Undocumented().visit(node)) for node in nodes)
 
@@ -227,15 +227,8 @@ def _dumped(nodes: Iterable[ast.AST]) -> str:
 class _Undocumented(ast.NodeTransformer):
     """A transformer that removes docstrings."""
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return self._bare(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return self._bare(node)
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        return self._bare(node)
-
-    def _bare(self, node: _Function | ast.ClassDef) -> ast.AST:
+    def _strip(self, node: _Function | ast.ClassDef) -> ast.AST:
         node.body = _without_docstring(node.body)
         return self.generic_visit(node)
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _strip

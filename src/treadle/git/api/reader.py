@@ -44,29 +44,23 @@ def link_exports(readings: Iterable[FileExports]) -> Api:
     public = [one for one in every if not one.is_private]
     hidden = merge_apis(one.symbols for one in every if one.is_private)
     inner = {name: target for one in every if one.is_private for name, target in one.links.items()}
-    passed = (_passed(name, target, hidden, inner) for one in public for name, target in one.links.items())
-    return merge_apis([*(one.symbols for one in public), *passed])
+    reexported = (_reexported(name, target, hidden, inner) for one in public for name, target in one.links.items())
+    return merge_apis([*(one.symbols for one in public), *reexported])
 
 
-def _passed(name: str, target: str, hidden: Api, inner: Mapping[str, str]) -> Api:
+def _reexported(name: str, target: str, hidden: Api, inner: Mapping[str, str]) -> Api:
     for _ in range(_DEEPEST):
         target = inner.get(target, target)
     if target.endswith(".*"):
-        found = _all_of(name.removesuffix("*"), target.removesuffix("*"), hidden)
+        start, inside = target.removesuffix("*"), name.removesuffix("*")
+        every = {full.removeprefix(start): one for full, one in hidden.items() if full.startswith(start)}
+        found = {inside + rest: one for rest, one in every.items() if not rest.startswith("_")}
         return found or {f"{name} of {target[:-2]}": make_symbol(f"from {target[:-2]} import *")}
     members = {name + full.removeprefix(target): one for full, one in hidden.items() if full.startswith(f"{target}.")}
     if target in hidden:
         return {name: hidden[target], **members}
     module, _, last = target.rpartition(".")
     return {name: make_symbol(f"from {module} import {last}" if module else f"import {last}")}
-
-
-def _all_of(prefix: str, start: str, hidden: Api) -> Api:
-    return {
-        prefix + full.removeprefix(start): one
-        for full, one in hidden.items()
-        if full.startswith(start) and not full.removeprefix(start).startswith("_")
-    }
 
 
 class ModulePlaces:
@@ -104,32 +98,8 @@ _KEPT: Final = 20_000
 _ROUNDS: Final = 10
 
 
-class Readings:
-    """A cache of parsed files by path and contents; a reading never changes, so all callers share it."""
-
-    def __init__(self, most: int = _KEPT) -> None:
-        self._most = most
-        self._kept: OrderedDict[tuple[str, str], FileExports] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def get(self, entry: TreeEntry) -> FileExports | None:
-        """Return the cached reading of a file, if any."""
-        key = (entry.path, entry.id)
-        if key in self._kept:
-            self._kept.move_to_end(key)
-        return self._kept.get(key)
-
-    def add(self, entry: TreeEntry, reading: FileExports) -> FileExports:
-        """Cache a reading, and drop the least recently used one."""
-        self._kept[entry.path, entry.id] = reading
-        while len(self._kept) > self._most:
-            self._kept.popitem(last=False)
-        return reading
-
-
-_SHARED: Final = Readings()
+_readings: OrderedDict[tuple[str, str], FileExports] = OrderedDict()
+"""Parsed files by path and id, the most recently used last. A reading never changes, so all callers share it."""
 
 
 class TreeApi(msgspec.Struct, frozen=True):
@@ -143,8 +113,8 @@ class TreeApi(msgspec.Struct, frozen=True):
 class ApiReader:
     """A reader of exports from the objects of a repository, without a checkout."""
 
-    def __init__(self, repository: Repository, readings: Readings = _SHARED) -> None:
-        self._repository, self._trees, self._known = repository, Trees(repository), readings
+    def __init__(self, repository: Repository) -> None:
+        self._repository, self._trees = repository, Trees(repository)
 
     async def api(self, commit: str, paths: Iterable[str] | None = None) -> TreeApi:
         """Return the exports of a commit, or only of some files and of the files that re-export their names."""
@@ -204,14 +174,20 @@ class ApiReader:
         return found
 
     async def _readings(self, entries: list[TreeEntry]) -> dict[str, FileExports]:
-        known = {one.path: self._known.get(one) for one in entries}
-        missing = [one for one in entries if known[one.path] is None]
+        """Return the readings of some files, in this order; parse those that are not in the cache."""
+        found = {one.path: _readings.get((one.path, one.id)) for one in entries}
+        missing = [one for one in entries if found[one.path] is None]
         for start in range(0, len(missing), _AT_ONCE):
             some = missing[start : start + _AT_ONCE]
             for entry, source in zip(some, await self._repository.blobs([one.id for one in some]), strict=True):
-                known[entry.path] = self._known.add(entry, read_api(entry.path, source))
-                await asyncio.sleep(0)  # a large tree keeps nobody waiting
-        return {path: one for path, one in known.items() if one is not None}
+                found[entry.path] = _readings[entry.path, entry.id] = read_api(entry.path, source)
+                await asyncio.sleep(0)  # other tasks go on while a large tree is parsed
+        for entry in entries:
+            if (entry.path, entry.id) in _readings:
+                _readings.move_to_end((entry.path, entry.id))
+        while len(_readings) > _KEPT:
+            _readings.popitem(last=False)
+        return {path: one for path, one in found.items() if one is not None}
 
 
 # The output of the project's own command about its exports, for languages without a reader.
