@@ -8,6 +8,7 @@ from typing import Final, Literal, NamedTuple
 
 from treadle.protocol.checks.children import result_fields
 from treadle.protocol.checks.names import authored_names, clone_fault
+from treadle.protocol.checks.shapes import value_kind
 from treadle.protocol.checks.subject import TRYING_KINDS, Flow, ProtocolSubject, step_path
 from treadle.protocol.fields import BareType, EnumType, ListType, ScalarType, TypeNotationError, bare, parse_type
 from treadle.protocol.findings import Finding, suggest
@@ -132,15 +133,10 @@ class GuardScope(NamedTuple):
         if root == "last":
             return "text"
         if root == "data":
-            match _type_of(self.fields, name):
-                case ScalarType(name=scalar):
-                    return "text" if scalar in ("text", "path") else "number"
-                case ListType():  # routes see how many items it has
-                    return "number"
-                case EnumType(values=values):
-                    texts = {isinstance(value, str) for value in values}
-                    return "" if len(texts) > 1 else "text" if True in texts else "number"
-            return ""
+            type_ = _type_of(self.fields, name)
+            if isinstance(type_, ListType):
+                return "number"  # routes see how many items it has
+            return value_kind(type_) if type_ else ""
         return "number" if root in (*_NUMBERS, "spent", "root") else ""
 
     def words(self, full: str) -> list[object]:
