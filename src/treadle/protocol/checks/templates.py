@@ -351,14 +351,14 @@ class TemplateChecker:
             if macro and self.conditions in around:  # with no condition on the way from its call to here
                 self.fault(node, f"calls the macro '{macro.node.name}' inside of itself", "let a condition end it")
             return
-        given = [self._argument(argument, scope) for argument in node.args]
+        positional = [self._argument(argument, scope) for argument in node.args]
         named = {pair.key: self._argument(pair.value, scope) for pair in node.kwargs}
         names = [argument.name for argument in macro.node.args]
         unknown = dict.fromkeys((*names, *_IN_MACROS), UNKNOWN)
         before, self.sure = self.sure, frozenset()
         self.calls.append((macro.node, self.conditions))
         self.open.append(macro.template)
-        self._body(macro.node.body, {**macro.scope, **unknown, **dict(zip(names, given, strict=False)), **named})
+        self._body(macro.node.body, {**macro.scope, **unknown, **dict(zip(names, positional, strict=False)), **named})
         self.open.pop()
         self.calls.pop()
         self.sure = before
