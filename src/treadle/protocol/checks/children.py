@@ -26,7 +26,7 @@ def _waits_for(step: Step, group: str) -> bool:
     return any(wait.group == group for wait in step.wait)
 
 
-def groups_are_one_thing(subject: ProtocolSubject) -> Iterator[Finding]:
+def groups_hold_one_graph(subject: ProtocolSubject) -> Iterator[Finding]:
     """13. A group is of one graph, and no list of items starts two lots of children."""
     for flow in subject.flows.values():
         for one, other in combinations(flow.sites, 2):
@@ -46,7 +46,7 @@ def groups_are_one_thing(subject: ProtocolSubject) -> Iterator[Finding]:
                 yield subject.finding(13, where, other.path, message, "start them once")
 
 
-def nothing_is_finished_early(subject: ProtocolSubject) -> Iterator[Finding]:
+def ends_wait_for_children(subject: ProtocolSubject) -> Iterator[Finding]:
     """13. No merge and no good end while a spawned group may be at work; a join waits for a group that was begun."""
     for flow in subject.flows.values():
         good = good_outcomes(subject, flow.name)

@@ -278,7 +278,7 @@ def parts_are_disjoint(subject: ProtocolSubject) -> Iterator[Finding]:
                 yield subject.at_step(16, commit.flow, commit.name, message, "gate it by 'owned_files'", "gates")
 
 
-def merges_say_what_earned_them(subject: ProtocolSubject) -> Iterator[Finding]:
+def merges_need_a_proof(subject: ProtocolSubject) -> Iterator[Finding]:
     """16. A merge that no person chose needs a proof, and a check that leads to a merge runs the tests."""
     for flow, name, step in subject.steps():
         if step.effect != "merge":

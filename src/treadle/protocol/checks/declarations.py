@@ -139,7 +139,7 @@ MAX_TOOL: Final = 64
 """How long the name of a tool may be; model APIs refuse longer ones."""
 
 
-def names_mean_one_thing(subject: ProtocolSubject) -> Iterator[Finding]:
+def aliases_are_unambiguous(subject: ProtocolSubject) -> Iterator[Finding]:
     """3. No field is called as an answer's tag, no alias stands for two things, no tool's name is too long."""
     protocol = subject.protocol
     for name, exit_ in protocol.exits.items():

@@ -86,7 +86,7 @@ def handlers_keep_to_themselves(subject: ProtocolSubject) -> Iterator[Finding]:
                     yield subject.finding(7, flow.name, path, message, "give each signal steps of its own")
 
 
-def answers_are_what_was_said(subject: ProtocolSubject) -> Iterator[Finding]:
+def answers_keep_their_names(subject: ProtocolSubject) -> Iterator[Finding]:
     """8. Only `reply` handlers answer, and an exit or choice for which the asker has a row keeps its name."""
     for flow in subject.flows.values():
         below = [step for child in subject.children(flow.name) for step in subject.flows[child].graph.steps.values()]
@@ -177,6 +177,6 @@ def questions_are_answered(subject: ProtocolSubject) -> Iterator[Finding]:
                     yield subject.at_step(8, flow, name, message, hint, "routes")
         for key in step.routes if parents and flow.name != subject.protocol.root else ():
             if key not in possible:
-                message, hint = f"no parent answers '{key}'", suggest(key, sorted(possible))
-                hint = hint or "remove the row, or send it"
+                message = f"no parent answers '{key}'"
+                hint = suggest(key, sorted(possible)) or "remove the row, or send it"
                 yield subject.at_step(8, flow, name, message, hint, f"routes.{key}", level="warning")

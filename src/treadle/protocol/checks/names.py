@@ -54,7 +54,7 @@ def clone_fault(copies: list[str]) -> tuple[str, str]:
     return "which leads @back and is a step of its own for each caller", f"name the caller as well: `{copies[0]}`"
 
 
-def graphs_mention_what_exists(subject: ProtocolSubject) -> Iterator[Finding]:
+def graph_names_exist(subject: ProtocolSubject) -> Iterator[Finding]:
     """3. Targets, outcomes, budgets, groups, graphs, variables and slots exist."""
     for flow in subject.flows.values():
         for where, path, message, hint in _graph_faults(subject, flow):
@@ -172,7 +172,7 @@ def _need_faults(subject: ProtocolSubject, flow: Flow, where: str, path: str, ne
 POOL_OWNERS: Final = ("self", "parent", "run")
 
 
-def steps_mention_what_exists(subject: ProtocolSubject) -> Iterator[Finding]:
+def step_names_exist(subject: ProtocolSubject) -> Iterator[Finding]:
     """3. Roles, modes, exits, templates, checks, effects, pools, choices and threads exist."""
     for flow, name, step in subject.steps():
         place = f"{flow.name}.{base_of(name)}", step_path(flow.name, name)
@@ -323,7 +323,7 @@ def _check_faults(where: str, path: str, checks: Iterable[CheckRef]) -> Iterator
 # Unknown names that follow from an unreadable part are left out: they go away with the mistake, or are reported after
 # its repair.
 
-_NAMES: Final = (declarations_hold_together, graphs_mention_what_exists, steps_mention_what_exists)
+_NAMES: Final = (declarations_hold_together, graph_names_exist, step_names_exist)
 _NAMELESS: Final = frozenset({"title", "help", "version", "limits", "protections"})
 """Parts that nothing else in a protocol mentions."""
 _SECTIONS: Final = frozenset({"types", "exits", "roles", "pools", "artifacts"})
