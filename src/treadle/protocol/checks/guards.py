@@ -4,11 +4,11 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from treadle.protocol.checks.children import result_fields
 from treadle.protocol.checks.names import authored_names, clone_fault
-from treadle.protocol.checks.shapes import value_kind
+from treadle.protocol.checks.shapes import Kind, value_kind
 from treadle.protocol.checks.subject import TRYING_KINDS, Flow, ProtocolSubject, step_path
 from treadle.protocol.fields import BareType, EnumType, ListType, ScalarType, TypeNotationError, bare, parse_type
 from treadle.protocol.findings import Finding, suggest
@@ -17,8 +17,6 @@ from treadle.protocol.model import Exit, Field, base_of, system_keys, tag_of
 
 # Check 18, guards that decide nothing: constants, mixed kinds, tests with a constant result.
 
-Kind = Literal["", "number", "text", "list"]
-"""The kind of a part of a guard; empty if unknown, or for nothing at all."""
 _MOST: Final = 20_000
 """How many combinations of values are tried."""
 _SIGNS: Final = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
