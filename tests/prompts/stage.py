@@ -8,9 +8,8 @@ from immutables import Map
 from tests.prompts.plausible import fields, payload
 from treadle.kernel.commands import AskHuman, Inputs, RunAgent
 from treadle.kernel.state import Frame, Instance, Message, Slot, State
-from treadle.protocol.checks.shapes import ListShape, ObjectShape
+from treadle.protocol.checks.shapes import TemplateVariables
 from treadle.protocol.checks.subject import ProtocolSubject
-from treadle.protocol.checks.templates import signals_of
 from treadle.protocol.items import Json, content_ref
 from treadle.protocol.model import Need, Protocol, Step, base_of, tag_of
 
@@ -129,13 +128,13 @@ def _signals(protocol: Protocol, graph: str, name: str, store: Memory, text: str
     flow = subject.flows[graph]
     base = name.partition("@")[0]
     received = [signal for signal, steps in flow.handled.items() if base in {step.partition("@")[0] for step in steps}]
-    shape = signals_of(subject, flow, base)
-    assert isinstance(shape, ListShape)
-    assert isinstance(shape.item, ObjectShape)
-    data = shape.item.parts["data"]
+    shape = TemplateVariables(subject).of_step(flow, name)["signals"].item
+    assert shape is not None
+    assert shape.parts is not None
+    parts = shape.parts["data"].parts
     known: dict[str, Json] = {}
-    if isinstance(data, ObjectShape):
-        exits = [exit_ for exit_ in protocol.exits.values() if data.parts.keys() >= exit_.fields.keys()]
+    if parts is not None:
+        exits = [exit_ for exit_ in protocol.exits.values() if parts.keys() >= exit_.fields.keys()]
         for exit_ in exits:
             known |= fields(protocol, exit_.fields, "signal", text)
     return tuple(Message(signal, "root/n1/c1", (store.put(known),), 1) for signal in received)

@@ -11,7 +11,7 @@ from treadle.prompts import foreign
 from treadle.prompts import templates as budget
 from treadle.prompts.templates import MAX_ITEMS, MAX_OUTPUT, render
 from treadle.protocol.checks.declarations import TOOLCHAIN
-from treadle.protocol.checks.shapes import variables
+from treadle.protocol.checks.shapes import TemplateVariables
 from treadle.protocol.checks.subject import ProtocolSubject
 from treadle.protocol.items import Json
 from treadle.protocol.load import load
@@ -193,8 +193,9 @@ V3 = load("v3")
 
 
 def test_every_variable_is_named() -> None:
-    flow = ProtocolSubject(V3, None).flows["node"]
-    known = variables(V3, flow, flow.graph.steps["scaffold"])
+    subject = ProtocolSubject(V3, None)
+    flow = subject.flows["node"]
+    known = TemplateVariables(subject).of_step(flow, "scaffold")
     table = TEXT.partition("## Variables")[2].partition("##")[0]
     own = {*flow.graph.steps, "spec"}
     assert [name for name in (*known, *TOOLCHAIN) if f"`{name}`" not in table and name not in own] == []

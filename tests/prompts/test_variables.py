@@ -9,7 +9,7 @@ from treadle.kernel.reduce import outstanding
 from treadle.prompts.outcomes import exit_text, for_agent, trouble, value_text
 from treadle.prompts.variables import SILENT, parameters, phase, variables, verified_checks
 from treadle.protocol.agent_lines import render_parameters
-from treadle.protocol.checks.shapes import variables as declared
+from treadle.protocol.checks.shapes import TemplateVariables
 from treadle.protocol.checks.subject import ProtocolSubject
 from treadle.protocol.items import Json
 from treadle.protocol.load import BUILT_IN, load
@@ -42,11 +42,12 @@ def told(run: Scenario, at: str, store: Memory | None = None) -> dict[str, Json]
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_every_step_has_the_variables_that_the_checker_promises(name: str) -> None:
     protocol = PROTOCOLS[name]
-    flows = ProtocolSubject(protocol, None).flows
+    subject = ProtocolSubject(protocol, None)
+    declared = TemplateVariables(subject)
     for graph, step in places(protocol, "agent", "ask"):
         there = scene(protocol, graph, step)
         found = variables(protocol, there.state, there.command, there.payloads, TOOLCHAIN)
-        assert found.keys() == declared(protocol, flows[graph], there.step).keys(), (graph, step)
+        assert found.keys() == declared.of_step(subject.flows[graph], step).keys(), (graph, step)
         msgspec.json.encode(found)
 
 

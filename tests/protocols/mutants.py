@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from tests.protocols import mutate_duties, mutate_rows, mutate_steps
 from tests.protocols.mutate_rows import Change
 from treadle.protocol.check import CHECKS, FINER
-from treadle.protocol.checks.names import graphs_mention_what_exists
+from treadle.protocol.checks.names import graph_names_exist
 from treadle.protocol.checks.subject import ProtocolSubject
 from treadle.protocol.checks.tables import exits_are_delivered, needs_are_met
 from treadle.protocol.checks.templates import templates_fit_their_steps
@@ -118,7 +118,7 @@ def judge(name: str, everything: bool) -> list[Verdict]:
     return [Verdict(name, mutant.operator, mutant.text, refusal(mutant.protocol)) for mutant in chosen]
 
 
-_QUICK: Final = (graphs_mention_what_exists, exits_are_delivered, needs_are_met)
+_QUICK: Final = (graph_names_exist, exits_are_delivered, needs_are_met)
 _SLOW: Final = (templates_fit_their_steps,)
 _ORDER: Final = sorted((*CHECKS.values(), *FINER.values()), key=lambda prove: (prove in _SLOW, prove not in _QUICK))
 """The checks, those first that find most for their time: one error is enough."""

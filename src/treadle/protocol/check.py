@@ -6,8 +6,8 @@ Theory of operation
 A protocol is finite data, so the checker can look for a run's faults in the table instead of in the run. The kernel
 interprets a table without doubts: it assumes that a row exists for every event, that a slot is there when a template
 reads it, that a join ends. This module earns those assumptions. Each check is one function with its number; each looks
-at a `Subject`: the protocol, its graphs as edges (`flow`), the places where graphs start children (`sites`), and the
-slots written before each step (`known`).
+at a `ProtocolSubject`: the protocol, its graphs as edges (`flows`), the places where graphs start children (`sites`),
+and the slots written before each step (`known`).
 
 **Nothing is undefined.** Every name exists (3), every exit and every failure has rows of which exactly one applies (1,
 4), every row can apply (2), guards can be evaluated (18), templates find the variables and fields they mention (15),
@@ -48,134 +48,82 @@ from typing import Final
 
 import msgspec
 
-from treadle.protocol.checks.children import (
-    barriers_are_in_step,
-    barriers_need_a_map,
-    groups_are_one_thing,
-    items_fit_their_graph,
-    joins_end,
-    nothing_is_finished_early,
+from treadle.protocol.checks import (
+    children,
+    commits,
+    declarations,
+    evidence,
+    guards,
+    handlers,
+    names,
+    permissions,
+    tables,
+    templates,
+    termination,
 )
-from treadle.protocol.checks.commits import (
-    commits_are_guarded,
-    commits_break_nothing,
-    contracts_exist,
-    merges_are_approved,
-    merges_say_what_earned_them,
-    moved_branches_are_announced,
-    parts_are_disjoint,
-    suites_are_built,
-    tests_are_out_of_reach,
-)
-from treadle.protocol.checks.declarations import (
-    commands_are_run,
-    declarations_hold_together,
-    names_mean_one_thing,
-    nothing_is_unused,
-    numbers_make_sense,
-)
-from treadle.protocol.checks.evidence import (
-    documents_are_checked,
-    exits_are_proved,
-    proofs_are_claimed,
-    readers_write_nothing,
-    successes_are_earned,
-)
-from treadle.protocol.checks.guards import guards_can_be_read, proofs_can_be_read
-from treadle.protocol.checks.handlers import (
-    answers_are_what_was_said,
-    handlers_keep_to_themselves,
-    handlers_never_wait_below,
-    handlers_stay_apart,
-    questions_are_answered,
-    questions_reach_a_parent,
-    reply_handlers_answer,
-)
-from treadle.protocol.checks.names import graphs_mention_what_exists, steps_mention_what_exists
-from treadle.protocol.checks.permissions import protected_files_ask_a_person, scopes_make_sense
 from treadle.protocol.checks.subject import Places, ProtocolSubject
-from treadle.protocol.checks.tables import (
-    decisions_make_a_difference,
-    every_exit_is_routed,
-    exits_are_delivered,
-    failures_are_covered,
-    needs_are_met,
-    no_stale_rows,
-    reports_arrive,
-)
-from treadle.protocol.checks.templates import templates_fit_their_steps
-from treadle.protocol.checks.termination import (
-    budgets_bound_something,
-    every_signal_finds_a_handler,
-    every_step_is_reachable,
-    every_step_reaches_an_end,
-    fresh_starts_are_paid_for,
-    fresh_starts_differ,
-    loops_are_bounded,
-    retries_have_attempts,
-)
 from treadle.protocol.findings import Finding
 from treadle.protocol.model import Protocol
 
 Check = Callable[[ProtocolSubject], Iterable[Finding]]
 
 CHECKS: Final[dict[str, Check]] = {
-    "unrouted_exit": every_exit_is_routed,
-    "stale_row": no_stale_rows,
-    "undeclared": declarations_hold_together,
-    "ambiguous_name": names_mean_one_thing,
-    "unknown_target": graphs_mention_what_exists,
-    "unknown_part": steps_mention_what_exists,
-    "uncovered_failure": failures_are_covered,
-    "unreachable_step": every_step_is_reachable,
-    "unhandled_signal": every_signal_finds_a_handler,
-    "unused": nothing_is_unused,
-    "no_way_out": every_step_reaches_an_end,
-    "mixed_handler": handlers_stay_apart,
-    "handler_without_answer": reply_handlers_answer,
-    "unanswered_question": questions_are_answered,
-    "unbounded_loop": loops_are_bounded,
-    "barrier_out_of_step": barriers_are_in_step,
-    "barrier_without_map": barriers_need_a_map,
-    "unmet_need": needs_are_met,
-    "endless_join": joins_end,
-    "handler_waits": handlers_never_wait_below,
-    "unfit_template": templates_fit_their_steps,
-    "unfit_items": items_fit_their_graph,
-    "senseless_scope": scopes_make_sense,
-    "unproved_exit": exits_are_proved,
-    "unapproved_merge": merges_are_approved,
-    "uncharged_retry": fresh_starts_are_paid_for,
-    "unreadable_guard": guards_can_be_read,
-    "unreadable_proof": proofs_can_be_read,
-    "undelivered_exit": exits_are_delivered,
-    "number_out_of_range": numbers_make_sense,
+    "unrouted_exit": tables.every_exit_is_routed,
+    "stale_row": tables.no_stale_rows,
+    "undeclared": declarations.declarations_hold_together,
+    "ambiguous_name": declarations.aliases_are_unambiguous,
+    "unknown_target": names.graph_names_exist,
+    "unknown_part": names.step_names_exist,
+    "uncovered_failure": tables.failures_are_covered,
+    "unreachable_step": termination.every_step_is_reachable,
+    "unhandled_signal": termination.every_signal_finds_a_handler,
+    "unused": declarations.nothing_is_unused,
+    "no_way_out": termination.every_step_reaches_an_end,
+    "mixed_handler": handlers.handlers_stay_apart,
+    "handler_without_answer": handlers.reply_handlers_answer,
+    "unanswered_question": handlers.questions_are_answered,
+    "unbounded_loop": termination.loops_are_bounded,
+    "barrier_out_of_step": children.barriers_are_in_step,
+    "barrier_without_map": children.barriers_need_a_map,
+    "unmet_need": tables.needs_are_met,
+    "endless_join": children.joins_end,
+    "handler_waits": handlers.handlers_never_wait_below,
+    "unfit_template": templates.templates_fit_their_steps,
+    "unfit_items": children.items_fit_their_graph,
+    "senseless_scope": permissions.scopes_make_sense,
+    "unproved_exit": evidence.exits_are_proved,
+    "unapproved_merge": commits.merges_are_approved,
+    "uncharged_retry": termination.fresh_starts_are_paid_for,
+    "unreadable_guard": guards.guards_can_be_read,
+    "unreadable_proof": guards.proofs_can_be_read,
+    "undelivered_exit": tables.exits_are_delivered,
+    "number_out_of_range": declarations.numbers_make_sense,
 }
 FINER: Final[dict[str, Check]] = {
-    "command_not_run": commands_are_run,
-    "handler_strays": handlers_keep_to_themselves,
-    "wrong_answer": answers_are_what_was_said,
-    "question_without_parent": questions_reach_a_parent,
-    "idle_budget": budgets_bound_something,
-    "mixed_group": groups_are_one_thing,
-    "early_end": nothing_is_finished_early,
-    "tests_in_reach": tests_are_out_of_reach,
-    "unguarded_commit": commits_are_guarded,
-    "unnoticed_break": commits_break_nothing,
-    "unbuilt_suite": suites_are_built,
-    "unclaimed_proof": proofs_are_claimed,
-    "writing_reader": readers_write_nothing,
-    "unchecked_document": documents_are_checked,
-    "unasked_protection": protected_files_ask_a_person,
-    "overlapping_parts": parts_are_disjoint,
-    "unearned_merge": merges_say_what_earned_them,
-    "missing_contract": contracts_exist,
-    "same_fresh_start": fresh_starts_differ,
-    "retry_without_attempts": retries_have_attempts,
-    "lost_report": reports_arrive,
-    "unearned_success": successes_are_earned,
-    "unannounced_branch": moved_branches_are_announced,
-    "idle_decision": decisions_make_a_difference,
+    "command_not_run": declarations.commands_are_run,
+    "handler_strays": handlers.handlers_keep_to_themselves,
+    "wrong_answer": handlers.answers_keep_their_names,
+    "question_without_parent": handlers.questions_reach_a_parent,
+    "idle_budget": termination.budgets_bound_something,
+    "mixed_group": children.groups_hold_one_graph,
+    "early_end": children.ends_wait_for_children,
+    "tests_in_reach": commits.tests_are_out_of_reach,
+    "unguarded_commit": commits.commits_are_guarded,
+    "unnoticed_break": commits.commits_break_nothing,
+    "unbuilt_suite": commits.suites_are_built,
+    "unclaimed_proof": evidence.proofs_are_claimed,
+    "writing_reader": evidence.readers_write_nothing,
+    "unchecked_document": evidence.documents_are_checked,
+    "unasked_protection": permissions.protected_files_ask_a_person,
+    "overlapping_parts": commits.parts_are_disjoint,
+    "unearned_merge": commits.merges_need_a_proof,
+    "missing_contract": commits.contracts_exist,
+    "same_fresh_start": termination.fresh_starts_differ,
+    "retry_without_attempts": termination.retries_have_attempts,
+    "lost_report": tables.reports_arrive,
+    "unearned_success": evidence.successes_are_earned,
+    "unannounced_branch": commits.moved_branches_are_announced,
+    "idle_decision": tables.decisions_make_a_difference,
 }
 """Checks of a protocol's intent. They run only if the others find no error, which they would repeat in more words."""
 

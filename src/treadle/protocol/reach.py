@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from treadle.protocol.checks.subject import Flow, Site, sites_of
+from treadle.protocol.checks.subject import Flow, Site
 from treadle.protocol.items import Json
 from treadle.protocol.model import Protocol, sent_signals
 
@@ -27,7 +27,7 @@ def reach(protocol: Protocol, given: Json = None) -> dict[str, frozenset[str]]:
     while todo:
         name = todo.pop()
         if name in flows and name not in found:
-            sites = [site for site in sites_of(flows[name]) if name != protocol.root or site.step not in idle]
+            sites = [site for site in flows[name].sites if name != protocol.root or site.step not in idle]
             found[name] = _steps(flows[name], sites, unheard)
             todo += [site.child for site in sites if site.step in found[name]]
     return found
@@ -42,7 +42,7 @@ def roles(protocol: Protocol, within: Reach) -> frozenset[str]:
 def _idle_maps(protocol: Protocol, given: dict[str, Json], flows: Mapping[str, Flow]) -> Collection[str]:
     """Return the root's maps over empty lists of the input: they start no children."""
     # Where some step starts instances of the root, these have another input than the run.
-    if any(site.child == protocol.root for flow in flows.values() for site in sites_of(flow)):
+    if any(site.child == protocol.root for flow in flows.values() for site in flow.sites):
         return ()
     maps = {name: step for name, step in protocol.graphs[protocol.root].steps.items() if step.kind == "map"}
     over_input = {name: step.over for name, step in maps.items() if step.over.startswith(_GIVEN)}

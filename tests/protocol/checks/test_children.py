@@ -16,7 +16,7 @@ from tests.protocol.checks.planted import (
     to,
     tree,
 )
-from treadle.protocol.checks.children import nothing_is_finished_early
+from treadle.protocol.checks.children import ends_wait_for_children
 from treadle.protocol.checks.subject import ProtocolSubject
 from treadle.protocol.model import (
     Budget,
@@ -120,7 +120,7 @@ def test_a_group_that_only_a_handler_spawns_cannot_be_joined() -> None:
         routes={"Planned": to("@resume", Spawn(group="parts", graph="node", over="parts")), "!*": to("@end:Aborted")},
     )
     protocol = put(put(tree(), "graphs.node.steps", "lost", again), PLANNED, "Planned", to("work"))
-    (found,) = nothing_is_finished_early(ProtocolSubject(protocol, None))
+    (found,) = ends_wait_for_children(ProtocolSubject(protocol, None))
     assert (found.where, "'parts'" in found.message, "handlers" in found.message) == ("node.work", True, True)
 
 

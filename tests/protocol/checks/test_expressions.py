@@ -6,7 +6,7 @@ from jinja2 import Environment, nodes
 from tests.protocol.checks.planted import bugfix, put, said
 from treadle.errors import ProtocolError
 from treadle.prompts.templates import render
-from treadle.protocol.checks.expressions import expression_text, is_present, present_if_false, present_if_true
+from treadle.protocol.checks.expressions import expression_text, present_if_false, present_if_true
 
 SHOWN = "{{ fix.Fixed.commit }}"
 
@@ -174,13 +174,3 @@ def test_what_a_test_says_about_presence(test: str, held: set[str], failed: set[
 @pytest.mark.parametrize(("text", "shown"), [("a.b['c'].d", "a.b.c.d"), ("a[0].b", ""), ("a() .b", ""), ("a", "a")])
 def test_an_expression_as_it_is_written(text: str, shown: str) -> None:
     assert expression_text(_expression(text)) == shown
-
-
-@pytest.mark.parametrize(
-    ("sure", "slot", "field"),
-    [({"a"}, True, True), ({"a.is defined"}, True, False), ({"b"}, False, False)],
-    ids=["a_value_that_holds", "a_value_that_is_defined", "another_value"],
-)
-def test_what_is_defined_is_there_if_it_is_a_slot(sure: set[str], slot: bool, field: bool) -> None:
-    assert is_present("a", frozenset(sure), slot=True) == slot
-    assert is_present("a", frozenset(sure), slot=False) == field

@@ -26,34 +26,31 @@ def _waits_for(step: Step, group: str) -> bool:
     return any(wait.group == group for wait in step.wait)
 
 
-def groups_are_one_thing(subject: ProtocolSubject) -> Iterator[Finding]:
+def groups_hold_one_graph(subject: ProtocolSubject) -> Iterator[Finding]:
     """13. A group is of one graph, and no list of items starts two lots of children."""
     for flow in subject.flows.values():
-        own = [site for site in subject.sites if site.parent == flow.name]
-        for one, other in combinations(own, 2):
-            for message, hint in _clashes(one, other):
-                yield subject.finding(13, f"{flow.name}.{base_of(other.step)}", other.path, message, hint)
+        for one, other in combinations(flow.sites, 2):
+            group, where = one.group, f"{flow.name}.{base_of(other.step)}"
+            if group == other.group and one.child != other.child:
+                first = f"in which '{base_of(one.step)}' starts '{one.child}'"
+                message = f"starts '{other.child}' in group '{group}', {first}"
+                yield subject.finding(13, where, other.path, message, "give each graph a group of its own")
+            elif one.edge and one.edge == other.edge and group == other.group:
+                twice = f"{one.edge.key} spawns group '{group}' twice"
+                message = f"{twice}; the second list would end the first one's children"
+                yield subject.finding(13, where, other.path, message, "spawn a group once on a row")
+            # Two rows may start the same children, one or the other; two maps, or one row, start them twice.
+            together = one.edge == other.edge and (one.edge is not None or one.child == other.child)
+            if one.over and one.over == other.over and together:
+                message = f"starts children over '{one.over}' twice"
+                yield subject.finding(13, where, other.path, message, "start them once")
 
 
-def _clashes(one: Site, other: Site) -> Iterator[tuple[str, str]]:
-    together = one.edge is not None and one.edge == other.edge
-    group = one.group
-    if group == other.group and one.child != other.child:
-        message = f"starts '{other.child}' in group '{group}', in which '{base_of(one.step)}' starts '{one.child}'"
-        yield message, "give each graph a group of its own"
-    elif one.edge is not None and together and group == other.group:
-        message = f"{one.edge.key} spawns group '{group}' twice; the second list would end the first one's children"
-        yield message, "spawn a group once on a row"
-    mapped_twice = one.edge is None and other.edge is None and one.child == other.child
-    if one.over and one.over == other.over and (together or mapped_twice):
-        yield f"starts children over '{one.over}' twice", "start them once"
-
-
-def nothing_is_finished_early(subject: ProtocolSubject) -> Iterator[Finding]:
+def ends_wait_for_children(subject: ProtocolSubject) -> Iterator[Finding]:
     """13. No merge and no good end while a spawned group may be at work; a join waits for a group that was begun."""
     for flow in subject.flows.values():
         good = good_outcomes(subject, flow.name)
-        groups = dict.fromkeys(site.group for site in subject.sites if site.parent == flow.name and site.edge)
+        groups = dict.fromkeys(site.group for site in flow.sites if site.edge)
         for group in groups:
             yield from _never_begun(subject, flow, group)
             unfinished = f"while children of group '{group}' may still be at work"
@@ -66,7 +63,7 @@ def nothing_is_finished_early(subject: ProtocolSubject) -> Iterator[Finding]:
                 for edge in flow.out[name]:
                     if edge.to.kind == "end" and edge.to.name in good and not _cancels(edge, group):
                         message = f"{edge.key} ends in '{edge.to.name}' {unfinished}"
-                        yield subject.finding(13, f"{flow.name}.{base_of(name)}", edge.path, message, hint)
+                        yield subject.at_edge(13, flow, edge, message, hint)
 
 
 def _never_begun(subject: ProtocolSubject, flow: Flow, group: str) -> Iterator[Finding]:
@@ -106,7 +103,7 @@ def _at_work(flow: Flow, group: str) -> set[str]:
 def joins_end(subject: ProtocolSubject) -> Iterator[Finding]:
     """13. Waited groups are spawned before, and every outcome of a child is good or handled."""
     for flow in subject.flows.values():
-        sites = [site for site in subject.sites if site.parent == flow.name]
+        sites = flow.sites
         spawned: dict[str, list[Edge]] = {}
         for site in sites:
             if site.edge:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from treadle.protocol.checks.evidence import finishing_slots, gated_exits, slots_that_prove
 from treadle.protocol.checks.permissions import gates_of, has_gate, is_document, write_scope, writes_tests
-from treadle.protocol.checks.subject import Edge, Flow, ProtocolSubject, is_required
+from treadle.protocol.checks.subject import Edge, Flow, ProtocolSubject, declared_exits, is_required
 from treadle.protocol.findings import Finding
 from treadle.protocol.model import CheckRef, Exit, Recipient, Send, Spawn, Step, base_of, exit_keys, tag_of
 from treadle.protocol.paths import names_tests
@@ -48,7 +48,7 @@ def _shared(flow: Flow, step: Step) -> Iterator[str]:
 
 def test_globs(flow: Flow) -> dict[str, None]:
     """Where the authors of a graph's red tests write."""
-    authors = {slot.partition(".")[0] for slot in slots_that_prove(flow.protocol, flow, "red")}
+    authors = {slot.partition(".")[0] for slot in slots_that_prove(flow, "red")}
     scopes = [write_scope(flow.protocol, flow.graph.steps[name]) for name in flow.graph.steps if name in authors]
     return dict.fromkeys(glob for scope in scopes for glob in scope if not glob.startswith("!"))
 
@@ -106,18 +106,18 @@ class Commit(NamedTuple):
         return main and self.is_code and not may_hold_tests(self.flow, self.step)
 
 
-def commits(subject: ProtocolSubject, flow: Flow) -> Iterator[Commit]:
+def commits(flow: Flow) -> Iterator[Commit]:
     """Yield the exits of a graph that record a writer's changes."""
     for name, step in flow.graph.steps.items():
-        if step.kind == "agent" and write_scope(subject.protocol, step):
-            for key, exit_ in gated_exits(subject.protocol, step):
+        if step.kind == "agent" and write_scope(flow.protocol, step):
+            for key, exit_ in gated_exits(flow.protocol, step):
                 if any(field.by == "git" for field in exit_.fields.values()):
                     yield Commit(flow, name, key, exit_)
 
 
 def commits_are_guarded(subject: ProtocolSubject) -> Iterator[Finding]:
     """16. Gates record a writer's work, limit it to its scope, build it, and include the gates of other commits."""
-    everywhere = [commit for flow in subject.flows.values() for commit in commits(subject, flow)]
+    everywhere = [commit for flow in subject.flows.values() for commit in commits(flow)]
     for commit in everywhere:
         faults = (*_unguarded(subject, commit), *_unguarded_tests(commit), *_unlike_others(commit, everywhere))
         for message, hint in faults:
@@ -130,7 +130,7 @@ def commits_break_nothing(subject: ProtocolSubject) -> Iterator[Finding]:
     Without it, the merge still refuses such work. But then another step has to find the breakage of this one.
     """
     for flow in subject.flows.values() if "test" in subject.protocol.toolchain else ():
-        for commit in commits(subject, flow):
+        for commit in commits(flow):
             if has_gate(commit.gates, "readonly", *_NOTICES) or all(map(is_document, commit.scope)):
                 continue
             message = f"exit '{commit.key}' may break tests that passed before, and no gate notices"
@@ -172,7 +172,7 @@ def _unguarded(subject: ProtocolSubject, commit: Commit) -> Iterator[tuple[str, 
 
     if "build" in protocol.toolchain and commit.is_code and not has_gate(gates, "build", *_SUITES):
         yield "brings code that nobody has built", "gate it by 'build'"
-    red = any(slots_that_prove(protocol, flow, "red") for flow in subject.flows.values())
+    red = any(slots_that_prove(flow, "red") for flow in subject.flows.values())
     if red and commit.is_work and not has_gate(gates, "tests_unmodified", "scope_src"):
         yield "brings code, but tests may have been changed for it", "gate it by 'tests_unmodified'"
 
@@ -180,7 +180,7 @@ def _unguarded(subject: ProtocolSubject, commit: Commit) -> Iterator[tuple[str, 
 def _unguarded_tests(commit: Commit) -> Iterator[tuple[str, str]]:
     """Yield the gates that are missing where a step writes tests."""
     flow, gates = commit.flow, commit.gates
-    proofs = {flow.protocol.exits[tag].proves for tag in commit.step.exits if tag in flow.protocol.exits}
+    proofs = {exit_.proves for exit_ in declared_exits(flow.protocol, commit.step).values()}
     if "red" in proofs and not has_gate(gates, "scope_tests") and not all(map(names_tests, commit.scope)):
         yield "is by an author of tests, but more may have changed", "gate it by 'scope_tests'"
     holds = writes_tests(flow.protocol, commit.step) or may_hold_tests(flow, commit.step)
@@ -218,7 +218,7 @@ def _unlike_others(commit: Commit, everywhere: list[Commit]) -> Iterator[tuple[s
 def merges_are_approved(subject: ProtocolSubject) -> Iterator[Finding]:
     """16. Where a graph has a reviewer, every path to a merge has been approved."""
     for flow in subject.flows.values():
-        approvals = slots_that_prove(subject.protocol, flow, "approval")
+        approvals = slots_that_prove(flow, "approval")
         causes = _unapproved(flow, approvals) if approvals else {}
         for name, step in flow.graph.steps.items():
             if step.effect == "merge" and name in causes and name in flow.main:
@@ -272,20 +272,20 @@ def parts_are_disjoint(subject: ProtocolSubject) -> Iterator[Finding]:
             message = f"exit '{site.edge.key}' hands out parts of which nobody has shown that they are disjoint"
             hint = "gate it by 'children_partition' or 'disjoint_writes'"
             yield subject.at_step(16, flow, site.step, message, hint, "gates")
-        for commit in commits(subject, child) if child and has_gate(gates, "disjoint_writes") else ():
+        for commit in commits(child) if child and has_gate(gates, "disjoint_writes") else ():
             if not has_gate(commit.gates, "owned_files"):
                 message = f"exit '{commit.key}' is not held to the files that were given to it"
                 yield subject.at_step(16, commit.flow, commit.name, message, "gate it by 'owned_files'", "gates")
 
 
-def merges_say_what_earned_them(subject: ProtocolSubject) -> Iterator[Finding]:
+def merges_need_a_proof(subject: ProtocolSubject) -> Iterator[Finding]:
     """16. A merge that no person chose needs a proof, and a check that leads to a merge runs the tests."""
     for flow, name, step in subject.steps():
         if step.effect != "merge":
             continue
         leading = [edge for edge in flow.edges if edge.lands_at == name and edge.step != name]
         chosen = all(flow.graph.steps[edge.step].asks == "human" for edge in leading)
-        verdicts = slots_that_prove(subject.protocol, flow, "green", "approval", "contract") | finishing_slots(flow)
+        verdicts = slots_that_prove(flow, "green", "approval", "contract") | finishing_slots(flow)
         proved = verdicts & subject.known[flow.name].get(name, frozenset())
         needed = {need.slot for need in step.needs if is_required(need)}
         if not chosen and not (needed & proved if proved else needed):
@@ -300,24 +300,22 @@ def merges_say_what_earned_them(subject: ProtocolSubject) -> Iterator[Finding]:
 
 def contracts_exist(subject: ProtocolSubject) -> Iterator[Finding]:
     """16. A plan proves that its contract suite exists, and each step that runs the suite reads that plan."""
-    exits = subject.protocol.exits
     for flow in subject.flows.values():
+        steps = flow.graph.steps
         plans = [
             (name, key)
-            for name, step in flow.graph.steps.items()
+            for name, step in steps.items()
             if step.kind == "agent"
             for key in exit_keys(flow.protocol, step)
-            if key in exits and exits[key].proves == "plan"
+            if key in flow.protocol.exits and flow.protocol.exits[key].proves == "plan"
         ]
-        bringing = [
-            (name, key) for name, key in plans if has_gate(gates_of(flow.graph.steps[name], key), "contract_exists")
-        ]
-        merging = [name for name, step in flow.graph.steps.items() if step.effect == "merge"]
+        bringing = [(name, key) for name, key in plans if has_gate(gates_of(steps[name], key), "contract_exists")]
+        merging = [name for name, step in steps.items() if step.effect == "merge"]
+        proving = {slot.partition(".")[0] for slot in slots_that_prove(flow, "contract")}
         running = [
             name
-            for name, step in flow.graph.steps.items()
-            if has_gate(step.checks, "contract")
-            or (name in merging and any(tag in exits and exits[tag].proves == "contract" for tag in step.exits))
+            for name, step in steps.items()
+            if has_gate(step.checks, "contract") or (name in merging and name in proving)
         ]
         for name, key in plans if running else ():
             if (name, key) not in bringing:
@@ -328,7 +326,7 @@ def contracts_exist(subject: ProtocolSubject) -> Iterator[Finding]:
                 message = "merges work that has a contract suite, but none of its exits proves contract"
                 yield subject.at_step(16, flow, name, message, "add `proves: contract`")
         for name in running:
-            read = {need.slot for need in flow.graph.steps[name].needs if not need.up}
+            read = {need.slot for need in steps[name].needs if not need.up}
             for slot in (f"{step}.{key}" for step, key in bringing):
                 if slot not in read:
                     message = f"runs the contract suite, but does not read '{slot}', which names it"
@@ -364,7 +362,7 @@ def moved_branches_are_announced(subject: ProtocolSubject) -> Iterator[Finding]:
                 for signal in (signal for signal in signals if signal not in sent):
                     message = f"{edge.key} {why}, but does not send '{signal}' to its {to}"
                     hint = f"add `do: [{{send: {{signal: {signal}, to: {to}}}}}]`"
-                    yield subject.finding(22, f"{flow.name}.{base_of(edge.step)}", edge.path, message, hint)
+                    yield subject.at_edge(22, flow, edge, message, hint)
         for name in (name for name in flow.graph.steps if name in following):
             yield from _unproved_adaptations(subject, flow, name)
 

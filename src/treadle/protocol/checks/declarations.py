@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from treadle.protocol.answers.schema import TAG, TOOL
-from treadle.protocol.checks.subject import ProtocolSubject
+from treadle.protocol.checks.subject import ProtocolSubject, declared_exits
 from treadle.protocol.fields import (
     SCALARS,
     EnumType,
@@ -139,7 +139,7 @@ MAX_TOOL: Final = 64
 """How long the name of a tool may be; model APIs refuse longer ones."""
 
 
-def names_mean_one_thing(subject: ProtocolSubject) -> Iterator[Finding]:
+def aliases_are_unambiguous(subject: ProtocolSubject) -> Iterator[Finding]:
     """3. No field is called as an answer's tag, no alias stands for two things, no tool's name is too long."""
     protocol = subject.protocol
     for name, exit_ in protocol.exits.items():
@@ -162,9 +162,8 @@ def names_mean_one_thing(subject: ProtocolSubject) -> Iterator[Finding]:
             message = f"'{word}' could mean field '{one}' or field '{other}'"
             yield subject.finding(3, name, f"{kind}.{name}.{other}", message, "rename one of them in `also`")
     for flow, name, step in subject.steps():
-        for word, one, other in _clashes(
-            {tag: protocol.exits[tag].also for tag in step.exits if tag in protocol.exits}
-        ):
+        aliases = {tag: exit_.also for tag, exit_ in declared_exits(protocol, step).items()}
+        for word, one, other in _clashes(aliases):
             message = f"an answer '{word}' could mean exit '{one}' or exit '{other}'"
             yield subject.at_step(3, flow, name, message, "rename one of them in `also`", "exits")
 
@@ -286,8 +285,8 @@ def nothing_is_unused(subject: ProtocolSubject) -> Iterator[Finding]:
         outcomes = {edge.to.name for edge in flow.edges if edge.to.kind == "end"}
         yield from _unused(subject, "outcome", flow.name, f"{path}.ends", graph.ends, outcomes | {ABORTED})
         reported: set[str] = set()
-        for site in subject.sites:
-            if site.parent == flow.name and site.edge and site.child in protocol.graphs:
+        for site in flow.sites:
+            if site.edge and site.child in protocol.graphs:
                 ends = {*protocol.graphs[site.child].ends, ABORTED}
                 reported |= {f"child:{outcome}" for outcome in ends.difference(graph.ok.get(site.group, ()))}
         for signal in graph.handlers:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from treadle.protocol.checks.permissions import gates_of, has_gate, write_scope, writes_tests
-from treadle.protocol.checks.subject import Edge, Flow, ProtocolSubject, is_required
+from treadle.protocol.checks.subject import Edge, Flow, ProtocolSubject, declared_exits, is_required
 from treadle.protocol.findings import Finding, suggest
 from treadle.protocol.guards import proof_of
 from treadle.protocol.model import ABORTED, Exit, Proof, Protocol, Step, exit_keys, row, tag_of
@@ -63,7 +63,7 @@ def _unproved(subject: ProtocolSubject, flow: Flow, name: str, key: str, exit_: 
         # An implementer's green counts if the tests were red before and the step cannot have changed them.
         if not has_gate(gates, "tests_unmodified"):
             yield "proves green, but tests may have been changed for it", "gate it by 'tests_unmodified'"
-        red = slots_that_prove(subject.protocol, flow, "red")
+        red = slots_that_prove(flow, "red")
         known = subject.known[flow.name].get(name)
         if red and known is not None and not red & known:
             hint = f"lead every path through one of {', '.join(sorted(red))}"
@@ -74,13 +74,13 @@ def _records_commit(exit_: Exit) -> bool:
     return any(field.by == "git" for field in exit_.fields.values())
 
 
-def slots_that_prove(protocol: Protocol, flow: Flow, *proofs: Proof) -> set[str]:
+def slots_that_prove(flow: Flow, *proofs: Proof) -> set[str]:
     """The slots of a graph that are written only when one of these is proved."""
     return {
-        f"{name}.{exit_}"
+        f"{name}.{tag}"
         for name, step in flow.graph.steps.items()
-        for exit_ in step.exits
-        if exit_ in protocol.exits and protocol.exits[exit_].proves in proofs
+        for tag, exit_ in declared_exits(flow.protocol, step).items()
+        if exit_.proves in proofs
     }
 
 
@@ -107,10 +107,9 @@ def proofs_are_claimed(subject: ProtocolSubject) -> Iterator[Finding]:
 def _unclaimed(subject: ProtocolSubject, flow: Flow, name: str) -> Iterator[tuple[str, str]]:
     step = flow.graph.steps[name]
     known = subject.known[flow.name].get(name, frozenset())
-    was_red = bool(slots_that_prove(subject.protocol, flow, "red") & known)
-    for key in exit_keys(subject.protocol, step):
-        exit_ = subject.protocol.exits.get(tag_of(key))
-        for proof in _MEASURED_PROOFS if exit_ and not exit_.proves else ():
+    was_red = bool(slots_that_prove(flow, "red") & known)
+    for key, exit_ in gated_exits(subject.protocol, step):
+        for proof in _MEASURED_PROOFS if not exit_.proves else ():
             # Green proves something only after red.
             if has_gate(gates_of(step, key), *PROOFS[proof][0]) and (proof != "green" or was_red):
                 message = f"exit '{tag_of(key)}' passes what proves {proof}, but does not say so"
@@ -119,11 +118,8 @@ def _unclaimed(subject: ProtocolSubject, flow: Flow, name: str) -> Iterator[tupl
 
 def _unrecorded(subject: ProtocolSubject, step: Step) -> Iterator[tuple[str, str]]:
     """Report a writer's proof that neither records the changes nor forbids them."""
-    for key in exit_keys(subject.protocol, step) if write_scope(subject.protocol, step) else ():
-        exit_ = subject.protocol.exits.get(tag_of(key))
-        if exit_ is None or not exit_.proves or _records_commit(exit_):
-            continue
-        if not has_gate(gates_of(step, key), "readonly"):
+    for key, exit_ in gated_exits(subject.protocol, step) if write_scope(subject.protocol, step) else ():
+        if exit_.proves and not _records_commit(exit_) and not has_gate(gates_of(step, key), "readonly"):
             message = f"exit '{key}' proves {exit_.proves}, but neither records what was changed nor forbids it"
             yield message, "add a field `by: git`, or gate it by 'readonly'"
 
@@ -133,7 +129,7 @@ def _unproved_consent(subject: ProtocolSubject, flow: Flow, name: str) -> Iterat
     step = flow.graph.steps[name]
     if name not in flow.main or write_scope(subject.protocol, step):
         return
-    exits = {tag: subject.protocol.exits[tag] for tag in step.exits if tag in subject.protocol.exits}
+    exits = declared_exits(subject.protocol, step)
     consents = [tag for tag, exit_ in exits.items() if exit_.severity == "INFO"]
     silent = not any(exit_.proves for exit_ in exits.values())
     if silent and len(consents) < len(exits):
@@ -184,10 +180,8 @@ def documents_are_checked(subject: ProtocolSubject) -> Iterator[Finding]:
     """16. An exit that returns an artifact's text is gated by `documents`."""
     documents = {name for name, artifact in subject.protocol.artifacts.items() if not artifact.view}
     for flow, name, step in subject.steps():
-        for key in exit_keys(subject.protocol, step) if step.kind == "agent" else ():
-            exit_ = subject.protocol.exits.get(tag_of(key))
-            fields = exit_.fields.items() if exit_ else ()
-            texts = [field_name for field_name, field in fields if field.by == "agent" and field_name in documents]
+        for key, exit_ in gated_exits(subject.protocol, step) if step.kind == "agent" else ():
+            texts = [field for field, declared in exit_.fields.items() if declared.by == "agent" and field in documents]
             if texts and not has_gate(gates_of(step, key), "documents"):
                 message = f"exit '{key}' returns the document '{texts[0]}', but no gate looks at it"
                 yield subject.at_step(16, flow, name, message, "gate it by 'documents'", "gates")
@@ -203,7 +197,7 @@ def successes_are_earned(subject: ProtocolSubject) -> Iterator[Finding]:
     """21. A good outcome needs every proof, every passed check and every finished map that lies on all paths to it."""
     for flow in subject.flows.values():
         known = subject.known[flow.name]
-        proving = slots_that_prove(subject.protocol, flow, "red", "green", "approval", "contract", "plan")
+        proving = slots_that_prove(flow, "red", "green", "approval", "contract", "plan")
         proving |= finishing_slots(flow)
         good = good_outcomes(subject, flow.name)
         for outcome, needs in flow.graph.ends.items():

@@ -1,51 +1,39 @@
-"""Check 15, the expressions of a template: the values they read exist, they can be computed, and they stay small."""
+"""Check 15, the expressions of a template: how large they grow, which operators fail, and which values are there."""
 
-from collections.abc import Iterator, Mapping
-from typing import Final, Literal, NamedTuple
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 from jinja2 import nodes
-from jinja2.defaults import DEFAULT_NAMESPACE
-from jinja2.tests import TESTS as JINJA_TESTS
 
-from treadle.protocol.checks.shapes import (
-    ListShape,
-    MacroShape,
-    ObjectShape,
-    Shape,
-    describe,
-    is_optional,
-    item_of,
-    parts_of,
-    present,
-)
-from treadle.protocol.fields import EnumType, ListType, RecordType, ScalarType
-from treadle.protocol.findings import suggest
-from treadle.protocol.model import Protocol
-from treadle.protocol.templates import FILTERS
+from treadle.protocol.checks.shapes import Kind, ValueShape
 
-# Check 15, oversized expressions: constants that would blow up are found before anything is rendered.
+# Oversized expressions: constants that would blow up are found before anything is rendered.
 
 MAX_ROUNDS: Final = 100_000
 """How often constants may make a loop go round."""
 MAX_NUMBER: Final = 10**9
 _MAX_EXPONENT: Final = 64
 _CLAMP: Final = 10**40
+_ARITHMETIC: Final[dict[type[nodes.Node], Callable[[Any, Any], int]]] = {
+    nodes.Add: operator.add,
+    nodes.Sub: operator.sub,
+    nodes.Mul: operator.mul,
+    nodes.Pow: operator.pow,
+}
 
 
 def excess(node: nodes.Node) -> str:
     """Return why an expression's result would be too large, as the rest of a sentence; empty if it is not."""
     match node:
-        case nodes.Mul() | nodes.Pow():
-            value = constant_number(node)
-            large = value is not None and abs(value) > MAX_NUMBER
-            if isinstance(node, nodes.Mul):
-                return f"makes a number beyond {MAX_NUMBER}" if large else ""
-            exponent = constant_number(node.right)  # enough by itself: the base may be a variable
-            large = large or (exponent is not None and exponent > _MAX_EXPONENT)
+        case nodes.Mul() if abs(constant_number(node) or 0) > MAX_NUMBER:
+            return f"makes a number beyond {MAX_NUMBER}"
+        case nodes.Pow():
+            exponent = constant_number(node.right) or 0  # enough by itself: the base may be a variable
+            large = exponent > _MAX_EXPONENT or abs(constant_number(node) or 0) > MAX_NUMBER
             return "raises a number to an enormous power" if large else ""
-        case nodes.Call(node=nodes.Name(name="range")):
-            count = constant_rounds(node)
-            return f"counts to {count}" if count is not None and count > MAX_ROUNDS else ""
+        case nodes.Call() if (count := constant_rounds(node) or 0) > MAX_ROUNDS:
+            return f"counts to {count}"
     return ""
 
 
@@ -60,8 +48,7 @@ def constant_rounds(node: nodes.Node) -> int | None:
         # Not all of it is known. One huge number among variables is still too much.
         return max(numbers) if numbers and max(numbers) > MAX_ROUNDS else None
     start, stop, step = [0, *numbers, 1] if len(numbers) == 1 else [*numbers, 1][:3]
-    # Not `len(range(…))`, which overflows for such numbers.
-    return max(0, -((start - stop) // step)) if step > 0 else max(0, -((stop - start) // -step))
+    return max(0, -((start - stop) // step))  # not `len(range(…))`, which overflows for such numbers
 
 
 def constant_number(node: nodes.Node) -> int | None:
@@ -74,27 +61,16 @@ def constant_number(node: nodes.Node) -> int | None:
             return None if positive is None else -positive
         case nodes.Add() | nodes.Sub() | nodes.Mul() | nodes.Pow():
             left, right = constant_number(node.left), constant_number(node.right)
-            if left is None or right is None:
+            if left is None or right is None or (isinstance(node, nodes.Pow) and right < 0):
                 return None
-            match node:
-                case nodes.Add():
-                    result = left + right
-                case nodes.Sub():
-                    result = left - right
-                case nodes.Mul():
-                    result = left * right
-                case _ if right < 0:
-                    return None
-                case _:
-                    result = left**right if right <= _MAX_EXPONENT else _CLAMP
-            return max(-_CLAMP, min(_CLAMP, result))
+            if isinstance(node, nodes.Pow) and right > _MAX_EXPONENT:
+                return _CLAMP
+            return max(-_CLAMP, min(_CLAMP, _ARITHMETIC[type(node)](left, right)))
     return None
 
 
-# Check 15, type errors: operators and filters that fail on the declared types of their values.
+# Type errors: operators and filters that fail on the kinds of their values.
 
-Kind = Literal["", "number", "text", "list", "object"]
-"""The kind of a value in a computation; empty if unknown."""
 _SIGNS: Final = {
     nodes.Mul: "*",
     nodes.Pow: "**",
@@ -102,37 +78,22 @@ _SIGNS: Final = {
     nodes.Div: "/",
     nodes.FloorDiv: "//",
     nodes.Sub: "-",
-    nodes.Add: "+",
     nodes.Neg: "-",
     nodes.Pos: "+",
 }
 _ORDERS: Final = {"lt": "<", "lteq": "<=", "gt": ">", "gteq": ">="}
-_OF_MANY: Final = frozenset(
-    "count first last length list map max min reject rejectattr reverse select selectattr sort unique".split()
-)
+SAME_ITEMS: Final = frozenset("list reject rejectattr reverse select selectattr sort unique".split())
+"""Filters whose result has the items of the list."""
+ONE_ITEM: Final = frozenset("first last max min".split())
+"""Filters whose result is an item of the list."""
+OF_MANY: Final = SAME_ITEMS | ONE_ITEM | {"count", "length", "map"}
 """Filters that fail on a number."""
 _ORDERING: Final = frozenset({"sort", "min", "max"})
-
-
 _KIND_NAMES: Final = {"number": "a number", "text": "a text", "list": "a list", "object": "an object", "": "a value"}
 
 
-def kind_of(node: nodes.Node, shape: Shape) -> Kind:
-    """Return the kind of a value, from its shape or its literal."""
-    match present(shape):
-        case ScalarType(name=name):
-            return "text" if name in ("text", "path") else "number"
-        case EnumType(values=values):
-            texts = {isinstance(value, str) for value in values}
-            return "" if len(texts) > 1 else "text" if True in texts else "number"
-        case ListType() | ListShape():
-            return "list"
-        case RecordType():
-            return "object"
-        case ObjectShape(parts=parts):
-            return "object" if parts else ""
-        case MacroShape():
-            return ""
+def literal_kind(node: nodes.Node) -> Kind:
+    """The kind of value that an expression makes, whatever it is made of; empty if that depends."""
     match node:
         case nodes.Const(value=str()) | nodes.TemplateData() | nodes.Concat():
             return "text"
@@ -147,6 +108,11 @@ def kind_of(node: nodes.Node, shape: Shape) -> Kind:
         case nodes.Filter(name="join" | "lower" | "upper" | "trim" | "string" | "title" | "capitalize" | "fence"):
             return "text"
     return ""
+
+
+def sign_fault(node: nodes.UnaryExpr, kind: Kind) -> str:
+    """Why a sign fails before a value, as the rest of a sentence; empty if it may not."""
+    return f"uses {_SIGNS[type(node)]} on {_KIND_NAMES[kind]}, not on a number" if kind not in ("", "number") else ""
 
 
 def operation_fault(node: nodes.BinExpr, left: Kind, right: Kind) -> str:
@@ -172,7 +138,7 @@ def order_fault(op: str, left: Kind, right: Kind) -> str:
 
 def filter_fault(node: nodes.Filter, kind: Kind, items: list[Kind]) -> str:
     """Why a filter fails on a value; `items` are those of a list that is written out."""
-    if kind == "number" and node.name in _OF_MANY:
+    if kind == "number" and node.name in OF_MANY:
         return f"takes '{node.name}' of a number"
     known = {item for item in items if item}
     mixed = len(known) > 1 or known == {"object"}
@@ -225,8 +191,7 @@ def present_if_true(test: nodes.Node) -> frozenset[str]:
             # A value that equals something, or is in something, is there. Against none it is the other way round.
             with_none = isinstance(right, nodes.Const) and right.value is None
             return present_if_true(left) if with_none == (op == "ne") else frozenset()
-    path = expression_text(test)
-    return frozenset(_prefixes(path)) if path else frozenset()
+    return frozenset(_prefixes(expression_text(test)))
 
 
 def present_if_false(test: nodes.Node) -> frozenset[str]:
@@ -245,9 +210,9 @@ def present_if_false(test: nodes.Node) -> frozenset[str]:
     return frozenset()
 
 
-def is_present(path: str, sure: frozenset[str], *, slot: bool) -> bool:
-    """Whether a value is certainly present; `is defined` proves that only for a slot: an absent field is null."""
-    return path in sure or (slot and path + _DEFINED in sure)
+def is_present(path: str, shape: ValueShape, sure: frozenset[str]) -> bool:
+    """Whether a value is certainly there; `is defined` proves that only for a slot: an absent field is null."""
+    return not shape.absent or path in sure or (shape.absent == "unset" and path + _DEFINED in sure)
 
 
 def _defined(node: nodes.Node) -> frozenset[str]:
@@ -257,227 +222,6 @@ def _defined(node: nodes.Node) -> frozenset[str]:
 
 
 def _prefixes(path: str) -> Iterator[str]:
-    parts = path.split(".")
+    """`a`, `a.b` and `a.b.c` of `a.b.c`; nothing of an empty path."""
+    parts = path.split(".") if path else []
     return (".".join(parts[: end + 1]) for end in range(len(parts)))
-
-
-_GLOBALS: Final = frozenset(DEFAULT_NAMESPACE) - {"lipsum"}
-_SAME: Final = frozenset({"sort", "list", "reverse", "unique", "selectattr", "rejectattr", "select", "reject"})
-_ITEM: Final = frozenset({"first", "last", "min", "max"})
-_COUNTING: Final = frozenset({"join", "length", "count", "map"})
-_METHODS: Final = frozenset({"items", "keys", "values", "get"})
-_LOCAL: Final = frozenset({"self", "super"})
-
-Scope = dict[str, Shape]
-"""The variables at a place in a template, with their shapes."""
-
-
-class TemplateFault(NamedTuple):
-    """Something wrong in a template."""
-
-    template: str
-    line: int
-    message: str
-    hint: str
-
-
-class ExpressionChecker:
-    """A walk over the expressions of one template, which collects the names they use and their faults."""
-
-    def __init__(self, protocol: Protocol) -> None:
-        self.protocol = protocol
-        self.faults: list[TemplateFault] = []
-        self.used: set[str] = set()
-        """What is looked at: names, and slots as `step.Exit`."""
-        self.open: list[str] = []
-        """The template being walked, after those that include it."""
-        self.sure: frozenset[str] = frozenset()
-        """Optional values that are known to be there at this point, as they are written."""
-        self.conditions = 0
-        """How many conditions and loops are around this point."""
-
-    def fault(self, node: nodes.Node, message: str, hint: str = "") -> None:
-        self.faults.append(TemplateFault(self.open[-1], node.lineno, message, hint))
-
-    def value(self, node: nodes.Node, scope: Scope) -> Shape:
-        """The shape of an expression; on the way everything in it is looked at."""
-        if too_much := excess(node):
-            self.fault(node, too_much, "ask for less; a template only shows what it is given")
-            return None
-        match node:
-            case nodes.Name():
-                return self._name(node, scope)
-            case nodes.Getattr():
-                return self._part(node, node.node, node.attr, scope)
-            case nodes.Getitem(arg=nodes.Const(value=str(name))):
-                return self._part(node, node.node, name, scope)
-            case nodes.Getitem(arg=nodes.Slice()):
-                self.value(node.arg, scope)
-                return self.value(node.node, scope)
-            case nodes.Getitem(arg=nodes.Const(value=int())):
-                return item_of(self.value(node.node, scope))
-            case nodes.Filter():
-                return self._filter(node, scope)
-            case nodes.And() | nodes.Or():
-                return self._junction(node, scope)
-            case nodes.CondExpr():
-                self.value(node.test, scope)
-                shape = self._perhaps_value(node.expr1, scope, present_if_true(node.test))
-                if node.expr2 is not None:
-                    self._perhaps_value(node.expr2, scope, present_if_false(node.test))
-                return shape
-            case nodes.List() | nodes.Tuple():
-                # The items of a list that is written out have the parts of each of them.
-                items = [self.value(item, scope) for item in node.items]
-                known = [item for item in items if isinstance(item, ObjectShape) and item.parts]
-                if not known or len(known) < len(items):
-                    return None
-                parts = {name: part for item in known for name, part in item.parts.items()}
-                return ListShape(ObjectShape(known[0].label, parts, any(item.optional for item in known)))
-            case _:
-                self._compute(node, scope)
-                return None
-
-    def _compute(self, node: nodes.Node, scope: Scope) -> None:
-        """Look at an expression whose result has no known parts."""
-        match node:
-            case nodes.Test():
-                if node.name not in JINJA_TESTS:
-                    hint = suggest(node.name, JINJA_TESTS) or "see Jinja's tests"
-                    self.fault(node, f"uses unknown test '{node.name}'", hint)
-                self._children(node, scope)
-            case nodes.Call(node=nodes.Getattr(attr=method) as callee) if method in _METHODS:
-                self.value(callee.node, scope)
-                self._children(node, scope, skip=callee)
-            case nodes.Call():
-                if node.node == nodes.Name("range", "load") and "range" not in scope:
-                    self._refuse(node, range_fault(node, [self._kind(argument, scope) for argument in node.args]))
-                self.call(node, scope)
-            case nodes.Mul() | nodes.Pow() | nodes.Mod() | nodes.Div() | nodes.FloorDiv() | nodes.Add() | nodes.Sub():
-                fault = operation_fault(node, self._kind(node.left, scope), self._kind(node.right, scope))
-                self._refuse(node, fault)
-            case nodes.Neg() | nodes.Pos():
-                kind = self._kind(node.node, scope)
-                if kind not in ("", "number"):
-                    self._refuse(node, f"uses {_SIGNS[type(node)]} on {_KIND_NAMES[kind]}, not on a number")
-            case nodes.Compare():
-                left = self._kind(node.expr, scope)
-                for operand in node.ops:
-                    right = self._kind(operand.expr, scope)
-                    self._refuse(operand.expr, order_fault(operand.op, left, right), "compare values of one kind")
-                    left = right
-            case nodes.TemplateData() | nodes.Const():
-                pass
-            case _:
-                self._children(node, scope)
-
-    def _refuse(self, node: nodes.Node, fault: str, hint: str = "write out what is wanted") -> None:
-        if fault:
-            self.fault(node, fault, hint)
-
-    def _kind(self, node: nodes.Node, scope: Scope) -> Kind:
-        return kind_of(node, self.value(node, scope))
-
-    def call(self, node: nodes.Call, scope: Scope) -> None:
-        """Check the callee and the arguments of a call."""
-        self._children(node, scope)
-
-    def _children(self, node: nodes.Node, scope: Scope, skip: nodes.Node | None = None) -> None:
-        for child in node.iter_child_nodes():
-            if child is not skip:
-                self.value(child, scope)
-
-    def _name(self, node: nodes.Name, scope: Scope, whole: bool = True) -> Shape:
-        if node.name in scope:
-            shape = scope[node.name]
-            self.used.add(node.name)
-            if whole and isinstance(shape, ObjectShape):
-                self.used.update(f"{shape.label}.{part}" for part in shape.parts)
-            return shape
-        if node.name not in _GLOBALS and node.name not in _LOCAL:
-            hint = suggest(node.name, scope) or "declare it in `needs`"
-            self.fault(node, f"uses '{node.name}', which is not declared", hint)
-        return None
-
-    def _part(self, node: nodes.Expr, owner: nodes.Expr, name: str, scope: Scope) -> Shape:
-        shape = self._name(owner, scope, whole=False) if isinstance(owner, nodes.Name) else self.value(owner, scope)
-        path = expression_text(owner)
-        if name.startswith("_"):
-            self.fault(node, f"looks into '{name}', which templates may not", "use declared fields only")
-            return None
-        if is_optional(shape) and not self.is_sure(path, shape):
-            self.fault(node, f"reads '{path}.{name}', but '{path}' may be absent", f"put it inside `if {path}`")
-        parts = parts_of(self.protocol, shape)
-        if parts is None or (isinstance(shape, ObjectShape) and shape.optional and not parts):
-            return None
-        if name not in parts:
-            self._unknown_part(node, shape, path, name, parts)
-            return None
-        if isinstance(shape, ObjectShape):
-            self.used.add(f"{shape.label}.{name}")
-        return parts[name]
-
-    def is_sure(self, path: str, shape: Shape) -> bool:
-        """Whether an optional value is known to be there at this point."""
-        return is_present(path, self.sure, slot=isinstance(shape, ObjectShape | ListShape))
-
-    def must_be_there(self, node: nodes.Node, shape: Shape, verb: str) -> None:
-        """Report a value that may be absent but is used without a test."""
-        core = node
-        while isinstance(core, nodes.Filter) and core.node is not None:
-            core = core.node
-        path = expression_text(core)
-        if is_optional(shape) and path and not self.is_sure(path, shape):
-            self.fault(node, f"{verb} '{path}', which may be absent", f"put it inside `if {path}`")
-
-    def _unknown_part(self, node: nodes.Expr, shape: Shape, path: str, name: str, parts: Mapping[str, Shape]) -> None:
-        near = suggest(name, parts)
-        slots = isinstance(shape, ObjectShape) and all(
-            isinstance(part, ObjectShape) or part is None for part in parts.values()
-        )
-        if slots and parts:
-            message = f"uses '{path}.{name}', which is not declared"
-            self.fault(node, message, near or f"add '{path}.{name}' to `needs`")
-            return
-        listed = f"its fields are {', '.join(sorted(parts)[:8])}" if parts else "it has no fields"
-        self.fault(node, f"reads '{path}.{name}', but {describe(shape)} has no field '{name}'", near or listed)
-
-    def _filter(self, node: nodes.Filter, scope: Scope) -> Shape:
-        shape = self.value(node.node, scope) if node.node is not None else None
-        for child in (*node.args, *node.kwargs):
-            self.value(child, scope)
-        if node.name not in FILTERS:
-            hint = suggest(node.name, FILTERS) or f"there are {', '.join(sorted(FILTERS))}"
-            self.fault(node, f"uses unknown filter '{node.name}'", hint)
-        if node.name in ("default", "d"):
-            # Only `default(x, true)` replaces none, which is what an absent value is.
-            flags = [*node.args[1:2], *(pair.value for pair in node.kwargs if pair.key == "boolean")]
-            replaces = any(isinstance(flag, nodes.Const) and bool(flag.value) for flag in flags)
-            return present(shape) if replaces else shape
-        for argument in (*node.args, *(pair.value for pair in node.kwargs)):
-            if isinstance(argument, nodes.Const) and str(argument.value).startswith("_"):
-                self.fault(node, f"looks into '{argument.value}', which templates may not", "use declared fields only")
-        if node.node is not None:
-            items = [self._kind(item, scope) for item in getattr(node.node, "items", ())]
-            self._refuse(node, filter_fault(node, kind_of(node.node, shape), items))
-            if node.name in _COUNTING | _SAME | _ITEM:
-                self.must_be_there(node.node, shape, f"takes '{node.name}' of")
-        return shape if node.name in _SAME else item_of(shape) if node.name in _ITEM else None
-
-    def _junction(self, node: nodes.And | nodes.Or, scope: Scope) -> Shape:
-        """`a and a.b` reads b only where a is there; `a or b` is whichever is there."""
-        left = self.value(node.left, scope)
-        if isinstance(node, nodes.And):
-            return self._perhaps_value(node.right, scope, present_if_true(node.left))
-        self._perhaps_value(node.right, scope, present_if_false(node.left))
-        return present(left)
-
-    def _perhaps_value(self, node: nodes.Node, scope: Scope, sure: frozenset[str]) -> Shape:
-        """Look at an expression that is computed under a condition, which makes some values sure."""
-        before = self.sure
-        self.sure = before | sure
-        self.conditions += 1
-        shape = self.value(node, scope)
-        self.conditions -= 1
-        self.sure = before
-        return shape

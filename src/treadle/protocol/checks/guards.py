@@ -4,29 +4,39 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from treadle.protocol.checks.children import result_fields
 from treadle.protocol.checks.names import authored_names, clone_fault
+from treadle.protocol.checks.shapes import Kind, value_kind
 from treadle.protocol.checks.subject import TRYING_KINDS, Flow, ProtocolSubject, step_path
 from treadle.protocol.fields import BareType, EnumType, ListType, ScalarType, TypeNotationError, bare, parse_type
 from treadle.protocol.findings import Finding, suggest
 from treadle.protocol.guards import NAMES, ROOTS, Guard, GuardError, parse
-from treadle.protocol.model import Exit, Field, Rows, base_of, system_keys, tag_of
+from treadle.protocol.model import Exit, Field, base_of, system_keys, tag_of
 
 # Check 18, guards that decide nothing: constants, mixed kinds, tests with a constant result.
 
-Kind = Literal["", "number", "text", "list"]
-"""The kind of a part of a guard; empty if unknown, or for nothing at all."""
 _MOST: Final = 20_000
 """How many combinations of values are tried."""
 _SIGNS: Final = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 
 
-def kind_mistake(guard: Guard, kind_of: Callable[[str], Kind]) -> str:
-    """Return the first use of a value of the wrong kind, as the rest of a sentence; empty if there is none."""
-    tree = ast.parse(guard.text.strip(), mode="eval").body
-    return next(_mistakes(tree, kind_of), "")
+def kind_mistakes(guard: Guard, kind_of: Callable[[str], Kind]) -> Iterator[str]:
+    """The uses of values of the wrong kind, each as the rest of a sentence."""
+    for node in ast.walk(ast.parse(guard.text.strip(), mode="eval")):
+        computed: list[ast.expr] = []
+        match node:
+            case ast.Compare(left=left, ops=ops, comparators=others):
+                for one, op, other in zip([left, *others], ops, others, strict=False):
+                    yield from _comparison_mistakes(one, op, other, kind_of)
+            case ast.BinOp(left=left, right=right):
+                computed = [left, right]
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                computed = [operand]
+        for part in computed:
+            if _expression_kind(part, kind_of) in ("text", "list"):
+                yield f"computes with {ast.unparse(part)}, which is no number"
 
 
 def constant_result(guard: Guard, values: Mapping[str, list[object]]) -> str:
@@ -42,15 +52,16 @@ def constant_result(guard: Guard, values: Mapping[str, list[object]]) -> str:
     lists = [values[name] for name in names]
     if prod(map(len, lists)) > _MOST:
         return ""
-    results = {bool(guard.evaluate(_lookup(dict(zip(names, chosen, strict=True))))) for chosen in product(*lists)}
+
+    def evaluate(chosen: tuple[object, ...]) -> bool:
+        found = dict(zip(names, chosen, strict=True))
+        return bool(guard.evaluate(lambda root, name: found[f"{root}.{name}" if name else root]))
+
+    results = {evaluate(chosen) for chosen in product(*lists)}
     if len(results) != 1:
         return ""
     ranges = "; ".join(f"{name} is {_range_text(found)}" for name, found in zip(names, lists, strict=True))
     return f"{'always' if True in results else 'never'} holds ({ranges})"
-
-
-def _lookup(values: Mapping[str, object]) -> Callable[[str, str], object]:
-    return lambda root, name: values[f"{root}.{name}" if name else root]
 
 
 def _range_text(values: list[object]) -> str:
@@ -58,24 +69,6 @@ def _range_text(values: list[object]) -> str:
         return f"{values[0]} to {values[-1]}"
     words = [str(value) for value in values]
     return " or ".join(words[:6]) + (" …" if len(words) > 6 else "")
-
-
-def _mistakes(node: ast.expr, kind_of: Callable[[str], Kind]) -> Iterator[str]:
-    computed: list[ast.expr] = []
-    match node:
-        case ast.Compare(left=left, ops=ops, comparators=others):
-            for one, op, other in zip([left, *others], ops, others, strict=False):
-                yield from _comparison_mistakes(one, op, other, kind_of)
-        case ast.BinOp(left=left, right=right):
-            computed = [left, right]
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            computed = [operand]
-    for part in computed:
-        if _expression_kind(part, kind_of) in ("text", "list"):
-            yield f"computes with {ast.unparse(part)}, which is no number"
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.expr):
-            yield from _mistakes(child, kind_of)
 
 
 def _comparison_mistakes(
@@ -132,15 +125,10 @@ class GuardScope(NamedTuple):
         if root == "last":
             return "text"
         if root == "data":
-            match _type_of(self.fields, name):
-                case ScalarType(name=scalar):
-                    return "text" if scalar in ("text", "path") else "number"
-                case ListType():  # routes see how many items it has
-                    return "number"
-                case EnumType(values=values):
-                    texts = {isinstance(value, str) for value in values}
-                    return "" if len(texts) > 1 else "text" if True in texts else "number"
-            return ""
+            type_ = _type_of(self.fields, name)
+            if isinstance(type_, ListType):
+                return "number"  # routes see how many items it has
+            return value_kind(type_) if type_ else ""
         return "number" if root in (*_NUMBERS, "spent", "root") else ""
 
     def words(self, full: str) -> list[object]:
@@ -192,20 +180,21 @@ def guards_can_be_read(subject: ProtocolSubject) -> Iterator[Finding]:
             if variable in NAMES | ROOTS:
                 message = f"variable '{variable}' cannot be read: in guards that name means something else"
                 yield subject.finding(18, flow.name, f"graphs.{flow.name}.vars.{variable}", message, "rename it")
-        most = 0
-        for name, step in flow.graph.steps.items():
-            where, path = f"{flow.name}.{base_of(name)}", step_path(flow.name, name)
-            attempts = step.attempts if step.kind in TRYING_KINDS else 0  # others count their entries without an end
-            most = max(most, attempts)
-            for key, rows in step.routes.items():
-                scope = GuardScope(flow, _fields(subject, flow, name, key), attempts)
-                yield from _row_faults(subject, scope, where, f"{path}.routes.{key}", rows)
-            scope = GuardScope(flow, {}, attempts)
+        steps = flow.graph.steps
+        # Steps of other kinds count their entries without an end.
+        attempts = {name: step.attempts if step.kind in TRYING_KINDS else 0 for name, step in steps.items()}
+        for name, key, rows, where, path in flow.tables:
+            fields = _fields(subject, flow, name, key) if name else {}
+            scope = GuardScope(flow, fields, attempts[name] if name else max(attempts.values(), default=0))
+            for way in rows:
+                yield from _expression_faults(subject, scope, where, path, way.when, decides=True)
+                for text in way.sets.values():
+                    yield from _expression_faults(subject, scope, where, path, text, decides=False)
+        for name, step in steps.items():
+            where, path = f"{flow.name}.{base_of(name)}", f"{step_path(flow.name, name)}.becomes"
             for becomes in step.becomes:
-                yield from _expression_faults(subject, scope, where, f"{path}.becomes", becomes.when, decides=True)
-        for key, rows in flow.graph.system.items():
-            scope = GuardScope(flow, {}, most)
-            yield from _row_faults(subject, scope, flow.name, f"graphs.{flow.name}.system.{key}", rows)
+                scope = GuardScope(flow, {}, attempts[name])
+                yield from _expression_faults(subject, scope, where, path, becomes.when, decides=True)
 
 
 def _fields(subject: ProtocolSubject, flow: Flow, name: str, key: str) -> dict[str, Field]:
@@ -218,13 +207,6 @@ def _fields(subject: ProtocolSubject, flow: Flow, name: str, key: str) -> dict[s
     if step.kind == "ask" and key not in exits:
         return {name: field for exit_ in exits.values() for name, field in exit_.fields.items() if field.route}
     return dict(exits[tag_of(key)].fields) if tag_of(key) in exits else {}
-
-
-def _row_faults(subject: ProtocolSubject, scope: GuardScope, where: str, path: str, rows: Rows) -> Iterator[Finding]:
-    for way in rows:
-        yield from _expression_faults(subject, scope, where, path, way.when, decides=True)
-        for text in way.sets.values():
-            yield from _expression_faults(subject, scope, where, path, text, decides=False)
 
 
 def _expression_faults(
@@ -240,7 +222,7 @@ def _expression_faults(
         return
     faults = [*_unknown_names(scope, guard), *_impossible_values(guard, scope.words)]
     # A guard that names unknown things cannot be evaluated; only one that is sound so far is tried.
-    if not faults and (message := kind_mistake(guard, scope.kind)):
+    if not faults and (message := next(kind_mistakes(guard, scope.kind), "")):
         faults.append((message, "compare numbers with numbers, texts with texts, and look `in (…)`"))
     elif not faults and decides and (message := constant_result(guard, scope.listed(guard.names))):
         faults.append((message, "look at something that differs, or leave the guard away"))

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from treadle.protocol.checks.subject import Edge, Flow, ProtocolSubject, step_path
+from treadle.protocol.checks.subject import Edge, Flow, ProtocolSubject
 from treadle.protocol.findings import Finding, suggest
-from treadle.protocol.model import Send, Step, base_of, tag_of
+from treadle.protocol.model import Send, tag_of
 
 
 def answers_of(edge: Edge) -> list[str]:
@@ -76,8 +76,7 @@ def handlers_keep_to_themselves(subject: ProtocolSubject) -> Iterator[Finding]:
         for edge in flow.redirects:
             if edge.to.name in flow.graph.steps and edge.to.name not in own:
                 message = f"{edge.key} redirects the main work to '{edge.to.name}', where it never goes by itself"
-                where = f"{flow.name}.{base_of(edge.step)}"
-                yield subject.finding(7, where, edge.path, message, "name a step of the main work")
+                yield subject.at_edge(7, flow, edge, message, "name a step of the main work")
         for signal, steps in flow.handled.items():
             entry = flow.graph.handlers[signal].step
             for other, handler in flow.graph.handlers.items():
@@ -87,7 +86,7 @@ def handlers_keep_to_themselves(subject: ProtocolSubject) -> Iterator[Finding]:
                     yield subject.finding(7, flow.name, path, message, "give each signal steps of its own")
 
 
-def answers_are_what_was_said(subject: ProtocolSubject) -> Iterator[Finding]:
+def answers_keep_their_names(subject: ProtocolSubject) -> Iterator[Finding]:
     """8. Only `reply` handlers answer, and an exit or choice for which the asker has a row keeps its name."""
     for flow in subject.flows.values():
         below = [step for child in subject.children(flow.name) for step in subject.flows[child].graph.steps.values()]
@@ -98,14 +97,14 @@ def answers_are_what_was_said(subject: ProtocolSubject) -> Iterator[Finding]:
                 sent = answers_of(edge)
                 if edge.step not in steps or not sent:
                     continue
-                where, tag = f"{flow.name}.{base_of(edge.step)}", tag_of(edge.key)
+                tag = tag_of(edge.key)
                 if not flow.graph.handlers[signal].reply:
                     message = f"{edge.key} answers the sender of '{signal}', who has not asked anything"
                     hint = "add `reply: true` to the handler, or remove the answer"
-                    yield subject.finding(8, where, edge.path, message, hint)
+                    yield subject.at_edge(8, flow, edge, message, hint)
                 elif tag in expected and tag not in sent:
                     message = f"{edge.key} is answered as '{sent[0]}', but the asker has a row for '{tag}'"
-                    yield subject.finding(8, where, edge.path, message, f"send '{tag}'")
+                    yield subject.at_edge(8, flow, edge, message, f"send '{tag}'")
 
 
 def questions_reach_a_parent(subject: ProtocolSubject) -> Iterator[Finding]:
@@ -153,34 +152,31 @@ def _unanswered_paths(subject: ProtocolSubject, flow: Flow, signal: str, start: 
 def questions_are_answered(subject: ProtocolSubject) -> Iterator[Finding]:
     """8. Every graph that can be the parent handles the question and sends only answers that have a row."""
     for flow, name, step in subject.steps():
-        if step.kind == "ask" and step.asks == "parent" and step.signal:
-            yield from _question_faults(subject, flow, name, step)
-
-
-def _question_faults(subject: ProtocolSubject, flow: Flow, name: str, step: Step) -> Iterator[Finding]:
-    where, path = f"{flow.name}.{name}", step_path(flow.name, name)
-    possible: set[str] = set()
-    parents = subject.parents(flow.name)
-    for parent in parents:
-        above = subject.flows[parent]
-        handler = above.graph.handlers.get(step.signal)
-        if handler is None:
-            near = suggest(step.signal, above.graph.handlers)
-            hint = near or f"add it to the handlers of '{parent}', with `reply: true`"
-            message = f"asks '{step.signal}' of its parent, but '{parent}', which starts it, has no handler for it"
-            yield subject.finding(8, where, path, message, hint)
-            continue
-        if not handler.reply:
-            message = f"asks '{step.signal}' of its parent, but the handler in '{parent}' does not reply"
-            yield subject.finding(8, where, f"graphs.{parent}.handlers.{step.signal}", message, "add `reply: true`")
-        edges = [edge for edge in above.edges if edge.step in above.handled[step.signal]]
-        for answer in dict.fromkeys(answer for edge in edges for answer in answers_of(edge)):
-            possible.add(answer)
-            if answer not in step.routes:
-                message = f"'{parent}' can answer '{answer}', which has no row here"
-                hint = suggest(answer, step.routes) or "add a row for it"
-                yield subject.finding(8, where, f"{path}.routes", message, hint)
-    for key in step.routes:
-        if parents and flow.name != subject.protocol.root and key not in possible:
-            hint = suggest(key, sorted(possible)) or "remove the row, or send it"
-            yield subject.at_step(8, flow, name, f"no parent answers '{key}'", hint, f"routes.{key}", level="warning")
+        signal = step.signal if step.kind == "ask" and step.asks == "parent" else ""
+        parents = subject.parents(flow.name) if signal else []
+        possible: set[str] = set()
+        for parent in parents:
+            above = subject.flows[parent]
+            handler = above.graph.handlers.get(signal)
+            if handler is None:
+                near = suggest(signal, above.graph.handlers)
+                hint = near or f"add it to the handlers of '{parent}', with `reply: true`"
+                message = f"asks '{signal}' of its parent, but '{parent}', which starts it, has no handler for it"
+                yield subject.at_step(8, flow, name, message, hint)
+                continue
+            if not handler.reply:
+                message = f"asks '{signal}' of its parent, but the handler in '{parent}' does not reply"
+                path = f"graphs.{parent}.handlers.{signal}"
+                yield subject.finding(8, f"{flow.name}.{name}", path, message, "add `reply: true`")
+            edges = [edge for edge in above.edges if edge.step in above.handled[signal]]
+            for answer in dict.fromkeys(answer for edge in edges for answer in answers_of(edge)):
+                possible.add(answer)
+                if answer not in step.routes:
+                    message = f"'{parent}' can answer '{answer}', which has no row here"
+                    hint = suggest(answer, step.routes) or "add a row for it"
+                    yield subject.at_step(8, flow, name, message, hint, "routes")
+        for key in step.routes if parents and flow.name != subject.protocol.root else ():
+            if key not in possible:
+                message = f"no parent answers '{key}'"
+                hint = suggest(key, sorted(possible)) or "remove the row, or send it"
+                yield subject.at_step(8, flow, name, message, hint, f"routes.{key}", level="warning")

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from treadle.protocol.checks.declarations import declarations_hold_together
-from treadle.protocol.checks.subject import Flow, Places, ProtocolSubject, agents, step_path
+from treadle.protocol.checks.subject import Flow, Places, ProtocolSubject, RowTable, agents, step_path
 from treadle.protocol.findings import Finding, Place, suggest
 from treadle.protocol.model import (
     ABORTED,
@@ -16,7 +16,6 @@ from treadle.protocol.model import (
     Need,
     Protocol,
     ResetThread,
-    Route,
     Spawn,
     Step,
     base_of,
@@ -55,7 +54,7 @@ def clone_fault(copies: list[str]) -> tuple[str, str]:
     return "which leads @back and is a step of its own for each caller", f"name the caller as well: `{copies[0]}`"
 
 
-def graphs_mention_what_exists(subject: ProtocolSubject) -> Iterator[Finding]:
+def graph_names_exist(subject: ProtocolSubject) -> Iterator[Finding]:
     """3. Targets, outcomes, budgets, groups, graphs, variables and slots exist."""
     for flow in subject.flows.values():
         for where, path, message, hint in _graph_faults(subject, flow):
@@ -83,19 +82,15 @@ def _graph_faults(subject: ProtocolSubject, flow: Flow) -> Iterator[NameFault]:
         for goal in goals:
             yield from unknown_name(flow.name, f"{path}.commands", f"'{command}' goes to", "step", goal, graph.steps)
     yield from _errand_faults(flow, f"{path}.commands")
-    for key, rows in graph.system.items():
-        for way in rows:
-            yield from _row_faults(subject, flow, flow.name, f"{path}.system.{key}", key, way)
+    for table in flow.tables:
+        yield from _row_faults(subject, flow, table)
     for outcome, needs in graph.ends.items():
         for need in needs:
             yield from _need_faults(subject, flow, flow.name, f"{path}.ends.{outcome}", need)
     for name, step in graph.steps.items():
-        where, place = f"{flow.name}.{base_of(name)}", step_path(flow.name, name)
-        for key, rows in step.routes.items():
-            for way in rows:
-                yield from _row_faults(subject, flow, where, f"{place}.routes.{key}", key, way)
+        where, place = f"{flow.name}.{base_of(name)}", f"{step_path(flow.name, name)}.needs"
         for need in step.needs:
-            yield from _need_faults(subject, flow, where, f"{place}.needs", need)
+            yield from _need_faults(subject, flow, where, place, need)
 
 
 def _errand_faults(flow: Flow, path: str) -> Iterator[NameFault]:
@@ -113,26 +108,26 @@ def _errand_faults(flow: Flow, path: str) -> Iterator[NameFault]:
                 yield flow.name, place, f"{what} leads to several steps at once", hint
 
 
-def _row_faults(
-    subject: ProtocolSubject, flow: Flow, where: str, path: str, key: str, way: Route
-) -> Iterator[NameFault]:
+def _row_faults(subject: ProtocolSubject, flow: Flow, table: RowTable) -> Iterator[NameFault]:
     graph = flow.graph
-    yield from _target_faults(graph, where, path, key, way.to)
-    if way.charge:
-        yield from unknown_name(where, path, f"{key} charges", "budget", way.charge, graph.budgets)
-        if way.over:
-            yield from _target_faults(graph, where, path, f"{key}, once '{way.charge}' is spent,", way.over)
-    for variable in way.sets:
-        yield from unknown_name(where, path, f"{key} sets", "variable", variable, graph.vars)
-    for action in way.do:
-        match action:
-            case Spawn():
-                yield from unknown_name(where, path, f"{key} spawns", "graph", action.graph, subject.protocol.graphs)
-            case CancelGroup():
-                groups = [site.group for site in subject.sites if site.parent == flow.name]
-                yield from unknown_name(where, path, f"{key} cancels", "group", action.group, groups)
-            case ResetThread() if action.step:
-                yield from unknown_name(where, path, f"{key} resets the thread of", "step", action.step, agents(graph))
+    _, key, rows, where, path = table
+    for way in rows:
+        yield from _target_faults(graph, where, path, key, way.to)
+        if way.charge:
+            yield from unknown_name(where, path, f"{key} charges", "budget", way.charge, graph.budgets)
+            if way.over:
+                yield from _target_faults(graph, where, path, f"{key}, once '{way.charge}' is spent,", way.over)
+        for variable in way.sets:
+            yield from unknown_name(where, path, f"{key} sets", "variable", variable, graph.vars)
+        for action in way.do:
+            match action:
+                case Spawn(graph=child):
+                    yield from unknown_name(where, path, f"{key} spawns", "graph", child, subject.protocol.graphs)
+                case CancelGroup(group=group):
+                    groups = [site.group for site in flow.sites]
+                    yield from unknown_name(where, path, f"{key} cancels", "group", group, groups)
+                case ResetThread(step=step) if step:
+                    yield from unknown_name(where, path, f"{key} resets the thread of", "step", step, agents(graph))
 
 
 def _target_faults(
@@ -177,7 +172,7 @@ def _need_faults(subject: ProtocolSubject, flow: Flow, where: str, path: str, ne
 POOL_OWNERS: Final = ("self", "parent", "run")
 
 
-def steps_mention_what_exists(subject: ProtocolSubject) -> Iterator[Finding]:
+def step_names_exist(subject: ProtocolSubject) -> Iterator[Finding]:
     """3. Roles, modes, exits, templates, checks, effects, pools, choices and threads exist."""
     for flow, name, step in subject.steps():
         place = f"{flow.name}.{base_of(name)}", step_path(flow.name, name)
@@ -328,7 +323,7 @@ def _check_faults(where: str, path: str, checks: Iterable[CheckRef]) -> Iterator
 # Unknown names that follow from an unreadable part are left out: they go away with the mistake, or are reported after
 # its repair.
 
-_NAMES: Final = (declarations_hold_together, graphs_mention_what_exists, steps_mention_what_exists)
+_NAMES: Final = (declarations_hold_together, graph_names_exist, step_names_exist)
 _NAMELESS: Final = frozenset({"title", "help", "version", "limits", "protections"})
 """Parts that nothing else in a protocol mentions."""
 _SECTIONS: Final = frozenset({"types", "exits", "roles", "pools", "artifacts"})

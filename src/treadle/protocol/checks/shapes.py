@@ -1,127 +1,115 @@
 """The variables that a step's template may read, with the fields they have."""
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple
 
 from jinja2 import nodes
 from jinja2.defaults import DEFAULT_NAMESPACE
 
+from treadle.protocol.checks.children import result_fields
 from treadle.protocol.checks.declarations import TOOLCHAIN
-from treadle.protocol.checks.subject import Flow
-from treadle.protocol.fields import ListType, OptionalType, RecordType, TypeExpr, TypeNotationError, parse_type
-from treadle.protocol.model import Need, Protocol, Step, tag_of
+from treadle.protocol.checks.subject import Flow, ProtocolSubject
+from treadle.protocol.fields import (
+    BareType,
+    EnumType,
+    ListType,
+    OptionalType,
+    RecordType,
+    ScalarType,
+    TypeNotationError,
+    bare,
+    parse_type,
+)
+from treadle.protocol.model import Exit, Need, Record, Send, base_of, tag_of
+
+Kind = Literal["", "number", "text", "list", "object"]
+"""The kind of a value in a computation; empty if unknown."""
 
 
-class ObjectShape(NamedTuple):
-    """Something with known parts: a step's slots, an exit's fields, a variable of the orchestrator."""
-
-    label: str
-    parts: "Mapping[str, Shape]"
-    optional: bool = False
-
-
-class ListShape(NamedTuple):
-    """A list of things with known parts."""
-
-    item: "Shape"
-    optional: bool = False
-
-
-class MacroShape(NamedTuple):
+class Macro(NamedTuple):
     """A macro: its definition, the template it stands in, and the variables it sees there."""
 
-    macro: nodes.Macro
+    node: nodes.Macro
     template: str
-    scope: "dict[str, Shape]"
+    scope: "dict[str, ValueShape]"
 
 
-Shape: TypeAlias = TypeExpr | ObjectShape | ListShape | MacroShape | None
-"""The shape of a value; None if unknown."""
+class ValueShape(NamedTuple):
+    """What is known about a value."""
 
-_TEXT: Final[TypeExpr] = parse_type("text")
-_TEXTS: Final[TypeExpr] = parse_type("[text]")
-_ALWAYS: Final[dict[str, Shape]] = {
-    "run": ObjectShape("run", {"id": _TEXT, "protocol": _TEXT}),
-    "node": ObjectShape(
+    kind: Kind = ""
+    label: str = ""
+    """How a message calls it: `fix.Fixed`, `run`, or its type."""
+    parts: "Mapping[str, ValueShape] | None" = None
+    """Its fields; None if they are not known."""
+    item: "ValueShape | None" = None
+    """The items of a list."""
+    absent: Literal["", "unset", "null"] = ""
+    """Whether it may be absent: an optional slot is not set then, an optional field is null."""
+    slots: bool = False
+    """Whether its parts are declared by `needs`."""
+    macro: Macro | None = None
+
+
+UNKNOWN: Final = ValueShape()
+INT: Final = ValueShape("number", "int", {})
+_TEXT: Final = ValueShape("text", "text", {})
+_TEXTS: Final = ValueShape("list", "[text]", {}, _TEXT)
+
+
+def object_of(label: str, parts: Mapping[str, ValueShape], *, slots: bool = False) -> ValueShape:
+    """Something with known parts: a step's slots, an exit's fields, a variable of the orchestrator."""
+    return ValueShape("object" if parts else "", label, parts, slots=slots)
+
+
+def list_of(item: ValueShape) -> ValueShape:
+    """A list of things with known parts."""
+    return ValueShape("list", "", {}, item)
+
+
+def value_kind(expr: BareType) -> Literal["", "number", "text"]:
+    """Whether a single value is a number or a text; true and false count as numbers."""
+    match expr:
+        case ScalarType(name=name):
+            return "text" if name in ("text", "path") else "number"
+        case EnumType(values=values):
+            texts = {isinstance(value, str) for value in values}
+            return "" if len(texts) > 1 else "text" if True in texts else "number"
+    return ""
+
+
+_ALWAYS: Final[dict[str, ValueShape]] = {
+    "run": object_of("run", {"id": _TEXT, "protocol": _TEXT}),
+    "node": object_of(
         "node",
         {
             **dict.fromkeys(("id", "key", "graph", "branch", "parent"), _TEXT),
-            "depth": parse_type("int"),
-            "children": ListShape(
-                ObjectShape("node.children", dict.fromkeys(("id", "key", "outcome", "trouble"), _TEXT))
-            ),
+            "depth": INT,
+            "children": list_of(object_of("node.children", dict.fromkeys(("id", "key", "outcome", "trouble"), _TEXT))),
         },
     ),
     "step": _TEXT,
     "role": _TEXT,
-    "mode": ObjectShape("mode", {"type": _TEXT}),
-    "attempt": parse_type("int"),
-    "max_attempts": parse_type("int"),
+    "mode": object_of("mode", {"type": _TEXT}),
+    "attempt": INT,
+    "max_attempts": INT,
     "gate_report": _TEXT,
     "human_note": _TEXT,
-    "scope": ObjectShape("scope", dict.fromkeys(("reads", "writes", "stubs", "hidden"), _TEXTS)),
-    "toolchain": ObjectShape("toolchain", dict.fromkeys(TOOLCHAIN, _TEXT)),
-    "signals": ListShape(ObjectShape("signals", {"name": _TEXT, "sender": _TEXT, "data": None})),
+    "scope": object_of("scope", dict.fromkeys(("reads", "writes", "stubs", "hidden"), _TEXTS)),
+    "toolchain": object_of("toolchain", dict.fromkeys(TOOLCHAIN, _TEXT)),
     "session": _TEXT,
     "params": _TEXT,
-    "exit_schema": None,
+    "exit_schema": UNKNOWN,
 }
-"""The variables that every template has."""
+"""The variables that are alike in every template."""
 ALL_NEEDS: Final = "reports"
 """The variable that shows every need of a step."""
-_TAKEN: Final = frozenset(
-    {
-        *_ALWAYS,
-        *DEFAULT_NAMESPACE,
-        ALL_NEEDS,
-        "last",
-        "vars",
-        "verified",
-        "ways",
-        "up",
-        "loop",
-        "caller",
-        "varargs",
-        "kwargs",
-        "self",
-        "super",
-    }
+RESERVED: Final = frozenset(
+    {*_ALWAYS, *DEFAULT_NAMESPACE, ALL_NEEDS}
+    | set("last signals vars verified ways up loop caller varargs kwargs self super".split())
     | set("true false none True False None and or not if else in is".split())
 )
-"""Reserved names: in a template each already means something."""
-
-
-def variables(protocol: Protocol, flow: Flow, step: Step) -> dict[str, Shape]:
-    """Everything the template of a step may use."""
-    found = dict(_ALWAYS)
-    # A need in `reports` may be any exit, so its fields are those of all exits.
-    fields = {name: type_of(field.type) for exit_ in protocol.exits.values() for name, field in exit_.fields.items()}
-    report: dict[str, Shape] = dict.fromkeys(("step", "title", "exit"), _TEXT)
-    found[ALL_NEEDS] = ListShape(ObjectShape(ALL_NEEDS, {**report, "data": ObjectShape("report.data", fields)}))
-    found["last"] = ObjectShape("last", {variable_name(one): _TEXT for one in flow.graph.steps})
-    found["ways"] = ObjectShape("ways", dict.fromkeys(step.routes if step.kind == "ask" else (), _TEXTS))
-    found["vars"] = ObjectShape("vars", dict.fromkeys(flow.graph.vars))
-    name, kind = flow.graph.input
-    found[name] = RecordType(kind) if kind in protocol.types else None
-    verified: dict[str, dict[str, Shape]] = {}
-    for need in step.needs:
-        if need.step and not need.up:
-            verified.setdefault(variable_name(need.step), {})[need.exit] = _TEXTS
-    checked = {owner: ObjectShape(f"verified.{owner}", exits) for owner, exits in verified.items()}
-    found["verified"] = ObjectShape("verified", checked)
-    found["up"] = ObjectShape("up", _slots(protocol, [need for need in step.needs if need.up], "up."))
-    return found | _slots(protocol, [need for need in step.needs if not need.up], "", flow)
-
-
-def hidden_names(flow: Flow, step: Step) -> list[str]:
-    """Steps that cannot be read under their own name, because another variable has it."""
-    taken = _TAKEN | {flow.graph.input[0]}
-    return sorted({need.step for need in step.needs if not need.up and variable_name(need.step) in taken})
-
-
-def hides_another(name: str) -> bool:
-    """Whether an input cannot have this name, because it means something else in templates."""
-    return name in _TAKEN
+"""Names that already mean something in a template, so that no step and no input can be read by them."""
 
 
 def variable_name(step: str) -> str:
@@ -129,76 +117,102 @@ def variable_name(step: str) -> str:
     return step.replace("-", "_")
 
 
-def _slots(protocol: Protocol, needs: list[Need], prefix: str, flow: Flow | None = None) -> dict[str, Shape]:
-    parts: dict[str, dict[str, Shape]] = {}
-    for need in needs:
-        if need.step:
-            label = f"{prefix}{variable_name(need.step)}.{need.exit}"
-            parts.setdefault(variable_name(need.step), {})[need.exit] = _slot(protocol, need, label, flow)
-    return {name: ObjectShape(prefix + name, exits) for name, exits in parts.items()}
+class TemplateVariables:
+    """The variables of every step's template."""
 
+    def __init__(self, subject: ProtocolSubject) -> None:
+        self._subject, self._exits = subject, subject.protocol.exits
+        types = subject.protocol.types
+        parts: dict[str, dict[str, ValueShape]] = {name: {} for name in types}
+        self._records = {name: ValueShape("object", name, parts[name]) for name in types}
+        for name, record in types.items():
+            parts[name] |= self._fields(record)  # filled in afterwards, because a record may hold itself
+        # A need in `reports` may be any exit, so its fields are those of all exits.
+        data = object_of("report.data", self._fields(*self._exits.values()))
+        report = {**dict.fromkeys(("step", "title", "exit"), _TEXT), "data": data}
+        self._reports = list_of(object_of(ALL_NEEDS, report))
 
-def _slot(protocol: Protocol, need: Need, label: str, flow: Flow | None) -> Shape:
-    """Return the shape of an exit's payload; results of people, maps and checks have no declared fields."""
-    exit_ = protocol.exits.get(tag_of(need.exit))
-    source = flow.graph.steps.get(need.step) if flow else None
-    answers = source is not None and source.asks == "parent"
-    if exit_ is None or (source is not None and source.kind not in ("agent", "effect") and not answers):
-        return None if not need.optional else ObjectShape(label, {}, optional=True)
-    fields = {name: type_of(field.type) for name, field in exit_.fields.items()}
-    payload = ObjectShape(label, fields, need.optional)
-    return ListShape(ObjectShape(label, fields)) if need.every else payload
+    def of_step(self, flow: Flow, name: str) -> dict[str, ValueShape]:
+        """Everything the template of a step may use."""
+        step = flow.graph.steps[name]
+        own = [need for need in step.needs if need.step and not need.up]
+        verified: dict[str, dict[str, ValueShape]] = {}
+        for need in own:
+            verified.setdefault(variable_name(need.step), {})[need.exit] = _TEXTS
+        checked = {owner: object_of(f"verified.{owner}", exits) for owner, exits in verified.items()}
+        input_name, input_type = flow.graph.input
+        above = self._slots(flow, [need for need in step.needs if need.step and need.up], "up.")
+        return {
+            **_ALWAYS,
+            ALL_NEEDS: self._reports,
+            "last": object_of("last", {variable_name(one): _TEXT for one in flow.graph.steps}),
+            "ways": object_of("ways", dict.fromkeys(step.routes if step.kind == "ask" else (), _TEXTS)),
+            "vars": object_of("vars", dict.fromkeys(flow.graph.vars, UNKNOWN)),
+            "signals": self._signals(flow, base_of(name)),
+            input_name: self._records.get(input_type, UNKNOWN),
+            "verified": object_of("verified", checked, slots=True),
+            "up": object_of("up", above, slots=True),
+            **self._slots(flow, own, ""),
+        }
 
+    def _slots(self, flow: Flow, needs: list[Need], prefix: str) -> dict[str, ValueShape]:
+        parts: dict[str, dict[str, ValueShape]] = {}
+        for need in needs:
+            owner = variable_name(need.step)
+            parts.setdefault(owner, {})[need.exit] = self._slot(flow, need, f"{prefix}{owner}.{need.exit}")
+        return {owner: object_of(prefix + owner, exits, slots=True) for owner, exits in parts.items()}
 
-def type_of(text: str) -> Shape:
-    """The shape of a declared type; unknown if it cannot be read."""
-    try:
-        return parse_type(text)
-    except TypeNotationError:
-        return None
+    def _slot(self, flow: Flow, need: Need, label: str) -> ValueShape:
+        """The shape of an exit's payload; results of people and checks have no declared fields."""
+        source = None if need.up else flow.graph.steps.get(need.step)
+        exit_ = self._exits.get(tag_of(need.exit))
+        parts: dict[str, ValueShape] | None = None
+        if source is not None and source.kind == "map" and source.over:
+            texts = dict.fromkeys(("key", "instance", "outcome", "left", "commit"), _TEXT)
+            results = list_of(object_of(f"{label}.results", {**texts, "said": UNKNOWN}))
+            parts = {"total": INT, "failed": INT, "results": results}
+        elif source is not None and source.kind == "map":
+            fields = result_fields(self._subject, flow.name, need.step) if need.exit == "AllOk" else None
+            parts = None if fields is None else self._fields(Exit(fields=fields))
+        elif exit_ and (source is None or source.kind in ("agent", "effect") or source.asks == "parent"):
+            parts = self._fields(exit_)
+        if parts is None or (need.optional and not parts):
+            return ValueShape(absent="unset" if need.optional else "")
+        payload = object_of(label, parts)
+        return list_of(payload) if need.every else payload._replace(absent="unset" if need.optional else "")
 
+    def _signals(self, flow: Flow, name: str) -> ValueShape:
+        """The shape of `signals`; their data is unknown if one of them may come from outside."""
+        received = {signal for signal, steps in flow.handled.items() if name in map(base_of, steps)}
+        # A signal takes its payload from the exits that send it, and from those that lead to a question.
+        sources: list[Exit] = []
+        for other, edge in self._subject.edges() if received else ():
+            goal = other.graph.steps.get(edge.lands_at)
+            caused = {action.signal for action in edge.actions if isinstance(action, Send)}
+            if goal is not None and goal.asks == "parent":
+                caused.add(goal.signal)
+            if caused & received and tag_of(edge.key) in self._exits:
+                sources.append(self._exits[tag_of(edge.key)])
+        known = sources and received <= self._subject.sent
+        data = object_of("signal.data", self._fields(*sources)) if known else UNKNOWN
+        return list_of(object_of("signals", {"name": _TEXT, "sender": _TEXT, "data": data}))
 
-def is_optional(shape: Shape) -> bool:
-    """Whether the value may be absent."""
-    return isinstance(shape, OptionalType) or (isinstance(shape, ObjectShape | ListShape) and shape.optional)
+    def _fields(self, *owners: Exit | Record) -> dict[str, ValueShape]:
+        """The shapes of the fields of some exits or records, all in one."""
+        return {name: self._shape(field.type) for owner in owners for name, field in owner.fields.items()}
 
+    def _shape(self, text: str) -> ValueShape:
+        try:
+            expr = parse_type(text)
+        except TypeNotationError:
+            return UNKNOWN
+        shape = self._bare(bare(expr))
+        return shape._replace(absent="null") if isinstance(expr, OptionalType) else shape
 
-def present(shape: Shape) -> Shape:
-    """The same value, known to be there."""
-    if isinstance(shape, OptionalType):
-        return shape.inner
-    if isinstance(shape, ObjectShape | ListShape):
-        return shape._replace(optional=False)
-    return shape
-
-
-def item_of(shape: Shape) -> Shape:
-    """The shape of the items of a list; unknown for anything else."""
-    inner = present(shape)
-    if isinstance(inner, ListType):
-        return inner.item
-    return inner.item if isinstance(inner, ListShape) else None
-
-
-def parts_of(protocol: Protocol, shape: Shape) -> Mapping[str, Shape] | None:
-    """The parts of a value by name; None if they are not known."""
-    inner = present(shape)
-    if isinstance(inner, ObjectShape):
-        return inner.parts
-    if isinstance(inner, RecordType):
-        record = protocol.types.get(inner.name)
-        return {name: type_of(field.type) for name, field in record.fields.items()} if record else None
-    return None if inner is None or isinstance(inner, MacroShape) else {}
-
-
-def describe(shape: Shape) -> str:
-    """Describe a value for a message."""
-    inner = present(shape)
-    match inner:
-        case None:
-            return "it"
-        case ListShape():
-            return "a list"
-        case ObjectShape(label=label):
-            return f"'{label}'"
-    return f"'{inner}'"
+    def _bare(self, expr: BareType) -> ValueShape:
+        match expr:
+            case ListType(item=item):
+                return ValueShape("list", str(expr), {}, self._bare(item))
+            case RecordType(name=name):
+                return self._records.get(name, ValueShape("object", name))
+        return ValueShape(value_kind(expr), str(expr), {})

@@ -1,7 +1,7 @@
 """The subject of the checks: a protocol, its graphs as edges, the sites that start children, and the known slots."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -10,10 +10,12 @@ import msgspec
 from treadle.protocol.findings import Finding, Level, Place
 from treadle.protocol.model import (
     Action,
+    Exit,
     Graph,
     Need,
     Protocol,
     Route,
+    Rows,
     Spawn,
     Step,
     Target,
@@ -79,6 +81,37 @@ class Edge(NamedTuple):
         return f"{self.step}.{self.key}" + (f" (over '{self.row.charge}')" if self.over else "")
 
 
+class Site(NamedTuple):
+    """A place where a graph starts instances of a graph: an edge that spawns, or a step that maps."""
+
+    parent: str
+    child: str
+    group: str
+    step: str
+    over: str
+    edge: Edge | None = None
+    """The edge that spawns; None for a map step."""
+
+    @property
+    def path(self) -> str:
+        return self.edge.path if self.edge else step_path(self.parent, self.step)
+
+    @property
+    def writes(self) -> frozenset[str]:
+        """The slots that the step has written by the time the children start."""
+        return self.edge.slots if self.edge else frozenset()
+
+
+class RowTable(NamedTuple):
+    """The rows of one key: of a step, or of the graph's `system` (then without a step)."""
+
+    step: str
+    key: str
+    rows: Rows
+    where: str
+    path: str
+
+
 class Flow:
     """The edges of one graph."""
 
@@ -91,6 +124,29 @@ class Flow:
     def edges(self) -> Iterator[Edge]:
         for edges in self.out.values():
             yield from edges
+
+    @cached_property
+    def tables(self) -> list[RowTable]:
+        """All rows as they are written, those of the steps first."""
+        own = [
+            RowTable(name, key, rows, f"{self.name}.{base_of(name)}", f"{step_path(self.name, name)}.routes.{key}")
+            for name, step in self.graph.steps.items()
+            for key, rows in step.routes.items()
+        ]
+        common = self.graph.system.items()
+        return own + [RowTable("", key, rows, self.name, f"graphs.{self.name}.system.{key}") for key, rows in common]
+
+    @cached_property
+    def sites(self) -> list[Site]:
+        """The places where the graph starts instances."""
+        found: list[Site] = []
+        for name, step in self.graph.steps.items():
+            if step.kind == "map":
+                found.append(Site(self.name, step.graph, name, name, step.over))
+            for edge in self.out[name]:
+                spawns = [action for action in edge.actions if isinstance(action, Spawn)]
+                found += [Site(self.name, spawn.graph, spawn.group, name, spawn.over, edge) for spawn in spawns]
+        return found
 
     def keys(self, name: str) -> list[str]:
         """Return the routing keys of a step: its exits, its failures, the keys of spent attempts, and refined rows."""
@@ -194,44 +250,14 @@ def step_path(graph: str, step: str) -> str:
     return f"graphs.{graph}.steps.{base_of(step)}"
 
 
+def declared_exits(protocol: Protocol, step: Step) -> dict[str, Exit]:
+    """The exits of a step, without those that check 3 finds undeclared."""
+    return {tag: protocol.exits[tag] for tag in step.exits if tag in protocol.exits}
+
+
 def agents(graph: Graph) -> list[str]:
     """The agent steps of a graph."""
     return [name for name, step in graph.steps.items() if step.kind == "agent"]
-
-
-# The sites where graphs start children: the edges that spawn and the steps that map.
-
-
-class Site(NamedTuple):
-    """A place where a graph starts instances of a graph."""
-
-    parent: str
-    child: str
-    group: str
-    step: str
-    over: str
-    edge: Edge | None = None
-    """The edge that spawns; None for a map step."""
-
-    @property
-    def path(self) -> str:
-        return self.edge.path if self.edge else step_path(self.parent, self.step)
-
-    @property
-    def writes(self) -> frozenset[str]:
-        """The slots that the step has written by the time the children start."""
-        return self.edge.slots if self.edge else frozenset()
-
-
-def sites_of(flow: Flow) -> Iterator[Site]:
-    """The places of one graph where instances are started."""
-    for name, step in flow.graph.steps.items():
-        if step.kind == "map":
-            yield Site(flow.name, step.graph, name, name, step.over)
-        for edge in flow.out[name]:
-            for action in edge.actions:
-                if isinstance(action, Spawn):
-                    yield Site(flow.name, action.graph, action.group, name, action.over, edge)
 
 
 # The slots certainly written when a step starts.
@@ -255,13 +281,13 @@ class FactPath(NamedTuple):
     label: str
 
 
-def known_slots(flow: Flow, sites: Iterable[Site], flows: Mapping[str, Flow]) -> Known:
+def known_slots(subject: "ProtocolSubject", flow: Flow) -> Known:
     """The greatest solution: start from the entry, and meet at every step until nothing changes."""
     steps = flow.graph.steps
     if flow.graph.start not in steps:
         return {}
     leaving: dict[str, list[FactPath]] = {}
-    for way in fact_paths(flow, sites, flows):
+    for way in fact_paths(subject, flow):
         leaving.setdefault(way.source, []).append(way)
     known: Known = {flow.graph.start: frozenset()}
     todo = [flow.graph.start]
@@ -276,43 +302,25 @@ def known_slots(flow: Flow, sites: Iterable[Site], flows: Mapping[str, Flow]) ->
     return known
 
 
-def fact_paths(flow: Flow, sites: Iterable[Site], flows: Mapping[str, Flow]) -> list[FactPath]:
+def fact_paths(subject: "ProtocolSubject", flow: Flow) -> list[FactPath]:
     """Every way by which facts travel in a graph: its edges, and the start of its handlers."""
     steps = flow.graph.steps
     found = [FactPath(edge.step, edge.lands_at, edge.slots, str(edge)) for edge in flow.edges if edge.lands_at in steps]
-    own = [site for site in sites if site.parent == flow.name]
+    main = [name for name in steps if name in flow.main]
     for signal, handler in flow.graph.handlers.items():
         if handler.step not in steps or handler.step in flow.main:
             continue
         label = f"the handler of '{signal}'"
-        causes = _causes(flow, signal, own, flows)
+        causes = _causes(subject, flow, signal)
         found += [FactPath(site.step, handler.step, site.writes, label) for site in causes]
         if not causes:
-            main = [name for name in steps if name in flow.main]
-            found += [
-                FactPath(name, handler.step, frozenset(), f"{label}, which may start at any time") for name in main
-            ]
+            label += ", which may start at any time"
+            found += [FactPath(name, handler.step, frozenset(), label) for name in main]
     for command, goal in ((name, goal) for name, goals in flow.graph.led.items() for goal in goals):
         if goal in steps:
             required = frozenset(need.slot for need in steps[goal].needs if is_required(need))
-            found += [FactPath(name, goal, required, f"the command '{command}'") for name in steps if name in flow.main]
+            found += [FactPath(name, goal, required, f"the command '{command}'") for name in main]
     return found
-
-
-def path_without(found: Iterable[FactPath], start: str, goal: str, slot: str) -> list[str]:
-    """Return the shortest list of edges from the start to a step that does not write a slot."""
-    leaving: dict[str, list[FactPath]] = {}
-    for way in found:
-        if slot not in way.writes:
-            leaving.setdefault(way.source, []).append(way)
-    taken: dict[str, list[str]] = {start: []}
-    todo = [start]
-    for name in todo:
-        for way in leaving.get(name, ()):
-            if way.goal not in taken:
-                taken[way.goal] = [*taken[name], way.label]
-                todo.append(way.goal)
-    return taken.get(goal, [])
 
 
 def is_required(need: Need) -> bool:
@@ -320,18 +328,14 @@ def is_required(need: Need) -> bool:
     return bool(need.step) and not (need.optional or need.every or need.up)
 
 
-def _causes(flow: Flow, signal: str, sites: list[Site], flows: Mapping[str, Flow]) -> list[Site]:
+def _causes(subject: "ProtocolSubject", flow: Flow, signal: str) -> list[Site]:
     """Return the sites whose children alone can cause a signal; empty if it may also come from elsewhere."""
     if signal.startswith("child:"):
-        return [site for site in sites if site.edge]
+        return [site for site in flow.sites if site.edge]
     if not flow.graph.handlers[signal].reply:
         return []
-    asking = {
-        name
-        for name, other in flows.items()
-        if any(step.asks == "parent" and step.signal == signal for step in other.graph.steps.values())
-    }
-    return [site for site in sites if site.child in asking]
+    asking = {other.name for other, _, step in subject.steps() if step.asks == "parent" and step.signal == signal}
+    return [site for site in flow.sites if site.child in asking]
 
 
 _COPY = re.compile(r"[A-Za-z0-9_-]+(?:@[A-Za-z0-9_-]+)+")
@@ -386,7 +390,7 @@ class ProtocolSubject:
 
     @cached_property
     def sites(self) -> tuple[Site, ...]:
-        return tuple(site for flow in self.flows.values() for site in sites_of(flow))
+        return tuple(site for flow in self.flows.values() for site in flow.sites)
 
     def steps(self) -> Iterator[tuple[Flow, str, Step]]:
         """Every step of every graph, with its name."""
@@ -429,7 +433,7 @@ class ProtocolSubject:
     @cached_property
     def known(self) -> dict[str, Known]:
         """For each graph, the slots certainly written when each of its steps starts."""
-        return {name: known_slots(flow, self.sites, self.flows) for name, flow in self.flows.items()}
+        return {name: known_slots(self, flow) for name, flow in self.flows.items()}
 
     @cached_property
     def live_graphs(self) -> list[str]:

@@ -6,7 +6,6 @@ been written on every path, the step that an agent's exit leads to reads it, and
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import msgspec
 
@@ -16,19 +15,19 @@ from treadle.protocol.checks.subject import (
     Edge,
     Flow,
     ProtocolSubject,
+    RowTable,
+    declared_exits,
     fact_paths,
     is_required,
-    path_without,
     step_path,
 )
+from treadle.protocol.checks.termination import shortest_way
 from treadle.protocol.findings import Finding, suggest
 from treadle.protocol.guards import GuardError, parse
 from treadle.protocol.model import (
     SYSTEM_EXITS,
     Exit,
     Need,
-    Route,
-    Rows,
     Send,
     Step,
     base_of,
@@ -50,22 +49,15 @@ def every_exit_is_routed(subject: ProtocolSubject) -> Iterator[Finding]:
             for key in flow.keys(name):
                 if not key.startswith("!") and key not in becomes and not row(flow.graph, name, key):
                     yield subject.finding(1, where, path, f"exit '{key}' is not routed", "add a row to its table")
-            for key, rows in step.routes.items():
-                yield from _guard_faults(subject, where, f"{path}.routes.{key}", key, rows)
-        for key, rows in flow.graph.system.items():
-            yield from _guard_faults(subject, flow.name, f"graphs.{flow.name}.system.{key}", key, rows)
-
-
-def _guard_faults(subject: ProtocolSubject, where: str, path: str, key: str, rows: Rows) -> Iterator[Finding]:
-    early = next((n for n, way in enumerate(rows[:-1], 1) if not way.when), 0)
-    if early:
-        message = f"row {early} of '{key}' has no guard, so the rows after it are never reached"
-        yield subject.finding(1, where, path, message, "give it a `when`, or put it last")
-    if not rows:
-        yield subject.finding(1, where, path, f"exit '{key}' is not routed", "add a row to its table")
-    elif rows[-1].when:
-        message = f"the last row of '{key}' has the guard '{rows[-1].when}'; when it does not hold, nothing does"
-        yield subject.finding(1, where, path, message, "add a last row without `when`")
+        for _, key, rows, where, path in flow.tables:
+            if early := next((n for n, way in enumerate(rows[:-1], 1) if not way.when), 0):
+                message = f"row {early} of '{key}' has no guard, so the rows after it are never reached"
+                yield subject.finding(1, where, path, message, "give it a `when`, or put it last")
+            if not rows:
+                yield subject.finding(1, where, path, f"exit '{key}' is not routed", "add a row to its table")
+            elif when := rows[-1].when:
+                message = f"the last row of '{key}' has the guard '{when}'; when it does not hold, nothing does"
+                yield subject.finding(1, where, path, message, "add a last row without `when`")
 
 
 def no_stale_rows(subject: ProtocolSubject) -> Iterator[Finding]:
@@ -155,9 +147,9 @@ def needs_are_met(subject: ProtocolSubject) -> Iterator[Finding]:
             items = [Need(step=source[0], exit=source[1])] if len(source) == 3 else []
             for need in (*step.needs, *items):
                 if name in known and is_required(need) and need.slot not in known[name]:
-                    ways = fact_paths(flow, subject.sites, subject.flows)
-                    way = path_without(ways, flow.graph.start, name, need.slot)
-                    shown = f"not after {', '.join(way[-4:])}" if way else "not at the start"
+                    ways = [way for way in fact_paths(subject, flow) if need.slot not in way.writes]
+                    labels = [way.label for way in shortest_way(flow.graph.start, name, ways) or ()]
+                    shown = f"not after {', '.join(labels[-4:])}" if labels else "not at the start"
                     message = f"reads '{need}', which is not set on every path here ({shown})"
                     yield subject.at_step(12, flow, name, message, "mark it optional with '?' or reroute", "needs")
         for edge in flow.edges:
@@ -262,28 +254,7 @@ _VARIABLE = re.compile(r"\bvars\.(\w+)")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
-class _RowTable(NamedTuple):
-    """The rows of one key: of a step, or of the graph's `system` (then without a step)."""
-
-    graph: str
-    step: str
-    key: str
-    rows: Rows
-
-    @property
-    def path(self) -> str:
-        owner = f"{step_path(self.graph, self.step)}.routes" if self.step else f"graphs.{self.graph}.system"
-        return f"{owner}.{self.key}"
-
-
-def _tables(flow: Flow) -> list[_RowTable]:
-    own = [
-        _RowTable(flow.name, name, *entry) for name, step in flow.graph.steps.items() for entry in step.routes.items()
-    ]
-    return own + [_RowTable(flow.name, "", key, rows) for key, rows in flow.graph.system.items()]
-
-
-def _names_read(tables: list[_RowTable], *, by_sets: bool = True) -> set[str]:
+def _names_read(tables: list[RowTable], *, by_sets: bool = True) -> set[str]:
     """The names that the guards of these rows look at, and those that their assignments look at."""
     found: set[str] = set()
     for way in (way for table in tables for way in table.rows):
@@ -298,25 +269,22 @@ def _names_read(tables: list[_RowTable], *, by_sets: bool = True) -> set[str]:
 def decisions_make_a_difference(subject: ProtocolSubject) -> Iterator[Finding]:
     """23. Routed fields, variables and guards decide something; approval, abort and attempts live up to their names."""
     protocol = subject.protocol
-    tables = {flow.name: _tables(flow) for flow in subject.flows.values()}
     for name, exit_ in protocol.exits.items():
-        routing = [table for own in tables.values() for table in own if tag_of(table.key) == name]
+        routing = [table for flow in subject.flows.values() for table in flow.tables if tag_of(table.key) == name]
         if routing:
             yield from _unread_fields(subject, name, exit_, _names_read(routing))
     shown = {name for text in protocol.templates.values() for name in _VARIABLE.findall(text)}
     lines = [text for role in protocol.roles.values() for text in role.params.values()]
     shown |= {name for text in lines for name in _PLACEHOLDER.findall(text)}
     for flow in subject.flows.values():
-        own = tables[flow.name]
-        guarding = _names_read(own, by_sets=False)
+        guarding = _names_read(flow.tables, by_sets=False)
         for name in flow.graph.vars:
             if name not in guarding | shown:
                 message = f"variable '{name}' decides nothing: no guard and no template reads it"
                 path = f"graphs.{flow.name}.vars.{name}"
                 yield subject.finding(23, flow.name, path, message, "read it in a guard or a template, or remove it")
-        for table in own:
-            yield from _idle_guards(subject, table)
-        read = _names_read(own)
+        yield from _idle_guards(subject, flow)
+        read = _names_read(flow.tables)
         for name, step in flow.graph.steps.items():
             yield from _idle_approval(subject, flow, name, step, read)
             yield from _false_abort(subject, flow, name, step)
@@ -336,25 +304,21 @@ def _unread_fields(subject: ProtocolSubject, name: str, exit_: Exit, read: set[s
             )
 
 
-def _idle_guards(subject: ProtocolSubject, table: _RowTable) -> Iterator[Finding]:
+def _idle_guards(subject: ProtocolSubject, flow: Flow) -> Iterator[Finding]:
     """Report a guarded row with the same effect as all rows after it."""
-
-    def effect(way: Route) -> Route:
-        return msgspec.structs.replace(way, when="")
-
-    for n, first in enumerate(table.rows[:-1], 1):
-        if first.when and all(effect(first) == effect(other) for other in table.rows[n:]):
-            where = f"{table.graph}.{base_of(table.step)}" if table.step else table.graph
-            message = f"the guard '{first.when}' decides nothing: what follows in '{table.key}' does the same"
-            yield subject.finding(23, where, table.path, message, "let them differ, or remove one")
+    for _, key, rows, where, path in flow.tables:
+        effects = [msgspec.structs.replace(way, when="") for way in rows]
+        for n, first in enumerate(rows[:-1]):
+            if first.when and all(effect == effects[n] for effect in effects[n + 1 :]):
+                message = f"the guard '{first.when}' decides nothing: what follows in '{key}' does the same"
+                yield subject.finding(23, where, path, message, "let them differ, or remove one")
 
 
 def _idle_approval(subject: ProtocolSubject, flow: Flow, name: str, step: Step, read: set[str]) -> Iterator[Finding]:
     """Report an approval that leads where a refusal leads, if no guard reads it later through `last`."""
-    exits = {tag: subject.protocol.exits[tag] for tag in step.exits if tag in subject.protocol.exits}
-    approvals = [tag for tag in step.exits if tag in exits and exits[tag].proves == "approval"]
-    refusals = [tag for tag in step.exits if tag in exits and not exits[tag].proves and exits[tag].severity != "INFO"]
-    for tag in approvals:
+    exits = declared_exits(subject.protocol, step)
+    refusals = [tag for tag, exit_ in exits.items() if not exit_.proves and exit_.severity != "INFO"]
+    for tag in (tag for tag, exit_ in exits.items() if exit_.proves == "approval"):
         for other in refusals:
             if f"last.{name}" not in read and row(flow.graph, name, tag) == row(flow.graph, name, other):
                 message = f"'{tag}' leads where '{other}' leads, so the approval decides nothing"

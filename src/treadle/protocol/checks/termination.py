@@ -9,7 +9,7 @@ from treadle.protocol.model import ResetThread, Send, Spawn, Tier, base_of, row,
 
 
 def every_step_is_reachable(subject: ProtocolSubject) -> Iterator[Finding]:
-    """5. Every graph is started by someone, every step lies on a way from the start or from a handler."""
+    """5. Some run starts every graph, and every step lies on a way from the start or from a handler."""
     whole = all(site.child in subject.protocol.graphs for site in subject.sites)
     for name in subject.protocol.graphs if subject.live_graphs and whole else ():
         if name not in subject.live_graphs:
