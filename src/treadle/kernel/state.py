@@ -5,7 +5,6 @@ does not touch), and an instance is copied the first time an event touches it. S
 of an event does not depend on the size of the run.
 """
 
-import hashlib
 from typing import Any, Literal, get_args, get_origin
 
 import msgspec
@@ -224,10 +223,6 @@ def dump_state(state: State) -> bytes:
 def load_state(data: bytes) -> State:
     """The state that `dump_state` wrote."""
     return msgspec.json.decode(data, type=State, dec_hook=_decode)
-
-
-def state_hash(state: State) -> str:
-    return hashlib.sha256(dump_state(state)).hexdigest()
 
 
 def _encode(value: Any) -> Any:

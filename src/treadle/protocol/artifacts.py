@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from treadle.protocol.agent_lines import quote_if_needed, read_quoted
+from treadle.protocol.agent_lines import read_quoted
 from treadle.protocol.findings import suggest
 from treadle.protocol.items import Json
 from treadle.protocol.model import Artifact, Protocol, tag_of
@@ -21,9 +21,7 @@ from treadle.protocol.paths import clean_path, path_fault
 # may be written either way (`σ2`, `R₁`), the arrow with or without its variation selector. A heading that could be
 # misread is a JSON string. Code contains no references.
 
-ARROW: Final = "↗️"
-FORM: Final = f"[{ARROW}σₓ:Rₓ]"
-_SPECIAL: Final = '[]"`'
+_FORM: Final = "[↗️σₓ:Rₓ]"
 _LOW: Final = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _PLAIN: Final = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _BEGIN: Final = re.compile(r"\[↗\ufe0f?")
@@ -55,19 +53,6 @@ class ReferenceMention(msgspec.Struct, frozen=True):
     line: int
     text: str
     reference: Reference | None
-
-
-def render_reference(reference: Reference) -> str:
-    """The reference as it is written."""
-    section = quote_if_needed(reference.section, _SPECIAL).replace("`", "\\u0060")  # which would be code
-    return f"[{ARROW}{reference.target}:{section}]"
-
-
-def parse_reference(text: str) -> Reference | None:
-    """The reference that a text is; None if it is none."""
-    begin = _BEGIN.match(text)
-    found = _read(text, begin.end()) if begin else None
-    return found[0] if found and found[1] == len(text) else None
 
 
 def canonical_symbol(symbol: str) -> str:
@@ -300,7 +285,7 @@ def unresolved_references(text: str, protocol: Protocol, bank: Sequence[Document
     """The references of a text that lead nowhere, or cannot be read."""
     for each in find_references(text):
         if each.reference is None:
-            yield UnresolvedReference(each.line, f"{each.text[:_LONGEST]} is no cross-reference", f"its form is {FORM}")
+            yield UnresolvedReference(each.line, f"{each.text[:_LONGEST]} is no cross-reference", f"its form is {_FORM}")
         elif not resolve_reference(each.reference, protocol, bank):
             yield UnresolvedReference(each.line, *_why(each.text, each.reference, protocol, bank))
 
