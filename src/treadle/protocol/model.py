@@ -492,8 +492,14 @@ def row(graph: Graph, step: str, key: str) -> Rows | None:
         return routes["!*"]
     if tag in ("!gate", "!invalid") and graph.steps[step].attempts > 1:
         return (Route(to=step),)
+    return graph.system.get(system_row(graph, key))
+
+
+def system_row(graph: Graph, key: str) -> str:
+    """The key of the graph's own row for a system exit, `!blocked` and `!store` falling back to `!crash`'s; empty if there is none."""
+    tag = tag_of(key)
     names = (key, tag, "!crash", "!*") if tag in ("!blocked", "!store") else (key, tag, "!*")
-    return next((graph.system[name] for name in names if name in graph.system), None)
+    return next((name for name in names if name in graph.system), "")
 
 
 def exit_keys(protocol: Protocol, step: Step) -> tuple[str, ...]:

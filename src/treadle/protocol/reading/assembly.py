@@ -9,7 +9,7 @@ import msgspec
 from treadle.errors import ProtocolError
 from treadle.protocol.checks.names import unknown_besides
 from treadle.protocol.findings import Finding, Place
-from treadle.protocol.model import Graph, Protocol, Route, Rows, Step, row, system_keys, tag_of
+from treadle.protocol.model import Graph, Protocol, Route, Rows, Step, row, system_keys, system_row, tag_of
 from treadle.protocol.reading import overlay
 from treadle.protocol.reading.fragments import FragmentLibrary, expand, with_entry, without
 from treadle.protocol.reading.parse import parse
@@ -148,8 +148,7 @@ class _Cloner:
             if rows and _lead_to(rows, self.gates):
                 found[key] = self._rows(rows, name)
                 # A finding about this row points at the graph's row that it was copied from.
-                source = next((one for one in (key, tag_of(key), "!crash", "!*") if one in self.graph.system), "")
-                place = nearest(self.log.places, f"{self.path}.system.{source}")
+                place = nearest(self.log.places, f"{self.path}.system.{system_row(self.graph, key)}")
                 self.log.places[f"{self.path}.steps.{name}.routes.{key}"] = place
         return found
 
