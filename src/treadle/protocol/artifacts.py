@@ -285,7 +285,9 @@ def unresolved_references(text: str, protocol: Protocol, bank: Sequence[Document
     """The references of a text that lead nowhere, or cannot be read."""
     for each in find_references(text):
         if each.reference is None:
-            yield UnresolvedReference(each.line, f"{each.text[:_LONGEST]} is no cross-reference", f"its form is {_FORM}")
+            yield UnresolvedReference(
+                each.line, f"{each.text[:_LONGEST]} is no cross-reference", f"its form is {_FORM}"
+            )
         elif not resolve_reference(each.reference, protocol, bank):
             yield UnresolvedReference(each.line, *_why(each.text, each.reference, protocol, bank))
 

@@ -496,7 +496,7 @@ def row(graph: Graph, step: str, key: str) -> Rows | None:
 
 
 def system_row(graph: Graph, key: str) -> str:
-    """The key of the graph's own row for a system exit, `!blocked` and `!store` falling back to `!crash`'s; empty if there is none."""
+    """The key of the graph's own row for a system exit; empty if it has none."""
     tag = tag_of(key)
     names = (key, tag, "!crash", "!*") if tag in ("!blocked", "!store") else (key, tag, "!*")
     return next((name for name in names if name in graph.system), "")

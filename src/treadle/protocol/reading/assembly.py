@@ -11,11 +11,10 @@ from treadle.protocol.checks.names import unknown_besides
 from treadle.protocol.findings import Finding, Place
 from treadle.protocol.model import Graph, Protocol, Route, Rows, Step, row, system_keys, system_row, tag_of
 from treadle.protocol.reading import overlay
-from treadle.protocol.reading.fragments import FragmentLibrary, expand, with_entry, without
+from treadle.protocol.reading.fragments import FragmentLibrary, expand
 from treadle.protocol.reading.parse import parse
 from treadle.protocol.reading.part import Log, Part, quote_name
 from treadle.protocol.reading.yaml import Node, fail, read_yaml
-from treadle.protocol.rules.compiler import weave
 from treadle.protocol.rules.overrides import apply_rules, blame_rules
 from treadle.protocol.templates import with_shared_templates
 
@@ -265,7 +264,7 @@ def assemble(files: Files, sources: Sources = ALONE, changes: Changes = UNCHANGE
     log.settle(files.show(MAIN))
     for patch in changes.overlays:
         tree = overlay.apply(tree, patch, log)
-    if isinstance(tree.value, dict) and "step_rules" in tree.value:
+    if "step_rules" in tree.entries:
         hint = "change the steps themselves, or the project's table of step rules"
         log.add(tree.key_place("step_rules"), "step_rules", "step rules are compiled before overlays apply", hint)
     tree = expand(tree, sources.fragments, log)
@@ -303,7 +302,7 @@ def _based(
         fail(tree.place, "a protocol is a mapping", hint, code="protocol.malformed")
     own = files.templates()
     shown = {path: files.show(TEMPLATES + path) for path in own}
-    if "extends" not in tree.value:
+    if "extends" not in tree.entries:
         tree = _ruled(expand(tree, sources.fragments, log), files, rules, log)
         _locate(shown, log)
         return tree, own
@@ -355,8 +354,7 @@ def _ruled(tree: Node, files: Files, rules: Node | None, log: Log) -> Node:
         return tree
     part.known("file", "graph")
     graph, path = part.name_of("graph"), part.text("file")
-    graphs = tree.value["graphs"] if isinstance(tree.value, dict) and "graphs" in tree.value else None
-    if graphs is None or not isinstance(graphs.value, dict) or graph not in graphs.value:
+    if graph not in tree.at("graphs").entries:
         part.problem(f"unknown graph {quote_name(graph)}", "write {file: step-rules.yaml, graph: NAME}")
         return tree
     if path not in files.texts:
@@ -364,9 +362,7 @@ def _ruled(tree: Node, files: Files, rules: Node | None, log: Log) -> Node:
         part.problem(message, "write {file: step-rules.yaml, …}")
         return tree
     try:
-        applied = apply_rules(graphs.value[graph], files.tree(path), rules, f"graphs.{graph}", log)
-        ruled = without(with_entry(tree, "graphs", with_entry(graphs, graph, applied.graph)), "step_rules")
-        return weave(ruled, applied.team)
+        return apply_rules(tree.without("step_rules"), graph, files.tree(path), rules, log)
     except ProtocolError as error:
         log.take(error)
         return tree

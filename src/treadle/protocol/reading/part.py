@@ -124,14 +124,12 @@ class Part(msgspec.Struct, frozen=True):
 
     def get(self, key: str) -> "Part | None":
         """The entry under a key, if there is one."""
-        present = isinstance(self.node.value, dict) and key in self.node.value
-        return self._entry(key) if present else None
+        return self._entry(key) if key in self.node.entries else None
 
     def _entry(self, key: str) -> "Part":
-        assert isinstance(self.node.value, dict)
         path = f"{self.path}.{key}" if self.path else key
         self.log.places[path] = self.node.key_place(key)
-        return Part(self.node.value[key], key, path, self.log)
+        return Part(self.node.entries[key], key, path, self.log)
 
     def known(self, *keys: str) -> None:
         """Note every key that is not one of these."""
