@@ -46,10 +46,14 @@ def add_usage(t: Turn, usage: Usage) -> None:
 
 def open_limit(t: Turn, what: str) -> None:
     if LIMIT_ASK not in t.asks:
-        choices = ("continue", "abort")
-        command = AskHuman(id=LIMIT_ASK, inst=ROOT, graph="", step=what, choices=choices)
-        t.put_ask(LIMIT_ASK, Ask(ROOT, what, command))
-        t.commands.append(command)
+        _ask_whether_to_continue(t, LIMIT_ASK, what, {})
+
+
+def _ask_whether_to_continue(t: Turn, id_: str, what: str, inputs: Inputs) -> None:
+    """Ask a person a question of the kernel's own: about a limit (R19), or about an outage (R21)."""
+    question = AskHuman(id=id_, inst=ROOT, graph="", step=what, choices=("continue", "abort"), inputs=inputs)
+    t.put_ask(id_, Ask(ROOT, what, question))
+    t.commands.append(question)
 
 
 def session_started(t: Turn, e: SessionStarted) -> bool:
@@ -224,11 +228,7 @@ def unavailable(t: Turn, e: Unavailable) -> bool:
     if e.why in _FOR_PEOPLE or e.grant:
         t.cancel_timer(OUTAGE)  # waiting alone would not end it
         if OUTAGE not in t.asks:
-            inputs: Inputs = {"gate_report": (e.detail_ref,)} if e.detail_ref else {}
-            choices = ("continue", "abort")
-            question = AskHuman(id=OUTAGE, inst=ROOT, graph="", step=e.why, choices=choices, inputs=inputs)
-            t.put_ask(OUTAGE, Ask(ROOT, e.why, question))
-            t.commands.append(question)
+            _ask_whether_to_continue(t, OUTAGE, e.why, {"gate_report": (e.detail_ref,)} if e.detail_ref else {})
     elif OUTAGE not in t.asks:
         # Doubled from one outage to the next, unless the service names a time. Of several, the latest time counts.
         seconds = e.wait or min(FIRST_WAIT << min(count - 1, 10), LONGEST_WAIT)
@@ -249,8 +249,7 @@ def go_on(t: Turn) -> None:
         t.grants = t.grants.set(grant, t.grants.get(grant, 0) + 1)
     for act in granted:
         t.put_activity(msgspec.structs.replace(act, grant=""))
-    for inst in t.everyone():
-        t.touch(inst)
+    t.touch_everyone()
 
 
 # Time enters as events: deadlines, reminders, default answers, grace periods, silence (R16).

@@ -108,9 +108,7 @@ def _interrupt_with(t: Turn, inst: Instance, signal: Message) -> None:
     step = t.graph(inst).handlers[signal.name].step
     frame = Frame(step, signal=signal.name, signals=take_signal(t, inst, signal))
     inst.frames.append(frame)
-    inst.attempts[step] = 0
-    inst.visits[step] = inst.visits.get(step, 0) + 1
-    inst.failures.pop(step, None)
+    inst.begin_visit(step)
 
 
 def _start(t: Turn, inst: Instance, frame: Frame) -> bool:

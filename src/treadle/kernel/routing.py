@@ -230,9 +230,7 @@ def enter(
         if step != frame.step:
             _depart(t, inst, frame, step, bool(cause[0]))
             inst.released = [other for other in inst.released if other != frame.step]
-        inst.attempts[step] = 0
-        inst.visits[step] = inst.visits.get(step, 0) + 1
-        inst.failures.pop(step, None)
+        inst.begin_visit(step)
         for name, budget in t.graph(inst).budgets.items():
             if name in inst.spent and (step in budget.resets or base_of(step) in budget.resets):
                 inst.spent[name] = 0

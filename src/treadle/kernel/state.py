@@ -122,6 +122,12 @@ class Instance(msgspec.Struct, omit_defaults=True):
     def live(self) -> bool:
         return not self.outcome
 
+    def begin_visit(self, step: str) -> None:
+        """Count a new visit of a step, with new attempts (R7)."""
+        self.attempts[step] = 0
+        self.visits[step] = self.visits.get(step, 0) + 1
+        self.failures.pop(step, None)
+
     def draft(self) -> "Instance":
         """A copy that may be changed without touching this one."""
         copy = msgspec.structs.replace(self)

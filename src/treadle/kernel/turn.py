@@ -73,6 +73,11 @@ class Turn:
             self._waiting.add(inst.id)
             heapq.heappush(self._work, (inst.n, inst.id))
 
+    def touch_everyone(self) -> None:
+        """Advance every live instance: something that stopped all of them is over."""
+        for inst in self.everyone():
+            self.touch(inst)
+
     def take_work(self) -> Instance | None:
         if not self._work:
             return None

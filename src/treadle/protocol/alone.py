@@ -17,6 +17,7 @@ from treadle.protocol.findings import suggest
 from treadle.protocol.items import Json
 from treadle.protocol.model import CheckRef, Graph, Model, Need, Only, Protocol, Route, Rows, Step, base_of, tag_of
 from treadle.protocol.reach import Reach, reach
+from treadle.protocol.reading.notation import check_ref
 from treadle.protocol.reading.yaml import Node
 from treadle.protocol.vocabulary import CHECKS
 
@@ -64,10 +65,14 @@ def read_terms(tree: Node) -> dict[str, Terms]:
         raise ProtocolError(f"{tree.place.file}: {error}", code="protocol.malformed") from None
 
 
-def parse_checks(words: str) -> tuple[CheckRef, ...]:
-    """Checks as a line has them: `name`, `name:argument`, `name?` for advice."""
-    parts = [(word.rstrip("?").partition(":"), word.endswith("?")) for word in words.split()]
-    return tuple(CheckRef(name=name, arg=arg, advisory=is_advice) for (name, _, arg), is_advice in parts)
+def _parse_checks(words: str) -> tuple[CheckRef, ...]:
+    """Parse a line of checks; raise `ProtocolError` if there is no check of that name."""
+    refs = tuple(check_ref(word) or CheckRef(name=word) for word in words.split())
+    for ref in refs:
+        if ref.name not in CHECKS:
+            message = f"{TERMS_FILE}: there is no check '{ref.name}'; {suggest(ref.name, CHECKS)}"
+            raise ProtocolError(message.rstrip("; "), code="protocol.invalid")
+    return refs
 
 
 # Cutting a graph to one step and the merge of its work, with no agent before it and none after.
@@ -131,7 +136,7 @@ def cut_to_step(protocol: Protocol, graph: str, name: str, terms: Terms | None =
         steps[ask] = _asking(steps[ask], name, *(Need(step=name, exit=tag, optional=True) for tag in tags))
     for ask in _asks(steps[merge], steps):
         steps[ask] = _asking(steps[ask], merge)
-    steps |= _ready(before, name, parse_checks(terms.ready)) if terms and terms.ready else {}
+    steps |= _ready(before, name, terms.ready) if terms and terms.ready else {}
     start = name + READY if name + READY in steps else name
     changed = msgspec.structs.replace(before, start=start, steps=steps, ends=dict.fromkeys(before.ends, ()), only=only)
     return msgspec.structs.replace(protocol, graphs={**protocol.graphs, graph: changed})
@@ -159,18 +164,10 @@ def _renamed(protocol: Protocol, graph: Graph, name: str, exit_: AloneExit) -> t
         step,
         exits=tuple(exit_.name if tag == old else tag for tag in step.exits),
         routes={exit_.name if key == old else key: rows for key, rows in step.routes.items()},
-        gates={**gates, exit_.name: _known(parse_checks(exit_.gates))},
+        gates={**gates, exit_.name: _parse_checks(exit_.gates)},
     )
     with_exit = msgspec.structs.replace(protocol, exits={**protocol.exits, exit_.name: like})
     return with_exit, msgspec.structs.replace(graph, steps={**graph.steps, name: changed})
-
-
-def _known(refs: tuple[CheckRef, ...]) -> tuple[CheckRef, ...]:
-    for ref in refs:
-        if ref.name not in CHECKS:
-            message = f"{TERMS_FILE}: there is no check '{ref.name}'; {suggest(ref.name, CHECKS)}"
-            raise ProtocolError(message.rstrip("; "), code="protocol.invalid")
-    return refs
 
 
 def _alone(graph: Graph, name: str, good: list[str], then: str) -> Step:
@@ -222,7 +219,7 @@ def _asking(step: Step, back: str, *needs: Need) -> Step:
     return msgspec.structs.replace(step, routes=routes, choices=choices, needs=all_needs)
 
 
-def _ready(graph: Graph, name: str, refs: tuple[CheckRef, ...]) -> dict[str, Step]:
+def _ready(graph: Graph, name: str, checks: str) -> dict[str, Step]:
     """Return the check step that comes first, and the question to a person about its failure."""
     ready, step, halt = name + READY, graph.steps[name], graph.steps[_halt(graph, name)]
     ask = f"stuck@{ready}"
@@ -231,7 +228,7 @@ def _ready(graph: Graph, name: str, refs: tuple[CheckRef, ...]) -> dict[str, Ste
         kind="check",
         title=f"Whether {step.title or name} can begin",
         row=step.row,
-        checks=_known(refs),
+        checks=_parse_checks(checks),
         routes={"Passed": (Route(to=name),), "Failed": (Route(to=ask),), **trouble},
     )
     needs = (Need(step=ready, exit="Failed", optional=True), *(need for need in halt.needs if not need.step))

@@ -108,7 +108,7 @@ SECTIONS: Final[dict[str, tuple[str, ...]]] = {
     "protection": ("Levels", "Confirmed", "Open"),
 }
 """The sections of the documents that are views of a run, in order: R1, R2, … All are always there."""
-_PLACEHOLDER: Final = re.compile(r"\{[^{}]*\}")
+_PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 
 
 def is_view(artifact: Artifact) -> bool:
@@ -156,13 +156,12 @@ def known_names(protocol: Protocol) -> list[str]:
 
 def path_matcher(artifact: Artifact) -> Callable[[str], bool]:
     """Return a predicate: whether an artifact may lie at a path, for any values of its placeholders."""
-    wild = re.compile("[^/]+".join(map(re.escape, _PLACEHOLDER.split(artifact.path))))
+    wild = re.compile("[^/]+".join(map(re.escape, _PLACEHOLDER.split(artifact.path)[::2])))
     return lambda path: bool(wild.fullmatch(path))
 
 
 # The path of an artifact in the repository, for an instance with some input.
 
-_NAMED_PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 _ALSO: Final = {"story": "id"}
 """Placeholders that are aliases of an input field: `{story}` is the id."""
 
@@ -189,7 +188,7 @@ def fill_placeholders(path: str, values: Mapping[str, Json]) -> str:
         value = values.get(match[1], values.get(_ALSO.get(match[1], ""), ""))
         return value if isinstance(value, str) and not path_fault(value) else "\0"
 
-    return _NAMED_PLACEHOLDER.sub(fill, path)
+    return _PLACEHOLDER.sub(fill, path)
 
 
 # The sections of a document in Markdown.

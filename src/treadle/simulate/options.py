@@ -30,7 +30,7 @@ from treadle.protocol.items import Item, Routed
 from treadle.protocol.model import CheckRef, Field, Graph, Protocol, Rows, Step, exit_keys, row, system_keys, tag_of
 from treadle.simulate.scope import Scope
 from treadle.simulate.state_keys import GuardLiteral, Relevance
-from treadle.simulate.values import element_fields, is_derived, is_item_list, routed_fields, with_variant
+from treadle.simulate.values import element_fields, is_derived, is_item_list, routed_exit_fields, with_variant
 
 # The values of a field that an exhaustive search must try: one for each case that guards, spawns and maps
 # distinguish.
@@ -178,7 +178,7 @@ class Menu:
         for key in self._scope.menu(at, exit_keys(self._protocol, step)):
             tag = tag_of(key)
             slot = f"{at}.{tag}"
-            matters = routed_fields(self._protocol, tag) or slot in (*relevant.slots, *relevant.present)
+            matters = routed_exit_fields(self._protocol, tag) or slot in (*relevant.slots, *relevant.present)
             gated = self._protocol.checks_of_exit[name][at].get(key) is not None
             rows = row(self._protocol.graphs[name], at, key)
             told = any(f"last.{at}" in names for names in relevant.live.values())
@@ -190,7 +190,7 @@ class Menu:
 
     def _claims(self, name: str, at: str, key: str, leaf: bool, refused: list[VerdictOption]) -> list[ClaimOption]:
         graph = self._protocol.graphs[name]
-        fields = routed_fields(self._protocol, tag_of(key))
+        fields = routed_exit_fields(self._protocol, tag_of(key))
         late = {field: part for field, part in fields.items() if graph.steps[at].kind == "agent" and is_derived(part)}
         now = {field: part for field, part in fields.items() if field not in late}
         checks = self._protocol.checks_of_exit[name][at].get(key)

@@ -15,7 +15,7 @@ Value = Callable[[str, Field], Routed]
 """(name, field) → the value that routing sees."""
 
 
-def routed_fields(protocol: Protocol, tag: str) -> dict[str, Field]:
+def routed_exit_fields(protocol: Protocol, tag: str) -> dict[str, Field]:
     """The fields of an exit that guards, spawns and maps may look at."""
     exit_ = protocol.exits.get(tag)
     return {name: field for name, field in exit_.fields.items() if field.route} if exit_ else {}
@@ -26,7 +26,7 @@ def envelope(protocol: Protocol, key: str, value: Value, derived: bool) -> Envel
     tag, _, variant = key.partition(".")
     fields = {
         name: value(name, field)
-        for name, field in routed_fields(protocol, tag).items()
+        for name, field in routed_exit_fields(protocol, tag).items()
         if not (derived and is_derived(field))
     }
     return Envelope(tag, variant, with_variant(protocol, key, fields))
@@ -35,7 +35,9 @@ def envelope(protocol: Protocol, key: str, value: Value, derived: bool) -> Envel
 def derivation(protocol: Protocol, key: str, value: Value) -> dict[str, Routed]:
     """Make the fields that the checks of an agent's claim compute."""
     fields = {
-        name: value(name, field) for name, field in routed_fields(protocol, tag_of(key)).items() if is_derived(field)
+        name: value(name, field)
+        for name, field in routed_exit_fields(protocol, tag_of(key)).items()
+        if is_derived(field)
     }
     return with_variant(protocol, key, fields)
 

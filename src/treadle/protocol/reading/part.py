@@ -63,15 +63,14 @@ class Log:
         self.findings += [finding for finding in error.findings if isinstance(finding, Finding)]
         self.misread.append("")
 
-    def settle(self, name: str, code: str = "protocol.malformed") -> None:
+    def settle(self, name: str) -> None:
         """Raise everything that was noted, if anything was; where it is all in one file, that is the one at fault."""
         if self.findings:
             findings = tuple(sorted(dict.fromkeys(self.findings), key=lambda finding: finding.place))
             files = {finding.place.file for finding in findings}
             count = "one problem" if len(findings) == 1 else f"{len(findings)} problems"
-            raise ProtocolError(
-                f"{name if len(files) > 1 else files.pop()} cannot be loaded: {count}", findings, code=code
-            )
+            message = f"{name if len(files) > 1 else files.pop()} cannot be loaded: {count}"
+            raise ProtocolError(message, findings, code="protocol.malformed")
 
 
 def where(path: str) -> str:
