@@ -235,7 +235,6 @@ def _ready(graph: Graph, name: str, checks: str) -> dict[str, Step]:
     return {ready: first, ask: msgspec.structs.replace(_asking(halt, ready), needs=needs)}
 
 
-_GIVEN: Final = "in."
 _NONE: Final[TermsTable] = MappingProxyType({})
 
 
@@ -270,7 +269,7 @@ class SelectedPart(msgspec.Struct, frozen=True, kw_only=True):
         """Return the input with only the selected items, and without waits for the others."""
         if not isinstance(value, dict):
             return value
-        others = [step.over.removeprefix(_GIVEN) for step in input_parts(self.protocol).values()]
+        others = [step.input_list for step in input_parts(self.protocol).values()]
         left = {**{name: one for name, one in value.items() if name not in others}, self.field: self._items(value)}
         return drop_outside_waits(self.protocol, left)
 
@@ -308,7 +307,7 @@ class SelectedPart(msgspec.Struct, frozen=True, kw_only=True):
 def input_parts(protocol: Protocol) -> dict[str, Step]:
     """The steps of the root that work through a list of the input."""
     steps = protocol.graphs[protocol.root].steps
-    return {name: step for name, step in steps.items() if step.kind == "map" and step.over.startswith(_GIVEN)}
+    return {name: step for name, step in steps.items() if step.input_list}
 
 
 def select_part(protocol: Protocol, word: str, table: TermsTable = _NONE) -> SelectedPart:
@@ -316,14 +315,14 @@ def select_part(protocol: Protocol, word: str, table: TermsTable = _NONE) -> Sel
     item, _, name = word.rpartition(":")
     parts = input_parts(protocol)
     if name in parts:
-        return SelectedPart(protocol=protocol, field=parts[name].over.removeprefix(_GIVEN), item=item)
+        return SelectedPart(protocol=protocol, field=parts[name].input_list, item=item)
     for part in parts.values():
         step = protocol.graphs[part.graph].steps.get(name)
         if step is not None and step.kind == "agent":
             terms = table.get(name)
             return SelectedPart(
                 protocol=cut_to_step(protocol, part.graph, name, terms),
-                field=part.over.removeprefix(_GIVEN),
+                field=part.input_list,
                 item=item,
                 graph=part.graph,
                 step=name,

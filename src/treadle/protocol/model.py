@@ -268,6 +268,11 @@ class Step(Model, frozen=True, kw_only=True):
     keep_done: bool = False
     """Entered again: items that ended well and have not changed are not started anew."""
 
+    @property
+    def input_list(self) -> str:
+        """The field of the input that a map goes over; empty if it goes over something else."""
+        return self.over.removeprefix("in.") if self.over.startswith("in.") else ""
+
 
 class Handler(Model, frozen=True, kw_only=True):
     """A signal that may interrupt an instance at a safe point."""

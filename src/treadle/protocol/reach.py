@@ -9,7 +9,6 @@ from treadle.protocol.model import Protocol, sent_signals
 
 Reach = Mapping[str, frozenset[str]]
 """Graph → those of its steps that a run can come to; a graph that no run comes to is not in it."""
-_GIVEN: Final = "in."
 _NEWS: Final = "child:"
 
 
@@ -44,9 +43,8 @@ def _idle_maps(protocol: Protocol, given: dict[str, Json], flows: Mapping[str, F
     # Where some step starts instances of the root, these have another input than the run.
     if any(site.child == protocol.root for flow in flows.values() for site in sites_of(flow)):
         return ()
-    maps = {name: step for name, step in protocol.graphs[protocol.root].steps.items() if step.kind == "map"}
-    over_input = {name: step.over for name, step in maps.items() if step.over.startswith(_GIVEN)}
-    return [name for name, over in over_input.items() if not given.get(over.removeprefix(_GIVEN))]
+    steps = protocol.graphs[protocol.root].steps
+    return [name for name, step in steps.items() if step.input_list and not given.get(step.input_list)]
 
 
 def _of_deliveries(protocol: Protocol) -> frozenset[str]:

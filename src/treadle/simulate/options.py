@@ -185,8 +185,8 @@ class Menu:
             matters = routed_exit_fields(self._protocol, tag) or slot in (*relevant.slots, *relevant.present)
             gated = self._protocol.checks_of_exit[name][at].get(key) is not None
             rows = row(self._protocol.graphs[name], at, key)
-            told = any(f"last.{at}" in names for names in relevant.live.values())
-            sign = (rows, key if matters or told else "", gated)
+            is_read = any(f"last.{at}" in names for names in relevant.live.values())
+            sign = (rows, key if matters or is_read else "", gated)
             if sign not in seen:
                 seen.append(sign)
                 kept.append(key)
