@@ -96,29 +96,29 @@ def cut_fault(protocol: Protocol, graph: str, name: str, terms: Terms | None) ->
         return f"it needs what others leave first ({', '.join(needed)})"
     if terms is None and any(protocol.exits[tag].proves == "red" for tag in step.exits):
         return "it leaves tests that fail, which cannot be merged without what makes them pass"
-    if _merge_of(protocol.graphs[graph]) is None:
+    if _merge_step(protocol.graphs[graph]) is None:
         return "nothing would merge what it leaves"
-    return "" if _halt(protocol.graphs[graph], name) else "nobody would be asked where it is stuck"
+    return "" if _stuck_question(protocol.graphs[graph], name) else "nobody would be asked where it is stuck"
 
 
 def cut_to_step(protocol: Protocol, graph: str, name: str, terms: Terms | None = None) -> Protocol:
     """Return the protocol with a graph cut to one step and its merge; raise `TreadleError` if it cannot run alone."""
-    before, merge = protocol.graphs[graph], _merge_of(protocol.graphs[graph])
+    before, merge = protocol.graphs[graph], _merge_step(protocol.graphs[graph])
     if (why := cut_fault(protocol, graph, name, terms)) or merge is None:
         message = f"--only {name}: this step cannot be done alone: {why}; run the whole {graph}"
         raise TreadleError(message, code="part.unfit")
     if terms and terms.exit:
-        protocol, before = _renamed(protocol, before, name, terms.exit)
+        protocol, before = _replace_exit(protocol, before, name, terms.exit)
     good = [tag for tag in before.steps[name].exits if protocol.exits[tag].severity == "INFO"]
 
     # The orchestrator's own work that follows the step before anybody else has anything to do stays.
     targets = [to for to in _targets(before.steps[name], good) if to != merge and to in before.steps]
     effects = [to for to in targets if before.steps[to].kind == "effect"]
-    steps = {**before.steps, name: _alone(before, name, good, effects[0] if effects else merge)}
+    steps = {**before.steps, name: _cut_step(before, name, good, effects[0] if effects else merge)}
     for effect in effects:
         routes = dict.fromkeys(before.steps[effect].routes, (Route(to=merge),))
         steps[effect] = msgspec.structs.replace(before.steps[effect], routes=routes)
-    steps[merge] = _merged(before, name, merge, good)
+    steps[merge] = _cut_merge(before, name, merge, good)
 
     last = effects[-1] if effects else name
     onward = _targets(before.steps[last], before.steps[last].exits if effects else good)
@@ -133,16 +133,16 @@ def cut_to_step(protocol: Protocol, graph: str, name: str, terms: Terms | None =
         # The question reads the exits that lead to it.
         leading = [key for key, rows in steps[name].routes.items() if any(row.to == ask for row in rows)]
         tags = [tag for tag in dict.fromkeys(map(tag_of, leading)) if not tag.startswith("!")]
-        steps[ask] = _asking(steps[ask], name, *(Need(step=name, exit=tag, optional=True) for tag in tags))
+        steps[ask] = _cut_question(steps[ask], name, *(Need(step=name, exit=tag, optional=True) for tag in tags))
     for ask in _asks(steps[merge], steps):
-        steps[ask] = _asking(steps[ask], merge)
-    steps |= _ready(before, name, terms.ready) if terms and terms.ready else {}
+        steps[ask] = _cut_question(steps[ask], merge)
+    steps |= _readiness_check(before, name, terms.ready) if terms and terms.ready else {}
     start = name + READY if name + READY in steps else name
     changed = msgspec.structs.replace(before, start=start, steps=steps, ends=dict.fromkeys(before.ends, ()), only=only)
     return msgspec.structs.replace(protocol, graphs={**protocol.graphs, graph: changed})
 
 
-def _merge_of(graph: Graph) -> str | None:
+def _merge_step(graph: Graph) -> str | None:
     return next((name for name, step in graph.steps.items() if step.effect == _MERGE), None)
 
 
@@ -152,7 +152,7 @@ def _targets(step: Step, tags: Collection[str]) -> list[str]:
     return list(dict.fromkeys(row.to for row in rows))
 
 
-def _renamed(protocol: Protocol, graph: Graph, name: str, exit_: AloneExit) -> tuple[Protocol, Graph]:
+def _replace_exit(protocol: Protocol, graph: Graph, name: str, exit_: AloneExit) -> tuple[Protocol, Graph]:
     """The step with another exit in the place of one of its own, and other checks for it."""
     step, old = graph.steps[name], exit_.instead_of
     if old not in step.exits:
@@ -170,9 +170,9 @@ def _renamed(protocol: Protocol, graph: Graph, name: str, exit_: AloneExit) -> t
     return with_exit, msgspec.structs.replace(graph, steps={**graph.steps, name: changed})
 
 
-def _alone(graph: Graph, name: str, good: list[str], then: str) -> Step:
+def _cut_step(graph: Graph, name: str, good: list[str], then: str) -> Step:
     """The step: after its good exits comes `then`, after others another attempt, or a person."""
-    step, halt = graph.steps[name], _halt(graph, name)
+    step, halt = graph.steps[name], _stuck_question(graph, name)
     routes: dict[str, Rows] = {}
     for key, rows in step.routes.items():
         # Rows that lead to the work of others lead to a person.
@@ -182,14 +182,14 @@ def _alone(graph: Graph, name: str, good: list[str], then: str) -> Step:
     return msgspec.structs.replace(step, routes=routes, needs=tuple(needs))
 
 
-def _halt(graph: Graph, name: str) -> str:
+def _stuck_question(graph: Graph, name: str) -> str:
     """The question that stops a step, and leads back to it; empty if it has none."""
     asks = _asks(graph.steps[name], graph.steps)
     back = (to for to in asks if any(row.to == name for rows in graph.steps[to].routes.values() for row in rows))
     return next(back, "")
 
 
-def _merged(graph: Graph, name: str, merge: str, good: list[str]) -> Step:
+def _cut_merge(graph: Graph, name: str, merge: str, good: list[str]) -> Step:
     """Return the merge step; a refused merge asks a person at once, because no later step could repair the work."""
     step = graph.steps[merge]
     asks = _asks(step, graph.steps)
@@ -210,7 +210,7 @@ def _asks(step: Step, steps: Mapping[str, Step]) -> list[str]:
     return [name for name in dict.fromkeys(names) if name in steps and steps[name].kind == "ask"]
 
 
-def _asking(step: Step, back: str, *needs: Need) -> Step:
+def _cut_question(step: Step, back: str, *needs: Need) -> Step:
     """Return a question without `skip`: each of its choices ends the work or leads back."""
     routes = {key: rows for key, rows in step.routes.items() if key != "skip"}
     routes = {key: rows if rows[0].to.startswith(_END) else (Route(to=back),) for key, rows in routes.items()}
@@ -219,9 +219,9 @@ def _asking(step: Step, back: str, *needs: Need) -> Step:
     return msgspec.structs.replace(step, routes=routes, choices=choices, needs=all_needs)
 
 
-def _ready(graph: Graph, name: str, checks: str) -> dict[str, Step]:
+def _readiness_check(graph: Graph, name: str, checks: str) -> dict[str, Step]:
     """Return the check step that comes first, and the question to a person about its failure."""
-    ready, step, halt = name + READY, graph.steps[name], graph.steps[_halt(graph, name)]
+    ready, step, halt = name + READY, graph.steps[name], graph.steps[_stuck_question(graph, name)]
     ask = f"stuck@{ready}"
     trouble = dict.fromkeys([key for key in step.routes if key.startswith("!")], (Route(to=ask),))
     first = Step(
@@ -232,7 +232,7 @@ def _ready(graph: Graph, name: str, checks: str) -> dict[str, Step]:
         routes={"Passed": (Route(to=name),), "Failed": (Route(to=ask),), **trouble},
     )
     needs = (Need(step=ready, exit="Failed", optional=True), *(need for need in halt.needs if not need.step))
-    return {ready: first, ask: msgspec.structs.replace(_asking(halt, ready), needs=needs)}
+    return {ready: first, ask: msgspec.structs.replace(_cut_question(halt, ready), needs=needs)}
 
 
 _NONE: Final[TermsTable] = MappingProxyType({})

@@ -20,7 +20,7 @@ def reach(protocol: Protocol, given: Json = None) -> dict[str, frozenset[str]]:
     """
     flows = {name: Flow(protocol, name, graph) for name, graph in protocol.graphs.items()}
     idle = _idle_maps(protocol, given, flows) if isinstance(given, dict) else ()
-    unheard = frozenset[str]() if given is None else _of_deliveries(protocol)
+    unheard = frozenset[str]() if given is None else _delivery_signals(protocol)
     found: dict[str, frozenset[str]] = {}
     todo = [protocol.root]
     while todo:
@@ -47,7 +47,7 @@ def _idle_maps(protocol: Protocol, given: dict[str, Json], flows: Mapping[str, F
     return [name for name, step in steps.items() if step.input_list and not given.get(step.input_list)]
 
 
-def _of_deliveries(protocol: Protocol) -> frozenset[str]:
+def _delivery_signals(protocol: Protocol) -> frozenset[str]:
     """Return the signals that only a delivery can send: no graph sends them, and the root answers by a rebase."""
     root = protocol.graphs[protocol.root]
     found = {signal for signal, it in root.handlers.items() if root.steps[it.step].effect == "rebase"}

@@ -132,11 +132,11 @@ class _SoundnessWalk:
                     yield from self.value(item, one, (*path, index))
                 record = self.types[item.name] if isinstance(item, RecordType) else None
                 if record is not None and record.refers:
-                    yield from _misordered(record.key, record.refers, items, path)
+                    yield from _order_problems(record.key, record.refers, items, path)
             case RecordType(name=name), dict(values):
                 yield from self._record(name, values, path)
 
-    def _alike(self, record: str, items: Json, path: ValuePath) -> Iterator[ValueProblem]:
+    def _similar_keys(self, record: str, items: Json, path: ValuePath) -> Iterator[ValueProblem]:
         """Report keys that differ in capitals only: on some machines they would name the same files."""
         key = self.types[record].key if record in self.types else ""
         seen: dict[str, str] = {}
@@ -151,7 +151,7 @@ class _SoundnessWalk:
     def _record(self, name: str, values: Mapping[str, Json], path: ValuePath) -> Iterator[ValueProblem]:
         for field, declared, expr in agent_fields(self.types[name].fields):
             if declared.route == "items":
-                yield from self._alike(record_of(expr), values[field], (*path, field))
+                yield from self._similar_keys(record_of(expr), values[field], (*path, field))
             waiting = field == self.types[name].refers or any(
                 (order.item, order.after) == (name, field) for order in self.orders
             )
@@ -164,10 +164,10 @@ class _SoundnessWalk:
             items = values.get(order.field) if order.record == name and not known else None
             if isinstance(items, list):
                 key, place = self.types[order.item].key, (*path, order.field)
-                yield from _misordered(key, order.after, items, place, _DONE, self._before)
+                yield from _order_problems(key, order.after, items, place, _DONE, self._before)
 
 
-def _misordered(
+def _order_problems(
     key: str, after: str, items: list[Json], path: ValuePath, advice: str = "", before: Before | None = None
 ) -> Iterator[ValueProblem]:
     known = {index: item for index, item in enumerate(items) if isinstance(item, dict) and item.get(key) is not None}

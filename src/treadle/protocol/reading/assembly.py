@@ -259,8 +259,8 @@ class Loaded(msgspec.Struct, frozen=True):
 def assemble(files: Files, sources: Sources = ALONE, changes: Changes = UNCHANGED) -> Loaded:
     """Build the protocol; everything that is wrong with it is raised together as one `ProtocolError`."""
     log = Log()
-    _locate(sources.fragments.shown, log)
-    tree, templates = _based(files, sources, changes.rules, log, (files.shown,))
+    _remember_places(sources.fragments.shown, log)
+    tree, templates = _base_tree(files, sources, changes.rules, log, (files.shown,))
     log.settle(files.show(MAIN))
     for patch in changes.overlays:
         tree = overlay.apply(tree, patch, log)
@@ -270,7 +270,7 @@ def assemble(files: Files, sources: Sources = ALONE, changes: Changes = UNCHANGE
     tree = expand(tree, sources.fragments, log)
     log.settle(files.show(MAIN))
     log.places[""] = Place(tree.place.file, 1, 1)
-    _locate(changes.shown, log)
+    _remember_places(changes.shown, log)
     protocol = with_shared_templates(parse(tree, {**templates, **changes.templates}, log), sources.fragments.templates)
     runnable = with_clones(protocol, log)
     if files.name and files.name != protocol.name:
@@ -292,7 +292,7 @@ def load_files(texts: Mapping[str, str]) -> Protocol:
     return assemble(Files(dict(texts))).protocol
 
 
-def _based(
+def _base_tree(
     files: Files, sources: Sources, rules: Node | None, log: Log, chain: tuple[str, ...]
 ) -> tuple[Node, dict[str, str]]:
     """The tree without includes and rules; a folder that extends another is an overlay with templates of its own."""
@@ -303,8 +303,8 @@ def _based(
     own = files.templates()
     shown = {path: files.show(TEMPLATES + path) for path in own}
     if "extends" not in tree.entries:
-        tree = _ruled(expand(tree, sources.fragments, log), files, rules, log)
-        _locate(shown, log)
+        tree = _apply_step_rules(expand(tree, sources.fragments, log), files, rules, log)
+        _remember_places(shown, log)
         return tree, own
     wanted = overlay.extends(tree, log)
     log.settle(files.show(MAIN))
@@ -316,13 +316,13 @@ def _based(
     if other.shown in chain:
         circle = [folder.rpartition("/")[2] for folder in (*chain, other.shown)]
         fail(wanted.place, *extends_itself(circle), code="protocol.malformed")
-    base, templates = _based(other, beside, rules, log, (*chain, other.shown))
+    base, templates = _base_tree(other, beside, rules, log, (*chain, other.shown))
     tree = overlay.apply(base, tree, log)
-    _locate(shown, log)
+    _remember_places(shown, log)
     return tree, {**templates, **own}
 
 
-def _locate(templates: Mapping[str, str], log: Log) -> None:
+def _remember_places(templates: Mapping[str, str], log: Log) -> None:
     """Remember the files of templates; later ones are nearer to the project and replace earlier ones."""
     log.places |= {f"templates.{path}": Place(file) for path, file in templates.items()}
 
@@ -345,7 +345,7 @@ def _refuse_other_name(files: Files, changes: Changes, name: str, log: Log) -> N
     log.add(place if place.file == main else Place(main, 1, 1), "protocol", message, hint)
 
 
-def _ruled(tree: Node, files: Files, rules: Node | None, log: Log) -> Node:
+def _apply_step_rules(tree: Node, files: Files, rules: Node | None, log: Log) -> Node:
     """Compile a table of step rules into the graph that `step_rules` names."""
     part = Part(tree, "the protocol", "", log).get("step_rules")
     if part is None:

@@ -180,9 +180,9 @@ class _TableCompiler:
 
     def graph(self, start: str) -> Node:
         rules = self.table.steps.values()
-        steps = {rule.name: self._ask(rule) if rule.human else self._work(rule) for rule in rules}
+        steps = {rule.name: self._ask(rule) if rule.human else self._agent_step(rule) for rule in rules}
         steps |= {effect.name: self._effect(effect) for effect in self.table.effects.values()}
-        self._lead()
+        self._route_team()
         first = self._entry(start)
         steps |= self.asks | {STUCK: _stuck()}
         # The graph's own steps that the table adds to.
@@ -192,12 +192,12 @@ class _TableCompiler:
             "vars": {TEAM: False} if self.table.has_team else {},
             "budgets": self.budgets,
             "system": {"!*": STUCK},
-            "steps": self._placed({name: self._delivered(name, step) for name, step in steps.items()}),
-            "own": {name: self._delivered(name, self.own.get(name, {})) for name in others},
+            "steps": self._place_steps({name: self._with_needs(name, step) for name, step in steps.items()}),
+            "own": {name: self._with_needs(name, self.own.get(name, {})) for name in others},
         }
         return placed_tree({key: part for key, part in parts.items() if part}, self.table.place)
 
-    def _placed(self, steps: dict[str, dict[str, Any]]) -> Node:
+    def _place_steps(self, steps: dict[str, dict[str, Any]]) -> Node:
         """Return the steps, each key at the place of the row's key it was made from, for the lines of findings."""
         rows = self.table.steps | self.table.effects
         placed, places = {}, {}
@@ -212,8 +212,8 @@ class _TableCompiler:
 
     # steps
 
-    def _work(self, rule: StepRule) -> dict[str, Any]:
-        routes = {rule.pass_exit: self._passed(rule), **self._failed(rule), **self._refused(rule)}
+    def _agent_step(self, rule: StepRule) -> dict[str, Any]:
+        routes = {rule.pass_exit: self._pass_rows(rule), **self._failure_rows(rule), **self._refusal_rows(rule)}
         routes[NEEDS_HUMAN] = self._halt(rule)
         routes |= self._skip(rule) if rule.skippable else {}
         # It may add stubs where the step that replaces them may write.
@@ -244,17 +244,19 @@ class _TableCompiler:
             self._arrive(target, f"{effect.name}.{effect.exit}")
         return {**effect.copied, "row": rule.name, "exits": [effect.exit], "routes": {effect.exit: self._onward(rule)}}
 
-    def _lead(self) -> None:
+    def _route_team(self) -> None:
         """Route a team's reasons as its row routes them, and a team's pass as the row's pass."""
         teamed, table = self.table.teamed, self.table
         if teamed and table.has_team and table.team_rework:
             rows = {
-                _reasoned(_FAILING, reason): self._back(to, teamed, f"{table.team}.{_FAILING}", table.team_rework)
+                _exit_key(_FAILING, reason): self._back(to, teamed, f"{table.team}.{_FAILING}", table.team_rework)
                 for reason, to in teamed.fails.items()
             }
             self.own[table.team] = {"routes": rows}
         if teamed and table.has_team and table.team_passes:
-            self.own[table.team_passes] = {"routes": {_PASSED: self._ahead(teamed, f"{table.team_passes}.{_PASSED}")}}
+            self.own[table.team_passes] = {
+                "routes": {_PASSED: self._next_target(teamed, f"{table.team_passes}.{_PASSED}")}
+            }
 
     # routes
 
@@ -277,14 +279,14 @@ class _TableCompiler:
         helps = {reason: f"{REASONS.get(reason, 'not like this')}: back to {to.value}" for reason, to in rows.items()}
         return helps, {choice: self._step(to) for choice, to in rows.items()}
 
-    def _passed(self, rule: StepRule) -> Any:
-        rows = self._ahead(rule, f"{rule.name}.{rule.pass_exit}")
+    def _pass_rows(self, rule: StepRule) -> Any:
+        rows = self._next_target(rule, f"{rule.name}.{rule.pass_exit}")
         if self.table.has_team and rule.name == self.table.sized_by:
             sets = {"sets": {TEAM: team_guard(self.table)}}
             rows = [{**row, **sets} for row in rows] if isinstance(rows, list) else {"to": rows, **sets}
         return rows
 
-    def _ahead(self, rule: StepRule, slot: str) -> Any:
+    def _next_target(self, rule: StepRule, slot: str) -> Any:
         """Return the target after a row, the effect behind it or the next row, and deliver the pass to it."""
         effect = next((one.name for one in self.table.effects.values() if one.after == rule.name), None)
         for target in [effect] if effect else self._targets(rule):
@@ -303,25 +305,25 @@ class _TableCompiler:
             return [self._entry(name, rule.human) for name in (self.table.team, step)]
         return [self.table.done if step == DONE else self._entry(step, rule.human)]
 
-    def _failed(self, rule: StepRule) -> dict[str, Any]:
+    def _failure_rows(self, rule: StepRule) -> dict[str, Any]:
         """A6: reasons first, only `@self` counts attempts. A7: other steps charge a budget unless a person is there."""
         rows, back = {}, {}
         for reason, to in rule.fails.items():
-            key = _reasoned(rule.fail_exit, reason)
-            rows[key] = self._failure(to, rule)
+            key = _exit_key(rule.fail_exit, reason)
+            rows[key] = self._failure_target(to, rule)
             if isinstance(rows[key], dict):
                 back[str(to.value)] = rows[key]["to"]
         if back:
             self._rework(rule, back)
         return rows
 
-    def _refused(self, rule: StepRule) -> dict[str, Any]:
+    def _refusal_rows(self, rule: StepRule) -> dict[str, Any]:
         """Route a refused pass as a failure where another step has to repair the cause (`fails_by`)."""
         there, default = enforced_checks(rule), rule.fails["default"]
         named = [name for name in rule.fails_by if name in there]
         if not named or default.value == rule.name:
             return {}
-        row = self._failure(default, rule)
+        row = self._failure_target(default, rule)
         for step in (self._entry(str(default.value)), *([f"{rule.name}{REWORK}"] if isinstance(row, dict) else ())):
             self._arrive(step, _REFUSED[0])
         # Whoever wrote what it may not has only itself to blame for what else is found.
@@ -333,7 +335,7 @@ class _TableCompiler:
         """The step that a row leads to; the graph's own one in place of `done`."""
         return Node(self.table.done, to.place) if to.value == DONE else to
 
-    def _failure(self, to: Node, rule: StepRule) -> Any:
+    def _failure_target(self, to: Node, rule: StepRule) -> Any:
         """Return the target of an executor's failure."""
         return self._back(to, rule, f"{rule.name}.{rule.fail_exit}", f"{rule.name}{REWORK}")
 
@@ -404,7 +406,7 @@ class _TableCompiler:
         for name in dict.fromkeys((step, step.removeprefix(CONFIRM))):
             self.arrivals.setdefault(name, []).append(slot)
 
-    def _delivered(self, name: str, step: dict[str, Any]) -> dict[str, Any]:
+    def _with_needs(self, name: str, step: dict[str, Any]) -> dict[str, Any]:
         """The step with everything that leads to it among its needs."""
         needs = list(step.get("needs", ()))
         given = {need.rstrip("?*") for need in needs}
@@ -412,7 +414,7 @@ class _TableCompiler:
         return {**step, "needs": needs} if needs else {key: value for key, value in step.items() if key != "needs"}
 
 
-def _reasoned(exit_: str, reason: str) -> str:
+def _exit_key(exit_: str, reason: str) -> str:
     return exit_ if reason == "default" else f"{exit_}.{reason}"
 
 

@@ -45,7 +45,7 @@ def apply_rules(tree: Node, name: str, default: Node, rules: Node | None, log: L
         raise
     if rules is not None:
         _settle(list(_stranded_rows(table, default, rules, start)), rules)
-    graph = _united(graph, compiled, f"graphs.{name}", log)
+    graph = _add_compiled(graph, compiled, f"graphs.{name}", log)
     return weave(tree.with_entry("graphs", graphs.with_entry(name, graph)), compile_team(table))
 
 
@@ -174,7 +174,7 @@ def weave(base: Node, addition: Node, path: str = "") -> Node:
     return Node(entries, base.place, keys)
 
 
-def _united(graph: Node, compiled: Node, path: str, log: Log) -> Node:
+def _add_compiled(graph: Node, compiled: Node, path: str, log: Log) -> Node:
     """The graph with the steps of the table, and with the table's additions to the graph's own steps."""
     for key, value in compiled.without("own").without("start").entries.items():
         graph = graph.with_entry(key, unite(graph.entries.get(key), value, f"{path}.{key}", log))
@@ -183,11 +183,11 @@ def _united(graph: Node, compiled: Node, path: str, log: Log) -> Node:
     steps = graph.at("steps")
     for name, addition in compiled.at("own").entries.items():
         if name in steps.entries:
-            steps = steps.with_entry(name, _completed(steps.entries[name], addition))
+            steps = steps.with_entry(name, _complete_step(steps.entries[name], addition))
     return graph.with_entry("steps", steps) if "steps" in graph.entries else graph
 
 
-def _completed(step: Node, addition: Node) -> Node:
+def _complete_step(step: Node, addition: Node) -> Node:
     """A step of the graph with the rows and needs that the table gives it."""
     for key, value in addition.entries.items():
         own = step.entries.get(key)
@@ -260,10 +260,10 @@ def _override_faults(default: Node, rules: Node, graph: Node) -> Iterator[Findin
             hint = suggest(name, known) or f"its rows: {', '.join(known)}"
             yield _fault(place, where, f"there is no row {quote_name(name)} to leave out", hint)
         if name in known:
-            yield from _undecided(default, name, row)
+            yield from _undecided_faults(default, name, row)
             yield from _team_faults(known[name], where, row)
     for name in _removed_rows(default, rules):
-        yield from _missed(default, rules, graph, name, steps.key_place(name))
+        yield from _removal_faults(default, rules, graph, name, steps.key_place(name))
 
 
 def _stranded_rows(table: RuleTable, default: Node, rules: Node, start: str) -> Iterator[Finding]:
@@ -282,7 +282,7 @@ def _stranded_rows(table: RuleTable, default: Node, rules: Node, start: str) -> 
             yield _fault(place, f"steps.{name}", f"nothing leads to {quote_name(name)}", hint)
 
 
-def _undecided(default: Node, name: str, row: Node) -> Iterator[Finding]:
+def _undecided_faults(default: Node, name: str, row: Node) -> Iterator[Finding]:
     """Report `requires_human: false` on a row without an executor: nothing would decide it."""
     human, known = row.at(_HUMAN), _rows(default)[name]
     if human.value is not False or not _asks(known):
@@ -311,7 +311,7 @@ def _team_faults(known: Node, where: str, row: Node) -> Iterator[Finding]:
             yield _fault(given.key_place(role), where, message, hint)
 
 
-def _missed(default: Node, rules: Node, graph: Node, name: str, place: Place) -> Iterator[Finding]:
+def _removal_faults(default: Node, rules: Node, graph: Node, name: str, place: Place) -> Iterator[Finding]:
     """Report why a row cannot be left out, or the rows that still lead to it."""
     where = f"steps.{name}"
     if reader := next(_readers(graph, default, name), ""):
