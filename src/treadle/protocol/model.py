@@ -488,16 +488,23 @@ def row(graph: Graph, step: str, key: str) -> Rows | None:
     spend tries again after `!gate` and `!invalid`; then the graph's row, `!blocked` and `!store` falling back to
     `!crash`'s; then `!*`.
     """
-    routes = graph.steps[step].routes
-    tag = tag_of(key)
-    rows = routes.get(key) or routes.get(tag)
-    if rows or not key.startswith("!"):
-        return rows
-    if "!*" in routes:
-        return routes["!*"]
-    if tag in ("!gate", "!invalid") and graph.steps[step].attempts > 1:
-        return (Route(to=step),)
-    return graph.system.get(system_row(graph, key))
+    definition = graph.steps[step]
+    if own := own_row(definition, key):
+        return definition.routes[own]
+    if not key.startswith("!"):
+        return None
+    return (Route(to=step),) if retries_by_default(definition, key) else graph.system.get(system_row(graph, key))
+
+
+def own_row(step: Step, key: str) -> str:
+    """The key of the step's own row for an exit; empty if it has none."""
+    names = (key, tag_of(key), "!*") if key.startswith("!") else (key, tag_of(key))
+    return next((name for name in names if name in step.routes), "")
+
+
+def retries_by_default(step: Step, key: str) -> bool:
+    """Whether a system exit without a row of the step's own leads to the next attempt."""
+    return tag_of(key) in ("!gate", "!invalid") and step.attempts > 1
 
 
 def system_row(graph: Graph, key: str) -> str:

@@ -27,7 +27,7 @@ from treadle.kernel.reduce import outstanding, reduce
 from treadle.kernel.replay import GENESIS, encode_event, fold, link, verify_chain
 from treadle.kernel.state import State, dump_state, load_state
 from treadle.protocol.items import Item, Routed
-from treadle.protocol.model import Protocol, Spawn, system_row, tag_of
+from treadle.protocol.model import Protocol, Spawn, own_row, retries_by_default, system_row, tag_of
 from treadle.simulate.invariants import turn_violations, violations
 from treadle.simulate.world import Ledger, Mood, RandomWorld
 
@@ -51,16 +51,12 @@ def exits_taken(before: State, after: State) -> Iterator[tuple[str, str, str]]:
 def row_of(protocol: Protocol, graph: str, step: str, key: str) -> str:
     """Return the row that an exit selects: `graph.step Exit`, or `graph !crash` for a row of the graph."""
     definition = protocol.graphs[graph]
-    routes = definition.steps[step].routes
-    tag = tag_of(key)
-    own = next((name for name in (key, tag) if name in routes), "")
-    if not own and key.startswith("!") and "!*" in routes:
-        own = "!*"
+    own = own_row(definition.steps[step], key)
     if own or not key.startswith("!"):
         return f"{graph}.{step} {own or key}"
-    if tag in ("!gate", "!invalid") and definition.steps[step].attempts > 1:
-        return f"{graph}.{step} {tag}"
-    return f"{graph} {system_row(definition, key) or tag}"
+    if retries_by_default(definition.steps[step], key):
+        return f"{graph}.{step} {tag_of(key)}"
+    return f"{graph} {system_row(definition, key) or tag_of(key)}"
 
 
 def protocol_rows(protocol: Protocol) -> frozenset[str]:

@@ -9,7 +9,7 @@ import msgspec
 from treadle.errors import ProtocolError
 from treadle.protocol.checks.names import unknown_besides
 from treadle.protocol.findings import Finding, Place
-from treadle.protocol.model import Graph, Protocol, Route, Rows, Step, row, system_keys, system_row, tag_of
+from treadle.protocol.model import Graph, Protocol, Route, Rows, Step, own_row, row, system_keys, system_row, tag_of
 from treadle.protocol.reading import overlay
 from treadle.protocol.reading.fragments import FragmentLibrary, expand
 from treadle.protocol.reading.parse import parse
@@ -141,7 +141,7 @@ class _Cloner:
         refined = [key for key in self.graph.system if "." in key and tag_of(key) in happen]
         found = {}
         for key in (*happen, *refined):
-            if key in step.routes or tag_of(key) in step.routes or "!*" in step.routes:
+            if own_row(step, key):
                 continue
             rows = row(self.graph, name, key)
             if rows and _lead_to(rows, self.gates):
