@@ -31,6 +31,14 @@ def is_stopped(at: Turn | State) -> bool:
     return LIMIT_ASK in at.asks or is_out(at)
 
 
+def is_paused(at: Turn | State, inst: Instance) -> bool:
+    """Whether a person has paused an instance or one above it (R18)."""
+    above: Instance | None = inst
+    while above is not None and not above.paused:
+        above = at.inst(above.parent)
+    return above is not None
+
+
 def advance(t: Turn, inst: Instance) -> None:
     """Move an instance until it runs something, waits, or ends."""
     while inst.live and not t.outcome:
@@ -38,10 +46,10 @@ def advance(t: Turn, inst: Instance) -> None:
             continue
         if inst.frames[-1].status == "active":
             act = t.acts.get(inst.frames[-1].id)
-            if act and act.phase == "held" and not is_stopped(t) and not _is_paused(t, inst):
+            if act and act.phase == "held" and not is_stopped(t) and not is_paused(t, inst):
                 _issue_again(t, act)
             return
-        if _is_paused(t, inst):
+        if is_paused(t, inst):
             return
         _bring_forward(inst)
         signal = next_signal(t, inst)
@@ -84,15 +92,6 @@ def _settle_waiting(t: Turn, inst: Instance) -> bool:
                 frame.status = "queued"
                 leave(t, inst, frame, key, map_result(t, inst, frame, step))
                 return True
-    return False
-
-
-def _is_paused(t: Turn, inst: Instance) -> bool:
-    above: Instance | None = inst
-    while above is not None:
-        if above.paused:
-            return True
-        above = t.inst(above.parent) if above.parent else None
     return False
 
 

@@ -131,7 +131,7 @@ def _go(t: Turn, inst: Instance, step: str, item: str) -> None:
     if any(frame.status == "queued" for frame in here) and step not in inst.released and not item:
         inst.released.append(step)
     elif here:
-        # kept for later, a second `go` would open the next manual stop without anybody having looked
+        # A second `go`, kept for later, would open the next manual stop before a person has looked at it.
         t.notify(inst.id, "refused", f"{step} has its go already")
     elif why := why_refused(graph, inst, step, item):
         t.notify(inst.id, "refused", why)

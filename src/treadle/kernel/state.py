@@ -220,6 +220,10 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True):
     """How often a person has granted a budget of the world's own once more, by its name."""
     outcome: str = ""
 
+    def inst(self, id_: str) -> Instance | None:
+        """An instance by its id."""
+        return self.insts.get(id_)
+
 
 def dump_state(state: State) -> bytes:
     """Canonical JSON: equal states give equal bytes."""

@@ -38,7 +38,7 @@ class Turn:
         self.commands: list[Command] = []
         self.freed: list[str] = []
         self.admitted = ""
-        """Who was called from a queue just now, and so goes before the others in it."""
+        """The instance that was just called from a queue, and so goes before the others in it."""
         self._drafts: dict[str, Instance] = {}
         self._work: list[tuple[int, str]] = []
         self._waiting: set[str] = set()

@@ -111,7 +111,7 @@ def cut_to_step(protocol: Protocol, graph: str, name: str, terms: Terms | None =
         protocol, before = _replace_exit(protocol, before, name, terms.exit)
     good = [tag for tag in before.steps[name].exits if protocol.exits[tag].severity == "INFO"]
 
-    # The orchestrator's own work that follows the step before anybody else has anything to do stays.
+    # Effects that directly follow the step stay: they are the orchestrator's own work.
     targets = [to for to in _targets(before.steps[name], good) if to != merge and to in before.steps]
     effects = [to for to in targets if before.steps[to].kind == "effect"]
     steps = {**before.steps, name: _cut_step(before, name, good, effects[0] if effects else merge)}

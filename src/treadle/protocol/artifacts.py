@@ -117,12 +117,12 @@ def is_view(artifact: Artifact) -> bool:
 
 
 def has_bank(protocol: Protocol) -> bool:
-    """Whether a protocol has such documents."""
+    """Whether a protocol has documents that are made from the run's log."""
     return any(map(is_view, protocol.artifacts.values()))
 
 
 def view_paths(protocol: Protocol) -> list[str]:
-    """Where they lie."""
+    """The paths of the documents that are made from the run's log."""
     return [artifact.path for artifact in protocol.artifacts.values() if is_view(artifact)]
 
 

@@ -5,10 +5,10 @@ the rule.
 from collections import Counter
 from collections.abc import Iterator
 
-from treadle.kernel.advance import AGENTS_POOL, LIMIT_ASK, OUTAGE, is_out, is_stopped
+from treadle.kernel.advance import AGENTS_POOL, LIMIT_ASK, OUTAGE, is_out, is_paused, is_stopped
 from treadle.kernel.commands import Command, RunAgent, RunChecks, RunEffect
 from treadle.kernel.state import Frame, Group, Instance, State
-from treadle.kernel.waits import awaits_go, is_paused, stuck_instances
+from treadle.kernel.waits import awaits_go, stuck_instances
 from treadle.protocol.model import Protocol
 
 _WORK = ("agent", "effect", "check")

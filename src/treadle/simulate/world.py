@@ -59,7 +59,7 @@ class Nearest:
         self._steps = cache(self._distances)
 
     def best(self, graph: str, step: str, keys: Iterable[str], good: bool) -> list[str]:
-        """Those of the keys that lead to an end on the shortest way."""
+        """Return the keys that lead to an end on the shortest way."""
         far = {key: self._key(graph, step, key, self._steps(graph, good), good) for key in keys}
         least = min(far.values())
         return [key for key, distance in far.items() if distance == least]

@@ -159,7 +159,7 @@ class _SoundnessWalk:
                 needed = bare(expr) if field == self.types[name].key else expr
                 yield from self.value(needed, values[field], (*path, field))
         for order in self.orders:
-            # What a record says of itself is looked at wherever it is listed, and not told twice.
+            # `value` checks the order that a record itself declares (`refers`) in every list; report it once.
             known = self.types[order.item].refers == order.after
             items = values.get(order.field) if order.record == name and not known else None
             if isinstance(items, list):

@@ -57,7 +57,7 @@ def scope_checks(writes: tuple[str, ...], gates: Node | None, *scopes: str) -> l
 
 
 def rule_scope_checks(rule: StepRule) -> list[str]:
-    """Those of a pass of this row."""
+    """Return the checks that the write scope of a row implies for its pass."""
     return scope_checks((*rule.writes, *rule.amends), rule.gates.get("pass"), "scope")
 
 
@@ -326,7 +326,7 @@ class _TableCompiler:
         row = self._failure_target(default, rule)
         for step in (self._entry(str(default.value)), *([f"{rule.name}{REWORK}"] if isinstance(row, dict) else ())):
             self._arrive(step, _REFUSED[0])
-        # Whoever wrote what it may not has only itself to blame for what else is found.
+        # A step that wrote outside its scope repairs that first: its other findings may follow from it.
         again = "@self" if rule.attempts > 1 else self._halt(rule)
         own = {f"!gate.{name}": again for name in ("scope", "readonly") if name in there}
         return own | {f"!gate.{name}": row for name in named}
