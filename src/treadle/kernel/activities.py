@@ -21,9 +21,9 @@ from treadle.kernel.events import (
     Unavailable,
     Usage,
 )
-from treadle.kernel.instances import ROOT
+from treadle.kernel.instances import ROOT, spawn_refusal
 from treadle.kernel.mailbox import preempt, reply
-from treadle.kernel.routing import choose, follow, leave, spawn_refused
+from treadle.kernel.routing import choose, follow, leave
 from treadle.kernel.state import Activity, Ask, Frame, Instance, Outage, Slot
 from treadle.kernel.turn import Turn
 from treadle.protocol.model import system_keys, tag_of
@@ -134,8 +134,7 @@ def _accept(t: Turn, act: Activity, envelope: Envelope) -> None:
     # The row is chosen before anything is recorded: a spawn beyond the limits turns the exit into `!gate`, and a
     # refused exit must leave no slot behind.
     route = choose(t, inst, frame, envelope.key, slot)
-    refused = spawn_refused(t, inst, route, slot)
-    if refused:
+    if refused := spawn_refusal(t, inst, route, slot):
         fail(t, act, "!gate", f"text:{refused}")
         return
     t.end_activity(act)

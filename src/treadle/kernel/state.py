@@ -5,7 +5,7 @@ does not touch), and an instance is copied the first time an event touches it. S
 of an event does not depend on the size of the run.
 """
 
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Final, Literal, get_args, get_origin
 
 import msgspec
 from immutables import Map
@@ -131,15 +131,16 @@ class Instance(msgspec.Struct, omit_defaults=True):
     def draft(self) -> "Instance":
         """A copy that may be changed without touching this one."""
         copy = msgspec.structs.replace(self)
+        for name in _CONTAINERS:
+            setattr(copy, name, getattr(self, name).copy())
         copy.frames = [msgspec.structs.replace(frame) for frame in self.frames]
-        copy.mailbox, copy.released = self.mailbox.copy(), self.released.copy()
-        copy.attempts, copy.visits, copy.spent = self.attempts.copy(), self.visits.copy(), self.spent.copy()
-        copy.last, copy.left, copy.slots = self.last.copy(), self.left.copy(), self.slots.copy()
-        copy.history, copy.failures = self.history.copy(), self.failures.copy()
-        copy.asked = self.asked.copy()
-        copy.groups, copy.tiers = self.groups.copy(), self.tiers.copy()
-        copy.threads, copy.vars = self.threads.copy(), self.vars.copy()
         return copy
+
+
+_CONTAINERS: Final = tuple(
+    field.name for field in msgspec.structs.fields(Instance) if get_origin(field.type) in (list, dict)
+)
+"""The fields of an instance that can be changed in place."""
 
 
 class Activity(msgspec.Struct, frozen=True, omit_defaults=True):
