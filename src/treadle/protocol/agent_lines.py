@@ -20,12 +20,8 @@ _DECODER: Final = json.JSONDecoder()
 
 def quote_if_needed(text: str, special: str) -> str:
     """A text as it stands in a line where `special` characters mean something."""
-    return text if is_plain(text, special) else quote_json(text)
-
-
-def is_plain(text: str, special: str) -> bool:
-    """Whether a text can stand there as it is."""
-    return bool(text) and is_clean(text) and not _RUN.search(text) and not any(char in special for char in text)
+    can_stand = bool(text) and is_clean(text) and not _RUN.search(text) and not any(char in special for char in text)
+    return text if can_stand else quote_json(text)
 
 
 def is_clean(text: str) -> bool:

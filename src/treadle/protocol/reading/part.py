@@ -290,9 +290,10 @@ class Part(msgspec.Struct, frozen=True):
         """The value as texts: a list, or a single one."""
         return tuple(part.as_text() for part in self.items())
 
-    def as_texts_by_name(self) -> dict[str, str]:
-        """The value as a mapping of texts."""
-        return {name: entry.as_text() for name, entry in self.entries()}
+
+def mapping_of(read: Reader, rule: re.Pattern[str] | None = None) -> Reader:
+    """A reader of mappings with values of one kind, under names by a rule."""
+    return lambda part: {name: read(entry) for name, entry in part.entries(rule)}
 
 
 _READERS: Final[dict[Any, Reader]] = {
@@ -300,7 +301,7 @@ _READERS: Final[dict[Any, Reader]] = {
     bool: Part.as_flag,
     int: Part.as_whole,
     tuple[str, ...]: Part.as_texts,
-    dict[str, str]: Part.as_texts_by_name,
+    dict[str, str]: mapping_of(Part.as_text),
 }
 
 
@@ -318,8 +319,3 @@ def name_by(rule: re.Pattern[str]) -> Reader:
 def names_by(rule: re.Pattern[str]) -> Reader:
     """A reader of several names by a rule."""
     return partial(Part.as_words, rule=rule)
-
-
-def mapping_of(read: Reader, rule: re.Pattern[str] | None = None) -> Reader:
-    """A reader of mappings with values of one kind, under names by a rule."""
-    return lambda part: {name: read(entry) for name, entry in part.entries(rule)}
